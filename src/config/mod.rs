@@ -1,0 +1,1 @@
+//! Layered configuration: where each value comes from, the environment, the model catalogue.

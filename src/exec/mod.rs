@@ -1,0 +1,1 @@
+//! Child processes: their group, their output, their end.

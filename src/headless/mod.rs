@@ -1,0 +1,1 @@
+//! The face without a screen: one prompt in, text or JSON out.

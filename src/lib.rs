@@ -1,0 +1,35 @@
+//! caliban: a terminal coding agent whose sub-agents run live, side by side, on your screen.
+//!
+//! The map of modules, from the bottom up (`docs/architecture.md` tells the whole story):
+//!
+//! - [`protocol`]: what flows between the parts, as plain data
+//! - [`config`]: layered configuration, the environment, the model catalogue
+//! - [`provider`]: model APIs, one file per wire
+//! - [`exec`], [`tool`]: child processes, and the tools that models call
+//! - [`permission`]: what may run, and who is asked
+//! - [`budget`]: what may be spent
+//! - [`agent`]: the loop: ask the model, run its tools, repeat
+//! - [`subagent`]: the tool whose body is another agent's loop
+//! - [`session`]: transcripts on disk
+//! - [`runtime`]: commands in, events out
+//! - [`tui`], [`headless`], [`command`]: the three faces
+//! - [`app`]: puts all of it together
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod agent;
+pub mod app;
+pub mod budget;
+pub mod cli;
+pub mod command;
+pub mod config;
+pub mod exec;
+pub mod headless;
+pub mod permission;
+pub mod protocol;
+pub mod provider;
+pub mod runtime;
+pub mod session;
+pub mod subagent;
+pub mod tool;
+pub mod tui;

@@ -1,0 +1,1 @@
+//! What may run: rules, modes, and the gate that asks.

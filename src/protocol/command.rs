@@ -1,0 +1,73 @@
+//! What the front end asks of the runtime.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId};
+use super::question::{Answer, Mode};
+
+/// When a queued prompt is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// At the agent's next step, with the results of its running tools.
+    #[default]
+    NextStep,
+    /// When the agent is done: as a prompt of its own.
+    Done,
+}
+
+/// A prompt that waits for its agent to read it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedPrompt {
+    pub id: PromptId,
+    pub text: String,
+    pub when: When,
+}
+
+/// One wish of the person (or of the program that drives us).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Send a prompt to the agent at `to`: read at once when the main agent is idle, else queued.
+    Prompt {
+        to: AgentPath,
+        prompt: QueuedPrompt,
+    },
+    /// Take a queued prompt back. Answered by `PromptReturned`, or not at all when it was already read.
+    TakeBack {
+        to: AgentPath,
+        id: PromptId,
+    },
+    /// Change when a queued prompt is read.
+    Requeue {
+        to: AgentPath,
+        id: PromptId,
+        when: When,
+    },
+    /// Cancel one sub-agent and those below it. Its parent goes on with the partial text.
+    Cancel(AgentId),
+    /// Stop the main agent's turn with all its sub-agents.
+    CancelTurn,
+    /// Answer a permission question.
+    Answer {
+        id: QuestionId,
+        answer: Answer,
+    },
+    SetMode(Mode),
+    /// Use another model from the next request on. `provider` absent: the present one.
+    SetModel {
+        provider: Option<String>,
+        model: String,
+    },
+    /// Run a shell command as the person, not as an agent; the next prompt carries what it printed.
+    Shell {
+        line: String,
+    },
+    /// Kill the running `Shell` command.
+    CancelShell,
+    /// Start an empty session.
+    Clear,
+    /// Load a stored session and go on with it.
+    Resume(SessionId),
+    /// Stop everything and end.
+    Shutdown,
+}

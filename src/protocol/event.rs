@@ -1,0 +1,292 @@
+//! What agents say while they work. Plain data: the screen and the headless writers draw their pictures from it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::ids::{AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
+use super::message::{ContentBlock, Message, ResultBlock};
+use super::question::{Mode, Question};
+use super::usage::{Cost, Usage};
+
+/// One event of one agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentEvent {
+    /// Who it is about.
+    pub path: AgentPath,
+    /// Counts up by one per event of the process; merged deltas keep the first number.
+    pub seq: u64,
+    pub at: Timestamp,
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum EventKind {
+    /// A session is open (main agent only): at start, after `/clear` and after `/resume`.
+    SessionOpened {
+        id: SessionId,
+        history: Vec<Message>,
+    },
+    /// A sub-agent exists. The first event of its path.
+    Started(Box<AgentInfo>),
+    /// It waits for a free slot; 1 is the head of the queue.
+    Queued {
+        place: usize,
+    },
+    /// A prompt entered this agent's conversation.
+    PromptRead {
+        id: Option<PromptId>,
+        text: String,
+    },
+    /// A prompt waits in this agent's queue.
+    PromptQueued {
+        id: PromptId,
+    },
+    /// A queued prompt left the queue unread.
+    PromptReturned {
+        id: PromptId,
+        text: String,
+    },
+    /// A request goes out. `limit` is the last allowed turn.
+    TurnStarted {
+        turn: u32,
+        limit: Option<u32>,
+    },
+    TextDelta {
+        text: String,
+    },
+    ThinkingDelta {
+        text: String,
+    },
+    /// A block of the answer is whole; it stands for the deltas before it.
+    BlockFinished {
+        message_id: String,
+        block: ContentBlock,
+    },
+    /// The running request failed and will be repeated: what it had streamed is void.
+    Retrying {
+        attempt: u32,
+        limit: u32,
+        wait: Duration,
+        reason: String,
+    },
+    /// The answer is whole. `usage` and `cost` are of this request alone.
+    TurnFinished {
+        usage: Usage,
+        cost: Cost,
+        model: String,
+        api_time: Duration,
+    },
+    /// A call runs now: it was valid and allowed. `summary` is one line, such as `"fn route"`.
+    ToolStarted {
+        id: ToolUseId,
+        name: String,
+        summary: String,
+    },
+    /// More output of a running call.
+    ToolProgress {
+        id: ToolUseId,
+        text: String,
+    },
+    /// A call has its result, also when it never ran. `summary` is a few words, such as `14 hits`.
+    ToolFinished {
+        id: ToolUseId,
+        name: String,
+        is_error: bool,
+        summary: String,
+        content: Vec<ResultBlock>,
+        details: Option<ToolDetails>,
+        took: Duration,
+    },
+    PermissionAsked(Box<Question>),
+    /// The question needs no answer any more; `allowed` says how it ended, absent when it was withdrawn.
+    QuestionClosed {
+        id: QuestionId,
+        allowed: Option<bool>,
+    },
+    /// A call was refused by a rule, the mode or the person.
+    PermissionDenied {
+        id: ToolUseId,
+        tool: String,
+        input: serde_json::Value,
+        reason: String,
+    },
+    ModeChanged {
+        mode: Mode,
+    },
+    ModelChanged {
+        provider: String,
+        model: String,
+        context_window: Option<u64>,
+    },
+    /// A `Shell` command of the person printed something.
+    ShellOutput {
+        text: String,
+    },
+    /// A `Shell` command of the person ended. `text` is what it printed, capped.
+    ShellFinished {
+        line: String,
+        text: String,
+        status: String,
+    },
+    Notice {
+        level: NoticeLevel,
+        text: String,
+    },
+    /// A run ended. The last event of a sub-agent's path.
+    Finished(Box<Outcome>),
+}
+
+/// How loud a notice is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeLevel {
+    Info,
+    Warning,
+    Error,
+}
+
+/// Who a sub-agent is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentInfo {
+    /// The name on the screen: the definition's name and a number, such as `explore-2`.
+    pub name: String,
+    /// The definition's name.
+    pub agent: String,
+    /// Three to six words on what it is to do.
+    pub description: String,
+    pub prompt: String,
+    pub model: String,
+    /// The call that started it.
+    pub tool_use_id: ToolUseId,
+    pub max_turns: u32,
+    /// From the definition; the screen picks one otherwise.
+    pub color: Option<String>,
+}
+
+/// What a tool shows to a person beyond the text that the model reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ToolDetails {
+    /// A file was changed: a unified diff with three lines of context, capped.
+    Diff { path: PathBuf, diff: String, added: usize, removed: usize },
+    /// The to-do list as it now stands.
+    Todos { items: Vec<Todo> },
+    /// A shell command's end.
+    Command { exit_code: Option<i32>, cwd: PathBuf },
+    /// A sub-agent's report.
+    Agent(Box<AgentReport>),
+}
+
+/// One entry of a to-do list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Todo {
+    pub content: String,
+    pub status: TodoStatus,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoStatus {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+/// The structured side of a sub-agent's result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentReport {
+    pub agent_id: super::ids::AgentId,
+    pub name: String,
+    pub status: End,
+    pub turns: u32,
+    pub tool_uses: u32,
+    pub usage: Usage,
+    pub cost: Cost,
+    pub duration_ms: u64,
+    /// Characters of the final text handed to the parent, and in all.
+    pub shown: usize,
+    pub total: usize,
+}
+
+/// How a run ended. Never guessed from text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum End {
+    /// The model finished by itself, with a text.
+    Completed,
+    /// The turn limit was reached; the text is partial.
+    MaxTurns { limit: u32 },
+    /// A budget was used up; the text is partial. `what` names it with its limit, such as `$0.50`.
+    Budget { what: String },
+    /// A person or the parent's end stopped it.
+    Cancelled { before_start: bool },
+    /// The program died in the middle; found out at resume.
+    Interrupted,
+    /// An error ended it.
+    Failed { failure: Failure, message: String },
+    /// The model declined.
+    Refused,
+    /// The model finished by itself, without a text.
+    Empty,
+}
+
+/// What kind of error ended a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// The provider does not accept the key, or there is none.
+    Auth,
+    RateLimit,
+    Overloaded,
+    Timeout,
+    Connection,
+    ContextFull,
+    BadRequest,
+    /// A sub-agent call beyond the depth limit.
+    Autonomy,
+    /// The transcript cannot be written.
+    Storage,
+    /// A bug of ours, or an answer that nobody can make sense of.
+    Internal,
+}
+
+impl Failure {
+    /// The words that the screen uses.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Auth => "key rejected",
+            Self::RateLimit => "rate limit",
+            Self::Overloaded => "overloaded",
+            Self::Timeout => "timeout",
+            Self::Connection => "no connection",
+            Self::ContextFull => "context full",
+            Self::BadRequest => "bad request",
+            Self::Autonomy => "depth",
+            Self::Storage => "disk",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// The result of one run of an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    #[serde(flatten)]
+    pub end: End,
+    /// The final text, or what there was of it.
+    pub text: String,
+    /// Requests made.
+    pub turns: u32,
+    pub tool_uses: u32,
+    /// This agent alone, without its sub-agents.
+    pub usage: Usage,
+    /// This agent and all below it.
+    pub cost: Cost,
+    pub took: Duration,
+}

@@ -1,0 +1,147 @@
+//! A newtype for every identifier, so that none can be passed where another is meant.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// A new id; ids made later sort later.
+            #[must_use]
+            pub fn generate() -> Self {
+                Self(Uuid::now_v7())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Uuid::parse_str(text).map(Self)
+            }
+        }
+    };
+}
+
+uuid_id! {
+    /// One conversation with the person, kept in one folder on disk.
+    SessionId
+}
+
+uuid_id! {
+    /// One sub-agent, unique across sessions.
+    AgentId
+}
+
+/// Where an agent stands in the tree: the ids from the main agent (the empty path) down to it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AgentPath(Arc<[AgentId]>);
+
+impl AgentPath {
+    /// The main agent's path.
+    #[must_use]
+    pub fn root() -> Self {
+        Self(Arc::from([]))
+    }
+
+    /// The path of this agent's child `id`.
+    #[must_use]
+    pub fn child(&self, id: AgentId) -> Self {
+        Self(self.0.iter().copied().chain([id]).collect())
+    }
+
+    /// The path of the agent that started this one; `None` for the main agent.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        let (_, above) = self.0.split_last()?;
+        Some(Self(above.into()))
+    }
+
+    /// This agent's id; `None` for the main agent.
+    #[must_use]
+    pub fn id(&self) -> Option<AgentId> {
+        self.0.last().copied()
+    }
+
+    /// How many hops below the main agent: 0 for the main agent itself.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether this is the main agent's path.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this agent is `other` or stands below it.
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0)
+    }
+}
+
+impl fmt::Display for AgentPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("root")?;
+        self.0.iter().try_for_each(|id| write!(f, "/{id}"))
+    }
+}
+
+/// The id that the model gave to one tool call; its result carries the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ToolUseId(Arc<str>);
+
+impl ToolUseId {
+    /// Wraps an id that came off the wire.
+    #[must_use]
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
+        Self(id.into())
+    }
+
+    /// A new id, for servers that leave it out.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self(format!("call_{}", Uuid::now_v7().simple()).into())
+    }
+
+    /// The id as it stands on the wire.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ToolUseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One open permission question of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct QuestionId(pub u64);
+
+/// One prompt that a person sent, so that it can be followed from the queue into a transcript, or taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PromptId(pub u64);

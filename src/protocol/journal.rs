@@ -1,0 +1,56 @@
+//! The seam through which agents write their transcripts, so that they need not know where those live.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::event::Outcome;
+use super::ids::{AgentId, AgentPath, ToolUseId};
+use super::message::Message;
+use super::usage::{Cost, Usage};
+
+/// The transcript of one agent: append-only, and the truth of which events are only the picture.
+#[async_trait]
+pub trait Journal: Send + Sync {
+    /// Writes one whole message. An agent awaits this *before* it acts on the message.
+    /// `usage` and `cost` are those of the request that made an assistant message.
+    async fn append(
+        &self,
+        message: &Message,
+        spent: Option<(Usage, Cost)>,
+    ) -> Result<(), JournalError>;
+
+    /// Writes how a run ended.
+    async fn finish(&self, outcome: &Outcome) -> Result<(), JournalError>;
+
+    /// Opens the journal of a sub-agent. Nothing is written before its first message.
+    fn child(&self, meta: ChildMeta) -> Arc<dyn Journal>;
+}
+
+/// What a sub-agent's transcript says about where it came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChildMeta {
+    pub id: AgentId,
+    pub path: AgentPath,
+    /// The definition's name, such as `general-purpose`.
+    pub agent: String,
+    /// The name on the screen, such as `explore-2`.
+    pub name: String,
+    pub description: String,
+    /// The call that started it.
+    pub tool_use_id: ToolUseId,
+    pub model: String,
+    /// Hops below the main agent; absent in old files means 0.
+    #[serde(default)]
+    pub depth: u32,
+}
+
+/// A transcript could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {path}: {source}")]
+pub struct JournalError {
+    pub path: String,
+    #[source]
+    pub source: std::io::Error,
+}

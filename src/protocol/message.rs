@@ -1,0 +1,142 @@
+//! The conversation: messages made of content blocks, in the shape all providers are mapped to.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::event::ToolDetails;
+use super::ids::ToolUseId;
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The person, and the results of tools.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub role: Role,
+    pub content: Vec<ContentBlock>,
+}
+
+impl Message {
+    /// A user message with the given blocks.
+    #[must_use]
+    pub fn user(content: Vec<ContentBlock>) -> Self {
+        Self { role: Role::User, content }
+    }
+
+    /// A user message of one text.
+    #[must_use]
+    pub fn user_text(text: impl Into<String>) -> Self {
+        Self::user(vec![ContentBlock::text(text)])
+    }
+
+    /// An assistant message with the given blocks.
+    #[must_use]
+    pub fn assistant(content: Vec<ContentBlock>) -> Self {
+        Self { role: Role::Assistant, content }
+    }
+
+    /// All text blocks joined by blank lines; tool calls and thinking are left out.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.content.iter().filter_map(ContentBlock::as_text).collect();
+        texts.join("\n\n")
+    }
+
+    /// The ids of the tool calls in this message, in call order.
+    pub fn tool_use_ids(&self) -> impl Iterator<Item = &ToolUseId> {
+        self.content.iter().filter_map(|block| match block {
+            ContentBlock::ToolUse { id, .. } => Some(id),
+            _ => None,
+        })
+    }
+}
+
+/// One piece of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ContentBlock {
+    Text {
+        text: String,
+    },
+    /// The model's reasoning. `signature` is opaque and must be echoed unchanged to the provider that made it.
+    Thinking {
+        thinking: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        signature: String,
+    },
+    /// Reasoning that the provider keeps encrypted; echoed unchanged.
+    RedactedThinking {
+        data: String,
+    },
+    ToolUse {
+        id: ToolUseId,
+        name: String,
+        /// Always a JSON object, as the wires demand; empty when `malformed` is set.
+        input: Value,
+        /// What the model wrote when it was not a JSON object; such a call is answered, never run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        malformed: Option<String>,
+    },
+    ToolResult {
+        tool_use_id: ToolUseId,
+        /// What the model reads.
+        content: Vec<ResultBlock>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+        /// What only the screen and the transcript show; never sent to a model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<ToolDetails>,
+    },
+    Image {
+        source: ImageSource,
+    },
+}
+
+impl ContentBlock {
+    /// A text block.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+
+    /// The text of a text block.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// One piece of a tool result, as the model reads it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ResultBlock {
+    Text { text: String },
+    Image { source: ImageSource },
+}
+
+impl ResultBlock {
+    /// A text piece.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+/// An image, base64-encoded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ImageSource {
+    /// For example `image/png`.
+    pub media_type: String,
+    /// Base64, without line breaks.
+    pub data: String,
+}

@@ -1,0 +1,29 @@
+//! What flows between the parts: plain data with no behaviour of its own beyond merging and pairing.
+//!
+//! Everything may depend on this module; it depends on nothing else of ours.
+
+pub mod access;
+pub mod command;
+pub mod env;
+pub mod event;
+pub mod ids;
+pub mod journal;
+pub mod message;
+pub mod question;
+pub mod sink;
+pub mod stream;
+pub mod usage;
+
+pub use access::Access;
+pub use command::{Command, QueuedPrompt, When};
+pub use env::EnvOverlay;
+pub use event::{
+    AgentEvent, AgentInfo, End, EventKind, Failure, NoticeLevel, Outcome, ToolDetails,
+};
+pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
+pub use journal::{ChildMeta, Journal, JournalError};
+pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
+pub use question::{Answer, Mode, Question, RuleFile};
+pub use sink::{EventQueue, EventSink};
+pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent};
+pub use usage::{Cost, Usage};

@@ -1,0 +1,91 @@
+//! Permission questions and their answers, as they travel between an agent and the person.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::access::Access;
+use super::ids::{AgentPath, QuestionId, ToolUseId};
+
+/// How freely tools may act. Named as on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "camelCase")]
+#[value(rename_all = "camelCase")]
+pub enum Mode {
+    /// Reading is free, everything else is asked.
+    #[default]
+    Default,
+    /// Edits inside the working directories run without asking.
+    AcceptEdits,
+    /// Nothing may change: explore and plan.
+    Plan,
+    /// What no rule allows is denied without asking.
+    DontAsk,
+    /// Everything runs but what a rule denies.
+    BypassPermissions,
+}
+
+impl Mode {
+    /// The name as users write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AcceptEdits => "acceptEdits",
+            Self::Plan => "plan",
+            Self::DontAsk => "dontAsk",
+            Self::BypassPermissions => "bypassPermissions",
+        }
+    }
+}
+
+/// One tool call that waits for a person's word.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    pub id: QuestionId,
+    /// Who asks.
+    pub path: AgentPath,
+    /// The asker's name as the screen shows it, such as `main` or `explore-2`.
+    pub agent: String,
+    pub tool_use_id: ToolUseId,
+    pub tool: String,
+    /// The call's whole input.
+    pub input: Value,
+    pub access: Access,
+    /// Where the call would act.
+    pub cwd: PathBuf,
+    /// Why it is asked: the mode, or the rule and its file, or "no rule allows psql".
+    pub reason: String,
+    /// What is special about it, such as a path outside the working directories; empty as a rule.
+    pub warnings: Vec<String>,
+    /// What "for this session" and "always" would allow, as rules; empty when no safe rule covers the call.
+    pub rules: Vec<String>,
+    /// A diff or other text that shows what would happen.
+    pub preview: Option<String>,
+}
+
+/// A person's answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// Yes, this one call.
+    Once,
+    /// Yes, and the asker may do the like until it ends.
+    Session,
+    /// Yes, and the rules are written to the project's configuration.
+    Always { rules: Vec<String>, file: RuleFile },
+    /// No. The reason, if any, is told to the model.
+    No { reason: Option<String> },
+}
+
+/// Where an "always" rule is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleFile {
+    /// `.caliban/config.local.toml`: this person, this project.
+    #[default]
+    Local,
+    /// `.caliban/config.toml`: everyone who works on the project.
+    Shared,
+}

@@ -1,0 +1,172 @@
+//! The way of events from agents to the one who shows them.
+//!
+//! A sink carries its agent's path, so a child's events need no forwarding: they go straight into the queue.
+//! Text deltas merge while they wait, so what waits is at most the text itself plus one entry per change of state.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use tokio::sync::Notify;
+
+use super::event::{AgentEvent, EventKind, NoticeLevel};
+use super::ids::{AgentId, AgentPath};
+
+/// The receiving end: one queue for the whole tree of agents.
+#[derive(Clone, Debug)]
+pub struct EventQueue(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    /// Wakes the reader when something is there.
+    filled: Notify,
+    /// Wakes writers when there is room again.
+    drained: Notify,
+    capacity: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<AgentEvent>,
+    /// The number of the event at the head of `waiting`, so that positions stay valid while it is drained.
+    head: u64,
+    /// Where each path's last event stands, to merge the next delta into it.
+    last: HashMap<AgentPath, u64>,
+    next_seq: u64,
+}
+
+impl EventQueue {
+    /// A queue for the screen, which agents never wait for.
+    #[must_use]
+    pub fn unhurried() -> Self {
+        Self::with_capacity(usize::MAX)
+    }
+
+    /// A queue that agents wait for (in [`EventSink::ready`]) while it holds `capacity` events or more.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self(Arc::new(Shared {
+            state: Mutex::default(),
+            filled: Notify::new(),
+            drained: Notify::new(),
+            capacity,
+        }))
+    }
+
+    /// The main agent's sink.
+    #[must_use]
+    pub fn sink(&self) -> EventSink {
+        EventSink { path: AgentPath::root(), queue: self.clone() }
+    }
+
+    /// Waits for events, then moves at most `limit` of them to the end of `into`. Safe to drop at any point.
+    pub async fn drain(&self, into: &mut Vec<AgentEvent>, limit: usize) {
+        loop {
+            let filled = self.0.filled.notified();
+            if self.drain_ready(into, limit) > 0 {
+                return;
+            }
+            filled.await;
+        }
+    }
+
+    /// Moves what is there, at most `limit` events, to the end of `into`, and says how many those were.
+    pub fn drain_ready(&self, into: &mut Vec<AgentEvent>, limit: usize) -> usize {
+        let mut state = self.lock();
+        let count = limit.min(state.waiting.len());
+        into.extend(state.waiting.drain(..count));
+        state.head += count as u64;
+        if state.waiting.is_empty() {
+            state.last.clear();
+        }
+        drop(state);
+        if count > 0 {
+            self.0.drained.notify_waiters();
+        }
+        count
+    }
+
+    fn push(&self, path: &AgentPath, kind: EventKind) {
+        let mut state = self.lock();
+        let State { waiting, head, last, next_seq } = &mut *state;
+        let earlier = last.get(path).and_then(|place| place.checked_sub(*head));
+        if let Some(event) = earlier.and_then(|index| waiting.get_mut(usize::try_from(index).ok()?))
+            && merge(&mut event.kind, &kind)
+        {
+            return;
+        }
+        last.insert(path.clone(), *head + waiting.len() as u64);
+        let seq = *next_seq;
+        *next_seq += 1;
+        waiting.push_back(AgentEvent { path: path.clone(), seq, at: Timestamp::now(), kind });
+        drop(state);
+        self.0.filled.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Appends `next` to `last` when both are pieces of the same text.
+fn merge(last: &mut EventKind, next: &EventKind) -> bool {
+    match (last, next) {
+        (EventKind::TextDelta { text }, EventKind::TextDelta { text: more })
+        | (EventKind::ThinkingDelta { text }, EventKind::ThinkingDelta { text: more })
+        | (EventKind::ShellOutput { text }, EventKind::ShellOutput { text: more }) => {
+            text.push_str(more);
+            true
+        }
+        (
+            EventKind::ToolProgress { id, text },
+            EventKind::ToolProgress { id: same, text: more },
+        ) if id == same => {
+            text.push_str(more);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The sending end, marked with the path of the agent that speaks. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct EventSink {
+    path: AgentPath,
+    queue: EventQueue,
+}
+
+impl EventSink {
+    /// The sink of this agent's child `id`.
+    #[must_use]
+    pub fn child(&self, id: AgentId) -> Self {
+        Self { path: self.path.child(id), queue: self.queue.clone() }
+    }
+
+    /// Whose events these are.
+    #[must_use]
+    pub fn path(&self) -> &AgentPath {
+        &self.path
+    }
+
+    /// Puts an event into the queue. Never waits.
+    pub fn emit(&self, kind: EventKind) {
+        self.queue.push(&self.path, kind);
+    }
+
+    /// Says something to the person.
+    pub fn notice(&self, level: NoticeLevel, text: impl Into<String>) {
+        self.emit(EventKind::Notice { level, text: text.into() });
+    }
+
+    /// Waits while the reader is too far behind: at once for the screen, whose queue has no limit.
+    pub async fn ready(&self) {
+        loop {
+            let drained = self.queue.0.drained.notified();
+            if self.queue.lock().waiting.len() < self.queue.0.capacity {
+                return;
+            }
+            drained.await;
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! One model answer as a stream, the same for every provider, and its assembly into a whole message.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::ids::ToolUseId;
+use super::message::ContentBlock;
+use super::usage::Usage;
+
+/// One step of an answer. Blocks are numbered by the provider and may interleave.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StreamEvent {
+    /// The answer begins. `usage` is what is known so far.
+    MessageStart {
+        id: String,
+        model: String,
+        usage: Usage,
+    },
+    BlockStart {
+        index: usize,
+        block: BlockStart,
+    },
+    BlockDelta {
+        index: usize,
+        delta: Delta,
+    },
+    BlockStop {
+        index: usize,
+    },
+    /// News about the whole message; `usage` holds the running totals, not increments.
+    MessageDelta {
+        stop_reason: Option<StopReason>,
+        usage: Usage,
+    },
+    /// The answer is whole. A stream that ends without this was cut.
+    MessageStop,
+}
+
+/// What kind of block begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlockStart {
+    Text,
+    Thinking,
+    RedactedThinking { data: String },
+    ToolUse { id: ToolUseId, name: String },
+}
+
+/// More of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delta {
+    Text(String),
+    Thinking(String),
+    /// The whole signature of a thinking block.
+    Signature(String),
+    /// A piece of the call's input, as JSON text.
+    Input(String),
+}
+
+/// Why the model stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    EndTurn,
+    ToolUse,
+    MaxTokens,
+    StopSequence,
+    /// A server-side tool needs another round: the conversation is sent back as it is.
+    PauseTurn,
+    Refusal,
+    ModelContextWindowExceeded,
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl StopReason {
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::ToolUse => "tool_use",
+            Self::MaxTokens => "max_tokens",
+            Self::StopSequence => "stop_sequence",
+            Self::PauseTurn => "pause_turn",
+            Self::Refusal => "refusal",
+            Self::ModelContextWindowExceeded => "model_context_window_exceeded",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+/// A whole answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    pub id: String,
+    pub model: String,
+    pub content: Vec<ContentBlock>,
+    pub stop_reason: StopReason,
+    pub usage: Usage,
+}
+
+/// Builds a [`Reply`] from stream events. Also tells what there was of it when a stream is cut.
+#[derive(Debug, Default)]
+pub struct Accumulator {
+    id: String,
+    model: String,
+    blocks: Vec<Open>,
+    stop_reason: Option<StopReason>,
+    usage: Usage,
+    whole: bool,
+}
+
+#[derive(Debug)]
+struct Open {
+    index: usize,
+    block: Partial,
+    closed: bool,
+}
+
+#[derive(Debug)]
+enum Partial {
+    Text(String),
+    Thinking { thinking: String, signature: String },
+    Redacted(String),
+    ToolUse { id: ToolUseId, name: String, json: String },
+}
+
+impl Accumulator {
+    /// Takes one event; answers with the block that it completed, if any.
+    /// Deltas for blocks that never began, and of a kind that does not fit, are dropped.
+    pub fn push(&mut self, event: &StreamEvent) -> Option<ContentBlock> {
+        match event {
+            StreamEvent::MessageStart { id, model, usage } => {
+                self.id.clone_from(id);
+                self.model.clone_from(model);
+                self.usage = *usage;
+            }
+            StreamEvent::BlockStart { index, block } => {
+                self.blocks.push(Open { index: *index, block: Partial::new(block), closed: false });
+            }
+            StreamEvent::BlockDelta { index, delta } => {
+                if let Some(open) = self.open(*index) {
+                    open.block.extend(delta);
+                }
+            }
+            StreamEvent::BlockStop { index } => {
+                let open = self.open(*index)?;
+                open.closed = true;
+                return open.block.finish();
+            }
+            StreamEvent::MessageDelta { stop_reason, usage } => {
+                if stop_reason.is_some() {
+                    self.stop_reason.clone_from(stop_reason);
+                }
+                self.usage = *usage;
+            }
+            StreamEvent::MessageStop => self.whole = true,
+        }
+        None
+    }
+
+    /// Whether the answer came to its end.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// What was reported as used so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// The text so far, also of blocks that are still open.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts = self.blocks.iter().filter_map(|open| match &open.block {
+            Partial::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The whole answer. Blocks that are empty are left out, because no wire accepts them back.
+    #[must_use]
+    pub fn into_reply(self) -> Reply {
+        let content: Vec<_> = self.blocks.iter().filter_map(|open| open.block.finish()).collect();
+        let calls = content.iter().any(|block| matches!(block, ContentBlock::ToolUse { .. }));
+        let implied = if calls { StopReason::ToolUse } else { StopReason::EndTurn };
+        Reply {
+            id: self.id,
+            model: self.model,
+            content,
+            stop_reason: self.stop_reason.unwrap_or(implied),
+            usage: self.usage,
+        }
+    }
+
+    fn open(&mut self, index: usize) -> Option<&mut Open> {
+        self.blocks.iter_mut().rev().find(|open| open.index == index && !open.closed)
+    }
+}
+
+impl Partial {
+    fn new(start: &BlockStart) -> Self {
+        match start {
+            BlockStart::Text => Self::Text(String::new()),
+            BlockStart::Thinking => {
+                Self::Thinking { thinking: String::new(), signature: String::new() }
+            }
+            BlockStart::RedactedThinking { data } => Self::Redacted(data.clone()),
+            BlockStart::ToolUse { id, name } => {
+                Self::ToolUse { id: id.clone(), name: name.clone(), json: String::new() }
+            }
+        }
+    }
+
+    fn extend(&mut self, delta: &Delta) {
+        match (self, delta) {
+            (Self::Text(text), Delta::Text(more)) => text.push_str(more),
+            (Self::Thinking { thinking, .. }, Delta::Thinking(more)) => thinking.push_str(more),
+            (Self::Thinking { signature, .. }, Delta::Signature(whole)) => {
+                signature.clone_from(whole)
+            }
+            (Self::ToolUse { json, .. }, Delta::Input(more)) => json.push_str(more),
+            _ => {}
+        }
+    }
+
+    fn finish(&self) -> Option<ContentBlock> {
+        match self {
+            Self::Text(text) if text.trim().is_empty() => None,
+            Self::Text(text) => Some(ContentBlock::text(text.clone())),
+            Self::Thinking { thinking, signature }
+                if thinking.is_empty() && signature.is_empty() =>
+            {
+                None
+            }
+            Self::Thinking { thinking, signature } => Some(ContentBlock::Thinking {
+                thinking: thinking.clone(),
+                signature: signature.clone(),
+            }),
+            Self::Redacted(data) => Some(ContentBlock::RedactedThinking { data: data.clone() }),
+            Self::ToolUse { id, name, json } => {
+                let (input, malformed) = parse_input(json);
+                Some(ContentBlock::ToolUse { id: id.clone(), name: name.clone(), input, malformed })
+            }
+        }
+    }
+}
+
+/// The input of a call: an object, and for anything else an empty one with the original beside it.
+fn parse_input(json: &str) -> (Value, Option<String>) {
+    if json.trim().is_empty() {
+        return (Value::Object(Map::new()), None);
+    }
+    match serde_json::from_str(json) {
+        Ok(input @ Value::Object(_)) => (input, None),
+        _ => (Value::Object(Map::new()), Some(json.to_owned())),
+    }
+}

@@ -1,0 +1,80 @@
+//! Tokens and money, as providers report them and as ledgers add them up.
+
+use std::ops::{Add, AddAssign};
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens of one or more requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Prompt tokens that were neither read from nor written to the cache.
+    #[serde(default)]
+    pub input_tokens: u64,
+    #[serde(default)]
+    pub output_tokens: u64,
+    /// Prompt tokens served from the provider's cache.
+    #[serde(default)]
+    pub cache_read_input_tokens: u64,
+    /// Prompt tokens written to the provider's cache.
+    #[serde(default)]
+    pub cache_creation_input_tokens: u64,
+}
+
+impl Usage {
+    /// What a token budget counts: input, output and cache writes; cache reads are shown apart.
+    #[must_use]
+    pub fn counted(&self) -> u64 {
+        self.input_tokens + self.output_tokens + self.cache_creation_input_tokens
+    }
+
+    /// How much of the model's window the conversation fills after this request.
+    #[must_use]
+    pub fn context(&self) -> u64 {
+        self.counted() + self.cache_read_input_tokens
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+        self.cache_read_input_tokens += other.cache_read_input_tokens;
+        self.cache_creation_input_tokens += other.cache_creation_input_tokens;
+    }
+}
+
+impl Add for Usage {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}
+
+/// A sum of money in US dollars, some of whose parts may have no known price.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// The sum of the parts whose price is known.
+    pub usd: f64,
+    /// Whether some part had no price, so that the real sum is higher.
+    pub incomplete: bool,
+}
+
+impl Cost {
+    /// A part whose price nobody knows.
+    pub const UNKNOWN: Self = Self { usd: 0.0, incomplete: true };
+
+    /// A known price.
+    #[must_use]
+    pub fn known(usd: f64) -> Self {
+        Self { usd, incomplete: false }
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.usd += other.usd;
+        self.incomplete |= other.incomplete;
+    }
+}

@@ -1,0 +1,79 @@
+//! Why a model request failed, in classes that the retry policy and the agent act on.
+
+use std::time::Duration;
+
+use crate::protocol::Failure;
+
+/// A failed model request. Never holds a key.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct ProviderError {
+    pub kind: ErrorKind,
+    /// One line for a person: what happened, at which endpoint.
+    pub message: String,
+    /// How long the server asked us to wait.
+    pub retry_after: Option<Duration>,
+    /// The server's own word on repeating the request, where it gave one.
+    pub should_retry: Option<bool>,
+}
+
+/// The class of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// 401, 403, or no key at all.
+    Auth,
+    /// 402, or a spend limit.
+    Billing,
+    /// 429.
+    RateLimit,
+    /// 503, 529.
+    Overloaded,
+    /// 500, 502, 504, 408, 409 and an `error` event of that kind.
+    Server,
+    /// Nothing came for longer than the idle timeout.
+    Timeout,
+    /// Refused, reset, name not found, cut in the middle.
+    Connection,
+    /// The conversation is longer than the model's window.
+    ContextFull,
+    /// 400 and other 4xx: repeating it cannot help.
+    BadRequest,
+    /// An answer that is not of this wire, such as an HTML page.
+    Protocol,
+}
+
+impl ProviderError {
+    /// An error without advice on waiting.
+    #[must_use]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after: None, should_retry: None }
+    }
+
+    /// Whether the same request may succeed later.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.should_retry.unwrap_or(matches!(
+            self.kind,
+            ErrorKind::RateLimit
+                | ErrorKind::Overloaded
+                | ErrorKind::Server
+                | ErrorKind::Timeout
+                | ErrorKind::Connection
+        ))
+    }
+}
+
+impl From<ErrorKind> for Failure {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Auth => Self::Auth,
+            ErrorKind::RateLimit => Self::RateLimit,
+            ErrorKind::Overloaded | ErrorKind::Server => Self::Overloaded,
+            ErrorKind::Timeout => Self::Timeout,
+            ErrorKind::Connection => Self::Connection,
+            ErrorKind::ContextFull => Self::ContextFull,
+            ErrorKind::Billing | ErrorKind::BadRequest => Self::BadRequest,
+            ErrorKind::Protocol => Self::Internal,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Model providers: one trait, one file per wire.
+//!
+//! A provider turns a [`ModelRequest`] into a stream of [`StreamEvent`]s. It makes one attempt: repeating a failed
+//! request is the business of [`retry`], so that there is one place for it.
+
+use futures_util::stream::BoxStream;
+
+use crate::protocol::{Message, StreamEvent};
+use crate::tool::ToolSpec;
+
+mod error;
+
+pub use error::{ErrorKind, ProviderError};
+
+/// The events of one answer. Dropping the stream closes its connection: that *is* the cancel.
+pub type EventStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
+
+/// A place that answers model requests. Shared by all agents that use it, with its connections.
+pub trait Provider: Send + Sync {
+    /// The name in the configuration, such as `anthropic`.
+    fn name(&self) -> &str;
+
+    /// Sends one request, once. The request is put into wire form before this returns.
+    /// Failures, also those of the connection, are the stream's first item.
+    fn stream(&self, request: &ModelRequest<'_>) -> EventStream;
+}
+
+/// One question to a model. Borrowed: nothing is copied but into the body.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelRequest<'a> {
+    pub model: &'a str,
+    /// The static system prompt: byte-identical from turn to turn, so that caches hold.
+    pub system: &'a str,
+    pub messages: &'a [Message],
+    pub tools: &'a [ToolSpec],
+    /// The most tokens that the answer may have, thinking included.
+    pub max_tokens: u32,
+    pub thinking: Thinking,
+    /// How hard to think, in the provider's own words; absent: its default.
+    pub effort: Option<&'a str>,
+}
+
+/// How a model is asked to think.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Thinking {
+    /// Nothing is said about it.
+    #[default]
+    Off,
+    /// The model decides; a summary of its thoughts is asked for.
+    Adaptive,
+    /// Older models: a fixed budget of thinking tokens.
+    Budget(u32),
+}

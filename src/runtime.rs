@@ -1,0 +1,1 @@
+//! Commands in, events out: owns the main agent of a session.

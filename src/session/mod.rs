@@ -1,0 +1,1 @@
+//! Transcripts on disk: append-only, one file per agent, repaired at resume.

@@ -1,0 +1,1 @@
+//! Sub-agents: a tool whose body is another agent's loop.

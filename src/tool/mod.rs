@@ -1,0 +1,244 @@
+//! Tools: one trait, one registry, one file per tool.
+//!
+//! What an agent keeps between calls (files it has read, the shell's working directory, its to-do list) lives inside
+//! its own tool instances: [`builtin`] makes a fresh set per agent, so nothing is shared by accident.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::budget::Budget;
+use crate::protocol::{
+    Access, EnvOverlay, EventKind, EventSink, Failure, ResultBlock, ToolDetails, ToolUseId,
+};
+
+mod registry;
+mod schema;
+
+pub use registry::{ToolRegistry, canonical_name};
+
+/// How a tool is described to the model.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// A JSON schema of type `object`.
+    pub input_schema: Value,
+}
+
+/// Something that a model can call. The agent loop knows tools by this trait alone.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// Name, description and schema. Stable for the life of the tool.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Checks the input before anything is asked or run. The error names the field and what is allowed.
+    fn validate(&self, input: &Value) -> Result<(), InvalidInput>;
+
+    /// One line that says what a valid call is about, for the screen: `"fn route"`, `src/main.rs`.
+    fn summary(&self, input: &Value) -> String;
+
+    /// What a valid call would touch. `cwd` is the agent's base directory.
+    fn access(&self, input: &Value, cwd: &Path) -> Access;
+
+    /// What a valid call would change, as a unified diff or other text, for the one who is asked.
+    async fn preview(&self, _input: &Value, _cwd: &Path) -> Option<String> {
+        None
+    }
+
+    /// How long a call may take; `None` when the tool keeps time itself or may take as long as it wants.
+    fn time_limit(&self) -> Option<Duration> {
+        Some(Duration::from_secs(120))
+    }
+
+    /// Runs a valid, permitted call. Must end soon after `cx.cancel` fires; the caller drops it otherwise.
+    async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
+}
+
+/// A tool with a typed input; everything about JSON follows from the type.
+#[async_trait]
+pub trait TypedTool: Send + Sync {
+    /// Its fields' doc comments are the schema's descriptions; `deny_unknown_fields` is expected.
+    type Input: DeserializeOwned + JsonSchema + Send + Sync;
+
+    fn spec(&self) -> &ToolSpec;
+    fn summary(&self, input: &Self::Input) -> String;
+    fn access(&self, input: &Self::Input, cwd: &Path) -> Access;
+
+    /// Rules beyond the types, such as "must not be blank".
+    fn check(&self, _input: &Self::Input) -> Result<(), InvalidInput> {
+        Ok(())
+    }
+
+    async fn preview(&self, _input: &Self::Input, _cwd: &Path) -> Option<String> {
+        None
+    }
+
+    fn time_limit(&self) -> Option<Duration> {
+        Some(Duration::from_secs(120))
+    }
+
+    async fn run(&self, input: Self::Input, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
+}
+
+#[async_trait]
+impl<T: TypedTool> Tool for T {
+    fn spec(&self) -> &ToolSpec {
+        TypedTool::spec(self)
+    }
+
+    fn validate(&self, input: &Value) -> Result<(), InvalidInput> {
+        let typed = schema::parse::<T::Input>(self.spec(), input)?;
+        self.check(&typed)
+    }
+
+    fn summary(&self, input: &Value) -> String {
+        match schema::parse::<T::Input>(self.spec(), input) {
+            Ok(typed) => TypedTool::summary(self, &typed),
+            Err(_) => String::new(),
+        }
+    }
+
+    fn access(&self, input: &Value, cwd: &Path) -> Access {
+        match schema::parse::<T::Input>(self.spec(), input) {
+            Ok(typed) => TypedTool::access(self, &typed, cwd),
+            Err(_) => Access::Other,
+        }
+    }
+
+    async fn preview(&self, input: &Value, cwd: &Path) -> Option<String> {
+        let typed = schema::parse::<T::Input>(self.spec(), input).ok()?;
+        TypedTool::preview(self, &typed, cwd).await
+    }
+
+    fn time_limit(&self) -> Option<Duration> {
+        TypedTool::time_limit(self)
+    }
+
+    async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let typed = schema::parse::<T::Input>(self.spec(), &input)
+            .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
+        self.run(typed, cx).await
+    }
+}
+
+impl ToolSpec {
+    /// The spec of a tool whose input is `T`, with the schema cut to what a model needs.
+    #[must_use]
+    pub fn of<T: JsonSchema>(name: &str, description: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: description.trim().to_owned(),
+            input_schema: schema::of::<T>(),
+        }
+    }
+}
+
+/// All that a call gets from outside its input. Made per call, cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ToolContext {
+    pub tool_use_id: ToolUseId,
+    /// Carries the path of the agent whose call this is.
+    pub events: EventSink,
+    pub cancel: CancellationToken,
+    /// The agent's base directory, against which relative paths resolve.
+    pub cwd: Arc<Path>,
+    pub env: EnvOverlay,
+    pub budget: Budget,
+    /// Hops below the main agent: 0 for the main agent.
+    pub depth: u32,
+}
+
+impl ToolContext {
+    /// Shows more output of this call on the screen.
+    pub fn progress(&self, text: impl Into<String>) {
+        self.events
+            .emit(EventKind::ToolProgress { id: self.tool_use_id.clone(), text: text.into() });
+    }
+}
+
+/// What a call came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolOutcome {
+    /// What the model reads; never empty.
+    pub content: Vec<ResultBlock>,
+    /// The tool ran, and what it reports is a failure (a command's exit code, a cancelled sub-agent).
+    pub is_error: bool,
+    /// A few words for the screen: `14 hits`, `exit 1`.
+    pub summary: String,
+    /// More for the screen; never sent to the model.
+    pub details: Option<ToolDetails>,
+}
+
+impl ToolOutcome {
+    /// A success of one text.
+    #[must_use]
+    pub fn text(content: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self {
+            content: vec![ResultBlock::text(content)],
+            summary: summary.into(),
+            ..Self::default()
+        }
+    }
+
+    /// This outcome with something more for the screen.
+    #[must_use]
+    pub fn with_details(mut self, details: ToolDetails) -> Self {
+        self.details = Some(details);
+        self
+    }
+}
+
+/// Why a call has no outcome. The loop acts on the class and never on which tool it was.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ToolError {
+    /// Ends the run: the model cannot mend it.
+    #[error("{message}")]
+    Fatal { failure: Failure, message: String },
+    /// Goes to the model as an error result, and the run goes on.
+    #[error("{message}")]
+    Soft { kind: SoftKind, message: String },
+}
+
+impl ToolError {
+    /// A failure that the model is told of.
+    #[must_use]
+    pub fn soft(kind: SoftKind, message: impl Into<String>) -> Self {
+        Self::Soft { kind, message: message.into() }
+    }
+
+    /// An ordinary failure of the tool's own work.
+    #[must_use]
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::soft(SoftKind::Failed, message)
+    }
+
+    /// A failure that ends the run.
+    #[must_use]
+    pub fn fatal(failure: Failure, message: impl Into<String>) -> Self {
+        Self::Fatal { failure, message: message.into() }
+    }
+}
+
+/// What kind of soft error it is; stands in the log as the call's status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SoftKind {
+    InvalidInput,
+    UnknownTool,
+    Denied,
+    Cancelled,
+    Timeout,
+    Failed,
+}
+
+/// An input that a tool cannot take.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidInput(pub String);

@@ -1,0 +1,77 @@
+//! The tools that one agent has, in a stable order.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Tool, ToolSpec};
+
+/// Looks tools up by name and lists them in the same order every time, because a changed order costs the prompt cache.
+#[derive(Clone, Default)]
+pub struct ToolRegistry {
+    tools: Vec<Arc<dyn Tool>>,
+    /// From each name and alias, folded, to the place in `tools`.
+    by_name: BTreeMap<String, usize>,
+}
+
+impl ToolRegistry {
+    /// A registry with the given tools, in the given order. A later tool of the same name replaces the earlier one.
+    #[must_use]
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        let mut registry = Self::default();
+        for tool in tools {
+            registry.insert(tool);
+        }
+        registry
+    }
+
+    /// Adds a tool at the end, or in the place of one of the same name.
+    pub fn insert(&mut self, tool: Arc<dyn Tool>) {
+        let name = canonical_name(&tool.spec().name).to_owned();
+        match self.by_name.get(&name) {
+            Some(&place) => self.tools[place] = tool,
+            None => {
+                self.by_name.insert(name, self.tools.len());
+                self.tools.push(tool);
+            }
+        }
+    }
+
+    /// The tool of this name or alias.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.by_name.get(canonical_name(name)).map(|&place| &self.tools[place])
+    }
+
+    /// Only the tools that `keep` says yes to, in the same order.
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
+        Self::new(self.tools.iter().filter(|tool| keep(&tool.spec().name)).cloned())
+    }
+
+    /// What the model is told, in order.
+    #[must_use]
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(|tool| tool.spec().clone()).collect()
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.spec().name.as_str())
+    }
+}
+
+impl fmt::Debug for ToolRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+/// `Agent` and `Task` are other names of `AgentTool`, wherever a tool is named.
+#[must_use]
+pub fn canonical_name(name: &str) -> &str {
+    match name {
+        "Agent" | "Task" => "AgentTool",
+        other => other,
+    }
+}

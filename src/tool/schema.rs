@@ -1,0 +1,127 @@
+//! From a Rust input type to a small JSON schema, and from a model's JSON to the type with a helpful error.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{InvalidInput, ToolSpec};
+
+/// The schema of `T`, inlined and without what only validators need: every byte of it is paid for in every request.
+pub fn of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    shrink(&mut schema);
+    schema
+}
+
+fn shrink(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            for key in ["title", "format", "$schema", "minimum", "maximum", "additionalProperties"]
+            {
+                // A property may have the name of a keyword: then its value is a schema, not a keyword's.
+                if !map.get(key).is_some_and(Value::is_object) {
+                    map.shift_remove(key);
+                }
+            }
+            if map.get("default").is_some_and(Value::is_null) {
+                map.shift_remove("default");
+            }
+            drop_null(map);
+            map.values_mut().for_each(shrink);
+        }
+        Value::Array(items) => items.iter_mut().for_each(shrink),
+        _ => {}
+    }
+}
+
+/// An optional field says so by not being required; `null` as a second type is only noise.
+fn drop_null(map: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = map.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            map.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(options)) = map.get_mut("anyOf") {
+        options.retain(|option| option.get("type") != Some(&Value::from("null")));
+        if let [Value::Object(only)] = options.as_slice() {
+            let only = only.clone();
+            map.shift_remove("anyOf");
+            for (key, value) in only {
+                map.entry(key).or_insert(value);
+            }
+        }
+    }
+}
+
+/// Reads a model's input as `T`. The error says what is wrong and which fields there are.
+pub fn parse<T: DeserializeOwned>(spec: &ToolSpec, input: &Value) -> Result<T, InvalidInput> {
+    T::deserialize(input).map_err(|error| {
+        InvalidInput(format!("Invalid input for {}: {error}. {}", spec.name, fields(spec)))
+    })
+}
+
+/// One sentence that lists the fields of a tool: `It takes: file_path (string), offset (integer, optional).`
+fn fields(spec: &ToolSpec) -> String {
+    let required: Vec<&str> = spec.input_schema["required"]
+        .as_array()
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let Some(properties) = spec.input_schema["properties"].as_object() else {
+        return "It takes no fields.".to_owned();
+    };
+    let list = properties.iter().map(|(name, schema)| {
+        let kind = schema["type"].as_str().unwrap_or("any");
+        let optional = if required.contains(&name.as_str()) { "" } else { ", optional" };
+        format!("{name} ({kind}{optional})")
+    });
+    format!("It takes: {}.", list.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its schema and its errors matter here")]
+    struct Input {
+        /// Where.
+        path: String,
+        /// How many.
+        limit: Option<u32>,
+    }
+
+    #[test]
+    fn a_schema_holds_only_what_a_model_needs() {
+        let schema = of::<Input>();
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "path": {"description": "Where.", "type": "string"},
+                "limit": {"description": "How many.", "type": "integer"},
+            },
+            "required": ["path"],
+        });
+        assert_eq!(schema, expected);
+    }
+
+    #[test]
+    fn a_wrong_input_is_told_what_is_allowed() {
+        let spec = ToolSpec::of::<Input>("Look", "");
+        let error = parse::<Input>(&spec, &json!({"limit": 3})).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "Invalid input for Look: missing field `path`. It takes: path (string), limit (integer, optional)."
+        );
+    }
+}
