@@ -220,7 +220,7 @@ impl Partial {
             (Self::Text(text), Delta::Text(more)) => text.push_str(more),
             (Self::Thinking { thinking, .. }, Delta::Thinking(more)) => thinking.push_str(more),
             (Self::Thinking { signature, .. }, Delta::Signature(whole)) => {
-                signature.clone_from(whole)
+                signature.clone_from(whole);
             }
             (Self::ToolUse { json, .. }, Delta::Input(more)) => json.push_str(more),
             _ => {}
