@@ -1,1 +1,3 @@
 //! The sub-commands that print something and end.
+
+pub mod demo;

@@ -9,6 +9,7 @@ use crate::protocol::{Message, StreamEvent};
 use crate::tool::ToolSpec;
 
 mod error;
+pub mod scripted;
 
 pub use error::{ErrorKind, ProviderError};
 

@@ -1,0 +1,269 @@
+//! A model that plays a scenario: no key, no network, the same words every time.
+//!
+//! It holds no state. What it says next follows from the conversation that it is given, so one instance serves all
+//! agents; and what it reports is cut out of the real results of real tools.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+
+use crate::protocol::{
+    BlockStart, ContentBlock, Delta, Message, ResultBlock, StopReason, StreamEvent, ToolUseId,
+    Usage,
+};
+
+use super::{EventStream, ModelRequest, Provider};
+
+mod play;
+mod scenario;
+mod template;
+
+use play::Line;
+use scenario::Scenario;
+pub use scenario::ScenarioError;
+
+/// The name of the only model there is.
+pub const MODEL: &str = "scripted";
+
+/// A provider that plays one scenario.
+#[derive(Clone, Debug)]
+pub struct Scripted {
+    scenario: Arc<Scenario>,
+    speed: f64,
+}
+
+impl Scripted {
+    /// Reads a scenario. `path` is for the errors alone.
+    pub fn from_toml(text: &str, path: &Path) -> Result<Self, ScenarioError> {
+        let scenario = Arc::new(Scenario::parse(text, path)?);
+        Ok(Self { scenario, speed: 1.0 })
+    }
+
+    /// Plays faster or slower: 2 is twice as fast as the scenario says, 0 plays without any waiting.
+    #[must_use]
+    pub fn with_speed(mut self, speed: f64) -> Self {
+        self.speed = speed;
+        self
+    }
+
+    /// The prompt that starts the show; empty when the scenario has none.
+    #[must_use]
+    pub fn prompt(&self) -> &str {
+        &self.scenario.prompt
+    }
+
+    /// A time of the scenario as it passes at this speed.
+    fn wait(&self, seconds: f64) -> Duration {
+        if self.speed <= 0.0 {
+            return Duration::ZERO;
+        }
+        Duration::try_from_secs_f64(seconds / self.speed).unwrap_or_default()
+    }
+
+    /// How long one word takes.
+    fn word(&self) -> Duration {
+        if self.scenario.pace <= 0.0 {
+            return Duration::ZERO;
+        }
+        self.wait(1.0 / self.scenario.pace)
+    }
+
+    fn beats(&self, line: &Line, request: &ModelRequest<'_>) -> Vec<Beat> {
+        let mut usage = Usage { input_tokens: tokens(request_bytes(request)), ..Usage::default() };
+        let id = format!("msg_{}", uuid::Uuid::now_v7().simple());
+        let model = request.model.to_owned();
+        let mut beats = Beats::default();
+        beats.push(StreamEvent::MessageStart { id, model, usage });
+        beats.rest(self.wait(line.pause));
+        beats.words(BlockStart::Thinking, &line.thinking, self.word(), Delta::Thinking);
+        beats.words(BlockStart::Text, &line.text, self.word(), Delta::Text);
+        let mut written = line.thinking.len() + line.text.len();
+        for (name, input) in &line.calls {
+            let json = input.to_string();
+            written += name.len() + json.len();
+            let block = BlockStart::ToolUse { id: ToolUseId::generate(), name: name.clone() };
+            beats.block(block, [Delta::Input(json)], self.word());
+        }
+        usage.output_tokens = tokens(written);
+        let stop_reason =
+            Some(if line.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse });
+        beats.push(StreamEvent::MessageDelta { stop_reason, usage });
+        beats.push(StreamEvent::MessageStop);
+        beats.all
+    }
+}
+
+impl Provider for Scripted {
+    fn name(&self) -> &str {
+        MODEL
+    }
+
+    fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
+        let line = play::next_line(&self.scenario, request.messages);
+        let beats = self.beats(&line, request).into_iter();
+        let events = stream::unfold(beats, async |mut beats| {
+            let beat = beats.next()?;
+            if !beat.after.is_zero() {
+                tokio::time::sleep(beat.after).await;
+            }
+            Some((Ok(beat.event), beats))
+        });
+        events.boxed()
+    }
+}
+
+/// One event and the time before it.
+#[derive(Debug)]
+struct Beat {
+    after: Duration,
+    event: StreamEvent,
+}
+
+/// The events of one answer, in the making.
+#[derive(Default)]
+struct Beats {
+    all: Vec<Beat>,
+    blocks: usize,
+    rest: Duration,
+}
+
+impl Beats {
+    fn push(&mut self, event: StreamEvent) {
+        let after = std::mem::take(&mut self.rest);
+        self.all.push(Beat { after, event });
+    }
+
+    /// Waits before the next event.
+    fn rest(&mut self, time: Duration) {
+        self.rest += time;
+    }
+
+    fn block(
+        &mut self,
+        block: BlockStart,
+        deltas: impl IntoIterator<Item = Delta>,
+        each: Duration,
+    ) {
+        let index = self.blocks;
+        self.blocks += 1;
+        self.push(StreamEvent::BlockStart { index, block });
+        for delta in deltas {
+            self.rest(each);
+            self.push(StreamEvent::BlockDelta { index, delta });
+        }
+        self.push(StreamEvent::BlockStop { index });
+    }
+
+    fn words(&mut self, block: BlockStart, text: &str, each: Duration, delta: fn(String) -> Delta) {
+        if !text.is_empty() {
+            let words = text.split_inclusive(char::is_whitespace);
+            self.block(block, words.map(|word| delta(word.to_owned())), each);
+        }
+    }
+}
+
+/// About four bytes make a token: near enough for the figures on the screen.
+fn tokens(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(4)
+}
+
+fn request_bytes(request: &ModelRequest<'_>) -> usize {
+    let tools = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.to_string().len());
+    let messages = request.messages.iter().map(message_bytes);
+    request.system.len() + tools.chain(messages).sum::<usize>()
+}
+
+fn message_bytes(message: &Message) -> usize {
+    let blocks = message.content.iter().map(|block| match block {
+        ContentBlock::Text { text } => text.len(),
+        ContentBlock::Thinking { thinking, .. } => thinking.len(),
+        ContentBlock::ToolUse { name, input, .. } => name.len() + input.to_string().len(),
+        ContentBlock::ToolResult { content, .. } => content
+            .iter()
+            .map(|block| match block {
+                ResultBlock::Text { text } => text.len(),
+                ResultBlock::Image { .. } => 0,
+            })
+            .sum(),
+        ContentBlock::RedactedThinking { .. } | ContentBlock::Image { .. } => 0,
+    });
+    blocks.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::protocol::Accumulator;
+    use crate::provider::Thinking;
+
+    use super::*;
+
+    const PLAY: &str = r#"
+        pace = 10
+        says = { unmatched = "-", stuck = "-", aside = "-" }
+        [[agent]]
+        match = "go"
+        [[agent.reply]]
+        pause = 2.0
+        thinking = "hm"
+        text = "one two\nthree"
+        [[agent.reply.call]]
+        tool = "Read"
+        as = "source"
+        input = { file_path = "a", limit = 3 }
+    "#;
+
+    fn beats(speed: f64) -> Vec<Beat> {
+        let model = Scripted::from_toml(PLAY, Path::new("play.toml")).unwrap().with_speed(speed);
+        let messages = [Message::user_text("go")];
+        let request = ModelRequest {
+            model: "scripted",
+            system: "12345678",
+            messages: &messages,
+            tools: &[],
+            max_tokens: 100,
+            thinking: Thinking::Off,
+            effort: None,
+        };
+        model.beats(&play::next_line(&model.scenario, &messages), &request)
+    }
+
+    fn seconds(speed: f64) -> f64 {
+        beats(speed).iter().map(|beat| beat.after).sum::<Duration>().as_secs_f64()
+    }
+
+    #[test]
+    fn a_reply_is_a_whole_answer_with_estimated_usage() {
+        let mut whole = Accumulator::default();
+        for beat in beats(1.0) {
+            whole.push(&beat.event);
+        }
+        assert!(whole.is_whole());
+        let reply = whole.into_reply();
+        assert_eq!(reply.stop_reason, StopReason::ToolUse);
+        assert_eq!((reply.usage.input_tokens, reply.usage.output_tokens), (3, 12));
+        let message = Message::assistant(reply.content);
+        assert_eq!(message.text(), "one two\nthree");
+        let Some(ContentBlock::ToolUse { name, input, .. }) = message.content.last() else {
+            panic!("no call in {message:?}");
+        };
+        assert_eq!((name.as_str(), input), ("Read", &json!({"file_path": "a", "limit": 3})));
+    }
+
+    #[test]
+    fn words_come_at_the_pace_of_the_scenario() {
+        let words = beats(1.0).into_iter().filter(|beat| {
+            matches!(beat.event, StreamEvent::BlockDelta { delta: Delta::Text(_), .. })
+        });
+        assert_eq!(words.map(|beat| beat.after.as_millis()).collect::<Vec<_>>(), [100; 3]);
+        assert!((seconds(1.0) - 2.5).abs() < 1e-6);
+        assert!((seconds(2.0) - 1.25).abs() < 1e-6);
+        assert!(seconds(0.0) == 0.0);
+    }
+}
