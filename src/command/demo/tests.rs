@@ -13,18 +13,20 @@ use crate::provider::{ModelRequest, Provider, Thinking};
 
 use super::*;
 
-/// A copy of the project with a model on it, and the commands that the person says no to.
+/// A copy of the project with a model on it, and the commands and agents that the person says no to.
 struct Stage {
     project: DemoProject,
+    _above: TempDir,
     model: Scripted,
     denied: &'static [&'static str],
 }
 
 impl Stage {
     fn new(denied: &'static [&'static str]) -> Self {
-        let project = unpack(&tempfile::env::temp_dir()).unwrap();
+        let above = tempfile::tempdir().unwrap();
+        let project = unpack(above.path()).unwrap();
         let model = Scripted::from_toml(SCENARIO, Path::new("scenario.toml")).unwrap();
-        Self { project, model: model.with_speed(0.0), denied }
+        Self { project, _above: above, model: model.with_speed(0.0), denied }
     }
 
     /// Changes the copy before the play.
@@ -92,6 +94,9 @@ impl Stage {
     async fn run(&self, tool: &str, input: &Value) -> Result<String, String> {
         let field = |name: &str| input[name].as_str().unwrap_or_default().to_owned();
         match tool {
+            "AgentTool" if self.denied.contains(&field("description").as_str()) => {
+                Err("The edit is in.\n[cancelled by the person]".to_owned())
+            }
             "AgentTool" => Ok(self.play(field("prompt")).await),
             "Read" => self.shell(&format!("cat -n {}", field("file_path"))),
             "Grep" => {
@@ -161,7 +166,7 @@ async fn a_changed_sample_changes_the_text() {
         "lib/discount.sh:9: `[ \"$count\" -eq \"$least\" ]` is now `[ \"$count\" -ge \"$least\" ]`",
         "now `10 x tea: 45.00`",
         "3 passed, 4 failed",
-        "not verified",
+        "**Changed, but tests fail.**",
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
@@ -185,6 +190,14 @@ async fn a_no_to_the_tests_is_told_by_child_and_parent() {
 }
 
 #[tokio::test]
+async fn of_a_stopped_agent_nothing_is_claimed() {
+    let stage = Stage::new(&["fix the bug, run the tests", "map the price path"]);
+    let text = stage.show().await;
+    assert!(text.starts_with("**Not finished.**"), "{text}");
+    assert!(text.contains("before `10 x tea: 40.00`, now `10 x tea: 40.00`"), "{text}");
+}
+
+#[tokio::test]
 async fn other_prompts_are_told_that_the_model_is_scripted() {
     let stage = Stage::new(&[]);
     let text = stage.play("Write me a poem.".to_owned()).await;
@@ -193,7 +206,8 @@ async fn other_prompts_are_told_that_the_model_is_scripted() {
 
 #[test]
 fn the_copy_is_whole_and_goes_with_its_owner() {
-    let project = unpack(&tempfile::env::temp_dir()).unwrap();
+    let above = tempfile::tempdir().unwrap();
+    let project = unpack(above.path()).unwrap();
     let root = project.root().to_owned();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo/project");
     let mut diff = Command::new("diff");
@@ -201,6 +215,7 @@ fn the_copy_is_whole_and_goes_with_its_owner() {
     assert!(diff.status.success(), "{}", String::from_utf8_lossy(&diff.stdout));
     drop(project);
     assert!(!root.exists());
+    assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
 }
 
 #[test]
