@@ -185,7 +185,7 @@ async fn a_no_to_the_tests_is_told_by_child_and_parent() {
     let stage = Stage::new(&["bash tests/run.sh"]);
     let text = stage.show().await;
     assert!(text.starts_with("**Changed, but not verified.**"), "{text}");
-    assert!(text.contains("did not run. The person said no to this call."), "{text}");
+    assert!(text.contains("no result. The person said no to this call."), "{text}");
     assert!(!text.contains("passed"), "{text}");
 }
 
