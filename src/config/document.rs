@@ -256,6 +256,10 @@ mod tests {
                 "[budget]\nmax_usd = inf",
                 "2: `budget.max_usd` must be a number, not an endless number",
             ),
+            (
+                "[providers.openai]\nmax_retries = -1",
+                "2: `providers.openai.max_retries` must be at least 0, not -1",
+            ),
             ("[budget]\nmax_usd = -1", "2: `budget.max_usd` must be at least 0, not -1"),
             (
                 "[permissions]\nmode = \"yolo\"",
@@ -308,6 +312,21 @@ mod tests {
             ("permissions.allow", vec![4, 5]),
         ];
         assert_eq!(found, expected.map(|(path, lines)| (path.to_owned(), lines)));
+    }
+
+    #[test]
+    fn no_nesting_overflows_the_stack() {
+        for (start, unit, end) in [
+            ("a = ", "[", ""),
+            ("model = ", "{a=", ""),
+            ("", "a.", "a = 1"),
+            ("[", "a.", "a]"),
+            ("[[", "a.", "a]]"),
+            ("model = {", "a.", "a = 1}"),
+        ] {
+            let text = format!("{start}{}{end}", unit.repeat(400_000 / unit.len()));
+            parse(&text, &json_schema()).unwrap_err();
+        }
     }
 
     proptest! {

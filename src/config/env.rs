@@ -1,6 +1,7 @@
 //! The one place that reads the process's environment: once, at start. Everyone else gets what is taken here.
 
 use std::env;
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
@@ -22,4 +23,9 @@ pub fn capture() -> EnvOverlay {
 /// The directory that the program was started in.
 pub fn current_dir() -> io::Result<PathBuf> {
     env::current_dir()
+}
+
+/// The arguments of the program, its own name first.
+pub fn args() -> impl Iterator<Item = OsString> {
+    env::args_os()
 }

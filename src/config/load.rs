@@ -192,6 +192,11 @@ fn check_providers(config: &Config, origins: &Origins) -> Result<(), ConfigError
                 ConfigError::invalid(origins.of(&key), format!("`{key}` {why}"))
             })?;
         }
+        if !provider.api_key_env.as_deref().is_none_or(is_variable) {
+            let key = key("api_key_env");
+            let message = format!("`{key}` must be the name of a variable, not the key itself");
+            return Err(ConfigError::invalid(origins.of(&key), message));
+        }
         let message = match provider.kind {
             ProviderKind::OpenaiChat if provider.base_url.is_none() => {
                 "needs a `base_url`, such as \"http://127.0.0.1:8080/v1\""
@@ -225,7 +230,16 @@ fn check_url(text: &str) -> Result<(), &'static str> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err("must not hold a user or password; use api_key_env");
     }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("must not hold a `?` or `#`: the path of each request is put behind it");
+    }
     Ok(())
+}
+
+/// Whether a text can be the name of a variable. What else stands there may be the key itself.
+fn is_variable(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Makes paths absolute: `~/` is the home directory, others start at the working directory, or for a scenario at the

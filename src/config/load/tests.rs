@@ -197,7 +197,7 @@ fn flags_and_environment_reach_their_keys() {
 
 #[test]
 fn mistakes_name_the_place_and_the_remedy() {
-    let table: [(&[(&str, &str)], &str); 8] = [
+    let table: [(&[(&str, &str)], &str); 10] = [
         (
             &[("repo/.caliban/config.toml", "\n[model]\n\nmodle = \"x\"")],
             ".caliban/config.toml:4: unknown key `modle` in [model]; allowed: name, provider, max_tokens, effort",
@@ -221,6 +221,14 @@ fn mistakes_name_the_place_and_the_remedy() {
         (
             &[("home/config.toml", "[providers.openai]\nbase_url = \"https://me:pw@h\"")],
             "home/config.toml:2: `providers.openai.base_url` must not hold a user or password; use api_key_env",
+        ),
+        (
+            &[("home/config.toml", "[providers.openai]\nbase_url = \"https://h/?key=k\"")],
+            "home/config.toml:2: `providers.openai.base_url` must not hold a `?` or `#`: the path of each request is put behind it",
+        ),
+        (
+            &[("home/config.toml", "[providers.openai]\napi_key_env = \"sk-secret\"")],
+            "home/config.toml:2: `providers.openai.api_key_env` must be the name of a variable, not the key itself",
         ),
         (
             &[("home/config.toml", "[model]\nprovider = \"antropic\"")],
