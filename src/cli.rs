@@ -9,6 +9,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::config::{Overrides, list, schema::LEVELS};
 use crate::protocol::{Mode, SessionId};
 
+const USAGE: &str = "caliban [OPTIONS] [PROMPT]\n       caliban [OPTIONS] <COMMAND>";
+
 const EXAMPLES: &str = "\
 Examples:
   caliban                              start in this directory
@@ -22,7 +24,7 @@ A prompt of one word that is also a command goes after --, such as: caliban -- d
 
 /// A terminal coding agent whose sub-agents run live, side by side, on your screen.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "caliban", version, about, after_help = EXAMPLES)]
+#[command(name = "caliban", version, about, override_usage = USAGE, after_help = EXAMPLES)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,

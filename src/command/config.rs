@@ -18,7 +18,8 @@ pub fn config(action: &ConfigAction, loaded: &Loaded, env: &EnvOverlay) -> Repor
 fn show(loaded: &Loaded, env: &EnvOverlay) -> String {
     let notices: String =
         loaded.notices.iter().map(|notice| format!("# {}\n", printable(notice))).collect();
-    format!("# {}\n{notices}\n{}", printable(&answers(&loaded.config, env)), loaded.show())
+    let answers = printable(&answers(&loaded.config, env));
+    format!("# {answers}\n{notices}\n{}", printable(&loaded.show()))
 }
 
 /// One line on who answers.

@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthStr;
 pub mod agents;
 pub mod completions;
 pub mod config;
+pub mod sessions;
 
 /// What a sub-command has to say. The exit code is 0, or 2 when what was asked for does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

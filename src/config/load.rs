@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value as Schema;
-use toml::Value;
+use toml::{Table, Value};
+use tracing_subscriber::EnvFilter;
 
 use super::error::{ConfigError, Origin, shown};
 use super::layers::{Layers, Origins, Setting};
 use super::overrides::{self, Overrides};
 use super::project::Project;
-use super::schema::{Config, ProviderKind, json_schema};
+use super::schema::{self, Config, ProviderKind, json_schema};
 use super::{Dirs, document, untrusted};
 use crate::protocol::{EnvOverlay, RuleFile};
 
@@ -22,7 +23,7 @@ const DEFAULTS: &str = include_str!("../../config/default.toml");
 const MAX_FILE: u64 = 1 << 20;
 
 /// Everything that a configuration is made from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Sources<'a> {
     pub dirs: &'a Dirs,
     /// The working directory, absolute.
@@ -42,7 +43,7 @@ pub struct Loaded {
     /// The files that were looked for, lowest first, and whether each was there.
     pub files: Vec<(PathBuf, bool)>,
     /// The merged tables as written, for `config show`.
-    pub(super) merged: toml::Table,
+    pub(super) merged: Table,
 }
 
 impl Config {
@@ -50,6 +51,7 @@ impl Config {
     pub fn built_in() -> Result<Self, ConfigError> {
         let mut layers = Layers::default();
         layers.add(defaults(&json_schema())?);
+        fill_providers(&mut layers.merged);
         typed(&layers)
     }
 }
@@ -89,6 +91,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
     layers.add(flags);
 
     let notices = untrusted::notice(&withheld, &user_file).into_iter().collect();
+    fill_providers(&mut layers.merged);
     let mut config = typed(&layers)?;
     resolve_paths(&mut config, &layers.origins, sources);
     let Layers { merged, origins } = layers;
@@ -155,13 +158,31 @@ fn check(setting: &Setting, schema: &Schema) -> Result<(), ConfigError> {
     let origin = setting.origins.first().unwrap_or(&Origin::BuiltIn);
     // The variable may hold a whole filter, where files and flags name a level.
     if *origin == (Origin::Env { name: "CALIBAN_LOG" }) {
-        return Ok(());
+        let filter = setting.value.as_str().unwrap_or_default();
+        return match EnvFilter::try_new(filter) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(ConfigError::invalid(
+                origin,
+                "must be a level or a filter, such as debug or warn,caliban=debug",
+            )),
+        };
     }
     let place = setting.path.iter().fold(schema, |schema, key| match &schema["properties"] {
         Schema::Null => &schema["additionalProperties"],
         properties => &properties[key],
     });
     document::check(&setting.value, place).map_err(|why| ConfigError::invalid(origin, why))
+}
+
+/// Gives every provider the defaults that hold for all of them, so that they are shown too.
+fn fill_providers(merged: &mut Table) {
+    let Some(Value::Table(providers)) = merged.get_mut("providers") else { return };
+    for (_, provider) in providers.iter_mut() {
+        if let Value::Table(provider) = provider {
+            provider.entry("idle_timeout_s").or_insert(Value::Float(schema::idle_timeout_s()));
+            provider.entry("max_retries").or_insert(Value::from(schema::max_retries()));
+        }
+    }
 }
 
 /// The merged tables as types, checked for what one value alone cannot show.

@@ -80,11 +80,11 @@ impl ProviderConfig {
     }
 }
 
-fn idle_timeout_s() -> f64 {
+pub(super) fn idle_timeout_s() -> f64 {
     120.0
 }
 
-fn max_retries() -> u32 {
+pub(super) fn max_retries() -> u32 {
     8
 }
 

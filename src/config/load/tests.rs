@@ -250,6 +250,9 @@ fn bad_flags_and_variables_are_named() {
     world.env = world.env.with([("ANTHROPIC_BASE_URL", "localhost")]);
     let error = "ANTHROPIC_BASE_URL: `providers.anthropic.base_url` must be a URL, such as \"https://host/v1\"";
     assert_eq!(world.error(), error);
+    world.env = world.env.without(["ANTHROPIC_BASE_URL"]).with([("CALIBAN_LOG", "caliban=loud")]);
+    let error = "CALIBAN_LOG: must be a level or a filter, such as debug or warn,caliban=debug";
+    assert_eq!(world.error(), error);
 }
 
 #[test]
