@@ -1,1 +1,404 @@
 //! The command line: clap types, nothing else.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::config::{Overrides, list, schema::LEVELS};
+use crate::protocol::{Mode, SessionId};
+
+const USAGE: &str = "caliban [OPTIONS] [PROMPT]\n       caliban [OPTIONS] <COMMAND>";
+
+const EXAMPLES: &str = "\
+Examples:
+  caliban                              start in this directory
+  caliban \"fix the failing test\"       start with a prompt
+  caliban -p \"explain src/main.rs\"     print the answer and end
+  git diff | caliban -p \"review this\"  put what stdin says behind the prompt
+  caliban -c                           go on with the newest session of this directory
+  caliban demo                         three agents at work: no key, no network
+
+A prompt of one word that is also a command goes after --, such as: caliban -- demo";
+
+/// A terminal coding agent whose sub-agents run live, side by side, on your screen.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "caliban", version, about, override_usage = USAGE, after_help = EXAMPLES)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// What to do first; sent at once.
+    pub prompt: Option<String>,
+
+    #[command(flatten)]
+    pub print: PrintArgs,
+
+    #[command(flatten)]
+    pub model: ModelArgs,
+
+    #[command(flatten)]
+    pub tools: ToolArgs,
+
+    #[command(flatten)]
+    pub session: SessionArgs,
+
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// How a run without a screen writes its answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct PrintArgs {
+    /// Run without a screen: one prompt (argument, stdin, or both), the answer on stdout.
+    #[arg(short, long)]
+    pub print: bool,
+
+    /// What goes to stdout [default: text].
+    #[arg(long, value_name = "FORMAT", requires = "print")]
+    pub output_format: Option<OutputFormat>,
+
+    /// Say more about what is going on, on stderr.
+    #[arg(long, requires = "print")]
+    pub verbose: bool,
+}
+
+/// What a run without a screen writes to stdout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// The answer.
+    #[default]
+    Text,
+    /// One JSON object: the result.
+    Json,
+    /// One JSON object a line, as things happen.
+    StreamJson,
+}
+
+/// Who answers, what it is told, and what it may spend.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub struct ModelArgs {
+    /// The model that answers.
+    #[arg(long)]
+    pub model: Option<String>,
+
+    /// Where it answers: a built-in or configured provider, such as anthropic, openai or ollama.
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+
+    /// Use this system prompt instead of the built-in one.
+    #[arg(long, value_name = "TEXT")]
+    pub system_prompt: Option<String>,
+
+    /// Put this behind the system prompt.
+    #[arg(long, value_name = "TEXT")]
+    pub append_system_prompt: Option<String>,
+
+    /// Stop after this many turns.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_turns: Option<u32>,
+
+    /// Stop when this many US dollars are spent, sub-agents included.
+    #[arg(long, value_name = "X", value_parser = dollars)]
+    pub max_budget_usd: Option<f64>,
+}
+
+/// What may be touched. LISTs are separated by commas or spaces: "Bash(git diff:*),Read".
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Tools")]
+pub struct ToolArgs {
+    /// Tools may also work in this directory; may be repeated.
+    #[arg(long, value_name = "DIR")]
+    pub add_dir: Vec<String>,
+
+    /// Offer only these tools; "" is none.
+    #[arg(long, value_name = "LIST")]
+    pub tools: Option<Vec<ToolList>>,
+
+    /// What runs without a question, such as "Bash(git diff:*),Read".
+    #[arg(long, value_name = "LIST", alias = "allowedTools")]
+    pub allowed_tools: Vec<ToolList>,
+
+    /// What never runs.
+    #[arg(long, value_name = "LIST", alias = "disallowedTools")]
+    pub disallowed_tools: Vec<ToolList>,
+
+    /// How freely tools act.
+    #[arg(long, value_name = "MODE")]
+    pub permission_mode: Option<Mode>,
+
+    /// Run everything that no rule denies: the same as the mode bypassPermissions.
+    #[arg(long)]
+    pub dangerously_skip_permissions: bool,
+
+    /// Offer no sub-agents.
+    #[arg(long)]
+    pub no_sub_agent: bool,
+}
+
+/// Which conversation it is.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Session")]
+pub struct SessionArgs {
+    /// Go on with the newest session of this directory.
+    #[arg(short, long = "continue", conflicts_with = "resume")]
+    pub continue_newest: bool,
+
+    /// Go on with a session (the start of its id is enough), or pick one from a list.
+    #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    pub resume: Option<String>,
+
+    /// Give the new session this id.
+    #[arg(long, value_name = "UUID", conflicts_with_all = ["continue_newest", "resume"])]
+    pub session_id: Option<SessionId>,
+
+    /// Keep nothing on disk.
+    #[arg(long, conflicts_with_all = ["continue_newest", "resume", "session_id"])]
+    pub no_session: bool,
+}
+
+/// What every command takes, before or after its name.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Program")]
+pub struct CommonArgs {
+    /// Work in this directory.
+    #[arg(short = 'C', long, value_name = "DIR", global = true)]
+    pub cd: Option<PathBuf>,
+
+    /// What the log file keeps.
+    #[arg(long, value_name = "LEVEL", value_parser = LEVELS, global = true)]
+    pub log_level: Option<String>,
+
+    /// The colours of the screen.
+    #[arg(long, value_name = "NAME", global = true)]
+    pub theme: Option<String>,
+
+    /// No colours; NO_COLOR says the same.
+    #[arg(long, global = true)]
+    pub no_color: bool,
+}
+
+/// The commands beside the agent itself.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+#[command(disable_help_subcommand = true)]
+pub enum Command {
+    /// Watch three agents work on a sample project with a scripted model: no key, no network.
+    Demo(PrintArgs),
+    /// Sub-agent definitions: where each was found, its tools and model, what is wrong with a broken one.
+    Agents {
+        #[command(subcommand)]
+        action: Option<AgentsAction>,
+    },
+    /// Stored sessions and their sub-agents' transcripts.
+    Sessions {
+        #[command(subcommand)]
+        action: Option<SessionsAction>,
+    },
+    /// The configuration in effect, and where each value came from.
+    Config {
+        #[command(subcommand)]
+        action: Option<ConfigAction>,
+    },
+    /// Print shell completions.
+    Completions { shell: clap_complete::Shell },
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]
+pub enum AgentsAction {
+    /// All of them, one a line.
+    #[default]
+    List,
+    /// One of them, with its prompt.
+    Show { name: String },
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]
+pub enum SessionsAction {
+    /// All of them, newest first.
+    #[default]
+    List,
+    /// One of them as text; the start of its id is enough.
+    Show { id: String },
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]
+pub enum ConfigAction {
+    /// Every value in effect with its origin, as TOML.
+    #[default]
+    Show,
+    /// The files that are read, lowest first.
+    Path,
+}
+
+/// Tools or rules of one option, as people write them in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolList(Vec<String>);
+
+impl std::str::FromStr for ToolList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        list::parse(text).map(Self)
+    }
+}
+
+impl ToolArgs {
+    /// The tools to offer; `None` is all of them.
+    #[must_use]
+    pub fn offered(&self) -> Option<Vec<String>> {
+        self.tools.as_deref().map(flat)
+    }
+}
+
+impl Cli {
+    /// Reads the arguments, the program's name first. A command stands alone: beside a prompt or `--print` it is
+    /// more likely the prompt's own word.
+    pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let cli = Self::try_parse_from(args)?;
+        if cli.command.is_some() && (cli.print.print || cli.prompt.is_some()) {
+            let message = "a command takes no prompt and no --print before it; \
+                           to send its name as a prompt, put -- in front: caliban -p -- agents";
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
+        }
+        Ok(cli)
+    }
+
+    /// What the command line sets in the configuration.
+    #[must_use]
+    pub fn overrides(&self) -> Overrides {
+        let Self { model, tools, common, .. } = self;
+        Overrides {
+            provider: model.provider.clone(),
+            model: model.model.clone(),
+            permission_mode: tools.permission_mode,
+            skip_permissions: tools.dangerously_skip_permissions,
+            allow: flat(&tools.allowed_tools),
+            deny: flat(&tools.disallowed_tools),
+            additional_dirs: tools.add_dir.clone(),
+            max_turns: model.max_turns,
+            max_usd: model.max_budget_usd,
+            log_level: common.log_level.clone(),
+            theme: common.theme.clone(),
+            no_sub_agent: tools.no_sub_agent,
+        }
+    }
+}
+
+fn flat(lists: &[ToolList]) -> Vec<String> {
+    lists.iter().flat_map(|list| list.0.iter().cloned()).collect()
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(amount) if amount.is_finite() && amount > 0.0 => Ok(amount),
+        _ => Err("an amount above 0, such as 0.50".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn try_parse(line: &[&str]) -> Result<Cli, clap::Error> {
+        Cli::from_args([&["caliban"], line].concat().into_iter().map(OsString::from))
+    }
+
+    fn parse(line: &[&str]) -> Cli {
+        try_parse(line).unwrap()
+    }
+
+    fn refused(line: &[&str]) -> ErrorKind {
+        let error = try_parse(line).unwrap_err();
+        assert_eq!(error.exit_code(), 2, "{error}");
+        error.kind()
+    }
+
+    #[test]
+    fn the_definition_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_sentence_is_a_prompt_and_a_command_is_a_command() {
+        let prompt = |line: &[&str]| (parse(line).prompt, parse(line).command);
+        let sentence = |text: &str| (Some(text.to_owned()), None);
+        assert_eq!(prompt(&["fix the tests"]), sentence("fix the tests"));
+        assert_eq!(prompt(&["agents of change"]), sentence("agents of change"));
+        assert_eq!(prompt(&["--", "agents"]), sentence("agents"));
+        assert_eq!(prompt(&["--model", "m", "-p", "hello"]), sentence("hello"));
+        let agents = Command::Agents { action: None };
+        assert_eq!(prompt(&["agents"]), (None, Some(agents.clone())));
+        assert_eq!(prompt(&["-C", "/x", "agents"]), (None, Some(agents)));
+        let show = Some(AgentsAction::Show { name: "plan".to_owned() });
+        assert_eq!(
+            prompt(&["agents", "show", "plan"]),
+            (None, Some(Command::Agents { action: show }))
+        );
+        let print = PrintArgs { print: true, ..PrintArgs::default() };
+        assert_eq!(prompt(&["demo", "--print"]), (None, Some(Command::Demo(print))));
+    }
+
+    #[test]
+    fn print_may_stand_alone_or_before_or_after_the_prompt() {
+        for (line, prompt) in [
+            (vec!["-p"], None),
+            (vec!["-p", "hello"], Some("hello")),
+            (vec!["hello", "--print"], Some("hello")),
+        ] {
+            let cli = parse(&line);
+            assert_eq!((cli.print.print, cli.prompt.as_deref()), (true, prompt), "{line:?}");
+        }
+        let cli = parse(&["-p", "--output-format", "stream-json", "--verbose", "x"]);
+        assert_eq!(cli.print.output_format, Some(OutputFormat::StreamJson));
+    }
+
+    #[test]
+    fn lists_take_commas_spaces_both_spellings_and_repetition() {
+        let cli = parse(&[
+            "--allowedTools",
+            "Bash(git diff:*),Read",
+            "--allowed-tools",
+            "Grep Glob",
+            "--disallowedTools=WebFetch",
+            "--tools",
+            "",
+        ]);
+        let Overrides { allow, deny, .. } = cli.overrides();
+        assert_eq!(allow, ["Bash(git diff:*)", "Read", "Grep", "Glob"]);
+        assert_eq!(deny, ["WebFetch"]);
+        assert_eq!(cli.tools.offered(), Some(vec![]));
+        assert_eq!(parse(&[]).tools.offered(), None);
+    }
+
+    #[test]
+    fn resume_takes_an_id_or_none() {
+        assert_eq!(parse(&[]).session.resume, None);
+        assert_eq!(parse(&["-r"]).session.resume.as_deref(), Some(""));
+        assert_eq!(parse(&["--resume", "0199"]).session.resume.as_deref(), Some("0199"));
+        assert_eq!(parse(&["-r", "-p", "go on"]).session.resume.as_deref(), Some(""));
+    }
+
+    #[test]
+    fn what_cannot_be_is_a_usage_error() {
+        let conflict = ErrorKind::ArgumentConflict;
+        let invalid = ErrorKind::ValueValidation;
+        for (line, kind) in [
+            (vec!["--no-such-flag"], ErrorKind::UnknownArgument),
+            (vec!["-c", "-r", "x"], conflict),
+            (vec!["--no-session", "-c"], conflict),
+            (vec!["--session-id", "12"], invalid),
+            (vec!["--max-turns", "0"], invalid),
+            (vec!["--max-budget-usd", "nan"], invalid),
+            (vec!["--allowed-tools", "Bash(git"], invalid),
+            (vec!["--permission-mode", "yolo"], ErrorKind::InvalidValue),
+            (vec!["--output-format", "json", "x"], ErrorKind::MissingRequiredArgument),
+            (vec!["-p", "agents"], conflict),
+            (vec!["look at", "agents"], conflict),
+            (vec!["one", "two"], ErrorKind::UnknownArgument),
+        ] {
+            assert_eq!(refused(&line), kind, "{line:?}");
+        }
+    }
+}

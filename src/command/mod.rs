@@ -1,3 +1,119 @@
 //! The sub-commands that print something and end.
+//!
+//! Each one makes a [`Report`] from data; only [`Report::print`] touches the terminal. Nothing is coloured, so that a
+//! terminal and a pipe get the same.
 
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use unicode_width::UnicodeWidthStr;
+
+pub mod agents;
+pub mod completions;
+pub mod config;
 pub mod demo;
+pub mod sessions;
+
+/// What a sub-command has to say. The exit code is 0, or 2 when what was asked for does not exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// For stdout.
+    pub text: String,
+    /// One line for stderr; it makes the exit code 2.
+    pub error: Option<String>,
+}
+
+impl Report {
+    fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), error: None }
+    }
+
+    fn error(message: impl Into<String>) -> Self {
+        Self { text: String::new(), error: Some(message.into()) }
+    }
+
+    /// Writes it out. A reader that has gone away is no error.
+    #[must_use]
+    pub fn print(&self) -> ExitCode {
+        let mut out = io::stdout().lock();
+        let written = out.write_all(self.text.as_bytes()).and_then(|()| out.flush());
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            return fail(&format!("cannot write to stdout: {error}"), 1);
+        }
+        match &self.error {
+            Some(message) => fail(message, 2),
+            None => ExitCode::SUCCESS,
+        }
+    }
+}
+
+fn fail(message: &str, code: u8) -> ExitCode {
+    // When stderr is gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "caliban: {message}");
+    ExitCode::from(code)
+}
+
+/// Rows with aligned columns, two spaces between them. The last column is not padded.
+fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.width());
+        }
+    }
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width - cell.width() + 2));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// Text of files and models made safe to print: control characters and changes of the writing direction are shown.
+fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let hidden = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if hidden || (c.is_control() && !matches!(c, '\n' | '\t')) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The same on one line, cut at `limit` characters.
+fn one_line(text: &str, limit: usize) -> String {
+    let words = printable(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.chars().count() <= limit {
+        return words;
+    }
+    let cut: String = words.chars().take(limit.saturating_sub(1)).collect();
+    format!("{}…", cut.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_align_by_the_width_on_the_screen_and_leave_no_blanks_at_the_end() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned);
+        let rows = [row(["a", "漢字", "x"]), row(["bcd", "é", ""]), row(["", "", "y"])];
+        assert_eq!(columns(&rows), "a    漢字  x\nbcd  é\n           y\n");
+    }
+
+    #[test]
+    fn text_from_outside_cannot_steer_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2J\u{202e}b\tc\n"), "a\\u{1b}[2J\\u{202e}b\tc\n");
+        assert_eq!(one_line("one\n two\tthree", 9), "one two…");
+    }
+}

@@ -1,1 +1,38 @@
 //! Layered configuration: where each value comes from, the environment, the model catalogue.
+//!
+//! Layers, lowest to highest: the built-in `config/default.toml`, the person's `config.toml`, the project's
+//! `.caliban/config.toml` and `.caliban/config.local.toml` (of the nearest folder up to the repository's root that has
+//! one of them), the environment, the command line. Tables merge, the highest value wins, and the lists of permission
+//! rules and folders add up. Every value keeps its origin. A layer that changes the provider without naming a model
+//! gets that provider's default model, because a model belongs to its provider.
+//!
+//! A project's files come with the project, and the person may never have read them. So they cannot run code, send
+//! keys elsewhere or widen rights: `providers`, `permissions.mode`, `permissions.additional_dirs` and (in the shared
+//! file) `permissions.allow` are not applied, and one notice says so. Their `deny` and `ask` rules hold, because they
+//! only narrow. The local file's `allow` rules hold too: the person's "always" answers are written there.
+
+mod dirs;
+mod document;
+pub mod env;
+mod error;
+mod layers;
+pub mod list;
+mod load;
+mod overrides;
+mod project;
+mod provider;
+pub mod schema;
+mod show;
+mod untrusted;
+
+pub use dirs::Dirs;
+pub use error::{ConfigError, Origin};
+pub use layers::Origins;
+pub use load::{Loaded, Sources, load};
+pub use overrides::Overrides;
+pub use project::Project;
+pub use provider::{Choice, KeySource, default_model};
+pub use schema::{
+    AgentToolName, BudgetConfig, Config, LogConfig, ModelConfig, Motion, Panes, PermissionsConfig,
+    ProviderConfig, ProviderKind, SubagentsConfig, TuiConfig,
+};

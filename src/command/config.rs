@@ -1,0 +1,103 @@
+//! `caliban config [show|path]`.
+
+use super::{Report, columns, printable};
+use crate::cli::ConfigAction;
+use crate::config::{Config, KeySource, Loaded};
+use crate::protocol::EnvOverlay;
+
+/// Prints the values in effect, or the files that were looked for.
+#[must_use]
+pub fn config(action: &ConfigAction, loaded: &Loaded, env: &EnvOverlay) -> Report {
+    match action {
+        ConfigAction::Show => Report::text(show(loaded, env)),
+        ConfigAction::Path => Report::text(path(loaded)),
+    }
+}
+
+/// TOML with origins, below comments on what follows from it.
+fn show(loaded: &Loaded, env: &EnvOverlay) -> String {
+    let notices: String =
+        loaded.notices.iter().map(|notice| format!("# {}\n", printable(notice))).collect();
+    let answers = printable(&answers(&loaded.config, env));
+    format!("# {answers}\n{notices}\n{}", printable(&loaded.show()))
+}
+
+/// One line on who answers.
+fn answers(config: &Config, env: &EnvOverlay) -> String {
+    let Some(choice) = config.choose(env) else {
+        return "No model: no provider is named, and no key is in the environment.".to_owned();
+    };
+    let key = match config.key_source(&choice.provider, env) {
+        Some(KeySource::Env { name, .. }) => format!("key from {name}"),
+        Some(KeySource::Command(_)) => "key from api_key_command".to_owned(),
+        Some(KeySource::Missing { wanted }) => format!("key missing: set {wanted}"),
+        Some(KeySource::NotNeeded) | None => "no key needed".to_owned(),
+    };
+    let model = choice.model.as_deref().unwrap_or("none: name one with --model");
+    format!("Provider: {}, {key}. Model: {model}.", choice.provider)
+}
+
+fn path(loaded: &Loaded) -> String {
+    let rows: Vec<[String; 2]> = loaded
+        .files
+        .iter()
+        .map(|(path, found)| {
+            let found = if *found { "read" } else { "not there" };
+            [printable(&path.display().to_string()), found.to_owned()]
+        })
+        .collect();
+    columns(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{Dirs, Overrides, Sources, load};
+
+    fn report(action: &ConfigAction, top: &Path) -> String {
+        let env: EnvOverlay = [("CALIBAN_HOME", "home"), ("ANTHROPIC_API_KEY", "sk-top-secret")]
+            .into_iter()
+            .collect();
+        let dirs = Dirs::new(&env, top).unwrap();
+        let overrides = Overrides::default();
+        let sources = Sources { dirs: &dirs, cwd: top, env: &env, overrides: &overrides };
+        let text = config(action, &load(&sources).unwrap(), &env).text;
+        text.replace(&format!("{}/", top.display()), "")
+    }
+
+    #[test]
+    fn show_says_who_answers_and_where_values_came_from_and_no_key() {
+        let top = tempfile::tempdir().unwrap();
+        fs::create_dir(top.path().join("home")).unwrap();
+        fs::write(top.path().join("home/config.toml"), "model.effort = \"low\"").unwrap();
+        let text = report(&ConfigAction::Show, top.path());
+        let first = text.lines().next().unwrap();
+        assert_eq!(
+            first,
+            "# Provider: anthropic, key from ANTHROPIC_API_KEY. Model: claude-sonnet-5."
+        );
+        let effort = text.lines().find(|line| line.starts_with("model.effort")).unwrap();
+        assert!(
+            effort.starts_with("model.effort = \"low\" ")
+                && effort.ends_with("# home/config.toml:1")
+        );
+        assert!(!text.contains("sk-top-secret"));
+        toml::from_str::<toml::Table>(&text).unwrap();
+    }
+
+    #[test]
+    fn path_lists_the_files_lowest_first_and_whether_they_are_there() {
+        let top = tempfile::tempdir().unwrap();
+        fs::create_dir(top.path().join(".caliban")).unwrap();
+        fs::write(top.path().join(".caliban/config.toml"), "").unwrap();
+        let expected = "home/config.toml            not there\n\
+                        .caliban/config.toml        read\n\
+                        .caliban/config.local.toml  not there\n";
+        // The columns are aligned on whole paths, so they are compared word by word.
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&report(&ConfigAction::Path, top.path())), words(expected));
+    }
+}

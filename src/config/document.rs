@@ -1,0 +1,338 @@
+//! One configuration file: from text to checked values, each with its line. The JSON schema says what is allowed.
+
+use serde_json::Value as Schema;
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Table, Value};
+
+/// One value of a file, at its place in the tree of tables.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The keys from the top to the value.
+    pub path: Vec<String>,
+    pub value: Value,
+    /// Of the value, or of each element when it is a list; counted from 1.
+    pub lines: Vec<usize>,
+}
+
+/// What is wrong with a file, and on which line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub line: usize,
+    pub message: String,
+}
+
+/// Reads a file's text and checks every key and value against the schema. Entries come in the order of the file.
+pub fn parse(text: &str, schema: &Schema) -> Result<Vec<Entry>, Fault> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = Lines::of(text);
+    let syntax = |error: &toml::de::Error| Fault {
+        line: lines.at(error.span().map_or(0, |span| span.start)),
+        message: format!("not valid TOML: {}", error.message()),
+    };
+    let spans = DeTable::parse(text).map_err(|error| syntax(&error))?;
+    let values: Table = toml::from_str(text).map_err(|error| syntax(&error))?;
+    let mut reader = Reader { lines: &lines, path: Vec::new(), entries: Vec::new() };
+    reader.table(spans.get_ref(), &values, schema)?;
+    Ok(reader.entries)
+}
+
+struct Reader<'a> {
+    lines: &'a Lines,
+    path: Vec<String>,
+    entries: Vec<Entry>,
+}
+
+impl Reader<'_> {
+    fn table(&mut self, spans: &DeTable<'_>, values: &Table, schema: &Schema) -> Result<(), Fault> {
+        for (key, node) in spans {
+            let name: &str = key.get_ref();
+            let Some(inner) = inner(schema, name) else {
+                return Err(self.fault(key.span().start, self.unknown(name, schema)));
+            };
+            let Some(value) = values.get(name) else { continue };
+            self.path.push(name.to_owned());
+            self.value(node, value, inner)?;
+            self.path.pop();
+        }
+        Ok(())
+    }
+
+    fn value(
+        &mut self,
+        node: &Spanned<DeValue<'_>>,
+        value: &Value,
+        schema: &Schema,
+    ) -> Result<(), Fault> {
+        let start = node.span().start;
+        match (node.get_ref(), value) {
+            (DeValue::Table(spans), Value::Table(values)) if is_table(schema) => {
+                return self.table(spans, values, schema);
+            }
+            _ => {}
+        }
+        check(value, schema).map_err(|why| self.fault(start, self.wrong(&why)))?;
+        let mut lines = vec![self.lines.at(start)];
+        if let (DeValue::Array(items), Value::Array(values)) = (node.get_ref(), value) {
+            lines = items.iter().map(|item| self.lines.at(item.span().start)).collect();
+            for (line, value) in lines.iter().zip(values) {
+                check(value, &schema["items"]).map_err(|why| Fault {
+                    line: *line,
+                    message: format!("each entry of {}", self.wrong(&why)),
+                })?;
+            }
+        }
+        self.entries.push(Entry { path: self.path.clone(), value: value.clone(), lines });
+        Ok(())
+    }
+
+    fn fault(&self, offset: usize, message: String) -> Fault {
+        Fault { line: self.lines.at(offset), message }
+    }
+
+    fn wrong(&self, why: &str) -> String {
+        format!("`{}` {why}", self.path.join("."))
+    }
+
+    fn unknown(&self, name: &str, schema: &Schema) -> String {
+        let place = match self.path.join(".") {
+            top if top.is_empty() => "at the top level".to_owned(),
+            table => format!("in [{table}]"),
+        };
+        let name = name.escape_debug();
+        match schema["properties"].as_object() {
+            Some(allowed) => {
+                let allowed: Vec<&str> = allowed.keys().map(String::as_str).collect();
+                format!("unknown key `{name}` {place}; allowed: {}", allowed.join(", "))
+            }
+            None => format!(
+                "the name `{name}` {place} is not allowed; names are made of letters, digits, - and _"
+            ),
+        }
+    }
+}
+
+/// The schema of the key `name` in a table; `None` when the table has no such key.
+fn inner<'a>(schema: &'a Schema, name: &str) -> Option<&'a Schema> {
+    match schema.get("properties") {
+        Some(properties) => properties.get(name),
+        None => schema.get("additionalProperties").filter(|_| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            !name.is_empty() && name.chars().all(plain)
+        }),
+    }
+}
+
+fn is_table(schema: &Schema) -> bool {
+    schema["type"] == "object"
+}
+
+/// Whether a value that is no table fits its schema. The error continues a sentence that starts with the key.
+pub fn check(value: &Value, schema: &Schema) -> Result<(), String> {
+    if let Some(options) = choices(schema) {
+        return match value.as_str() {
+            Some(text) if options.contains(&text) => Ok(()),
+            Some(text) => Err(format!("cannot be {text:?}; allowed: {}", options.join(", "))),
+            None => Err(format!("must be one of: {}, not {}", options.join(", "), kind(value))),
+        };
+    }
+    let number = match (schema["type"].as_str().unwrap_or_default(), value) {
+        ("string", Value::String(text)) => {
+            let blank = schema["minLength"].as_u64().is_some() && text.trim().is_empty();
+            return if blank { Err("must not be empty".to_owned()) } else { Ok(()) };
+        }
+        ("boolean", Value::Boolean(_)) | ("array", Value::Array(_)) => return Ok(()),
+        ("integer" | "number", Value::Integer(number)) => *number as f64,
+        ("number", Value::Float(number)) if number.is_finite() => *number,
+        (expected, _) => {
+            return Err(format!("must be {}, not {}", article(expected), kind(value)));
+        }
+    };
+    if let Some(least) = schema["minimum"].as_f64().filter(|least| number < *least) {
+        return Err(format!("must be at least {least}, not {number}"));
+    }
+    let type_max = if schema["format"] == "uint32" { Some(f64::from(u32::MAX)) } else { None };
+    let most = schema["maximum"].as_f64().or(type_max);
+    match most.filter(|most| number > *most) {
+        Some(most) => Err(format!("must be at most {most}, not {number}")),
+        None => Ok(()),
+    }
+}
+
+/// The texts that a schema allows, when it is a choice: a list, or one constant per described option.
+fn choices(schema: &Schema) -> Option<Vec<&str>> {
+    if let Some(list) = schema["enum"].as_array() {
+        return Some(list.iter().filter_map(Schema::as_str).collect());
+    }
+    let options = schema["oneOf"].as_array()?.iter();
+    let texts = options.flat_map(|option| match (&option["const"], choices(option)) {
+        (Schema::String(text), _) => vec![text.as_str()],
+        (_, more) => more.unwrap_or_default(),
+    });
+    Some(texts.collect())
+}
+
+fn article(schema_type: &str) -> &'static str {
+    match schema_type {
+        "object" => "a table",
+        "array" => "a list",
+        "string" => "a text in quotes",
+        "boolean" => "true or false",
+        "integer" => "a whole number",
+        _ => "a number",
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a text",
+        Value::Integer(_) => "a whole number",
+        Value::Float(number) if number.is_finite() => "a number with a fraction",
+        Value::Float(_) => "an endless number",
+        Value::Boolean(_) => "true or false",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a table",
+    }
+}
+
+/// Where each line of a text starts, so that looking one up does not read the text again.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        let starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self(std::iter::once(0).chain(starts.map(|(at, _)| at + 1)).collect())
+    }
+
+    fn at(&self, offset: usize) -> usize {
+        self.0.partition_point(|start| *start <= offset).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::schema::json_schema;
+
+    fn fault(text: &str) -> String {
+        let fault = parse(text, &json_schema()).unwrap_err();
+        format!("{}: {}", fault.line, fault.message)
+    }
+
+    #[test]
+    fn every_kind_of_mistake_names_its_line_its_key_and_what_is_allowed() {
+        let table = [
+            (
+                "[model]\nname = \"m\"\n\nmodle = \"x\"",
+                "4: unknown key `modle` in [model]; allowed: name, provider, max_tokens, effort",
+            ),
+            (
+                "[modle]\nname = \"m\"",
+                "1: unknown key `modle` at the top level; allowed: model, providers, permissions, budget, subagents, tui, log",
+            ),
+            (
+                "[providers.work]\nkind = \"gemini\"",
+                "2: `providers.work.kind` cannot be \"gemini\"; allowed: anthropic, openai_chat, scripted",
+            ),
+            (
+                "[providers.\"a b\"]\nkind = \"anthropic\"",
+                "1: the name `a b` in [providers] is not allowed; names are made of letters, digits, - and _",
+            ),
+            ("model = 3", "1: `model` must be a table, not a whole number"),
+            ("[model]\nname = [\"m\"]", "2: `model.name` must be a text in quotes, not a list"),
+            ("[model]\nname = \" \"", "2: `model.name` must not be empty"),
+            (
+                "[model]\nmax_tokens = 0.5",
+                "2: `model.max_tokens` must be a whole number, not a number with a fraction",
+            ),
+            ("[model]\nmax_tokens = 0", "2: `model.max_tokens` must be at least 1, not 0"),
+            (
+                "[model]\nmax_tokens = 4294967296",
+                "2: `model.max_tokens` must be at most 4294967295, not 4294967296",
+            ),
+            (
+                "[budget]\nmax_usd = inf",
+                "2: `budget.max_usd` must be a number, not an endless number",
+            ),
+            (
+                "[providers.openai]\nmax_retries = -1",
+                "2: `providers.openai.max_retries` must be at least 0, not -1",
+            ),
+            ("[budget]\nmax_usd = -1", "2: `budget.max_usd` must be at least 0, not -1"),
+            (
+                "[permissions]\nmode = \"yolo\"",
+                "2: `permissions.mode` cannot be \"yolo\"; allowed: default, acceptEdits, plan, dontAsk, bypassPermissions",
+            ),
+            (
+                "[permissions]\nallow = [\n  \"Read\",\n  3,\n]",
+                "4: each entry of `permissions.allow` must be a text in quotes, not a whole number",
+            ),
+            ("[permissions]\ndeny = \"Read\"", "2: `permissions.deny` must be a list, not a text"),
+            (
+                "[tui]\npanes = \"left\"",
+                "2: `tui.panes` cannot be \"left\"; allowed: auto, right, below, rows",
+            ),
+            ("[tui]\nmouse = 1", "2: `tui.mouse` must be true or false, not a whole number"),
+            (
+                "[subagents]\ntool_name = true",
+                "2: `subagents.tool_name` must be one of: AgentTool, Agent, Task, not true or false",
+            ),
+            (
+                "[log]\nlevel = \"loud\"",
+                "2: `log.level` cannot be \"loud\"; allowed: off, error, warn, info, debug, trace",
+            ),
+        ];
+        for (text, expected) in table {
+            assert_eq!(fault(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn broken_toml_names_its_line() {
+        let table = ["[model]\nname = ", "[model]\nname = \"a\"\nname = \"b\"", "[model]\n[model"];
+        for (text, line) in table.iter().zip([2, 3, 2]) {
+            let fault = parse(text, &json_schema()).unwrap_err();
+            assert_eq!(fault.line, line, "{text}: {}", fault.message);
+            assert!(fault.message.starts_with("not valid TOML: "), "{}", fault.message);
+        }
+    }
+
+    #[test]
+    fn values_keep_their_lines_whichever_way_tables_are_written() {
+        let text = "\u{feff}model.name = \"m\"\r\nproviders = { x = { kind = \"anthropic\" } }\r\n\
+                    [permissions]\r\nallow = [\"Read\",\r\n\"Grep\"]\r\n";
+        let entries = parse(text, &json_schema()).unwrap();
+        let found: Vec<(String, Vec<usize>)> =
+            entries.iter().map(|entry| (entry.path.join("."), entry.lines.clone())).collect();
+        let expected = [
+            ("model.name", vec![1]),
+            ("providers.x.kind", vec![2]),
+            ("permissions.allow", vec![4, 5]),
+        ];
+        assert_eq!(found, expected.map(|(path, lines)| (path.to_owned(), lines)));
+    }
+
+    #[test]
+    fn no_nesting_overflows_the_stack() {
+        for (start, unit, end) in [
+            ("a = ", "[", ""),
+            ("model = ", "{a=", ""),
+            ("", "a.", "a = 1"),
+            ("[", "a.", "a]"),
+            ("[[", "a.", "a]]"),
+            ("model = {", "a.", "a = 1}"),
+        ] {
+            let text = format!("{start}{}{end}", unit.repeat(400_000 / unit.len()));
+            parse(&text, &json_schema()).unwrap_err();
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "[\\[\\]{}=\"'a-z0-9.,\n# \u{e9}-]{0,60}") {
+            let _ = parse(&text, &json_schema());
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The one place that reads the process's environment: once, at start. Everyone else gets what is taken here.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use crate::protocol::EnvOverlay;
+
+/// All environment variables as they are now. `HOME` is looked up in the system's user list when it is not set.
+#[must_use]
+pub fn capture() -> EnvOverlay {
+    let overlay: EnvOverlay = env::vars_os().collect();
+    if overlay.non_empty("HOME").is_some() {
+        return overlay;
+    }
+    match env::home_dir() {
+        Some(home) if !home.as_os_str().is_empty() => overlay.with([("HOME", home)]),
+        _ => overlay,
+    }
+}
+
+/// The directory that the program was started in.
+pub fn current_dir() -> io::Result<PathBuf> {
+    env::current_dir()
+}
+
+/// The arguments of the program, its own name first.
+pub fn args() -> impl Iterator<Item = OsString> {
+    env::args_os()
+}

@@ -1,0 +1,58 @@
+//! What can be wrong with a configuration, and where a value came from.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+/// Where a value was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "origin", rename_all = "snake_case")]
+pub enum Origin {
+    /// The defaults inside the program.
+    BuiltIn,
+    /// A file and its line, counted from 1. The path is as a person would write it.
+    File { path: PathBuf, line: usize },
+    /// An environment variable.
+    Env { name: &'static str },
+    /// An option on the command line, such as `--model`.
+    Flag { name: &'static str },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("built in"),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Env { name } | Self::Flag { name } => f.write_str(name),
+        }
+    }
+}
+
+/// A configuration that cannot be used. Its text is one clear message; the exit code is 2.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A file is there but cannot be read.
+    #[error("{}: cannot be read: {reason}", path.display())]
+    Unreadable { path: PathBuf, reason: String },
+    /// A key, value or piece of syntax that is not allowed.
+    #[error("{at}: {message}")]
+    Invalid { at: Origin, message: String },
+    /// Neither `HOME` nor `CALIBAN_HOME` says where files are kept.
+    #[error("There is no home directory to keep files in: set HOME or CALIBAN_HOME.")]
+    NoHome,
+}
+
+impl ConfigError {
+    pub(super) fn invalid(at: &Origin, message: impl Into<String>) -> Self {
+        Self::Invalid { at: at.clone(), message: message.into() }
+    }
+}
+
+/// The path as a person in `cwd` would write it: relative when it is below.
+pub(super) fn shown(path: &Path, cwd: &Path) -> PathBuf {
+    match path.strip_prefix(cwd) {
+        Ok(below) if !below.as_os_str().is_empty() => below.to_owned(),
+        _ => path.to_owned(),
+    }
+}

@@ -1,0 +1,288 @@
+//! Reads all layers, merges them, and checks what only the whole can show.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value as Schema;
+use toml::{Table, Value};
+use tracing_subscriber::EnvFilter;
+
+use super::error::{ConfigError, Origin, shown};
+use super::layers::{Layers, Origins, Setting};
+use super::overrides::{self, Overrides};
+use super::project::Project;
+use super::schema::{self, Config, ProviderKind, json_schema};
+use super::{Dirs, document, untrusted};
+use crate::protocol::{EnvOverlay, RuleFile};
+
+const DEFAULTS: &str = include_str!("../../config/default.toml");
+
+/// A configuration file longer than this is a mistake. Bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// Everything that a configuration is made from.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    pub dirs: &'a Dirs,
+    /// The working directory, absolute.
+    pub cwd: &'a Path,
+    pub env: &'a EnvOverlay,
+    pub overrides: &'a Overrides,
+}
+
+/// The configuration in effect, and how it came about.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub config: Config,
+    pub origins: Origins,
+    pub project: Project,
+    /// What the person must be told, one line each.
+    pub notices: Vec<String>,
+    /// The files that were looked for, lowest first, and whether each was there.
+    pub files: Vec<(PathBuf, bool)>,
+    /// The merged tables as written, for `config show`.
+    pub(super) merged: Table,
+}
+
+impl Config {
+    /// The defaults alone.
+    pub fn built_in() -> Result<Self, ConfigError> {
+        let mut layers = Layers::default();
+        layers.add(defaults(&json_schema())?);
+        fill_providers(&mut layers.merged);
+        typed(&layers)
+    }
+}
+
+/// Reads and merges all layers, lowest first: built in, the person's file, the project's two files, environment, flags.
+pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
+    let Sources { dirs, cwd, env, overrides } = *sources;
+    let schema = json_schema();
+    let project = Project::discover(cwd);
+    let mut layers = Layers::default();
+    layers.add(defaults(&schema)?);
+
+    let user_file = dirs.config_file();
+    let user = read(&user_file, cwd, &schema)?;
+    let mut files = vec![(user_file.clone(), user.is_some())];
+    layers.add(user.unwrap_or_default());
+
+    let mut withheld = Vec::new();
+    for kind in [RuleFile::Shared, RuleFile::Local] {
+        let file = project.file(kind);
+        // With `CALIBAN_HOME` at a project's `.caliban` this is the person's own file, which is read already.
+        if file == user_file {
+            continue;
+        }
+        let mut settings = read(&file, cwd, &schema)?;
+        files.push((file.clone(), settings.is_some()));
+        if let Some(settings) = &mut settings {
+            withheld.push((shown(&file, cwd), untrusted::withhold(settings, kind)));
+        }
+        layers.add(settings.unwrap_or_default());
+    }
+
+    let variables = overrides::from_env(env);
+    let flags = overrides.settings();
+    variables.iter().chain(&flags).try_for_each(|setting| check(setting, &schema))?;
+    layers.add(variables);
+    layers.add(flags);
+
+    let notices = untrusted::notice(&withheld, &user_file).into_iter().collect();
+    fill_providers(&mut layers.merged);
+    let mut config = typed(&layers)?;
+    resolve_paths(&mut config, &layers.origins, sources);
+    let Layers { merged, origins } = layers;
+    Ok(Loaded { config, origins, project, notices, files, merged })
+}
+
+/// The settings of one file; `None` when there is no such file.
+fn read(path: &Path, cwd: &Path, schema: &Schema) -> Result<Option<Vec<Setting>>, ConfigError> {
+    let shown = shown(path, cwd);
+    let unreadable = |reason: String| ConfigError::Unreadable { path: shown.clone(), reason };
+    let bytes = match read_bytes(path) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
+        Err(error) => return Err(unreadable(error.to_string())),
+    };
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(unreadable(format!("it is longer than {} KiB", MAX_FILE >> 10)));
+    }
+    let at = |line: usize| Origin::File { path: shown.clone(), line };
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+        ConfigError::invalid(&at(line), "not valid UTF-8 text")
+    })?;
+    settings(text, schema, at).map(Some)
+}
+
+/// At most one byte more than is allowed; `None` when there is no such file.
+fn read_bytes(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    // Looked at first, because opening a named pipe would wait for its other end.
+    match path.metadata() {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Err(std::io::Error::other("it is not a file")),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+fn defaults(schema: &Schema) -> Result<Vec<Setting>, ConfigError> {
+    settings(DEFAULTS, schema, |_| Origin::BuiltIn)
+}
+
+fn settings(
+    text: &str,
+    schema: &Schema,
+    at: impl Fn(usize) -> Origin,
+) -> Result<Vec<Setting>, ConfigError> {
+    let entries = document::parse(text, schema)
+        .map_err(|fault| ConfigError::invalid(&at(fault.line), fault.message))?;
+    let setting = |entry: document::Entry| Setting {
+        path: entry.path,
+        value: entry.value,
+        origins: entry.lines.into_iter().map(&at).collect(),
+    };
+    Ok(entries.into_iter().map(setting).collect())
+}
+
+/// Checks one value of the environment or the command line as those of files are checked.
+fn check(setting: &Setting, schema: &Schema) -> Result<(), ConfigError> {
+    let origin = setting.origins.first().unwrap_or(&Origin::BuiltIn);
+    // The variable may hold a whole filter, where files and flags name a level.
+    if *origin == (Origin::Env { name: "CALIBAN_LOG" }) {
+        let filter = setting.value.as_str().unwrap_or_default();
+        return match EnvFilter::try_new(filter) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(ConfigError::invalid(
+                origin,
+                "must be a level or a filter, such as debug or warn,caliban=debug",
+            )),
+        };
+    }
+    let place = setting.path.iter().fold(schema, |schema, key| match &schema["properties"] {
+        Schema::Null => &schema["additionalProperties"],
+        properties => &properties[key],
+    });
+    document::check(&setting.value, place).map_err(|why| ConfigError::invalid(origin, why))
+}
+
+/// Gives every provider the defaults that hold for all of them, so that they are shown too.
+fn fill_providers(merged: &mut Table) {
+    let Some(Value::Table(providers)) = merged.get_mut("providers") else { return };
+    for (_, provider) in providers.iter_mut() {
+        if let Value::Table(provider) = provider {
+            provider.entry("idle_timeout_s").or_insert(Value::Float(schema::idle_timeout_s()));
+            provider.entry("max_retries").or_insert(Value::from(schema::max_retries()));
+        }
+    }
+}
+
+/// The merged tables as types, checked for what one value alone cannot show.
+fn typed(layers: &Layers) -> Result<Config, ConfigError> {
+    if let Some(Value::Table(providers)) = layers.merged.get("providers") {
+        for (name, provider) in providers {
+            if provider.get("kind").is_none() {
+                let message = format!(
+                    "[providers.{name}] needs a `kind`: anthropic, openai_chat or scripted"
+                );
+                let at = layers.origins.below(&format!("providers.{name}"));
+                return Err(ConfigError::invalid(at, message));
+            }
+        }
+    }
+    let config = Config::deserialize(Value::Table(layers.merged.clone()))
+        .map_err(|error| ConfigError::invalid(&Origin::BuiltIn, error.message()))?;
+    check_providers(&config, &layers.origins)?;
+    Ok(config)
+}
+
+fn check_providers(config: &Config, origins: &Origins) -> Result<(), ConfigError> {
+    for (name, provider) in &config.providers {
+        let key = |field: &str| format!("providers.{name}.{field}");
+        if let Some(url) = &provider.base_url {
+            check_url(url).map_err(|why| {
+                let key = key("base_url");
+                ConfigError::invalid(origins.of(&key), format!("`{key}` {why}"))
+            })?;
+        }
+        if !provider.api_key_env.as_deref().is_none_or(is_variable) {
+            let key = key("api_key_env");
+            let message = format!("`{key}` must be the name of a variable, not the key itself");
+            return Err(ConfigError::invalid(origins.of(&key), message));
+        }
+        let message = match provider.kind {
+            ProviderKind::OpenaiChat if provider.base_url.is_none() => {
+                "needs a `base_url`, such as \"http://127.0.0.1:8080/v1\""
+            }
+            ProviderKind::Scripted if provider.scenario.is_none() => {
+                "needs a `scenario`: the file with the answers"
+            }
+            ProviderKind::Anthropic | ProviderKind::OpenaiChat if provider.scenario.is_some() => {
+                "has a `scenario`, which only the kind scripted takes"
+            }
+            _ => continue,
+        };
+        let message = format!("[providers.{name}] of kind {} {message}", provider.kind.name());
+        return Err(ConfigError::invalid(origins.of(&key("kind")), message));
+    }
+    match &config.model.provider {
+        Some(name) if !config.providers.contains_key(name) => {
+            let known: Vec<&str> = config.providers.keys().map(String::as_str).collect();
+            let message = format!("there is no provider {name:?}; defined: {}", known.join(", "));
+            Err(ConfigError::invalid(origins.of("model.provider"), message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_url(text: &str) -> Result<(), &'static str> {
+    let url = url::Url::parse(text).map_err(|_| "must be a URL, such as \"https://host/v1\"")?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err("must start with http:// or https:// and a host");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("must not hold a user or password; use api_key_env");
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("must not hold a `?` or `#`: the path of each request is put behind it");
+    }
+    Ok(())
+}
+
+/// Whether a text can be the name of a variable. What else stands there may be the key itself.
+fn is_variable(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Makes paths absolute: `~/` is the home directory, others start at the working directory, or for a scenario at the
+/// folder of the file that names it.
+fn resolve_paths(config: &mut Config, origins: &Origins, sources: &Sources<'_>) {
+    let home = sources.env.get_os("HOME").map(Path::new);
+    let absolute = |path: &Path, base: &Path| match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => base.join(path),
+    };
+    for folder in &mut config.permissions.additional_dirs {
+        *folder = absolute(folder, sources.cwd);
+    }
+    for (name, provider) in &mut config.providers {
+        let Some(scenario) = &mut provider.scenario else { continue };
+        let file = match origins.of(&format!("providers.{name}.scenario")) {
+            Origin::File { path, .. } => sources.cwd.join(path),
+            _ => continue,
+        };
+        *scenario = absolute(scenario, file.parent().unwrap_or(sources.cwd));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! The two highest layers: the environment and the command line.
+
+use toml::Value;
+
+use super::error::Origin;
+use super::layers::Setting;
+use crate::protocol::{EnvOverlay, Mode};
+
+/// Environment variables that set a key, where they are not empty.
+const VARIABLES: [(&str, &str); 5] = [
+    ("CALIBAN_PROVIDER", "model.provider"),
+    ("CALIBAN_MODEL", "model.name"),
+    ("ANTHROPIC_BASE_URL", "providers.anthropic.base_url"),
+    ("OPENAI_BASE_URL", "providers.openai.base_url"),
+    ("CALIBAN_LOG", "log.level"),
+];
+
+/// What the command line sets. Absent and empty values set nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub permission_mode: Option<Mode>,
+    /// `--dangerously-skip-permissions`: wins over `permission_mode`.
+    pub skip_permissions: bool,
+    pub allow: Vec<String>,
+    pub deny: Vec<String>,
+    pub additional_dirs: Vec<String>,
+    pub max_turns: Option<u32>,
+    pub max_usd: Option<f64>,
+    pub log_level: Option<String>,
+    pub theme: Option<String>,
+    pub no_sub_agent: bool,
+}
+
+impl Overrides {
+    pub(super) fn settings(&self) -> Vec<Setting> {
+        let text = |value: &Option<String>| value.clone().map(Value::String);
+        let list = |values: &[String]| {
+            let values: Vec<Value> = values.iter().cloned().map(Value::String).collect();
+            (!values.is_empty()).then_some(Value::Array(values))
+        };
+        let mode = |mode: Mode| Value::String(mode.name().to_owned());
+        let skip = self.skip_permissions.then(|| mode(Mode::BypassPermissions));
+        let all = [
+            ("--provider", "model.provider", text(&self.provider)),
+            ("--model", "model.name", text(&self.model)),
+            ("--permission-mode", "permissions.mode", self.permission_mode.map(mode)),
+            ("--dangerously-skip-permissions", "permissions.mode", skip),
+            ("--allowed-tools", "permissions.allow", list(&self.allow)),
+            ("--disallowed-tools", "permissions.deny", list(&self.deny)),
+            ("--add-dir", "permissions.additional_dirs", list(&self.additional_dirs)),
+            (
+                "--max-turns",
+                "budget.max_turns",
+                self.max_turns.map(|turns| Value::Integer(turns.into())),
+            ),
+            ("--max-budget-usd", "budget.max_usd", self.max_usd.map(Value::Float)),
+            ("--log-level", "log.level", text(&self.log_level)),
+            ("--theme", "tui.theme", text(&self.theme)),
+            (
+                "--no-sub-agent",
+                "subagents.enabled",
+                self.no_sub_agent.then_some(Value::Boolean(false)),
+            ),
+        ];
+        all.into_iter()
+            .filter_map(|(name, key, value)| Some(setting(key, value?, Origin::Flag { name })))
+            .collect()
+    }
+}
+
+/// The layer that the environment makes.
+pub(super) fn from_env(env: &EnvOverlay) -> Vec<Setting> {
+    VARIABLES
+        .iter()
+        .filter_map(|&(name, key)| {
+            let value = env.non_empty(name)?.to_owned();
+            Some(setting(key, Value::String(value), Origin::Env { name }))
+        })
+        .collect()
+}
+
+fn setting(key: &str, value: Value, origin: Origin) -> Setting {
+    let origins = match &value {
+        Value::Array(values) => vec![origin; values.len()],
+        _ => vec![origin],
+    };
+    Setting { path: key.split('.').map(str::to_owned).collect(), value, origins }
+}

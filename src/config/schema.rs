@@ -1,0 +1,294 @@
+//! The configuration as types. `config/default.toml` holds the defaults, `config/schema.json` is made from these types.
+//!
+//! A key stands here when the program does what it says, not before.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::protocol::Mode;
+
+/// The whole configuration, all layers merged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub model: ModelConfig,
+    /// Places that answer model requests, by name. Built in: anthropic, openai, ollama.
+    pub providers: BTreeMap<String, ProviderConfig>,
+    pub permissions: PermissionsConfig,
+    #[serde(default)]
+    pub budget: BudgetConfig,
+    pub subagents: SubagentsConfig,
+    pub tui: TuiConfig,
+    pub log: LogConfig,
+}
+
+/// Which model answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// The model's name, as its provider spells it. Absent: the provider's default.
+    #[schemars(length(min = 1))]
+    pub name: Option<String>,
+    /// The name of a provider. Absent: the first one that has a key in the environment.
+    #[schemars(length(min = 1))]
+    pub provider: Option<String>,
+    /// The most tokens that one answer may have.
+    #[schemars(range(min = 1))]
+    pub max_tokens: u32,
+    /// How hard to think, in the provider's own words.
+    #[schemars(length(min = 1))]
+    pub effort: Option<String>,
+}
+
+/// How to reach one provider.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderConfig {
+    /// The wire that it speaks.
+    pub kind: ProviderKind,
+    /// The address before `/v1/messages` or `/chat/completions`.
+    pub base_url: Option<String>,
+    /// The environment variable that holds the key. Absent: it needs none.
+    #[schemars(length(min = 1))]
+    pub api_key_env: Option<String>,
+    /// A shell command that prints the key; asked when the variable is not set.
+    #[schemars(length(min = 1))]
+    pub api_key_command: Option<String>,
+    /// A stream that says nothing for this many seconds has failed.
+    #[serde(default = "idle_timeout_s")]
+    #[schemars(range(min = 0.001, max = 86400))]
+    pub idle_timeout_s: f64,
+    /// How often a failed request is repeated.
+    #[serde(default = "max_retries")]
+    #[schemars(range(max = 100))]
+    pub max_retries: u32,
+    /// The file with the answers; of the scripted kind only.
+    pub scenario: Option<PathBuf>,
+}
+
+impl ProviderConfig {
+    /// `idle_timeout_s` as a duration.
+    #[must_use]
+    pub fn idle_timeout(&self) -> Duration {
+        Duration::try_from_secs_f64(self.idle_timeout_s).unwrap_or(Duration::MAX)
+    }
+}
+
+pub(super) fn idle_timeout_s() -> f64 {
+    120.0
+}
+
+pub(super) fn max_retries() -> u32 {
+    8
+}
+
+/// The wire that a provider speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderKind {
+    /// The Messages API.
+    Anthropic,
+    /// Chat completions, as most local and hosted servers speak it.
+    OpenaiChat,
+    /// Answers from a file, without any network.
+    Scripted,
+}
+
+impl ProviderKind {
+    /// The name as it is written in a file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenaiChat => "openai_chat",
+            Self::Scripted => "scripted",
+        }
+    }
+}
+
+/// What tools may do. The lists of all layers add up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PermissionsConfig {
+    pub mode: Mode,
+    /// Rules for what runs without a question, such as `Bash(git diff:*)`.
+    pub allow: Vec<String>,
+    /// Rules for what is asked even where it would run.
+    pub ask: Vec<String>,
+    /// Rules for what never runs.
+    pub deny: Vec<String>,
+    /// Folders beside the working directory that tools may work in.
+    pub additional_dirs: Vec<PathBuf>,
+}
+
+/// What the main agent and all its sub-agents together may spend.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetConfig {
+    /// US dollars for the whole tree of agents.
+    #[schemars(range(min = 0))]
+    pub max_usd: Option<f64>,
+    /// Turns of the main agent for one prompt.
+    #[schemars(range(min = 1))]
+    pub max_turns: Option<u32>,
+}
+
+/// Sub-agents and their limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubagentsConfig {
+    /// Whether models are offered the tool that starts them.
+    pub enabled: bool,
+    pub tool_name: AgentToolName,
+    /// How many run at a time; further ones queue.
+    #[schemars(range(min = 1))]
+    pub max_concurrent_agents: u32,
+    /// How many of one parent run at a time; further ones queue.
+    #[schemars(range(min = 1))]
+    pub max_children_per_agent: u32,
+    /// The most turns that a sub-agent may take.
+    #[schemars(range(min = 1))]
+    pub max_turns: u32,
+    /// The most characters of its final text that its parent gets; 0 is no limit.
+    pub result_max_chars: u32,
+    /// Whether sub-agents' transcripts are kept on disk.
+    pub persist: bool,
+    /// Whether an unknown name in a list of tools is an error instead of a warning.
+    pub strict_tools: bool,
+}
+
+/// The name under which the tool that starts sub-agents is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum AgentToolName {
+    AgentTool,
+    Agent,
+    Task,
+}
+
+impl AgentToolName {
+    /// The name as models see it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AgentTool => "AgentTool",
+            Self::Agent => "Agent",
+            Self::Task => "Task",
+        }
+    }
+}
+
+/// How the screen looks and moves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TuiConfig {
+    /// The name of a theme. Absent: the built-in one.
+    #[schemars(length(min = 1))]
+    pub theme: Option<String>,
+    /// Where sub-agents are shown.
+    pub panes: Panes,
+    pub motion: Motion,
+    /// Whether the mouse scrolls, focuses and selects.
+    pub mouse: bool,
+}
+
+/// Where sub-agents are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Panes {
+    Auto,
+    Right,
+    Below,
+    Rows,
+}
+
+/// How much moves on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Motion {
+    Full,
+    Reduced,
+}
+
+/// What is written to the log file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogConfig {
+    /// The least severe records that are kept. `CALIBAN_LOG` puts a whole filter here, such as `warn,caliban=debug`.
+    #[schemars(extend("enum" = LEVELS))]
+    pub level: String,
+}
+
+/// The levels that files and flags may name.
+pub const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// The JSON schema of one configuration file: every key is optional there.
+#[must_use]
+pub fn json_schema() -> Value {
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let mut schema = settings.into_generator().into_root_schema_for::<Config>().to_value();
+    loosen(&mut schema, true);
+    schema
+}
+
+/// Drops what is true of the merged configuration but not of one file: required keys, and `null`, which TOML has not.
+/// `schema` is a schema, or else a table of schemas by property name.
+fn loosen(schema: &mut Value, is_schema: bool) {
+    let Value::Object(map) = schema else { return };
+    if !is_schema {
+        return map.values_mut().for_each(|property| loosen(property, true));
+    }
+    map.shift_remove("required");
+    if map.get("default").is_some_and(|default| default.is_null() || default.is_object()) {
+        map.shift_remove("default");
+    }
+    if let Some(Value::Array(types)) = map.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            map.insert("type".to_owned(), only);
+        }
+    }
+    for key in ["properties", "patternProperties"] {
+        if let Some(properties) = map.get_mut(key) {
+            loosen(properties, false);
+        }
+    }
+    for key in ["additionalProperties", "items"] {
+        if let Some(inner) = map.get_mut(key) {
+            loosen(inner, true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/config/schema.json");
+
+    fn made() -> String {
+        serde_json::to_string_pretty(&json_schema()).unwrap() + "\n"
+    }
+
+    #[test]
+    fn the_schema_file_is_the_one_that_the_types_make() {
+        let written = std::fs::read_to_string(FILE).unwrap();
+        assert!(
+            written == made(),
+            "config/schema.json is out of date: `cargo test --lib write_the_schema -- --ignored` makes it anew"
+        );
+    }
+
+    #[test]
+    #[ignore = "writes config/schema.json"]
+    fn write_the_schema_file() {
+        std::fs::write(FILE, made()).unwrap();
+    }
+}
