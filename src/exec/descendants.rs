@@ -11,8 +11,14 @@ pub struct Process {
     started: u64,
 }
 
-/// All processes below `root`, read from `/proc`; empty where there is none.
-pub fn below(root: i32) -> Vec<Process> {
+impl Process {
+    pub fn pid(self) -> i32 {
+        self.pid
+    }
+}
+
+/// All processes below `roots`, read from `/proc`; empty where there is none.
+pub fn below(roots: impl IntoIterator<Item = i32>) -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let all: Vec<Process> = entries
         .flatten()
@@ -20,7 +26,7 @@ pub fn below(root: i32) -> Vec<Process> {
         .filter_map(look_up)
         .collect();
     let mut found = Vec::new();
-    let mut parents = vec![root];
+    let mut parents: Vec<i32> = roots.into_iter().collect();
     while let Some(parent) = parents.pop() {
         for child in all.iter().filter(|process| process.parent == parent) {
             parents.push(child.pid);

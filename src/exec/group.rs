@@ -16,7 +16,7 @@ pub struct Group {
     pid: i32,
     /// Held open while the command may run. Its end, also by a crash of ours, makes the group's watchdog kill the rest.
     leash: Option<ChildStdin>,
-    /// Processes seen below the command when it was told to end.
+    /// Processes seen below the command when it was told to end, in its group or not.
     strays: Vec<Process>,
     status: Option<ExitStatus>,
 }
@@ -45,14 +45,16 @@ impl Group {
 
     /// Asks all of the group to end.
     pub fn terminate(&mut self) {
-        self.strays = descendants::below(self.pid);
+        self.strays = descendants::below([self.pid]);
         self.signal(Signal::SIGTERM);
     }
 
     /// Kills what is left of the group.
     pub fn kill(&mut self) {
-        if self.status.is_none() {
-            self.strays.extend(descendants::below(self.pid));
+        if self.status.is_none() || !self.strays.is_empty() {
+            let running = self.status.is_none().then_some(self.pid);
+            let roots = running.into_iter().chain(self.strays.iter().map(|stray| stray.pid()));
+            self.strays.extend(descendants::below(roots));
         }
         self.signal(Signal::SIGKILL);
         descendants::kill_all(&self.strays);

@@ -28,8 +28,10 @@ const DRAIN: Duration = Duration::from_millis(100);
 /// as its own pipe closes: at the end of the command, or when this program dies in whatever way.
 /// `$1` is the command, `$2` bash's start file.
 const START: &str = r#"
+trap '' HUP INT TERM
 exec 3<&0 </dev/null
-( trap '' HUP INT TERM; read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &
+( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &
+trap - HUP INT TERM
 exec 3<&- 2>&1
 BASH_ENV=$2; export BASH_ENV
 exec bash -c "$1"
