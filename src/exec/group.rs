@@ -1,7 +1,8 @@
 //! One command with all that it starts, ended together.
 
 use std::io;
-use std::process::ExitStatus;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -9,6 +10,20 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 
 use super::descendants::{self, Process};
+use crate::protocol::EnvOverlay;
+
+/// Starts bash with one pipe for both outputs and nothing to read, beside a watchdog that kills the whole group as soon
+/// as its own pipe closes: at the end of the command, or when this program dies in whatever way.
+/// `$1` is the command, `$2` bash's start file.
+const START: &str = r#"
+trap '' HUP INT TERM
+exec 3<&0 </dev/null
+( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &
+trap - HUP INT TERM
+exec 3<&- 2>&1
+BASH_ENV=$2; export BASH_ENV
+exec bash -c "$1"
+"#;
 
 /// A command that leads its own session and process group. Dropped before its end, it is killed with all of its group.
 pub struct Group {
@@ -22,8 +37,18 @@ pub struct Group {
 }
 
 impl Group {
-    /// Starts the command, whose stdin must be a pipe that nobody but a watchdog of its own reads.
-    pub fn spawn(command: Command) -> io::Result<Self> {
+    /// Starts the bash command `line`. Bash reads `start_file` first; the environment is exactly `env`.
+    pub fn spawn(line: &str, cwd: &Path, env: &EnvOverlay, start_file: &Path) -> io::Result<Self> {
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", START, "caliban", line])
+            .arg(start_file)
+            .current_dir(cwd)
+            .env_clear()
+            .envs(env.iter())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?.into_inner();
         let leash = child.stdin().take();
         let pid = child.id().and_then(|id| i32::try_from(id).ok());
@@ -75,5 +100,28 @@ impl Drop for Group {
         if self.leash.is_some() && self.status.is_none() {
             self.kill();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_group_dies_when_nobody_holds_its_leash() {
+        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
+        let line = "trap '' TERM; sleep 1000 & printf '!'; wait";
+        let mut group = Group::spawn(line, Path::new("/"), &env, Path::new("/dev/null")).unwrap();
+        let mut output = group.take_output().unwrap();
+        assert_eq!(output.read_u8().await.unwrap(), b'!');
+        // As when this program is killed: nothing is done but that its pipes close.
+        group.leash = None;
+        let end = output.read_u8();
+        let end = tokio::time::timeout(Duration::from_secs(2), end).await.expect("still there");
+        assert!(end.is_err());
     }
 }

@@ -7,6 +7,7 @@ mod clean;
 mod descendants;
 mod env;
 mod group;
+mod outcome;
 mod output;
 mod pump;
 mod scratch;
@@ -14,5 +15,6 @@ mod shell;
 
 pub use clean::Cleaner;
 pub use env::child_env;
+pub use outcome::{Exit, ShellOutcome};
 pub use output::{Capture, Captured, LeftOut};
-pub use shell::{ExecError, Exit, Shell, ShellCall, ShellOutcome};
+pub use shell::{ExecError, Shell, ShellCall};

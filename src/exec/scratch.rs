@@ -15,9 +15,10 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Where such folders are made.
+    /// Where such folders are made: in TMPDIR if that is a folder, else in `/tmp`.
     pub fn root(env: &EnvOverlay) -> PathBuf {
-        PathBuf::from(env.non_empty("TMPDIR").unwrap_or("/tmp"))
+        let own = env.non_empty("TMPDIR").map(PathBuf::from);
+        own.filter(|folder| folder.is_dir()).unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
     /// Makes the folder under `root`. A start file that the person has set is read first, as bash would.

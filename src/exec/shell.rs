@@ -1,19 +1,17 @@
 //! A shell that remembers its directory from command to command.
 
 use std::io;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
-use tokio::process::Command;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::env::child_env;
 use super::group::Group;
+use super::outcome::{Exit, ShellOutcome};
 use super::output::Captured;
 use super::pump::Pump;
 use super::scratch::Scratch;
@@ -23,19 +21,6 @@ use crate::protocol::EnvOverlay;
 const GRACE: Duration = Duration::from_secs(1);
 /// How long output is still read after the shell ended while something else holds its pipe.
 const DRAIN: Duration = Duration::from_millis(100);
-
-/// Starts bash with one pipe for both outputs and nothing to read, beside a watchdog that kills the whole group as soon
-/// as its own pipe closes: at the end of the command, or when this program dies in whatever way.
-/// `$1` is the command, `$2` bash's start file.
-const START: &str = r#"
-trap '' HUP INT TERM
-exec 3<&0 </dev/null
-( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &
-trap - HUP INT TERM
-exec 3<&- 2>&1
-BASH_ENV=$2; export BASH_ENV
-exec bash -c "$1"
-"#;
 
 /// Runs commands, each in the directory where the one before ended. One per agent, and one for the person.
 #[derive(Debug)]
@@ -56,27 +41,6 @@ pub struct ShellCall<'a> {
     /// How long it may take.
     pub limit: Option<Duration>,
     pub cancel: &'a CancellationToken,
-}
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    Code(i32),
-    Signal(i32),
-    Cancelled,
-    TimedOut(Duration),
-}
-
-/// What became of a command.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ShellOutcome {
-    pub exit: Exit,
-    pub output: Captured,
-    /// Where the next command will run.
-    pub cwd: PathBuf,
-    pub took: Duration,
-    /// The directory that was to be used and is gone.
-    pub lost: Option<PathBuf>,
 }
 
 /// Why a command could not be started.
@@ -120,8 +84,8 @@ impl Shell {
         let scratch = Scratch::new(&folder, call.env)
             .map_err(|source| ExecError::Scratch { folder, source })?;
         let env = child_env(call.env, call.depth, &self.secrets);
-        let mut group = Group::spawn(command(call.line, &cwd, &env, &scratch.start_file()))
-            .map_err(ExecError::Spawn)?;
+        let mut group =
+            Group::spawn(call.line, &cwd, &env, &scratch.start_file()).map_err(ExecError::Spawn)?;
         let pump = Pump::new(group.take_output(), show);
         let (exit, output) = follow(&mut group, pump, &call, began).await?;
         if let Some(end) = scratch.end_directory()
@@ -148,20 +112,6 @@ impl Shell {
     fn lock(&self) -> MutexGuard<'_, PathBuf> {
         self.cwd.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn command(line: &str, cwd: &Path, env: &EnvOverlay, start_file: &Path) -> Command {
-    let mut command = Command::new("/bin/sh");
-    command
-        .args(["-c", START, "caliban", line])
-        .arg(start_file)
-        .current_dir(cwd)
-        .env_clear()
-        .envs(env.iter())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    command
 }
 
 /// Reads and waits until the command is over, in whatever way.
@@ -195,7 +145,7 @@ async fn follow<F: FnMut(String)>(
         // A process that hangs in the kernel is not waited for: the signal stays with it.
         let _ = tokio::time::timeout(GRACE, group.wait()).await;
     }
-    let exit = stopped.or_else(|| status.map(exit_of)).unwrap_or(Exit::Cancelled);
+    let exit = stopped.or_else(|| status.map(Exit::of)).unwrap_or(Exit::Cancelled);
     Ok((exit, pump.finish()))
 }
 
@@ -221,67 +171,6 @@ async fn until(at: Option<Instant>) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
-}
-
-fn exit_of(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, Some(signal)) => Exit::Signal(signal),
-        (None, None) => Exit::Code(-1),
-    }
-}
-
-impl Exit {
-    /// A few words for the screen: `exit 1`, `SIGKILL`, `cancelled`; nothing for a success.
-    #[must_use]
-    pub fn words(self) -> Option<String> {
-        match self {
-            Self::Code(0) => None,
-            Self::Code(code) => Some(format!("exit {code}")),
-            Self::Signal(number) => Some(signal_name(number)),
-            Self::Cancelled => Some("cancelled".to_owned()),
-            Self::TimedOut(limit) => Some(format!("timeout after {limit:?}")),
-        }
-    }
-}
-
-impl ShellOutcome {
-    /// The output and, unless all went well, how it ended: what a model reads.
-    #[must_use]
-    pub fn report(&self) -> String {
-        let mut report = self.output.text.trim_end().to_owned();
-        let mut add = |line: String| {
-            if !report.is_empty() {
-                report.push('\n');
-            }
-            report.push_str(&line);
-        };
-        match self.exit {
-            Exit::Code(0) if self.output.text.trim().is_empty() => add("(no output)".to_owned()),
-            Exit::Code(0) => {}
-            Exit::Code(code) => add(format!("exit code {code}")),
-            Exit::Signal(number) => add(format!("ended by {}", signal_name(number))),
-            Exit::Cancelled => {
-                add(format!("[cancelled after {:.1} s, all its processes ended]", self.seconds()));
-            }
-            Exit::TimedOut(limit) => {
-                add(format!("[timed out after {limit:?}, all its processes ended]"));
-            }
-        }
-        if let Some(lost) = &self.lost {
-            add(format!("[{} is gone; this ran in the base directory]", lost.display()));
-        }
-        report
-    }
-
-    fn seconds(&self) -> f64 {
-        self.took.as_secs_f64()
-    }
-}
-
-fn signal_name(number: i32) -> String {
-    Signal::try_from(number)
-        .map_or_else(|_| format!("signal {number}"), |signal| signal.as_str().to_owned())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::edit::Edit;
 use super::glob::Glob;
 use super::grep::Grep;
 use super::ledger::{FileLock, Ledger};
+use super::path::Paths;
 use super::read::Read;
 use super::todo_write::TodoWrite;
 use super::web_fetch::{WebFetch, WebSettings};
@@ -46,13 +47,14 @@ impl BuiltinSettings {
 #[must_use]
 pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
     let BuiltinSettings { base, home, secret_env, web, file_lock } = settings;
+    let paths = Paths { base: base.clone(), home: home.clone() };
     let ledger = Ledger::default();
     vec![
-        Arc::new(Read::new(home.clone(), ledger.clone())),
-        Arc::new(Write::new(home.clone(), ledger.clone(), file_lock.clone())),
-        Arc::new(Edit::new(home.clone(), ledger, file_lock.clone())),
-        Arc::new(Glob::new(home.clone())),
-        Arc::new(Grep::new(home.clone())),
+        Arc::new(Read::new(paths.clone(), ledger.clone())),
+        Arc::new(Write::new(paths.clone(), ledger.clone(), file_lock.clone())),
+        Arc::new(Edit::new(paths.clone(), ledger, file_lock.clone())),
+        Arc::new(Glob::new(paths.clone())),
+        Arc::new(Grep::new(paths)),
         Arc::new(Bash::new(base.clone(), secret_env.clone())),
         Arc::new(WebFetch::new(web.clone())),
         Arc::new(TodoWrite),

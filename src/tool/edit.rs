@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::diff::FileDiff;
 use super::file;
 use super::ledger::{FileLock, Ledger};
+use super::path::Paths;
 use super::replace::{self, Replaced};
 use super::{
     InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path,
@@ -26,7 +27,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 /// The tool.
 #[derive(Debug)]
 pub struct Edit {
-    home: Option<PathBuf>,
+    paths: Paths,
     ledger: Ledger,
     lock: FileLock,
 }
@@ -43,12 +44,12 @@ pub struct Input {
 impl Edit {
     /// An editor that changes only what `ledger` knows as read.
     #[must_use]
-    pub fn new(home: Option<PathBuf>, ledger: Ledger, lock: FileLock) -> Self {
-        Self { home, ledger, lock }
+    pub fn new(paths: Paths, ledger: Ledger, lock: FileLock) -> Self {
+        Self { paths, ledger, lock }
     }
 
     fn path(&self, input: &Input, cwd: &Path) -> PathBuf {
-        path::resolve(&input.file_path, cwd, self.home.as_deref())
+        self.paths.resolve(&input.file_path, cwd)
     }
 }
 
@@ -61,7 +62,7 @@ impl TypedTool for Edit {
     }
 
     fn summary(&self, input: &Input) -> String {
-        input.file_path.clone()
+        self.paths.shown(&input.file_path)
     }
 
     fn access(&self, input: &Input, cwd: &Path) -> Access {
@@ -95,7 +96,7 @@ impl TypedTool for Edit {
         let path = self.path(&input, &cx.cwd);
         let (ledger, lock, cwd) = (self.ledger.clone(), self.lock.clone(), cx.cwd.clone());
         blocking(&cx.cancel, move |_| {
-            let _turn = lock.hold();
+            let turn = lock.hold();
             let on_disk = file::load(&path)?;
             let Some((_, content)) = &on_disk.file else {
                 let text = format!("{} does not exist. Create it with Write.", path.display());
@@ -105,6 +106,7 @@ impl TypedTool for Edit {
             let old = file::text(&path, content)?;
             let new = apply(&path, old, &input)?;
             on_disk.replace(&path, new.text.as_bytes(), &ledger)?;
+            drop(turn);
             Ok(report(&path, &cwd, &input, old, &new))
         })
         .await

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+use super::path::Paths;
 use super::search::{Anchored, walk};
 use super::{SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
 use crate::protocol::Access;
@@ -28,7 +29,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 /// The tool.
 #[derive(Debug)]
 pub struct Glob {
-    home: Option<PathBuf>,
+    paths: Paths,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -43,13 +44,13 @@ type Found = (SystemTime, Reverse<PathBuf>);
 
 impl Glob {
     #[must_use]
-    pub fn new(home: Option<PathBuf>) -> Self {
-        Self { home }
+    pub fn new(paths: Paths) -> Self {
+        Self { paths }
     }
 
     fn anchored(&self, input: &Input, cwd: &Path) -> Anchored {
-        let folder = path::resolve(input.path.as_deref().unwrap_or("."), cwd, self.home.as_deref());
-        match (&self.home, input.pattern.strip_prefix("~/")) {
+        let folder = self.paths.resolve(input.path.as_deref().unwrap_or("."), cwd);
+        match (&self.paths.home, input.pattern.strip_prefix("~/")) {
             (Some(home), Some(rest)) => Anchored::new(&format!("./{rest}"), home),
             _ => Anchored::new(&input.pattern, &folder),
         }
@@ -66,7 +67,7 @@ impl TypedTool for Glob {
 
     fn summary(&self, input: &Input) -> String {
         match &input.path {
-            Some(path) => format!("\"{}\" in {path}", input.pattern),
+            Some(path) => format!("\"{}\" in {}", input.pattern, self.paths.shown(path)),
             None => format!("\"{}\"", input.pattern),
         }
     }

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::grep_sink::{Cancellable, FileSink, Hits, Show};
+use super::path::Paths;
 use super::search::walk;
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
@@ -41,7 +42,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 /// The tool.
 #[derive(Debug)]
 pub struct Grep {
-    home: Option<PathBuf>,
+    paths: Paths,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -81,12 +82,12 @@ enum Mode {
 
 impl Grep {
     #[must_use]
-    pub fn new(home: Option<PathBuf>) -> Self {
-        Self { home }
+    pub fn new(paths: Paths) -> Self {
+        Self { paths }
     }
 
     fn root(&self, input: &Input, cwd: &Path) -> PathBuf {
-        path::resolve(input.path.as_deref().unwrap_or("."), cwd, self.home.as_deref())
+        self.paths.resolve(input.path.as_deref().unwrap_or("."), cwd)
     }
 }
 
@@ -99,7 +100,8 @@ impl TypedTool for Grep {
     }
 
     fn summary(&self, input: &Input) -> String {
-        match input.path.as_ref().or(input.glob.as_ref()) {
+        let path = input.path.as_deref().map(|path| self.paths.shown(path));
+        match path.as_ref().or(input.glob.as_ref()) {
             Some(place) => format!("\"{}\" in {place}", input.pattern),
             None => format!("\"{}\"", input.pattern),
         }

@@ -1,6 +1,30 @@
 //! From the path that a model writes to an absolute one, in one place.
 
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// What the paths of one agent start at.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    /// The agent's base directory, for what is shown of a path before it is used.
+    pub base: Arc<Path>,
+    /// What `~` stands for.
+    pub home: Option<PathBuf>,
+}
+
+impl Paths {
+    /// The absolute path of `text`, relative to `cwd`.
+    #[must_use]
+    pub fn resolve(&self, text: &str, cwd: &Path) -> PathBuf {
+        resolve(text, cwd, self.home.as_deref())
+    }
+
+    /// A path as it is shown: relative to the base when it is inside.
+    #[must_use]
+    pub fn shown(&self, text: &str) -> String {
+        shown(&self.resolve(text, &self.base), &self.base)
+    }
+}
 
 /// The absolute path of `text`: `~/` is `home` if that is known, what is relative starts at `base`.
 /// Only the text counts: symbolic links are not followed.

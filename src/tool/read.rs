@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::file::{self, MAX_BYTES};
 use super::ledger::Ledger;
+use super::path::Paths;
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
-    path,
 };
 use crate::protocol::{Access, ImageSource, ResultBlock};
 
@@ -38,7 +38,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 /// The tool.
 #[derive(Debug)]
 pub struct Read {
-    home: Option<PathBuf>,
+    paths: Paths,
     ledger: Ledger,
 }
 
@@ -54,8 +54,8 @@ pub struct Input {
 impl Read {
     /// A reader that notes in `ledger` what it has shown.
     #[must_use]
-    pub fn new(home: Option<PathBuf>, ledger: Ledger) -> Self {
-        Self { home, ledger }
+    pub fn new(paths: Paths, ledger: Ledger) -> Self {
+        Self { paths, ledger }
     }
 }
 
@@ -68,18 +68,19 @@ impl TypedTool for Read {
     }
 
     fn summary(&self, input: &Input) -> String {
+        let path = self.paths.shown(&input.file_path);
         match (input.offset, input.limit) {
-            (None, None) => input.file_path.clone(),
-            (from, None) => format!("{} from line {}", input.file_path, from.unwrap_or(1)),
+            (None, None) => path,
+            (from, None) => format!("{path} from line {}", from.unwrap_or(1)),
             (from, Some(limit)) => {
                 let from = from.unwrap_or(1).max(1);
-                format!("{} lines {from}-{}", input.file_path, from.saturating_add(limit) - 1)
+                format!("{path} lines {from}-{}", from.saturating_add(limit) - 1)
             }
         }
     }
 
     fn access(&self, input: &Input, cwd: &Path) -> Access {
-        Access::Read { paths: vec![path::resolve(&input.file_path, cwd, self.home.as_deref())] }
+        Access::Read { paths: vec![self.paths.resolve(&input.file_path, cwd)] }
     }
 
     fn check(&self, input: &Input) -> Result<(), InvalidInput> {
@@ -90,7 +91,7 @@ impl TypedTool for Read {
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let path = path::resolve(&input.file_path, &cx.cwd, self.home.as_deref());
+        let path = self.paths.resolve(&input.file_path, &cx.cwd);
         let ledger = self.ledger.clone();
         blocking(&cx.cancel, move |cancel| read(&path, &input, &ledger, cancel)).await
     }

@@ -5,6 +5,16 @@ use crate::exec::Cleaner;
 
 /// Width of the lines that a page is wrapped to.
 const WIDTH: usize = 120;
+/// Deeper nesting takes a layout engine a time that grows with its square; such a page is not laid out.
+const MAX_DEPTH: usize = 400;
+/// Elements that end by themselves when their like begins, or that hold nothing.
+const UNCLOSED: [&str; 24] = [
+    "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "br", "hr",
+    "img", "input", "meta", "link", "area", "base", "col", "embed", "source", "track", "wbr",
+];
+/// Elements of drawings, where alone a slash at the end of a tag closes it.
+const DRAWN: [&str; 9] =
+    ["path", "circle", "rect", "line", "polygon", "polyline", "ellipse", "use", "stop"];
 /// Characters of a page that a model gets.
 const MAX_CHARS: usize = 50_000;
 
@@ -67,11 +77,43 @@ fn decode(content_type: &str, body: &[u8]) -> String {
 }
 
 fn html(page: &str) -> Result<String, ToolError> {
+    if deepest(page) > MAX_DEPTH {
+        return Ok(without_tags(page));
+    }
     html2text::config::plain()
         .allow_width_overflow()
         .no_table_borders()
         .string_from_read(page.as_bytes(), WIDTH)
         .map_err(|error| ToolError::failed(format!("Cannot read the page as HTML: {error}.")))
+}
+
+/// How deep the elements of a page are nested, at most: an estimate that needs no tree.
+fn deepest(page: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for tag in page.split('<').skip(1) {
+        let tag = tag.split('>').next().unwrap_or_default();
+        let name = tag.trim_start_matches('/').split(|c: char| !c.is_ascii_alphanumeric()).next();
+        let name = name.unwrap_or_default().to_ascii_lowercase();
+        if name.is_empty() || UNCLOSED.contains(&name.as_str()) {
+            continue;
+        }
+        if tag.starts_with('/') {
+            depth = depth.saturating_sub(1);
+        } else if !(tag.ends_with('/') && DRAWN.contains(&name.as_str())) {
+            depth += 1;
+            deepest = deepest.max(depth);
+        }
+    }
+    deepest
+}
+
+fn without_tags(page: &str) -> String {
+    let mut pieces = page.split('<');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        text.push_str(piece.split_once('>').map_or("", |(_, after)| after));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -102,5 +144,15 @@ mod tests {
     fn a_long_text_is_cut_and_says_so() {
         let text = readable("text/plain", "é".repeat(MAX_CHARS + 7).as_bytes()).unwrap();
         assert!(text.ends_with("é\n… 7 more characters left out …"));
+    }
+
+    #[test]
+    fn a_page_of_endless_nesting_is_read_without_a_layout() {
+        for tag in ["div", "div/", "b class=x", "ul><li", "table><tr><td"] {
+            let page = format!("top{}deep", format!("<{tag}>").repeat(50_000));
+            assert_eq!(readable("text/html", page.as_bytes()).unwrap(), "topdeep");
+        }
+        let page = "<div><p>one<p>two<br><img src=x></div><path d=x/>".repeat(500);
+        assert_eq!(deepest(&page), 1);
     }
 }

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::diff::FileDiff;
 use super::file;
 use super::ledger::{FileLock, Ledger};
+use super::path::Paths;
 use super::{ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
 use crate::protocol::Access;
 
@@ -23,7 +24,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 /// The tool.
 #[derive(Debug)]
 pub struct Write {
-    home: Option<PathBuf>,
+    paths: Paths,
     ledger: Ledger,
     lock: FileLock,
 }
@@ -38,12 +39,12 @@ pub struct Input {
 impl Write {
     /// A writer that overwrites only what `ledger` knows as read.
     #[must_use]
-    pub fn new(home: Option<PathBuf>, ledger: Ledger, lock: FileLock) -> Self {
-        Self { home, ledger, lock }
+    pub fn new(paths: Paths, ledger: Ledger, lock: FileLock) -> Self {
+        Self { paths, ledger, lock }
     }
 
     fn path(&self, input: &Input, cwd: &Path) -> PathBuf {
-        path::resolve(&input.file_path, cwd, self.home.as_deref())
+        self.paths.resolve(&input.file_path, cwd)
     }
 }
 
@@ -56,7 +57,7 @@ impl TypedTool for Write {
     }
 
     fn summary(&self, input: &Input) -> String {
-        input.file_path.clone()
+        self.paths.shown(&input.file_path)
     }
 
     fn access(&self, input: &Input, cwd: &Path) -> Access {
@@ -76,10 +77,11 @@ impl TypedTool for Write {
         let path = self.path(&input, &cx.cwd);
         let (ledger, lock, cwd) = (self.ledger.clone(), self.lock.clone(), cx.cwd.clone());
         blocking(&cx.cancel, move |_| {
-            let _turn = lock.hold();
+            let turn = lock.hold();
             let on_disk = file::load(&path)?;
             on_disk.check(&path, &ledger)?;
             on_disk.replace(&path, input.content.as_bytes(), &ledger)?;
+            drop(turn);
             let old = on_disk.file.as_ref().map(|(_, content)| String::from_utf8_lossy(content));
             let did = if old.is_some() { "Overwrote" } else { "Created" };
             let diff = FileDiff::new(old.as_deref().unwrap_or_default(), &input.content);
