@@ -12,6 +12,7 @@ pub struct Process {
 }
 
 impl Process {
+    /// Its number.
     pub fn pid(self) -> i32 {
         self.pid
     }

@@ -32,6 +32,7 @@ pub struct Pump<F> {
 }
 
 impl<F: FnMut(String)> Pump<F> {
+    /// Shows what comes through `pipe` with `show`.
     pub fn new(pipe: Option<ChildStdout>, show: F) -> Self {
         Self {
             pipe,

@@ -300,7 +300,7 @@ mod tests {
         let witness = place.witness();
         let outcome = place.run("exec 9>fifo; sleep 1000 & echo started").await;
         assert_eq!(outcome.report(), "started");
-        assert!(outcome.took < Duration::from_secs(1));
+        assert!(outcome.took < Duration::from_secs(10));
         all_gone(witness).await;
     }
 
@@ -326,10 +326,10 @@ mod tests {
     #[tokio::test]
     async fn a_timeout_keeps_the_last_words_of_the_command() {
         let place = Place::new();
-        let limit = Some(Duration::from_millis(300));
+        let limit = Some(Duration::from_millis(1500));
         let line = "trap 'echo bye; exit' TERM; echo hi; sleep 1000 & wait";
         let outcome = place.run_with(line, limit, &CancellationToken::new()).await;
-        assert_eq!(outcome.report(), "hi\nbye\n[timed out after 300ms, all its processes ended]");
+        assert_eq!(outcome.report(), "hi\nbye\n[timed out after 1.5s, all its processes ended]");
     }
 
     #[tokio::test]

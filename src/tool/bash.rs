@@ -171,8 +171,8 @@ mod tests {
     #[tokio::test]
     async fn a_timeout_and_a_cancel_keep_what_was_printed() {
         let bench = Bench::new();
-        let late = json!({"command": "echo part; sleep 1000", "timeout": 300});
-        let message = "part\n[timed out after 300ms, all its processes ended]";
+        let late = json!({"command": "echo part; sleep 1000", "timeout": 1500});
+        let message = "part\n[timed out after 1.5s, all its processes ended]";
         let error = bench.call("Bash", late).await.unwrap_err();
         assert_eq!(error, ToolError::soft(SoftKind::Timeout, message));
         bench.cancel.cancel();

@@ -43,6 +43,7 @@ pub struct Input {
 type Found = (SystemTime, Reverse<PathBuf>);
 
 impl Glob {
+    /// A finder for the agent of these paths.
     #[must_use]
     pub fn new(paths: Paths) -> Self {
         Self { paths }

@@ -81,6 +81,7 @@ enum Mode {
 }
 
 impl Grep {
+    /// A searcher for the agent of these paths.
     #[must_use]
     pub fn new(paths: Paths) -> Self {
         Self { paths }

@@ -28,10 +28,12 @@ pub struct Hits {
     entries: usize,
     limit: usize,
     max_bytes: usize,
+    /// Something did not fit any more.
     pub full: bool,
 }
 
 impl Hits {
+    /// Nothing yet; at most `limit` entries and `max_bytes` of text.
     pub fn new(limit: usize, max_bytes: usize) -> Self {
         Self { text: String::new(), hits: 0, files: 0, entries: 0, limit, max_bytes, full: false }
     }
@@ -57,6 +59,7 @@ pub struct FileSink<'h> {
 }
 
 impl<'h> FileSink<'h> {
+    /// For the file that is shown as `name`.
     pub fn new(name: &'h str, show: Show, total: &'h mut Hits) -> Self {
         Self { name, show, total, count: 0 }
     }

@@ -92,6 +92,7 @@ impl WebSettings {
 }
 
 impl WebFetch {
+    /// A fetcher. Nothing is set up before the first fetch.
     #[must_use]
     pub fn new(settings: WebSettings) -> Self {
         Self { settings }
