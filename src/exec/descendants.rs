@@ -8,6 +8,7 @@ use nix::unistd::Pid;
 pub struct Process {
     pid: i32,
     parent: i32,
+    group: i32,
     started: u64,
 }
 
@@ -37,10 +38,11 @@ pub fn below(roots: impl IntoIterator<Item = i32>) -> Vec<Process> {
     found
 }
 
-/// Kills those of `processes` that still are the same processes.
-pub fn kill_all(processes: &[Process]) {
+/// Kills those of `processes` that still are the same processes and have left `group`.
+pub fn kill_outside(group: i32, processes: &[Process]) {
     for process in processes {
-        if look_up(process.pid).is_some_and(|now| now.started == process.started) {
+        let now = look_up(process.pid);
+        if now.is_some_and(|now| now.started == process.started && now.group != group) {
             // It may end by itself in between.
             let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
         }
@@ -51,8 +53,9 @@ fn look_up(pid: i32) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything; the fields that matter come after the last one.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(1);
+    // Fields 4, 5 and 22.
     let parent = fields.next()?.parse().ok()?;
-    // parent is field 4, the start time field 22
-    let started = fields.nth(17)?.parse().ok()?;
-    Some(Process { pid, parent, started })
+    let group = fields.next()?.parse().ok()?;
+    let started = fields.nth(16)?.parse().ok()?;
+    Some(Process { pid, parent, group, started })
 }

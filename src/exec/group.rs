@@ -82,8 +82,9 @@ impl Group {
             self.strays.extend(descendants::below(roots));
         }
         self.signal(Signal::SIGKILL);
-        descendants::kill_all(&self.strays);
-        // The number of a command that was waited for may belong to somebody else: there the watchdog kills.
+        // Not those in the group: the watchdog is one of them, and it knows also what was started since.
+        descendants::kill_outside(self.pid, &self.strays);
+        // The number of a command that was waited for may belong to somebody else: there only the watchdog kills.
         self.leash = None;
     }
 
@@ -111,6 +112,26 @@ mod tests {
 
     use super::*;
 
+    /// Waits until no process holds the output any more.
+    async fn closed(mut output: ChildStdout) {
+        let end = output.read_u8();
+        let end = tokio::time::timeout(Duration::from_secs(2), end).await.expect("still there");
+        assert!(end.is_err());
+    }
+
+    #[tokio::test]
+    async fn what_starts_while_the_group_ends_is_killed_too() {
+        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
+        let line = "trap 'sleep 1000 & exit' TERM; printf '!'; sleep 1000 & wait";
+        let mut group = Group::spawn(line, Path::new("/"), &env, Path::new("/dev/null")).unwrap();
+        let mut output = group.take_output().unwrap();
+        assert_eq!(output.read_u8().await.unwrap(), b'!');
+        group.terminate();
+        group.wait().await.unwrap();
+        group.kill();
+        closed(output).await;
+    }
+
     #[tokio::test]
     async fn the_group_dies_when_nobody_holds_its_leash() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
@@ -120,8 +141,6 @@ mod tests {
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         // As when this program is killed: nothing is done but that its pipes close.
         group.leash = None;
-        let end = output.read_u8();
-        let end = tokio::time::timeout(Duration::from_secs(2), end).await.expect("still there");
-        assert!(end.is_err());
+        closed(output).await;
     }
 }
