@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(place.shell.cwd(), base.join("a b"));
         place.run("(cd c)").await;
         assert_eq!(place.shell.cwd(), base.join("a b"));
-        let inside = place.run("echo $# \"${BASH_ENV-unset}\"; bash -c 'trap -p'").await;
+        let inside = place.run("echo $# \"${BASH_ENV-unset}\"; bash -c 'trap -p EXIT'").await;
         assert_eq!(inside.report(), "0 unset");
     }
 
