@@ -1,1 +1,20 @@
 //! Child processes: their group, their output, their end.
+//!
+//! [`Shell`] is what both the Bash tool and the person's own `!` command run on. Every command is the leader of its
+//! own session and process group: it has no terminal to ask on, and one signal reaches all that it started.
+
+mod clean;
+mod descendants;
+mod env;
+mod group;
+mod outcome;
+mod output;
+mod pump;
+mod scratch;
+mod shell;
+
+pub use clean::Cleaner;
+pub use env::child_env;
+pub use outcome::{Exit, ShellOutcome};
+pub use output::{Capture, Captured, LeftOut};
+pub use shell::{ExecError, Shell, ShellCall};

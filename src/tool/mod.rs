@@ -18,8 +18,34 @@ use crate::protocol::{
     Access, EnvOverlay, EventKind, EventSink, Failure, ResultBlock, ToolDetails, ToolUseId,
 };
 
+mod bash;
+mod blocking;
+mod builtin;
+mod diff;
+mod edit;
+mod file;
+mod glob;
+mod grep;
+mod grep_sink;
+mod ledger;
+pub mod path;
+mod read;
 mod registry;
+mod replace;
 mod schema;
+mod search;
+#[cfg(test)]
+mod testing;
+mod todo_write;
+mod web_fetch;
+mod web_guard;
+mod web_text;
+mod write;
+
+use blocking::blocking;
+pub use builtin::{BuiltinSettings, builtin};
+pub use ledger::FileLock;
+pub use web_fetch::WebSettings;
 
 pub use registry::{ToolRegistry, canonical_name};
 

@@ -48,6 +48,9 @@ fn drop_null(map: &mut Map<String, Value>) {
             map.insert("type".to_owned(), only);
         }
     }
+    if let Some(Value::Array(values)) = map.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
     if let Some(Value::Array(options)) = map.get_mut("anyOf") {
         options.retain(|option| option.get("type") != Some(&Value::from("null")));
         if let [Value::Object(only)] = options.as_slice() {
@@ -99,6 +102,14 @@ mod tests {
         path: String,
         /// How many.
         limit: Option<u32>,
+        order: Option<Order>,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    enum Order {
+        Up,
+        Down,
     }
 
     #[test]
@@ -109,6 +120,7 @@ mod tests {
             "properties": {
                 "path": {"description": "Where.", "type": "string"},
                 "limit": {"description": "How many.", "type": "integer"},
+                "order": {"type": "string", "enum": ["up", "down"]},
             },
             "required": ["path"],
         });
@@ -121,7 +133,7 @@ mod tests {
         let error = parse::<Input>(&spec, &json!({"limit": 3})).unwrap_err().to_string();
         assert_eq!(
             error,
-            "Invalid input for Look: missing field `path`. It takes: path (string), limit (integer, optional)."
+            "Invalid input for Look: missing field `path`. It takes: path (string), limit (integer, optional), order (string, optional)."
         );
     }
 }

@@ -1,0 +1,146 @@
+//! One command with all that it starts, ended together.
+
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
+use tokio::process::{ChildStdin, ChildStdout, Command};
+
+use super::descendants::{self, Process};
+use crate::protocol::EnvOverlay;
+
+/// Starts bash with one pipe for both outputs and nothing to read, beside a watchdog that kills the whole group as soon
+/// as its own pipe closes: at the end of the command, or when this program dies in whatever way.
+/// `$1` is the command, `$2` bash's start file.
+const START: &str = r#"
+trap '' HUP INT TERM
+exec 3<&0 </dev/null
+( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &
+trap - HUP INT TERM
+exec 3<&- 2>&1
+BASH_ENV=$2; export BASH_ENV
+exec bash -c "$1"
+"#;
+
+/// A command that leads its own session and process group. Dropped before its end, it is killed with all of its group.
+pub struct Group {
+    child: Box<dyn ChildWrapper>,
+    pid: i32,
+    /// Held open while the command may run. Its end, also by a crash of ours, makes the group's watchdog kill the rest.
+    leash: Option<ChildStdin>,
+    /// Processes seen below the command when it was told to end, in its group or not.
+    strays: Vec<Process>,
+    status: Option<ExitStatus>,
+}
+
+impl Group {
+    /// Starts the bash command `line`. Bash reads `start_file` first; the environment is exactly `env`.
+    pub fn spawn(line: &str, cwd: &Path, env: &EnvOverlay, start_file: &Path) -> io::Result<Self> {
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", START, "caliban", line])
+            .arg(start_file)
+            .current_dir(cwd)
+            .env_clear()
+            .envs(env.iter())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?.into_inner();
+        let leash = child.stdin().take();
+        let pid = child.id().and_then(|id| i32::try_from(id).ok());
+        let Some(pid) = pid else { return Err(io::Error::other("the process has no id")) };
+        Ok(Self { child, pid, leash, strays: Vec::new(), status: None })
+    }
+
+    /// The command's output; only once.
+    pub fn take_output(&mut self) -> Option<ChildStdout> {
+        self.child.stdout().take()
+    }
+
+    /// Waits for the command itself, not for what it left behind. Safe to drop at any point.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait().await?;
+        self.status = Some(status);
+        Ok(status)
+    }
+
+    /// Asks all of the group to end.
+    pub fn terminate(&mut self) {
+        self.strays = descendants::below([self.pid]);
+        self.signal(Signal::SIGTERM);
+    }
+
+    /// Kills what is left of the group.
+    pub fn kill(&mut self) {
+        if self.status.is_none() || !self.strays.is_empty() {
+            let running = self.status.is_none().then_some(self.pid);
+            let roots = running.into_iter().chain(self.strays.iter().map(|stray| stray.pid()));
+            self.strays.extend(descendants::below(roots));
+        }
+        self.signal(Signal::SIGKILL);
+        // Not those in the group: the watchdog is one of them, and it knows also what was started since.
+        descendants::kill_outside(self.pid, &self.strays);
+        // The number of a command that was waited for may belong to somebody else: there only the watchdog kills.
+        self.leash = None;
+    }
+
+    fn signal(&self, signal: Signal) {
+        if self.status.is_none() {
+            // The group may have ended by itself.
+            let _ = killpg(Pid::from_raw(self.pid), signal);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if self.leash.is_some() && self.status.is_none() {
+            self.kill();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    /// Waits until no process holds the output any more.
+    async fn closed(mut output: ChildStdout) {
+        let end = output.read_u8();
+        let end = tokio::time::timeout(Duration::from_secs(2), end).await.expect("still there");
+        assert!(end.is_err());
+    }
+
+    #[tokio::test]
+    async fn what_starts_while_the_group_ends_is_killed_too() {
+        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
+        let line = "trap 'sleep 1000 & exit' TERM; printf '!'; sleep 1000 & wait";
+        let mut group = Group::spawn(line, Path::new("/"), &env, Path::new("/dev/null")).unwrap();
+        let mut output = group.take_output().unwrap();
+        assert_eq!(output.read_u8().await.unwrap(), b'!');
+        group.terminate();
+        group.wait().await.unwrap();
+        group.kill();
+        closed(output).await;
+    }
+
+    #[tokio::test]
+    async fn the_group_dies_when_nobody_holds_its_leash() {
+        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
+        let line = "trap '' TERM; sleep 1000 & printf '!'; wait";
+        let mut group = Group::spawn(line, Path::new("/"), &env, Path::new("/dev/null")).unwrap();
+        let mut output = group.take_output().unwrap();
+        assert_eq!(output.read_u8().await.unwrap(), b'!');
+        // As when this program is killed: nothing is done but that its pipes close.
+        group.leash = None;
+        closed(output).await;
+    }
+}

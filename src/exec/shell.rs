@@ -1,0 +1,366 @@
+//! A shell that remembers its directory from command to command.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::env::child_env;
+use super::group::Group;
+use super::outcome::{Exit, ShellOutcome};
+use super::output::Captured;
+use super::pump::Pump;
+use super::scratch::Scratch;
+use crate::protocol::EnvOverlay;
+
+/// How long a command has to end by itself after it was asked to.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long output is still read after the shell ended while something else holds its pipe.
+const DRAIN: Duration = Duration::from_millis(100);
+
+/// Runs commands, each in the directory where the one before ended. One per agent, and one for the person.
+#[derive(Debug)]
+pub struct Shell {
+    base: Arc<Path>,
+    secrets: Arc<[String]>,
+    cwd: Mutex<PathBuf>,
+}
+
+/// One command.
+#[derive(Clone, Copy, Debug)]
+pub struct ShellCall<'a> {
+    pub line: &'a str,
+    /// The caller's environment; keys of providers are taken out of it.
+    pub env: &'a EnvOverlay,
+    /// Hops of the calling agent below the main agent.
+    pub depth: u32,
+    /// How long it may take.
+    pub limit: Option<Duration>,
+    pub cancel: &'a CancellationToken,
+}
+
+/// Why a command could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    #[error("The directory {} is gone. Create it again, or start elsewhere.", .0.display())]
+    NoDirectory(PathBuf),
+    #[error("Cannot make a temporary folder in {}: {source}. Set TMPDIR to a writable folder.", folder.display())]
+    Scratch { folder: PathBuf, source: io::Error },
+    #[error("Cannot start the shell: {0}. Is /bin/sh there, and the command shorter than 128 KB?")]
+    Spawn(io::Error),
+    #[error("Lost track of the shell: {0}. Its processes were killed.")]
+    Wait(io::Error),
+}
+
+impl Shell {
+    /// A shell that begins in `base`. `secrets` are names of variables that commands must not see.
+    #[must_use]
+    pub fn new(base: Arc<Path>, secrets: Arc<[String]>) -> Self {
+        let cwd = Mutex::new(base.to_path_buf());
+        Self { base, secrets, cwd }
+    }
+
+    /// Where the next command will run.
+    #[must_use]
+    pub fn cwd(&self) -> PathBuf {
+        self.lock().clone()
+    }
+
+    /// Runs one command to its end. `show` gets the output while it comes, clean of terminal sequences.
+    ///
+    /// Whatever the command leaves running in its group ends with it. When the future is dropped, all is killed.
+    pub async fn run(
+        &self,
+        call: ShellCall<'_>,
+        show: impl FnMut(String) + Send,
+    ) -> Result<ShellOutcome, ExecError> {
+        let began = Instant::now();
+        let (cwd, lost) = self.start_directory()?;
+        let folder = Scratch::root(call.env);
+        let scratch = Scratch::new(&folder, call.env)
+            .map_err(|source| ExecError::Scratch { folder, source })?;
+        let env = child_env(call.env, call.depth, &self.secrets);
+        let mut group =
+            Group::spawn(call.line, &cwd, &env, &scratch.start_file()).map_err(ExecError::Spawn)?;
+        let pump = Pump::new(group.take_output(), show);
+        let (exit, output) = follow(&mut group, pump, &call, began).await?;
+        if let Some(end) = scratch.end_directory()
+            && end != cwd
+        {
+            *self.lock() = end;
+        }
+        Ok(ShellOutcome { exit, output, cwd: self.cwd(), took: began.elapsed(), lost })
+    }
+
+    /// The present directory, or the base when that one is gone.
+    fn start_directory(&self) -> Result<(PathBuf, Option<PathBuf>), ExecError> {
+        let mut cwd = self.lock();
+        if cwd.is_dir() {
+            return Ok((cwd.clone(), None));
+        }
+        if !self.base.is_dir() {
+            return Err(ExecError::NoDirectory(self.base.to_path_buf()));
+        }
+        let lost = std::mem::replace(&mut *cwd, self.base.to_path_buf());
+        Ok((cwd.clone(), Some(lost)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, PathBuf> {
+        self.cwd.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads and waits until the command is over, in whatever way.
+async fn follow<F: FnMut(String)>(
+    group: &mut Group,
+    mut pump: Pump<F>,
+    call: &ShellCall<'_>,
+    began: Instant,
+) -> Result<(Exit, Captured), ExecError> {
+    let mut stopped = None;
+    let mut status: Option<ExitStatus> = None;
+    let mut give_up = None;
+    while status.is_none() || !pump.is_closed() {
+        tokio::select! {
+            biased;
+            stop = stop_reason(call, began), if stopped.is_none() && status.is_none() => {
+                stopped = Some(stop);
+                give_up = Some(Instant::now() + GRACE);
+                group.terminate();
+            }
+            () = until(give_up) => break,
+            ended = group.wait(), if status.is_none() => {
+                status = Some(ended.map_err(ExecError::Wait)?);
+                give_up = give_up.or_else(|| Some(Instant::now() + DRAIN));
+            }
+            () = pump.step() => {}
+        }
+    }
+    group.kill();
+    if status.is_none() {
+        // A process that hangs in the kernel is not waited for: the signal stays with it.
+        let _ = tokio::time::timeout(GRACE, group.wait()).await;
+    }
+    let exit = stopped.or_else(|| status.map(Exit::of)).unwrap_or(Exit::Cancelled);
+    Ok((exit, pump.finish()))
+}
+
+async fn stop_reason(call: &ShellCall<'_>, began: Instant) -> Exit {
+    let late = async {
+        match call.limit {
+            Some(limit) => {
+                tokio::time::sleep_until(began + limit).await;
+                limit
+            }
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = call.cancel.cancelled() => Exit::Cancelled,
+        limit = late => Exit::TimedOut(limit),
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+    use tokio::net::unix::pipe;
+
+    use super::*;
+
+    struct Place {
+        folder: tempfile::TempDir,
+        shell: Shell,
+        env: EnvOverlay,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let base = folder.path().canonicalize().unwrap();
+            let shell = Shell::new(base.into(), Arc::from(["SECRET".to_owned()]));
+            let env = EnvOverlay::from_iter([("PATH", "/usr/local/bin:/usr/bin:/bin")]);
+            Self { folder, shell, env }
+        }
+
+        fn base(&self) -> PathBuf {
+            self.folder.path().canonicalize().unwrap()
+        }
+
+        async fn run(&self, line: &str) -> ShellOutcome {
+            self.run_with(line, None, &CancellationToken::new()).await
+        }
+
+        async fn run_with(
+            &self,
+            line: &str,
+            limit: Option<Duration>,
+            cancel: &CancellationToken,
+        ) -> ShellOutcome {
+            let call = ShellCall { line, env: &self.env, depth: 0, limit, cancel };
+            self.shell.run(call, |_| {}).await.unwrap()
+        }
+
+        /// A pipe whose reader sees the end once no process holds fd 9 of the command any more.
+        fn witness(&self) -> pipe::Receiver {
+            let path = self.folder.path().join("fifo");
+            nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+            pipe::OpenOptions::new().open_receiver(path).unwrap()
+        }
+    }
+
+    /// Reads what the command's processes say, up to the moment when all of them are gone.
+    async fn all_gone(mut witness: pipe::Receiver) -> String {
+        let mut said = String::new();
+        let read = witness.read_to_string(&mut said);
+        tokio::time::timeout(Duration::from_secs(2), read).await.expect("processes left").unwrap();
+        said
+    }
+
+    async fn ready(witness: &mut pipe::Receiver) {
+        witness.readable().await.unwrap();
+        assert_eq!(witness.read_u8().await.unwrap(), b'!');
+    }
+
+    #[tokio::test]
+    async fn both_outputs_come_in_order_and_the_exit_code_is_told() {
+        let place = Place::new();
+        let outcome = place.run("echo one; echo two >&2; echo three; exit 3").await;
+        assert_eq!(outcome.report(), "one\ntwo\nthree\nexit code 3");
+        assert_eq!(outcome.exit, Exit::Code(3));
+        assert_eq!(place.run("true").await.report(), "(no output)");
+        assert_eq!(place.run("kill -KILL $$").await.report(), "ended by SIGKILL");
+    }
+
+    #[tokio::test]
+    async fn there_is_nothing_to_read_and_no_terminal() {
+        let place = Place::new();
+        assert_eq!(place.run("cat; (: </dev/tty) 2>/dev/null || echo none").await.report(), "none");
+    }
+
+    #[tokio::test]
+    async fn the_directory_is_kept_and_leaves_no_trace() {
+        let place = Place::new();
+        let base = place.base();
+        place.run("mkdir -p 'a b'/c && cd 'a b'").await;
+        assert_eq!(place.shell.cwd(), base.join("a b"));
+        assert_eq!(place.run("set -eux; cd c; exit 0").await.report(), "+ cd c\n+ exit 0");
+        assert_eq!(place.shell.cwd(), base.join("a b/c"));
+        assert_eq!(place.run("set -C; cd ..; false").await.report(), "exit code 1");
+        assert_eq!(place.shell.cwd(), base.join("a b"));
+        place.run("(cd c)").await;
+        assert_eq!(place.shell.cwd(), base.join("a b"));
+        let inside = place.run("echo $# \"${BASH_ENV-unset}\"; bash -c 'trap -p EXIT'").await;
+        assert_eq!(inside.report(), "0 unset");
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_is_gone_falls_back_to_the_base() {
+        let place = Place::new();
+        place.run("mkdir a; cd a; rmdir ../a").await;
+        assert_eq!(place.shell.cwd(), place.base());
+        place.run("mkdir b; cd b").await;
+        std::fs::remove_dir(place.base().join("b")).unwrap();
+        let outcome = place.run("pwd").await;
+        assert_eq!(outcome.lost, Some(place.base().join("b")));
+        let base = place.base();
+        let expected = format!(
+            "{}\n[{} is gone; this ran in the base directory]",
+            base.display(),
+            base.join("b").display()
+        );
+        assert_eq!(outcome.report(), expected);
+    }
+
+    #[tokio::test]
+    async fn the_environment_is_the_given_one_without_secrets() {
+        let mut place = Place::new();
+        place.env = place.env.with([("OPENAI_API_KEY", "k"), ("SECRET", "s"), ("MINE", "m")]);
+        let names = place.run("env | cut -d= -f1 | sort").await;
+        let allowed = ["CALIBAN_DEPTH", "MINE", "OLDPWD", "PATH", "PWD", "SHLVL", "_"];
+        assert!(names.output.text.lines().all(|name| allowed.contains(&name)), "{names:?}");
+        assert_eq!(place.run("echo $MINE $CALIBAN_DEPTH").await.report(), "m 1");
+    }
+
+    #[tokio::test]
+    async fn a_background_process_neither_holds_the_call_nor_outlives_it() {
+        let place = Place::new();
+        let witness = place.witness();
+        let outcome = place.run("exec 9>fifo; sleep 1000 & echo started").await;
+        assert_eq!(outcome.report(), "started");
+        assert!(outcome.took < Duration::from_secs(10));
+        all_gone(witness).await;
+    }
+
+    #[tokio::test]
+    async fn a_cancel_ends_nested_processes_also_with_a_session_of_their_own() {
+        let place = Place::new();
+        let mut witness = place.witness();
+        let cancel = CancellationToken::new();
+        let line = "exec 9>fifo; echo partial; (trap '' TERM; sleep 1000 & sleep 1000) & \
+                    setsid sleep 1000 & printf '!' >&9; wait";
+        let stop = async {
+            ready(&mut witness).await;
+            cancel.cancel();
+            Instant::now()
+        };
+        let (outcome, cancelled) = tokio::join!(place.run_with(line, None, &cancel), stop);
+        assert!(cancelled.elapsed() < Duration::from_secs(2));
+        assert_eq!(outcome.exit, Exit::Cancelled);
+        assert!(outcome.report().starts_with("partial\n[cancelled after"), "{outcome:?}");
+        all_gone(witness).await;
+    }
+
+    #[tokio::test]
+    async fn a_timeout_keeps_the_last_words_of_the_command() {
+        let place = Place::new();
+        let limit = Some(Duration::from_millis(1500));
+        let line = "trap 'echo bye; exit' TERM; echo hi; sleep 1000 & wait";
+        let outcome = place.run_with(line, limit, &CancellationToken::new()).await;
+        assert_eq!(outcome.report(), "hi\nbye\n[timed out after 1.5s, all its processes ended]");
+    }
+
+    #[tokio::test]
+    async fn dropping_the_run_kills_the_group() {
+        let place = Place::new();
+        let mut witness = place.witness();
+        let cancel = CancellationToken::new();
+        tokio::select! {
+            outcome = place.run_with("exec 9>fifo; sleep 1000 & printf '!' >&9; wait", None, &cancel) => {
+                panic!("{outcome:?}");
+            }
+            () = ready(&mut witness) => {}
+        }
+        all_gone(witness).await;
+    }
+
+    #[tokio::test]
+    async fn endless_output_is_cut_and_shown_in_bounded_pieces() {
+        let place = Place::new();
+        let (mut longest, mut last) = (0, String::new());
+        let cancel = CancellationToken::new();
+        let line = "head -c 3000000 /dev/zero | tr '\\0' 'x'; echo; echo end";
+        let call = ShellCall { line, env: &place.env, depth: 0, limit: None, cancel: &cancel };
+        let show = |text: String| {
+            longest = longest.max(text.len());
+            last = text;
+        };
+        let outcome = place.shell.run(call, show).await.unwrap();
+        assert_eq!(outcome.output.left_out.chars, 3_000_005 - 30_000);
+        assert!(outcome.report().ends_with("xxx\nend"));
+        assert!(longest <= 64 * 1024, "{longest}");
+        assert!(last.ends_with("end\n"));
+    }
+}

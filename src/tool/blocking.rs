@@ -1,0 +1,22 @@
+//! Work on files, away from the threads that answer the screen.
+
+use tokio_util::sync::CancellationToken;
+
+use super::{SoftKind, ToolError};
+use crate::protocol::Failure;
+
+/// Runs `work` where it may block. The token that it gets fires when the call is cancelled and when it is dropped.
+pub async fn blocking<T: Send + 'static>(
+    cancel: &CancellationToken,
+    work: impl FnOnce(&CancellationToken) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let token = cancel.child_token();
+    let _stop_when_dropped = token.clone().drop_guard();
+    match tokio::task::spawn_blocking(move || work(&token)).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => {
+            Err(ToolError::fatal(Failure::Internal, format!("A tool crashed: {error}.")))
+        }
+        Err(_) => Err(ToolError::soft(SoftKind::Cancelled, "The program is ending.")),
+    }
+}

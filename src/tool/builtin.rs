@@ -1,0 +1,83 @@
+//! The built-in tools, made anew for each agent.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Tool;
+use super::bash::Bash;
+use super::edit::Edit;
+use super::glob::Glob;
+use super::grep::Grep;
+use super::ledger::{FileLock, Ledger};
+use super::path::Paths;
+use super::read::Read;
+use super::todo_write::TodoWrite;
+use super::web_fetch::{WebFetch, WebSettings};
+use super::write::Write;
+
+/// What the built-in tools of one agent need to know. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct BuiltinSettings {
+    /// Where the shell begins.
+    pub base: Arc<Path>,
+    /// What `~` stands for.
+    pub home: Option<PathBuf>,
+    /// Variables, beside the well-known provider keys, that commands must not see.
+    pub secret_env: Arc<[String]>,
+    pub web: WebSettings,
+    /// The same for all agents of a session.
+    pub file_lock: FileLock,
+}
+
+impl BuiltinSettings {
+    /// Settings for an agent that works in `base`.
+    #[must_use]
+    pub fn new(base: Arc<Path>) -> Self {
+        Self {
+            base,
+            home: None,
+            secret_env: Arc::from([]),
+            web: WebSettings::default(),
+            file_lock: FileLock::default(),
+        }
+    }
+}
+
+/// A fresh set of tools for one agent, in the order in which models are told of them.
+#[must_use]
+pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
+    let BuiltinSettings { base, home, secret_env, web, file_lock } = settings;
+    let paths = Paths { base: base.clone(), home: home.clone() };
+    let ledger = Ledger::default();
+    vec![
+        Arc::new(Read::new(paths.clone(), ledger.clone())),
+        Arc::new(Write::new(paths.clone(), ledger.clone(), file_lock.clone())),
+        Arc::new(Edit::new(paths.clone(), ledger, file_lock.clone())),
+        Arc::new(Glob::new(paths.clone())),
+        Arc::new(Grep::new(paths)),
+        Arc::new(Bash::new(base.clone(), secret_env.clone())),
+        Arc::new(WebFetch::new(web.clone())),
+        Arc::new(TodoWrite),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_specs_together_stay_small() {
+        let tools = builtin(&BuiltinSettings::new(Path::new("/w").into()));
+        let specs: Vec<_> = tools.iter().map(|tool| tool.spec()).collect();
+        let json = serde_json::to_string(&specs).unwrap();
+        assert!(json.len() <= 3600, "{} bytes: {json}", json.len());
+    }
+
+    #[test]
+    fn the_order_is_fixed() {
+        let tools = builtin(&BuiltinSettings::new(Path::new("/w").into()));
+        let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+        let expected = ["Read", "Write", "Edit", "Glob", "Grep", "Bash", "WebFetch", "TodoWrite"];
+        assert_eq!(names, expected);
+    }
+}

@@ -1,0 +1,132 @@
+//! What a change of a file looks like: a unified diff for people, a numbered passage for the model.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use similar::{ChangeTag, TextDiff};
+
+use crate::protocol::ToolDetails;
+
+/// Lines of a diff that are kept.
+const MAX_LINES: usize = 400;
+/// Bytes of a diff that are kept.
+const MAX_BYTES: usize = 64 * 1024;
+/// After that long a coarser diff will do.
+const TIME: Duration = Duration::from_millis(300);
+/// Lines of the passage that the model gets to see.
+const PASSAGE: usize = 16;
+
+/// A unified diff with three lines of context, and how many lines it adds and removes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDiff {
+    pub text: String,
+    pub added: usize,
+    pub removed: usize,
+    /// The first changed line of the new text, from 0.
+    first: usize,
+}
+
+impl FileDiff {
+    /// The difference between two states of a file.
+    #[must_use]
+    pub fn new(old: &str, new: &str) -> Self {
+        let diff = TextDiff::configure().timeout(TIME).diff_lines(old, new);
+        let (mut added, mut removed) = (0, 0);
+        for change in diff.iter_all_changes() {
+            match change.tag() {
+                ChangeTag::Insert => added += 1,
+                ChangeTag::Delete => removed += 1,
+                ChangeTag::Equal => {}
+            }
+        }
+        let first = diff
+            .ops()
+            .iter()
+            .find(|op| op.tag() != similar::DiffTag::Equal)
+            .map_or(0, |op| op.new_range().start);
+        let mut text = String::new();
+        let (mut lines, mut cut) = (0, false);
+        for hunk in diff.unified_diff().iter_hunks() {
+            let hunk = hunk.to_string();
+            let count = hunk.lines().count();
+            if lines + count > MAX_LINES || text.len() + hunk.len() > MAX_BYTES {
+                push_lines(&mut text, &hunk, MAX_LINES - lines);
+                cut = true;
+                break;
+            }
+            text.push_str(&hunk);
+            lines += count;
+        }
+        if cut {
+            text.push_str("… the rest of the diff is left out …\n");
+        }
+        Self { text, added, removed, first }
+    }
+
+    /// A few words for the screen: `+3 −1`.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        format!("+{} −{}", self.added, self.removed)
+    }
+
+    /// The changed lines of `new` with two lines around them, numbered; of a long change, its beginning.
+    #[must_use]
+    pub fn passage(&self, new: &str, changed: usize) -> String {
+        let from = self.first.saturating_sub(2);
+        let wanted = self.first + changed + 2 - from;
+        let mut passage = String::new();
+        for (number, line) in new.lines().enumerate().skip(from).take(wanted.min(PASSAGE)) {
+            let line: String = line.chars().take(200).collect();
+            let _ = writeln!(passage, "{:>6}\t{line}", number + 1);
+        }
+        if wanted > PASSAGE {
+            passage.push_str("…\n");
+        }
+        passage
+    }
+
+    /// The diff for the screen.
+    #[must_use]
+    pub fn details(self, path: &Path) -> ToolDetails {
+        let Self { text: diff, added, removed, .. } = self;
+        ToolDetails::Diff { path: path.to_path_buf(), diff, added, removed }
+    }
+}
+
+fn push_lines(text: &mut String, hunk: &str, limit: usize) {
+    for line in hunk.split_inclusive('\n').take(limit) {
+        if text.len() + line.len() > MAX_BYTES {
+            return;
+        }
+        text.push_str(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_has_three_lines_of_context_and_counts() {
+        let old: String = (1..=9).map(|n| format!("{n}\n")).collect();
+        let diff = FileDiff::new(&old, &old.replace('5', "five\nfive"));
+        assert_eq!(diff.text, "@@ -2,7 +2,8 @@\n 2\n 3\n 4\n-5\n+five\n+five\n 6\n 7\n 8\n");
+        assert_eq!(diff.summary(), "+2 −1");
+        let passage = diff.passage(&old.replace('5', "five\nfive"), 2);
+        assert_eq!(
+            passage,
+            "     3\t3\n     4\t4\n     5\tfive\n     6\tfive\n     7\t6\n     8\t7\n"
+        );
+    }
+
+    #[test]
+    fn a_long_diff_is_cut_but_counted_whole() {
+        let new: String = (0..5000).map(|n| format!("{n}\n")).collect();
+        let diff = FileDiff::new("", &new);
+        assert_eq!(diff.added, 5000);
+        assert_eq!(diff.text.lines().count(), MAX_LINES + 1);
+        assert!(diff.text.ends_with("left out …\n"));
+        assert!(FileDiff::new("", &"x".repeat(1_000_000)).text.len() < MAX_BYTES + 100);
+    }
+}

@@ -1,0 +1,199 @@
+//! `Glob`: finds files by the pattern of their path.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use super::path::Paths;
+use super::search::{Anchored, walk};
+use super::{SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
+use crate::protocol::Access;
+
+/// Files in a result.
+const SHOWN: usize = 100;
+
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec::of::<Input>(
+        "Glob",
+        "Finds files by path pattern, such as src/**/*.rs; newest first, gitignored ones left out.",
+    )
+});
+
+/// The tool.
+#[derive(Debug)]
+pub struct Glob {
+    paths: Paths,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    pattern: String,
+    path: Option<String>,
+}
+
+/// A file's place in the result: the newest is the greatest, then the one that is first by name.
+type Found = (SystemTime, Reverse<PathBuf>);
+
+impl Glob {
+    /// A finder for the agent of these paths.
+    #[must_use]
+    pub fn new(paths: Paths) -> Self {
+        Self { paths }
+    }
+
+    fn anchored(&self, input: &Input, cwd: &Path) -> Anchored {
+        let folder = self.paths.resolve(input.path.as_deref().unwrap_or("."), cwd);
+        match (&self.paths.home, input.pattern.strip_prefix("~/")) {
+            (Some(home), Some(rest)) => Anchored::new(&format!("./{rest}"), home),
+            _ => Anchored::new(&input.pattern, &folder),
+        }
+    }
+}
+
+#[async_trait]
+impl TypedTool for Glob {
+    type Input = Input;
+
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn summary(&self, input: &Input) -> String {
+        match &input.path {
+            Some(path) => format!("\"{}\" in {}", input.pattern, self.paths.shown(path)),
+            None => format!("\"{}\"", input.pattern),
+        }
+    }
+
+    fn access(&self, input: &Input, cwd: &Path) -> Access {
+        Access::Read { paths: vec![self.anchored(input, cwd).root] }
+    }
+
+    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let anchored = self.anchored(&input, &cx.cwd);
+        let cwd = cx.cwd.clone();
+        blocking(&cx.cancel, move |cancel| find(&anchored, &cwd, cancel)).await
+    }
+}
+
+fn find(
+    anchored: &Anchored,
+    cwd: &Path,
+    cancel: &CancellationToken,
+) -> Result<ToolOutcome, ToolError> {
+    let root = &anchored.root;
+    if !root.is_dir() {
+        return Err(ToolError::failed(format!("There is no directory {}.", root.display())));
+    }
+    let matcher = anchored.matcher()?;
+    let mut newest: BinaryHeap<Reverse<Found>> = BinaryHeap::new();
+    let mut total = 0_usize;
+    for entry in walk(root).build().flatten() {
+        if cancel.is_cancelled() {
+            return Err(ToolError::soft(SoftKind::Cancelled, "Cancelled."));
+        }
+        let inside = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        if entry.file_type().is_none_or(|kind| kind.is_dir()) || !matcher.is_match(inside) {
+            continue;
+        }
+        total += 1;
+        let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
+        let found = (modified.unwrap_or(SystemTime::UNIX_EPOCH), Reverse(entry.into_path()));
+        newest.push(Reverse(found));
+        if newest.len() > SHOWN {
+            newest.pop();
+        }
+    }
+    Ok(list(newest, total, cwd))
+}
+
+fn list(newest: BinaryHeap<Reverse<Found>>, total: usize, cwd: &Path) -> ToolOutcome {
+    if total == 0 {
+        return ToolOutcome::text("No files found.", "0 files");
+    }
+    let mut lines: Vec<String> = newest
+        .into_sorted_vec()
+        .into_iter()
+        .map(|Reverse((_, Reverse(path)))| path::shown(&path, cwd))
+        .collect();
+    if total > SHOWN {
+        lines.push(format!("(and {} older files; narrow the pattern)", total - SHOWN));
+    }
+    let summary = format!("{total} file{}", if total == 1 { "" } else { "s" });
+    ToolOutcome::text(lines.join("\n"), summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    fn aged(bench: &Bench, name: &str, age: u64) {
+        let path = bench.file(name, "");
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 - age);
+        File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_newest_come_first_and_ignored_files_not_at_all() {
+        let bench = Bench::new();
+        bench.file(".gitignore", "target\n");
+        for (name, age) in [
+            ("src/a.rs", 3),
+            ("src/deep/b.rs", 1),
+            ("c.rs", 2),
+            ("target/d.rs", 0),
+            (".git/e.rs", 0),
+            (".ci/f.rs", 4),
+        ] {
+            aged(&bench, name, age);
+        }
+        let glob = async |pattern: &str| bench.text("Glob", json!({"pattern": pattern})).await;
+        assert_eq!(glob("*.rs").await, "src/deep/b.rs\nc.rs\nsrc/a.rs\n.ci/f.rs");
+        assert_eq!(glob("src/*.rs").await, "src/a.rs");
+        assert_eq!(glob("src/**/*.rs").await, "src/deep/b.rs\nsrc/a.rs");
+        assert_eq!(glob("*.{md,txt}").await, "No files found.");
+        let inside = json!({"pattern": "*.rs", "path": "src/deep"});
+        assert_eq!(bench.text("Glob", inside).await, "src/deep/b.rs");
+    }
+
+    #[tokio::test]
+    async fn a_long_list_is_cut_and_says_so() {
+        let bench = Bench::new();
+        for n in 0..103 {
+            aged(&bench, &format!("{n:03}.txt"), n);
+        }
+        let outcome = bench.call("Glob", json!({"pattern": "*.txt"})).await.unwrap();
+        let text = super::super::testing::text(&outcome);
+        assert_eq!(text.lines().count(), 101);
+        assert!(text.starts_with("000.txt\n001.txt\n"));
+        assert!(text.ends_with("099.txt\n(and 3 older files; narrow the pattern)"));
+        assert_eq!(outcome.summary, "103 files");
+    }
+
+    #[tokio::test]
+    async fn bad_input_and_a_cancel_are_told() {
+        let bench = Bench::new();
+        let nowhere = json!({"pattern": "*", "path": "none"});
+        let error = bench.call("Glob", nowhere).await.unwrap_err().to_string();
+        assert_eq!(error, format!("There is no directory {}.", bench.path("none").display()));
+        let error = bench.error("Glob", json!({"pattern": "a{b"})).await;
+        assert!(error.starts_with("Bad glob pattern: unclosed alternate group"), "{error}");
+        bench.file("a", "");
+        bench.cancel.cancel();
+        assert_eq!(bench.error("Glob", json!({"pattern": "*"})).await, "Cancelled.");
+    }
+}

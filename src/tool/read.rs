@@ -1,0 +1,372 @@
+//! `Read`: a file's lines with their numbers, or an image.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::Path;
+use std::sync::LazyLock;
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use super::file::{self, MAX_BYTES};
+use super::ledger::Ledger;
+use super::path::Paths;
+use super::{
+    InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
+};
+use crate::protocol::{Access, ImageSource, ResultBlock};
+
+const DEFAULT_LINES: usize = 2000;
+/// Characters of a line that are shown.
+const LINE_CHARS: usize = 2000;
+/// Bytes of a result.
+const RESULT_BYTES: usize = 100_000;
+const IMAGE_BYTES: u64 = 5 * 1024 * 1024;
+
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec::of::<Input>(
+        "Read",
+        "Reads a file: numbered lines (2000 unless limit says else), or an image. Needed before Edit, and before Write to an existing file.",
+    )
+});
+
+/// The tool.
+#[derive(Debug)]
+pub struct Read {
+    paths: Paths,
+    ledger: Ledger,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    file_path: String,
+    /// First line, from 1
+    offset: Option<usize>,
+    limit: Option<usize>,
+}
+
+impl Read {
+    /// A reader that notes in `ledger` what it has shown.
+    #[must_use]
+    pub fn new(paths: Paths, ledger: Ledger) -> Self {
+        Self { paths, ledger }
+    }
+}
+
+#[async_trait]
+impl TypedTool for Read {
+    type Input = Input;
+
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn summary(&self, input: &Input) -> String {
+        let path = self.paths.shown(&input.file_path);
+        match (input.offset, input.limit) {
+            (None, None) => path,
+            (from, None) => format!("{path} from line {}", from.unwrap_or(1)),
+            (from, Some(limit)) => {
+                let from = from.unwrap_or(1).max(1);
+                format!("{path} lines {from}-{}", from.saturating_add(limit) - 1)
+            }
+        }
+    }
+
+    fn access(&self, input: &Input, cwd: &Path) -> Access {
+        Access::Read { paths: vec![self.paths.resolve(&input.file_path, cwd)] }
+    }
+
+    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+        if input.limit == Some(0) {
+            return Err(InvalidInput("limit must be 1 or more.".to_owned()));
+        }
+        Ok(())
+    }
+
+    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let path = self.paths.resolve(&input.file_path, &cx.cwd);
+        let ledger = self.ledger.clone();
+        blocking(&cx.cancel, move |cancel| read(&path, &input, &ledger, cancel)).await
+    }
+}
+
+fn read(
+    path: &Path,
+    input: &Input,
+    ledger: &Ledger,
+    cancel: &CancellationToken,
+) -> Result<ToolOutcome, ToolError> {
+    let broken = |error: io::Error| file::failed("read", path, &error);
+    let metadata = std::fs::metadata(path).map_err(broken)?;
+    if metadata.is_dir() {
+        let text = format!("{} is a directory. List it with Glob.", path.display());
+        return Err(ToolError::failed(text));
+    }
+    if !metadata.is_file() {
+        let text = format!("{} is no regular file (a device, pipe or socket).", path.display());
+        return Err(ToolError::failed(text));
+    }
+    let mut reader = BufReader::with_capacity(64 * 1024, File::open(path).map_err(broken)?);
+    let start = reader.fill_buf().map_err(broken)?;
+    if let Some(media_type) = image_type(start) {
+        return image(path, media_type, reader, metadata.len());
+    }
+    if start.iter().take(8192).any(|&byte| byte == 0) {
+        return Err(ToolError::failed(format!(
+            "{} is binary ({}). Look at it with Bash and a fitting program.",
+            path.display(),
+            size(metadata.len())
+        )));
+    }
+    if metadata.len() > MAX_BYTES {
+        if input.offset.is_none() && input.limit.is_none() {
+            return Err(ToolError::failed(format!(
+                "{} has {}: too much at once. Give offset and limit, or search it with Grep.",
+                path.display(),
+                size(metadata.len())
+            )));
+        }
+        ledger.note(path, &metadata, None);
+        return number(path, input, reader, cancel);
+    }
+    let mut content = Vec::new();
+    reader.take(MAX_BYTES).read_to_end(&mut content).map_err(broken)?;
+    ledger.note(path, &metadata, Some(&content));
+    number(path, input, content.as_slice(), cancel)
+}
+
+/// The asked lines, numbered.
+fn number(
+    path: &Path,
+    input: &Input,
+    mut reader: impl BufRead,
+    cancel: &CancellationToken,
+) -> Result<ToolOutcome, ToolError> {
+    let first = input.offset.unwrap_or(1).max(1);
+    let limit = input.limit.unwrap_or(DEFAULT_LINES);
+    let (mut text, mut line, mut seen) = (String::new(), Vec::new(), 0);
+    let mut more = false;
+    loop {
+        if cancel.is_cancelled() {
+            return Err(ToolError::soft(SoftKind::Cancelled, "Cancelled."));
+        }
+        let wanted = seen + 1 >= first;
+        let keep = if wanted { LINE_CHARS * 4 + 4 } else { 0 };
+        let there = next_line(&mut reader, &mut line, keep)
+            .map_err(|error| file::failed("read", path, &error))?;
+        if !there {
+            break;
+        }
+        if wanted && (seen + 1 - first >= limit || text.len() > RESULT_BYTES) {
+            more = true;
+            break;
+        }
+        seen += 1;
+        if wanted {
+            let _ = writeln!(text, "{seen:>6}\t{}", cut(&line));
+        }
+    }
+    if seen == 0 {
+        return Ok(ToolOutcome::text("(the file is empty)", "empty"));
+    }
+    if seen < first {
+        let text = format!("{} has only {seen} lines.", path.display());
+        return Err(ToolError::failed(text));
+    }
+    let shown = seen + 1 - first;
+    if more {
+        let _ = writeln!(text, "(more lines follow; go on with offset {})", seen + 1);
+    }
+    Ok(ToolOutcome::text(text, format!("{shown} line{}", if shown == 1 { "" } else { "s" })))
+}
+
+/// Reads one line into `line`, at most `keep` bytes of it, without its end. False at the end of the file.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>, keep: usize) -> io::Result<bool> {
+    line.clear();
+    let mut any = false;
+    loop {
+        let ready = reader.fill_buf()?;
+        if ready.is_empty() {
+            return Ok(any);
+        }
+        any = true;
+        let end = ready.iter().position(|&byte| byte == b'\n');
+        let piece = &ready[..end.unwrap_or(ready.len())];
+        let fits = piece.len().min(keep.saturating_sub(line.len()));
+        line.extend_from_slice(&piece[..fits]);
+        let used = piece.len() + usize::from(end.is_some());
+        reader.consume(used);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+fn cut(line: &[u8]) -> String {
+    let line = String::from_utf8_lossy(line);
+    let line = line.strip_suffix('\r').unwrap_or(&line);
+    match line.char_indices().nth(LINE_CHARS) {
+        Some((end, _)) => format!("{}… (line cut)", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+fn image_type(start: &[u8]) -> Option<&'static str> {
+    match start {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+fn image(
+    path: &Path,
+    media_type: &str,
+    reader: impl io::Read,
+    len: u64,
+) -> Result<ToolOutcome, ToolError> {
+    if len > IMAGE_BYTES {
+        return Err(ToolError::failed(format!(
+            "{} is an image of {}; at most 5 MB can be shown. Make it smaller with Bash first.",
+            path.display(),
+            size(len)
+        )));
+    }
+    let mut bytes = Vec::new();
+    reader
+        .take(IMAGE_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(|error| file::failed("read", path, &error))?;
+    let source = ImageSource { media_type: media_type.to_owned(), data: STANDARD.encode(&bytes) };
+    Ok(ToolOutcome {
+        content: vec![ResultBlock::Image { source }],
+        summary: format!("{}, {}", media_type.trim_start_matches("image/"), size(len)),
+        ..ToolOutcome::default()
+    })
+}
+
+/// A number of bytes in words: `34 KB`.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KB", bytes / 1024),
+        _ => format!("{} MB", bytes / 1_048_576),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_are_numbered_and_counted() {
+        let bench = Bench::new();
+        bench.file("a.txt", "one\r\ntwo\nthree");
+        let outcome = bench.call("Read", json!({"file_path": "a.txt"})).await.unwrap();
+        let expected = ToolOutcome::text("     1\tone\n     2\ttwo\n     3\tthree\n", "3 lines");
+        assert_eq!(outcome, expected);
+        let part = json!({"file_path": "a.txt", "offset": 2, "limit": 1});
+        assert_eq!(
+            bench.text("Read", part).await,
+            "     2\ttwo\n(more lines follow; go on with offset 3)\n"
+        );
+    }
+
+    #[tokio::test]
+    async fn long_files_and_long_lines_are_cut_and_say_so() {
+        let bench = Bench::new();
+        bench.file("many", "x\n".repeat(2001));
+        let text = bench.text("Read", json!({"file_path": "many"})).await;
+        assert!(text.ends_with("  2000\tx\n(more lines follow; go on with offset 2001)\n"));
+        bench.file("wide", format!("{}\nshort\n", "é".repeat(5000)));
+        let text = bench.text("Read", json!({"file_path": "wide"})).await;
+        let expected = format!("     1\t{}… (line cut)\n     2\tshort\n", "é".repeat(2000));
+        assert_eq!(text, expected);
+        bench.file("big", format!("{}\n", "y".repeat(1000)).repeat(1000));
+        let text = bench.text("Read", json!({"file_path": "big"})).await;
+        assert!(text.len() < RESULT_BYTES + 2000 && text.contains("go on with offset 101"));
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_shown_is_refused_with_a_reason() {
+        let bench = Bench::new();
+        let error = async |name: &str| bench.error("Read", json!({"file_path": name})).await;
+        assert_eq!(
+            error("none").await,
+            "Cannot read none: No such file or directory (os error 2)."
+        );
+        std::fs::create_dir(bench.path("dir")).unwrap();
+        assert_eq!(error("dir").await, "dir is a directory. List it with Glob.");
+        bench.file("bin", b"a\0b");
+        assert_eq!(
+            error("bin").await,
+            "bin is binary (3 bytes). Look at it with Bash and a fitting program."
+        );
+        assert_eq!(
+            error("/dev/zero").await,
+            "/dev/zero is no regular file (a device, pipe or socket)."
+        );
+        bench.file("short", "a\n");
+        let beyond = json!({"file_path": "short", "offset": 5});
+        assert_eq!(bench.error("Read", beyond).await, "short has only 1 lines.");
+        bench.file("empty", "");
+        let empty = bench.text("Read", json!({"file_path": "empty"})).await;
+        assert_eq!(empty, "(the file is empty)");
+    }
+
+    #[tokio::test]
+    async fn a_huge_file_is_read_only_in_parts() {
+        let bench = Bench::new();
+        let path = bench.file("huge", "line\n".repeat(2000));
+        File::options().append(true).open(&path).unwrap().set_len(3 << 30).unwrap();
+        assert_eq!(
+            bench.error("Read", json!({"file_path": "huge"})).await,
+            "huge has 3072 MB: too much at once. Give offset and limit, or search it with Grep."
+        );
+    }
+
+    #[test]
+    fn only_the_asked_lines_of_a_stream_are_read() {
+        let endless = BufReader::new(io::repeat(b'\n'));
+        let input = Input { file_path: String::new(), offset: Some(3), limit: Some(2) };
+        let outcome = number(Path::new("f"), &input, endless, &CancellationToken::new()).unwrap();
+        let expected = "     3\t\n     4\t\n(more lines follow; go on with offset 5)\n";
+        assert_eq!(outcome, ToolOutcome::text(expected, "2 lines"));
+    }
+
+    #[tokio::test]
+    async fn images_are_shown_as_images_up_to_5_mb() {
+        let bench = Bench::new();
+        for (start, media_type) in [
+            (&b"\x89PNG\r\n\x1a\n\0"[..], "image/png"),
+            (b"\xff\xd8\xff\xe0", "image/jpeg"),
+            (b"GIF89a", "image/gif"),
+            (b"RIFF\x10\0\0\0WEBPVP8 ", "image/webp"),
+        ] {
+            bench.file("image", start);
+            let outcome = bench.call("Read", json!({"file_path": "image"})).await.unwrap();
+            let source =
+                ImageSource { media_type: media_type.to_owned(), data: STANDARD.encode(start) };
+            assert_eq!(outcome.content, [ResultBlock::Image { source }]);
+        }
+        let path = bench.file("large", b"GIF89a");
+        File::options().append(true).open(path).unwrap().set_len(IMAGE_BYTES + 1).unwrap();
+        assert_eq!(
+            bench.error("Read", json!({"file_path": "large"})).await,
+            "large is an image of 5 MB; at most 5 MB can be shown. Make it smaller with Bash first."
+        );
+    }
+}

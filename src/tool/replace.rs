@@ -1,0 +1,129 @@
+//! Finding a passage in a text and putting another in its place, whatever the line ends.
+
+use std::path::Path;
+
+/// A changed text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    pub text: String,
+    /// How often the passage was replaced.
+    pub places: usize,
+}
+
+/// Why nothing was replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missed {
+    /// The passage is not there. `near`: the line where it is but for white space.
+    NotFound { near: Option<usize> },
+    /// It is there more than once, on these lines.
+    Many { lines: Vec<usize> },
+}
+
+impl Missed {
+    /// What happened and what to do about it.
+    #[must_use]
+    pub fn message(&self, path: &Path) -> String {
+        let path = path.display();
+        match self {
+            Self::NotFound { near: Some(line) } => format!(
+                "old_string is not in {path}, but line {line} begins the same passage with other white space. Copy it exactly."
+            ),
+            Self::NotFound { near: None } => format!(
+                "old_string is not in {path}. Read the file again and copy the passage exactly."
+            ),
+            Self::Many { lines } => {
+                let places: Vec<String> = lines.iter().take(5).map(usize::to_string).collect();
+                let more = if lines.len() > 5 { ", …" } else { "" };
+                format!(
+                    "old_string is in {path} {} times (lines {}{more}). Give more of its surroundings, or set replace_all.",
+                    lines.len(),
+                    places.join(", ")
+                )
+            }
+        }
+    }
+}
+
+/// Replaces `old` by `new`: once, or everywhere with `all`. Line feeds in both stand for the line ends of the file.
+pub fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Replaced, Missed> {
+    let crlf = 2 * text.matches("\r\n").count() > text.matches('\n').count();
+    // A passage that is there as it stands decides; only then the file's own line ends.
+    let literal = text.contains(old);
+    let old = if literal { old.to_owned() } else { with_crlf(old) };
+    let as_crlf = !literal || crlf && (!old.contains('\n') || old.contains("\r\n"));
+    let new = if as_crlf { with_crlf(new) } else { new.to_owned() };
+    let places: Vec<usize> = text.match_indices(&old).map(|(at, _)| at).collect();
+    match places.as_slice() {
+        [] => Err(Missed::NotFound { near: near(text, &old) }),
+        [_, _, ..] if !all => Err(Missed::Many { lines: line_numbers(text, &places) }),
+        _ => Ok(Replaced { text: text.replace(&old, &new), places: places.len() }),
+    }
+}
+
+fn with_crlf(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+/// The line of each place, in one pass; places are in order.
+fn line_numbers(text: &str, places: &[usize]) -> Vec<usize> {
+    let (mut line, mut from) = (1, 0);
+    let count = |&place: &usize| {
+        line += text[from..place].matches('\n').count();
+        from = place;
+        line
+    };
+    places.iter().map(count).collect()
+}
+
+/// The first line where `old` is found when white space at both ends of each line does not count.
+fn near(text: &str, old: &str) -> Option<usize> {
+    let wanted: Vec<&str> = old.trim().lines().map(str::trim).take(50).collect();
+    if wanted.first().is_none_or(|line| line.is_empty()) {
+        return None;
+    }
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.windows(wanted.len()).position(|window| window == wanted).map(|index| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(result: Result<Replaced, Missed>) -> String {
+        result.unwrap().text
+    }
+
+    #[test]
+    fn one_exact_passage_is_replaced() {
+        assert_eq!(text(replace("a b c", "b", "x", false)), "a x c");
+        assert_eq!(text(replace("a\nb\n", "a\nb", "c", false)), "c\n");
+        assert_eq!(text(replace("aa", "a", "b", true)), "bb");
+    }
+
+    #[test]
+    fn line_feeds_match_the_files_own_line_ends() {
+        let file = "one\r\ntwo\r\nthree\r\n";
+        assert_eq!(text(replace(file, "one\ntwo", "1\n2", false)), "1\r\n2\r\nthree\r\n");
+        assert_eq!(text(replace(file, "two", "2\n2", false)), "one\r\n2\r\n2\r\nthree\r\n");
+        assert_eq!(text(replace(file, "one\r\ntwo", "x\ny", false)), "x\r\ny\r\nthree\r\n");
+        assert_eq!(text(replace("a\nb\nc\r\n", "a\nb", "x\ny", false)), "x\ny\nc\r\n");
+    }
+
+    #[test]
+    fn a_miss_says_what_to_do() {
+        let path = Path::new("f");
+        let message = |old| replace("  a\n  b\nb\n", old, "x", false).unwrap_err().message(path);
+        assert_eq!(
+            message("a\nb"),
+            "old_string is not in f, but line 1 begins the same passage with other white space. Copy it exactly."
+        );
+        assert_eq!(
+            message("zzz"),
+            "old_string is not in f. Read the file again and copy the passage exactly."
+        );
+        assert_eq!(
+            message("b"),
+            "old_string is in f 2 times (lines 2, 3). Give more of its surroundings, or set replace_all."
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! What the tests of tools share: a folder to work in, and a call as the agent loop makes it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    BuiltinSettings, SoftKind, ToolContext, ToolError, ToolOutcome, ToolRegistry, builtin,
+};
+use crate::budget::{Budget, Limits};
+use crate::protocol::{EnvOverlay, EventQueue, ResultBlock, ToolUseId};
+
+/// A folder, and the built-in tools of one agent that works there.
+pub struct Bench {
+    _folder: tempfile::TempDir,
+    pub base: PathBuf,
+    pub queue: EventQueue,
+    pub cancel: CancellationToken,
+    pub settings: BuiltinSettings,
+    tools: ToolRegistry,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let settings = BuiltinSettings::new(base.as_path().into());
+        let tools = ToolRegistry::new(builtin(&settings));
+        let (queue, cancel) = (EventQueue::unhurried(), CancellationToken::new());
+        Self { _folder: folder, base, queue, cancel, settings, tools }
+    }
+
+    /// Gives the place to a fresh agent.
+    pub fn next_agent(&mut self) {
+        self.tools = ToolRegistry::new(builtin(&self.settings));
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.base.join(name)
+    }
+
+    /// Writes a file, with its folders.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub fn content(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub fn context(&self) -> ToolContext {
+        ToolContext {
+            tool_use_id: ToolUseId::new("call"),
+            events: self.queue.sink(),
+            cancel: self.cancel.clone(),
+            cwd: Arc::from(self.base.as_path()),
+            env: EnvOverlay::from_iter([("PATH", "/usr/local/bin:/usr/bin:/bin")]),
+            budget: Budget::new(Limits::default()),
+            depth: 0,
+        }
+    }
+
+    pub fn tool(&self, name: &str) -> &dyn super::Tool {
+        self.tools.get(name).unwrap().as_ref()
+    }
+
+    /// Validates and runs a call.
+    pub async fn call(&self, name: &str, input: Value) -> Result<ToolOutcome, ToolError> {
+        let tool = self.tool(name);
+        tool.validate(&input)
+            .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
+        tool.call(input, self.context()).await
+    }
+
+    /// The text of a call that works.
+    pub async fn text(&self, name: &str, input: Value) -> String {
+        text(&self.call(name, input).await.unwrap())
+    }
+
+    /// The message of a call that fails, with the folder's path taken out.
+    pub async fn error(&self, name: &str, input: Value) -> String {
+        let error = self.call(name, input).await.unwrap_err().to_string();
+        error.replace(&format!("{}/", self.base.display()), "")
+    }
+}
+
+pub fn text(outcome: &ToolOutcome) -> String {
+    match outcome.content.as_slice() {
+        [ResultBlock::Text { text }] => text.clone(),
+        other => panic!("not one text: {other:?}"),
+    }
+}
+
+pub fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().unwrap().permissions().mode() & 0o777
+}

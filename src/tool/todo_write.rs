@@ -1,0 +1,115 @@
+//! `TodoWrite`: the agent's to-do list, for the person to see.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+use crate::protocol::event::{Todo, TodoStatus};
+use crate::protocol::{Access, ToolDetails};
+
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec::of::<Input>(
+        "TodoWrite",
+        "Replaces your to-do list, which the user sees. For work of several steps; keep one item in_progress.",
+    )
+});
+
+/// The tool. The list itself lives in the conversation.
+#[derive(Debug)]
+pub struct TodoWrite;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    todos: Vec<Todo>,
+}
+
+impl Input {
+    fn count(&self, status: TodoStatus) -> usize {
+        self.todos.iter().filter(|todo| todo.status == status).count()
+    }
+
+    fn progress(&self) -> String {
+        format!("{} of {} done", self.count(TodoStatus::Completed), self.todos.len())
+    }
+}
+
+#[async_trait]
+impl TypedTool for TodoWrite {
+    type Input = Input;
+
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn summary(&self, input: &Input) -> String {
+        let mut todos = input.todos.iter();
+        match todos.find(|todo| todo.status == TodoStatus::InProgress) {
+            Some(todo) => todo.content.clone(),
+            None => input.progress(),
+        }
+    }
+
+    fn access(&self, _: &Input, _cwd: &Path) -> Access {
+        Access::Nothing
+    }
+
+    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+        match input.todos.iter().position(|todo| todo.content.trim().is_empty()) {
+            Some(index) => Err(InvalidInput(format!(
+                "todos[{index}].content is blank: say what is to do, or leave the item out."
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    async fn run(&self, input: Input, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let progress = input.progress();
+        let text = match input.count(TodoStatus::InProgress) {
+            0 | 1 => format!("List saved: {progress}."),
+            several => format!(
+                "List saved: {progress}. {several} items are in_progress; keep it to the one you work on."
+            ),
+        };
+        let details = ToolDetails::Todos { items: input.todos };
+        Ok(ToolOutcome::text(text, progress).with_details(details))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{Bench, text};
+    use super::*;
+
+    #[tokio::test]
+    async fn the_list_is_shown_and_the_answer_short() {
+        let bench = Bench::new();
+        let list = json!({"todos": [
+            {"content": "look", "status": "completed"},
+            {"content": "mend", "status": "in_progress"},
+        ]});
+        let outcome = bench.call("TodoWrite", list.clone()).await.unwrap();
+        assert_eq!(text(&outcome), "List saved: 1 of 2 done.");
+        assert_eq!(outcome.summary, "1 of 2 done");
+        let Some(ToolDetails::Todos { items }) = outcome.details else { panic!("no list") };
+        assert_eq!(items[1].content, "mend");
+        assert_eq!(bench.tool("TodoWrite").summary(&list), "mend");
+    }
+
+    #[tokio::test]
+    async fn several_items_in_progress_are_saved_with_a_word() {
+        let bench = Bench::new();
+        let item = json!({"content": "x", "status": "in_progress"});
+        let text = bench.text("TodoWrite", json!({"todos": [item, item]})).await;
+        assert!(text.ends_with("2 items are in_progress; keep it to the one you work on."));
+        let blank = json!({"todos": [{"content": " ", "status": "pending"}]});
+        let error = bench.error("TodoWrite", blank).await;
+        assert!(error.starts_with("todos[0].content is blank"), "{error}");
+    }
+}

@@ -1,0 +1,360 @@
+//! `WebFetch`: the text of a web page.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::{Arc, LazyLock, OnceLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::header::{CONTENT_TYPE, LOCATION};
+use reqwest::{Client, Response};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use url::Url;
+
+use super::web_guard::{Guard, Refused};
+use super::{
+    InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
+    read, web_text,
+};
+use crate::protocol::{Access, EnvOverlay};
+
+const TIME: Duration = Duration::from_secs(30);
+/// Bytes of a body that are read.
+const MAX_BYTES: usize = 1024 * 1024;
+const MAX_REDIRECTS: usize = 5;
+/// Where systems keep the certificates that they trust.
+const CERTIFICATES: [&str; 5] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+    "/opt/homebrew/etc/ca-certificates/cert.pem",
+];
+
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec::of::<Input>("WebFetch", "Fetches a public http(s) URL; HTML comes as plain text.")
+});
+
+/// How the web is reached. Clones share connections.
+#[derive(Clone, Debug, Default)]
+pub struct WebSettings {
+    allow_loopback: bool,
+    client: Arc<OnceLock<Client>>,
+}
+
+/// The tool.
+#[derive(Debug)]
+pub struct WebFetch {
+    settings: WebSettings,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    url: String,
+    // Models may say what they look for; they get the whole text.
+    #[serde(rename = "prompt")]
+    #[schemars(skip)]
+    _prompt: Option<String>,
+}
+
+impl WebSettings {
+    /// Settings that also allow servers on this machine, as tests need.
+    #[must_use]
+    pub fn with_loopback() -> Self {
+        Self { allow_loopback: true, client: Arc::default() }
+    }
+
+    fn guard(&self) -> Guard {
+        Guard { allow_loopback: self.allow_loopback }
+    }
+
+    /// The client, made at the first fetch: certificates are not read on the start path.
+    fn client(&self, env: &EnvOverlay) -> Result<Client, ToolError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client.clone());
+        }
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls(env)?)
+            .dns_resolver(self.guard())
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .connect_timeout(Duration::from_secs(10))
+            .user_agent(concat!("caliban/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| ToolError::failed(format!("Cannot set up web access: {error}.")))?;
+        Ok(self.client.get_or_init(|| client).clone())
+    }
+}
+
+impl WebFetch {
+    /// A fetcher. Nothing is set up before the first fetch.
+    #[must_use]
+    pub fn new(settings: WebSettings) -> Self {
+        Self { settings }
+    }
+
+    async fn fetch(&self, url: Url, cx: &ToolContext) -> Result<ToolOutcome, ToolError> {
+        let (settings, env) = (self.settings.clone(), cx.env.clone());
+        let client = blocking(&cx.cancel, move |_| settings.client(&env)).await?;
+        let mut url = url;
+        for _ in 0..=MAX_REDIRECTS {
+            self.settings.guard().check_url(&url).map_err(|refused| refuse(&refused))?;
+            let request =
+                client.get(url.clone()).header("accept", "text/html, text/*;q=0.9, */*;q=0.5");
+            let response = request.send().await.map_err(|error| unreachable(&url, &error))?;
+            let Some(next) = self.redirect(&url, &response)? else {
+                return page(url, response, cx).await;
+            };
+            url = next;
+        }
+        Err(ToolError::failed(format!("Gave up after {MAX_REDIRECTS} redirects, last to {url}.")))
+    }
+
+    /// Where the answer points to. A page on another host is not followed: it was not the one that was allowed.
+    fn redirect(&self, url: &Url, response: &Response) -> Result<Option<Url>, ToolError> {
+        if !response.status().is_redirection() {
+            return Ok(None);
+        }
+        let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        let Some(next) = location.and_then(|location| url.join(location).ok()) else {
+            return Ok(None);
+        };
+        if !matches!(next.scheme(), "http" | "https") {
+            let text = format!("{url} redirects to {}, which is not http(s).", next.scheme());
+            return Err(ToolError::failed(text));
+        }
+        self.settings.guard().check_url(&next).map_err(|refused| refuse(&refused))?;
+        if bare_host(&next) != bare_host(url) {
+            let text = format!("{url} redirects to another host. To go there, fetch {next}");
+            return Err(ToolError::failed(text));
+        }
+        Ok(Some(next))
+    }
+}
+
+#[async_trait]
+impl TypedTool for WebFetch {
+    type Input = Input;
+
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn summary(&self, input: &Input) -> String {
+        input.url.clone()
+    }
+
+    fn access(&self, input: &Input, _cwd: &Path) -> Access {
+        Access::Fetch { url: input.url.clone() }
+    }
+
+    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+        parse(&input.url).map(drop)
+    }
+
+    fn time_limit(&self) -> Option<Duration> {
+        Some(TIME)
+    }
+
+    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let url = parse(&input.url)
+            .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => Err(ToolError::soft(SoftKind::Cancelled, "Cancelled.")),
+            result = Box::pin(self.fetch(url, &cx)) => result,
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Url, InvalidInput> {
+    let url = Url::parse(text)
+        .map_err(|error| InvalidInput(format!("url is not valid ({error}): {text:?}.")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        let text = format!("url must begin with http:// or https://, not {}:.", url.scheme());
+        return Err(InvalidInput(text));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(InvalidInput("url must not hold a user name or password.".to_owned()));
+    }
+    Ok(url)
+}
+
+fn bare_host(url: &Url) -> Option<&str> {
+    url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host))
+}
+
+/// Reads the answer, at most 1 MB of it.
+async fn page(
+    url: Url,
+    mut response: Response,
+    cx: &ToolContext,
+) -> Result<ToolOutcome, ToolError> {
+    let status = response.status();
+    if !status.is_success() {
+        return Err(ToolError::failed(format!("{url} answered {status}.")));
+    }
+    let header = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = header.unwrap_or_default().to_owned();
+    let mut body = Vec::new();
+    let mut cut = false;
+    while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(&url, &error))? {
+        let fits = chunk.len().min(MAX_BYTES - body.len());
+        body.extend_from_slice(&chunk[..fits]);
+        if fits < chunk.len() {
+            cut = true;
+            break;
+        }
+    }
+    let summary = read::size(body.len() as u64);
+    blocking(&cx.cancel, move |_| {
+        let mut text = web_text::readable(&content_type, &body)?;
+        if text.is_empty() {
+            text.push_str("(the page has no text)");
+        }
+        if cut {
+            text.push_str("\n(only the first 1 MB was read)");
+        }
+        Ok(ToolOutcome::text(text, summary))
+    })
+    .await
+}
+
+/// Trusts what the system trusts; `SSL_CERT_FILE` goes first. Read explicitly, since no environment is read here.
+fn tls(env: &EnvOverlay) -> Result<ClientConfig, ToolError> {
+    let files = env.non_empty("SSL_CERT_FILE").into_iter().chain(CERTIFICATES);
+    let mut roots = RootCertStore::empty();
+    for file in files {
+        let Ok(pem) = std::fs::read(file) else { continue };
+        roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&pem).flatten());
+        if !roots.is_empty() {
+            break;
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| ToolError::failed(format!("Cannot set up TLS: {error}.")))?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn refuse(refused: &Refused) -> ToolError {
+    ToolError::soft(SoftKind::Denied, format!("Not fetched: {refused}."))
+}
+
+/// Says why there is no answer: the innermost error knows.
+fn unreachable(url: &Url, error: &reqwest::Error) -> ToolError {
+    let mut cause: &dyn Error = error;
+    while let Some(inner) = cause.source() {
+        if let Some(refused) = inner.downcast_ref::<Refused>() {
+            return refuse(refused);
+        }
+        cause = inner;
+    }
+    ToolError::failed(format!("Cannot fetch {url}: {cause}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::response::{Html, Redirect};
+    use axum::routing::get;
+    use serde_json::json;
+
+    use super::super::Tool;
+    use super::super::testing::{Bench, text};
+    use super::*;
+
+    /// Serves a few pages on loopback and says where.
+    async fn server() -> String {
+        let pages = Router::new()
+            .route("/page", get(|| async { Html("<p>Hello</p>") }))
+            .route("/big", get(|| async { "x".repeat(2 * MAX_BYTES) }))
+            .route("/image", get(|| async { ([("content-type", "image/png")], b"\x89PNG") }))
+            .route("/near", get(|| async { Redirect::to("/page") }))
+            .route("/loop", get(|| async { Redirect::to("/loop") }))
+            .route("/far", get(|| async { Redirect::to("http://example.com/x") }))
+            .route("/file", get(|| async { Redirect::to("file:///etc/passwd") }))
+            .route("/meta", get(|| async { Redirect::to("http://169.254.169.254/latest") }));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, pages).await });
+        format!("http://{address}")
+    }
+
+    async fn fetch(settings: WebSettings, url: &str) -> Result<ToolOutcome, ToolError> {
+        let tool = WebFetch::new(settings);
+        let input = json!({"url": url, "prompt": "what is it?"});
+        Tool::validate(&tool, &input)
+            .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
+        Tool::call(&tool, input, Bench::new().context()).await
+    }
+
+    async fn error(settings: &WebSettings, url: &str) -> String {
+        fetch(settings.clone(), url).await.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn a_page_is_fetched_as_text_also_over_a_redirect() {
+        let (server, settings) = (server().await, WebSettings::with_loopback());
+        for path in ["/page", "/near"] {
+            let outcome = fetch(settings.clone(), &format!("{server}{path}")).await.unwrap();
+            assert_eq!(text(&outcome), "Hello");
+        }
+        let big = text(&fetch(settings.clone(), &format!("{server}/big")).await.unwrap());
+        assert!(big.ends_with("\n(only the first 1 MB was read)"));
+        assert!(big.len() < 60_000);
+    }
+
+    #[tokio::test]
+    async fn addresses_that_are_not_public_are_refused() {
+        let settings = WebSettings::default();
+        for url in [
+            "http://127.0.0.1:1/",
+            "http://[::1]:1/",
+            "http://169.254.169.254/latest/meta-data",
+            "http://localhost:1/",
+            "https://[::ffff:127.0.0.1]/",
+        ] {
+            let error = error(&settings, url).await;
+            assert!(error.ends_with("only public web addresses can be fetched."), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn redirects_cannot_lead_astray() {
+        let (server, settings) = (server().await, WebSettings::with_loopback());
+        let error = async |path: &str| error(&settings, &format!("{server}{path}")).await;
+        assert_eq!(
+            error("/meta").await,
+            "Not fetched: 169.254.169.254 is a link-local address; only public web addresses can be fetched."
+        );
+        assert_eq!(
+            error("/far").await,
+            format!(
+                "{server}/far redirects to another host. To go there, fetch http://example.com/x"
+            )
+        );
+        assert!(error("/file").await.ends_with("redirects to file, which is not http(s)."));
+        assert!(error("/loop").await.starts_with("Gave up after 5 redirects"));
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_told() {
+        let (server, settings) = (server().await, WebSettings::with_loopback());
+        let missing = error(&settings, &format!("{server}/none")).await;
+        assert_eq!(missing, format!("{server}/none answered 404 Not Found."));
+        let image = error(&settings, &format!("{server}/image")).await;
+        assert_eq!(
+            image,
+            "The answer is binary (image/png). Download it with Bash if you need it."
+        );
+        let scheme = error(&settings, "ftp://example.com").await;
+        assert_eq!(scheme, "url must begin with http:// or https://, not ftp:.");
+    }
+}

@@ -1,0 +1,181 @@
+//! `Write`: a whole file at once.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::diff::FileDiff;
+use super::file;
+use super::ledger::{FileLock, Ledger};
+use super::path::Paths;
+use super::{ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
+use crate::protocol::Access;
+
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec::of::<Input>(
+        "Write",
+        "Creates or overwrites a file, with parent folders. Prefer Edit for existing files.",
+    )
+});
+
+/// The tool.
+#[derive(Debug)]
+pub struct Write {
+    paths: Paths,
+    ledger: Ledger,
+    lock: FileLock,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    file_path: String,
+    content: String,
+}
+
+impl Write {
+    /// A writer that overwrites only what `ledger` knows as read.
+    #[must_use]
+    pub fn new(paths: Paths, ledger: Ledger, lock: FileLock) -> Self {
+        Self { paths, ledger, lock }
+    }
+
+    fn path(&self, input: &Input, cwd: &Path) -> PathBuf {
+        self.paths.resolve(&input.file_path, cwd)
+    }
+}
+
+#[async_trait]
+impl TypedTool for Write {
+    type Input = Input;
+
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn summary(&self, input: &Input) -> String {
+        self.paths.shown(&input.file_path)
+    }
+
+    fn access(&self, input: &Input, cwd: &Path) -> Access {
+        Access::Write { paths: vec![self.path(input, cwd)] }
+    }
+
+    async fn preview(&self, input: &Input, cwd: &Path) -> Option<String> {
+        let (path, content) = (self.path(input, cwd), input.content.clone());
+        let diff = tokio::task::spawn_blocking(move || {
+            let old = file::load(&path).ok()?.file.map(|(_, content)| content).unwrap_or_default();
+            Some(FileDiff::new(&String::from_utf8_lossy(&old), &content).text)
+        });
+        diff.await.ok().flatten()
+    }
+
+    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let path = self.path(&input, &cx.cwd);
+        let (ledger, lock, cwd) = (self.ledger.clone(), self.lock.clone(), cx.cwd.clone());
+        blocking(&cx.cancel, move |_| {
+            let turn = lock.hold();
+            let on_disk = file::load(&path)?;
+            on_disk.check(&path, &ledger)?;
+            on_disk.replace(&path, input.content.as_bytes(), &ledger)?;
+            drop(turn);
+            let old = on_disk.file.as_ref().map(|(_, content)| String::from_utf8_lossy(content));
+            let did = if old.is_some() { "Overwrote" } else { "Created" };
+            let diff = FileDiff::new(old.as_deref().unwrap_or_default(), &input.content);
+            let text = format!(
+                "{did} {} ({} lines).",
+                path::shown(&path, &cwd),
+                input.content.lines().count()
+            );
+            let summary = diff.summary();
+            Ok(ToolOutcome::text(text, summary).with_details(diff.details(&path)))
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use pretty_assertions::assert_eq;
+    use serde_json::{Value, json};
+
+    use super::super::testing::{Bench, mode};
+    use crate::protocol::ToolDetails;
+
+    fn input(path: &str, content: &str) -> Value {
+        json!({"file_path": path, "content": content})
+    }
+
+    #[tokio::test]
+    async fn a_new_file_gets_its_folders_and_may_be_written_again() {
+        let bench = Bench::new();
+        let text = bench.text("Write", input("a/b/c.txt", "x\ny\n")).await;
+        assert_eq!(text, "Created a/b/c.txt (2 lines).");
+        let outcome = bench.call("Write", input("a/b/c.txt", "x\nz\n")).await.unwrap();
+        assert_eq!(outcome.summary, "+1 −1");
+        let diff = "@@ -1,2 +1,2 @@\n x\n-y\n+z\n".to_owned();
+        let path = bench.path("a/b/c.txt");
+        assert_eq!(outcome.details, Some(ToolDetails::Diff { path, diff, added: 1, removed: 1 }));
+        assert_eq!(bench.content("a/b/c.txt"), "x\nz\n");
+    }
+
+    #[tokio::test]
+    async fn an_existing_file_must_have_been_read_by_this_agent_and_be_unchanged() {
+        let mut bench = Bench::new();
+        bench.file("f", "old");
+        let unread = "f has not been read yet. Read it first.";
+        assert_eq!(bench.error("Write", input("f", "new")).await, unread);
+        bench.text("Read", json!({"file_path": "f"})).await;
+        bench.file("f", "own");
+        assert_eq!(
+            bench.error("Write", input("f", "new")).await,
+            "f has changed on disk since it was read. Read it again first."
+        );
+        bench.text("Read", json!({"file_path": "f"})).await;
+        bench.next_agent();
+        assert_eq!(bench.error("Write", input("f", "new")).await, unread);
+        assert_eq!(bench.content("f"), "own");
+    }
+
+    #[tokio::test]
+    async fn mode_and_links_stay() {
+        let bench = Bench::new();
+        let path = bench.file("real/run.sh", "old");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o750)).unwrap();
+        symlink("real/run.sh", bench.path("link")).unwrap();
+        bench.text("Read", json!({"file_path": "link"})).await;
+        bench.text("Write", input("link", "new")).await;
+        assert_eq!(bench.content("real/run.sh"), "new");
+        assert_eq!(mode(&path), 0o750);
+        assert!(bench.path("link").is_symlink());
+        assert_eq!(std::fs::read_dir(bench.path("real")).unwrap().count(), 1);
+        bench.text("Write", input("real/run.sh", "newer")).await;
+        symlink("real/later", bench.path("dangling")).unwrap();
+        bench.text("Write", input("dangling", "x")).await;
+        assert_eq!(bench.content("real/later"), "x");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_file_is_refused() {
+        let bench = Bench::new();
+        std::fs::create_dir(bench.path("dir")).unwrap();
+        bench.file("file", "");
+        assert_eq!(bench.error("Write", input("dir", "")).await, "dir is a directory, not a file.");
+        let below = bench.error("Write", input("file/x", "")).await;
+        assert!(below.starts_with("Cannot read file/x: Not a directory"), "{below}");
+    }
+
+    #[tokio::test]
+    async fn the_preview_is_the_diff_and_changes_nothing() {
+        let bench = Bench::new();
+        bench.file("f", "a\n");
+        let preview = bench.tool("Write").preview(&input("f", "b\n"), &bench.base).await;
+        assert_eq!(preview.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
+        assert_eq!(bench.content("f"), "a\n");
+    }
+}
