@@ -1,1 +1,3 @@
 //! Layered configuration: where each value comes from, the environment, the model catalogue.
+
+pub mod models;
