@@ -45,8 +45,8 @@ impl SseDecoder {
 
     /// The event that lacks only the blank line at its end, when the bytes are over.
     pub fn finish(&mut self) -> Result<Option<Data>, TooLong> {
-        self.end_line()?;
-        Ok(self.take_event())
+        let event = self.end_line()?;
+        Ok(event.or_else(|| self.take_event()))
     }
 
     fn extend_line(&mut self, bytes: &[u8]) -> Result<(), TooLong> {

@@ -142,12 +142,12 @@ async fn read_request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
 }
 
 async fn write_answer(stream: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
+    // Each piece leaves at once, as a packet of its own.
+    stream.set_nodelay(true)?;
     stream.write_all(format!("{}\r\n", answer.head).as_bytes()).await?;
     for piece in answer.pieces.iter().filter(|piece| !piece.is_empty()) {
-        stream.write_all(format!("{:x}\r\n", piece.len()).as_bytes()).await?;
-        stream.write_all(piece).await?;
-        stream.write_all(b"\r\n").await?;
-        stream.flush().await?;
+        let size = format!("{:x}\r\n", piece.len());
+        stream.write_all(&[size.as_bytes(), piece, b"\r\n"].concat()).await?;
         tokio::task::yield_now().await;
     }
     if answer.end == End::Whole {
