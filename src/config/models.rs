@@ -63,8 +63,6 @@ impl Price {
             (usage.cache_creation_input_tokens, self.cache_write),
             (usage.cache_read_input_tokens, self.cache_read),
         ];
-        // Token counts are far below 2^52, where doubles are exact.
-        #[allow(clippy::cast_precision_loss)]
         let sum: f64 = parts.iter().map(|(tokens, price)| *tokens as f64 * price).sum();
         Cost::known(sum / 1e6)
     }

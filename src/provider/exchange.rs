@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderValue, TRANSFER_ENCODING};
 use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
@@ -19,7 +19,7 @@ use crate::protocol::StreamEvent;
 
 /// How long we wait for the end of a body whose last event has come: a body read to its end frees its connection
 /// for the next request, but an answer is not kept back for that.
-const DRAIN: Duration = Duration::from_millis(25);
+const DRAIN: Duration = Duration::from_millis(50);
 /// How long we wait for more when all that matters has come.
 const TAIL: Duration = Duration::from_secs(5);
 /// The largest answer that is taken in one piece, in bytes.
@@ -170,7 +170,9 @@ impl<D: Decode> Exchange<D> {
             return Phase::Fail(error);
         }
         if self.decode.progress() == Progress::Over {
-            let _ = timeout(DRAIN, drain(&mut response)).await;
+            if is_framed(&response) {
+                let _ = timeout(DRAIN, drain(&mut response)).await;
+            }
             return self.end();
         }
         Phase::Read(response, shape)
@@ -264,6 +266,11 @@ async fn post(
 /// Whether the last data of a body is more than the start of an event.
 fn is_whole(data: &str) -> bool {
     data.trim() == "[DONE]" || serde_json::from_str::<IgnoredAny>(data).is_ok()
+}
+
+/// Whether the body has an end of its own, so that the connection can outlive it.
+fn is_framed(response: &Response) -> bool {
+    response.headers().contains_key(TRANSFER_ENCODING) || response.content_length().is_some()
 }
 
 async fn drain(response: &mut Response) {

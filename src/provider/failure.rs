@@ -146,7 +146,7 @@ pub(super) fn unreachable(
         format!("Cannot reach {host}: there is no server of that name. {CHECK}")
     } else if endpoint.local {
         format!("Cannot reach {host}: is the server running?")
-    } else if io_kind(error) == Some(io::ErrorKind::ConnectionRefused) {
+    } else if is_refused(error) {
         format!("Cannot reach {host}: it refuses connections. {CHECK}")
     } else {
         format!("Cannot reach {host}: {}. {CHECK}", clean(&innermost(error), endpoint))
@@ -156,24 +156,28 @@ pub(super) fn unreachable(
 
 const CHECK: &str = "Check the network, the proxy variables and base_url";
 
+/// The error and its causes. An I/O error passes over the error that it wraps when it is asked for its source.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source())
+    std::iter::successors(Some(error), |&error| {
+        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        }
+    })
 }
 
 fn chain_says(error: &reqwest::Error, words: &str) -> bool {
     chain(error).skip(1).any(|error| error.to_string().contains(words))
 }
 
-fn io_kind(error: &reqwest::Error) -> Option<io::ErrorKind> {
-    chain(error).find_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind)
+fn is_refused(error: &reqwest::Error) -> bool {
+    chain(error)
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// An I/O error hides the error it wraps from its chain of sources.
 fn find_tls(error: &reqwest::Error) -> Option<&rustls::Error> {
-    chain(error).find_map(|error| match error.downcast_ref::<io::Error>() {
-        Some(io) => io.get_ref()?.downcast_ref(),
-        None => error.downcast_ref(),
-    })
+    chain(error).find_map(|error| error.downcast_ref())
 }
 
 fn describe(kind: ErrorKind, status: Option<u16>, said: &str, endpoint: &Endpoint) -> String {

@@ -1,5 +1,6 @@
 //! Model providers: one trait, one file per wire.
 //!
+//! Each wire is a body on the way out and a reader of events on the way back; [`HttpClient`] and the rest are shared.
 //! A provider turns a [`ModelRequest`] into a stream of [`StreamEvent`]s. It makes one attempt: repeating a failed
 //! request is the business of [`retry`], so that there is one place for it.
 

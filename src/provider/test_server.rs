@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 /// One answer: a head and the pieces of its body.
@@ -75,6 +76,8 @@ pub(super) struct Seen {
 pub(super) struct TestServer {
     pub address: SocketAddr,
     pub seen: Arc<Mutex<Seen>>,
+    /// Told when the client closes a connection that had fallen silent.
+    pub closed: Arc<Notify>,
     task: JoinHandle<()>,
 }
 
@@ -83,15 +86,17 @@ impl TestServer {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let shared = Arc::clone(&seen);
+        let closed = Arc::new(Notify::new());
+        let (shared, told) = (Arc::clone(&seen), Arc::clone(&closed));
         let task = tokio::spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 shared.lock().unwrap().connections += 1;
-                tokio::spawn(serve(stream, answers.clone(), Arc::clone(&shared)));
+                let told = Arc::clone(&told);
+                tokio::spawn(serve(stream, answers.clone(), Arc::clone(&shared), told));
             }
         });
-        Self { address, seen, task }
+        Self { address, seen, closed, task }
     }
 
     pub fn url(&self) -> String {
@@ -105,7 +110,12 @@ impl Drop for TestServer {
     }
 }
 
-async fn serve(mut stream: TcpStream, answers: Vec<Answer>, seen: Arc<Mutex<Seen>>) {
+async fn serve(
+    mut stream: TcpStream,
+    answers: Vec<Answer>,
+    seen: Arc<Mutex<Seen>>,
+    closed: Arc<Notify>,
+) {
     while let Some(request) = read_request(&mut stream).await {
         let number = {
             let mut seen = seen.lock().unwrap();
@@ -119,6 +129,7 @@ async fn serve(mut stream: TcpStream, answers: Vec<Answer>, seen: Arc<Mutex<Seen
             End::Cut => return,
             End::Silent => {
                 let _ = stream.read_u8().await;
+                closed.notify_one();
                 return;
             }
         }
@@ -142,16 +153,16 @@ async fn read_request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
 }
 
 async fn write_answer(stream: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
-    // Each piece leaves at once, as a packet of its own.
+    // Each piece leaves at once, as a packet of its own; the end travels with the last one.
     stream.set_nodelay(true)?;
-    stream.write_all(format!("{}\r\n", answer.head).as_bytes()).await?;
+    let mut packet = format!("{}\r\n", answer.head).into_bytes();
     for piece in answer.pieces.iter().filter(|piece| !piece.is_empty()) {
-        let size = format!("{:x}\r\n", piece.len());
-        stream.write_all(&[size.as_bytes(), piece, b"\r\n"].concat()).await?;
+        stream.write_all(&packet).await?;
         tokio::task::yield_now().await;
+        packet = [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
     }
     if answer.end == End::Whole {
-        stream.write_all(b"0\r\n\r\n").await?;
+        packet.extend_from_slice(b"0\r\n\r\n");
     }
-    stream.flush().await
+    stream.write_all(&packet).await
 }

@@ -9,6 +9,9 @@ use super::super::{ErrorKind, ModelRequest, Provider, RetryPolicy, Thinking};
 use super::*;
 use crate::protocol::{Accumulator, EnvOverlay, Message, Reply, StopReason};
 
+/// Long enough for a loaded machine, short enough to wait for.
+const IDLE: Duration = Duration::from_millis(400);
+
 const ANTHROPIC: &str = r#"event: message_start
 data: {"type":"message_start","message":{"id":"msg_1","model":"m","usage":{"input_tokens":3,"output_tokens":1}}}
 
@@ -87,10 +90,7 @@ async fn reply(provider: &dyn Provider) -> Reply {
 
 async fn error_of(kind: Kind, answer: Answer) -> ProviderError {
     let server = TestServer::start(vec![answer]).await;
-    let settings = ProviderSettings {
-        idle_timeout: Duration::from_millis(50),
-        ..settings(kind, &server.url())
-    };
+    let settings = ProviderSettings { idle_timeout: IDLE, ..settings(kind, &server.url()) };
     let error = collect(ask(&*build(&settings, &http()))).await.1.unwrap();
     assert!(!format!("{error} {error:?}").contains("canary"), "{error:?}");
     error
@@ -165,10 +165,8 @@ async fn a_stop_that_leaves_the_connection_open_ends_the_answer_all_the_same() {
     reply(&*build(&settings(Kind::OpenaiChat, &server.url()), &http())).await;
     // Without the end mark all that matters has come, so silence is no failure.
     let server = TestServer::start(vec![Answer::events(CHAT).silent()]).await;
-    let settings = ProviderSettings {
-        idle_timeout: Duration::from_millis(50),
-        ..settings(Kind::OpenaiChat, &server.url())
-    };
+    let settings =
+        ProviderSettings { idle_timeout: IDLE, ..settings(Kind::OpenaiChat, &server.url()) };
     reply(&*build(&settings, &http())).await;
 }
 
@@ -182,10 +180,8 @@ async fn an_answer_that_is_cut_or_falls_silent_is_an_error_after_its_events() {
     ];
     for (answer, kind) in table {
         let server = TestServer::start(vec![answer]).await;
-        let settings = ProviderSettings {
-            idle_timeout: Duration::from_millis(50),
-            ..settings(Kind::Anthropic, &server.url())
-        };
+        let settings =
+            ProviderSettings { idle_timeout: IDLE, ..settings(Kind::Anthropic, &server.url()) };
         let (accumulator, error) = collect(ask(&*build(&settings, &http()))).await;
         let error = error.unwrap();
         assert_eq!(error.kind, kind, "{error}");
@@ -201,7 +197,47 @@ async fn silence_before_the_answer_is_a_timeout() {
     let error = error_of(Kind::Anthropic, silent).await;
     assert_eq!(error.kind, ErrorKind::Timeout);
     assert!(error.message.starts_with("Nothing came from 127.0.0.1:"), "{error}");
-    assert!(error.message.contains(" for 50ms: "), "{error}");
+    assert!(error.message.contains(" for 400ms: "), "{error}");
+}
+
+#[tokio::test]
+async fn dropping_the_stream_closes_its_connection() {
+    let server = TestServer::start(vec![Answer::events(&ANTHROPIC[..300]).silent()]).await;
+    let mut stream = ask(&*build(&settings(Kind::Anthropic, &server.url()), &http()));
+    assert!(matches!(stream.next().await, Some(Ok(StreamEvent::MessageStart { .. }))));
+    drop(stream);
+    server.closed.notified().await;
+}
+
+#[tokio::test]
+async fn a_proxy_is_used_for_remote_hosts_alone() {
+    let proxy = TestServer::start(vec![Answer::events(ANTHROPIC)]).await;
+    let env: EnvOverlay = [("HTTP_PROXY", proxy.url().as_str()), ("NO_PROXY", "direct.invalid")]
+        .into_iter()
+        .collect();
+    let http = HttpClient::new(&env);
+    reply(&*build(&settings(Kind::Anthropic, "http://model.invalid"), &http)).await;
+    let head = proxy.seen.lock().unwrap().requests[0].0.clone();
+    assert!(head.starts_with("POST http://model.invalid/v1/messages HTTP/1.1"), "{head}");
+
+    let server = TestServer::start(vec![Answer::events(ANTHROPIC)]).await;
+    reply(&*build(&settings(Kind::Anthropic, &server.url()), &http)).await;
+    let direct = build(&settings(Kind::Anthropic, "http://direct.invalid"), &http);
+    assert_eq!(collect(ask(&*direct)).await.1.unwrap().kind, ErrorKind::Connection);
+    assert_eq!(proxy.seen.lock().unwrap().requests.len(), 1);
+}
+
+#[tokio::test]
+async fn a_proxy_that_makes_no_sense_is_named_without_its_password() {
+    for value in ["socks5://me:canary@host", "http://[me:canary", "me canary"] {
+        let env: EnvOverlay = [("http_proxy", value)].into_iter().collect();
+        let provider =
+            build(&settings(Kind::Anthropic, "http://model.invalid"), &HttpClient::new(&env));
+        let error = collect(ask(&*provider)).await.1.unwrap();
+        assert_eq!(error.kind, ErrorKind::BadRequest, "{value}");
+        assert!(error.message.starts_with("HTTP_PROXY is no proxy"), "{error}");
+        assert!(!error.message.contains("canary"), "{error}");
+    }
 }
 
 #[tokio::test]
