@@ -18,6 +18,7 @@ mod error;
 mod layers;
 pub mod list;
 mod load;
+pub mod models;
 mod overrides;
 mod project;
 mod provider;

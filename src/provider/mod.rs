@@ -1,5 +1,6 @@
 //! Model providers: one trait, one file per wire.
 //!
+//! Each wire is a body on the way out and a reader of events on the way back; [`HttpClient`] and the rest are shared.
 //! A provider turns a [`ModelRequest`] into a stream of [`StreamEvent`]s. It makes one attempt: repeating a failed
 //! request is the business of [`retry`], so that there is one place for it.
 
@@ -8,10 +9,28 @@ use futures_util::stream::BoxStream;
 use crate::protocol::{Message, StreamEvent};
 use crate::tool::ToolSpec;
 
+mod anthropic;
+mod endpoint;
 mod error;
+mod exchange;
+mod failure;
+mod http;
+mod openai_chat;
+mod report;
+pub mod retry;
+mod secret;
+mod settings;
+mod sse;
+#[cfg(test)]
+mod test_server;
+mod turns;
 pub mod scripted;
 
 pub use error::{ErrorKind, ProviderError};
+pub use http::{DEFAULT_CONNECT_TIMEOUT, HttpClient};
+pub use retry::RetryPolicy;
+pub use secret::Secret;
+pub use settings::{DEFAULT_IDLE_TIMEOUT, Key, Kind, ProviderSettings, build};
 
 /// The events of one answer. Dropping the stream closes its connection: that *is* the cancel.
 pub type EventStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;

@@ -1,0 +1,228 @@
+//! One address that requests go to, and how it is named in errors.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use url::{Host, Url};
+
+use super::secret::Secret;
+use super::settings::{Key, ProviderSettings};
+use super::{ErrorKind, ProviderError};
+
+/// Where one provider's requests go, with the headers that carry its key.
+pub(super) struct Endpoint {
+    pub url: Url,
+    /// Headers of every request, the key among them.
+    pub headers: HeaderMap,
+    /// Host and port as a person writes them.
+    pub host: String,
+    /// Whether the server runs on this machine or in its own network.
+    pub local: bool,
+    /// The provider's name as a person writes it.
+    pub label: String,
+    pub idle_timeout: Duration,
+    key: Option<Secret>,
+    key_hint: String,
+}
+
+impl Endpoint {
+    /// The endpoint at `path` below the base URL. A first segment that the base ends with is not repeated.
+    /// An API key goes into the header `key_header` as it is; without one it travels as a bearer token.
+    pub fn new(
+        settings: &ProviderSettings,
+        path: &[&str],
+        key_header: Option<HeaderName>,
+    ) -> Result<Self, ProviderError> {
+        let url = join(&parse_base(settings)?, path);
+        let mut headers = HeaderMap::new();
+        if let Some(key) = &settings.key {
+            let (name, value) = match (key, key_header) {
+                (Key::ApiKey(secret), Some(name)) => (name, secret.expose().to_owned()),
+                _ => (AUTHORIZATION, format!("Bearer {}", key.secret().expose())),
+            };
+            headers.insert(name, sensitive(&value, settings)?);
+        }
+        let endpoint = Self {
+            headers,
+            host: authority(&url),
+            local: is_local(&url),
+            label: label(&settings.name),
+            idle_timeout: settings.idle_timeout,
+            key: settings.key.as_ref().map(|key| key.secret().clone()),
+            key_hint: settings.key_hint.clone(),
+            url,
+        };
+        if settings.key_required && endpoint.key.is_none() {
+            let message = format!("No key for {}. {}", endpoint.label, endpoint.key_advice());
+            return Err(ProviderError::new(ErrorKind::Auth, message));
+        }
+        Ok(endpoint)
+    }
+
+    /// What to do about a missing or rejected key.
+    pub fn key_advice(&self) -> String {
+        if self.key_hint.is_empty() {
+            "Set api_key_env for this provider in config.toml".to_owned()
+        } else {
+            format!("Set {}", self.key_hint)
+        }
+    }
+
+    /// `text` without the key.
+    pub fn scrub(&self, text: &str) -> String {
+        match &self.key {
+            Some(key) => key.scrub(text),
+            None => text.to_owned(),
+        }
+    }
+}
+
+fn parse_base(settings: &ProviderSettings) -> Result<Url, ProviderError> {
+    let wrong = |why: &str| {
+        let message = format!(
+            "base_url of [providers.{}] {why}: write it like http://127.0.0.1:8080/v1",
+            settings.name
+        );
+        ProviderError::new(ErrorKind::BadRequest, message)
+    };
+    let url = Url::parse(settings.base_url.trim())
+        .map_err(|error| wrong(&format!("is not a URL ({error})")))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err(wrong("is neither http:// nor https://"));
+    }
+    Ok(url)
+}
+
+/// `base` with `path` appended; its query stays.
+fn join(base: &Url, path: &[&str]) -> Url {
+    let mut url = base.clone();
+    let last = base.path().trim_end_matches('/').rsplit('/').next();
+    let rest = match path.split_first() {
+        Some((first, rest)) if last == Some(*first) => rest,
+        _ => path,
+    };
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.pop_if_empty().extend(rest);
+    }
+    url
+}
+
+fn sensitive(value: &str, settings: &ProviderSettings) -> Result<HeaderValue, ProviderError> {
+    let mut header = HeaderValue::from_str(value).map_err(|_| {
+        let source = if settings.key_hint.is_empty() { "its source" } else { &settings.key_hint };
+        let message = format!(
+            "The key for {} has characters that no key has, such as a line break. Check {source}",
+            label(&settings.name)
+        );
+        ProviderError::new(ErrorKind::Auth, message)
+    })?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+fn authority(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+/// Whether the host is this machine or one that only its own network knows.
+pub(super) fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(ip)) => is_local_v4(ip),
+        Some(Host::Ipv6(ip)) => match ip.to_ipv4_mapped() {
+            Some(ip) => is_local_v4(ip),
+            None => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
+        },
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            !name.contains('.')
+                || [".localhost", ".local", ".internal", ".lan"]
+                    .iter()
+                    .any(|suffix| name.ends_with(suffix))
+        }
+        None => false,
+    }
+}
+
+fn is_local_v4(ip: Ipv4Addr) -> bool {
+    ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified()
+}
+
+fn label(name: &str) -> String {
+    match name {
+        "anthropic" => "Anthropic",
+        "openai" => "OpenAI",
+        "gemini" => "Gemini",
+        "ollama" => "Ollama",
+        other => other,
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::settings::Kind;
+    use super::*;
+
+    fn settings(base_url: &str) -> ProviderSettings {
+        ProviderSettings {
+            key_hint: "ANTHROPIC_API_KEY".into(),
+            ..ProviderSettings::new("anthropic", Kind::Anthropic, base_url)
+        }
+    }
+
+    fn error(settings: &ProviderSettings) -> ProviderError {
+        Endpoint::new(settings, &["v1", "messages"], None).err().unwrap()
+    }
+
+    #[test]
+    fn the_path_is_appended_once() {
+        let table = [
+            ("http://127.0.0.1:9", "http://127.0.0.1:9/v1/messages"),
+            ("http://127.0.0.1:9/", "http://127.0.0.1:9/v1/messages"),
+            ("http://127.0.0.1:9/v1/", "http://127.0.0.1:9/v1/messages"),
+            ("http://127.0.0.1:9/api?x=1", "http://127.0.0.1:9/api/v1/messages?x=1"),
+        ];
+        for (base, expected) in table {
+            assert_eq!(join(&Url::parse(base).unwrap(), &["v1", "messages"]).as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn only_remote_servers_need_a_key() {
+        let local =
+            ["127.0.0.1:11434", "localhost", "[::1]:8080", "192.168.1.9", "box.local", "ollama"];
+        for host in local {
+            assert!(
+                Endpoint::new(&settings(&format!("http://{host}")), &[], None).is_ok(),
+                "{host}"
+            );
+        }
+        for host in ["api.anthropic.com", "8.8.8.8", "127.0.0.1.example.com"] {
+            let error = error(&settings(&format!("https://{host}")));
+            assert_eq!(error.kind, ErrorKind::Auth, "{host}");
+            assert_eq!(error.message, "No key for Anthropic. Set ANTHROPIC_API_KEY");
+        }
+    }
+
+    #[test]
+    fn a_key_that_no_header_can_carry_is_an_error_without_the_key() {
+        let key = Secret::new("sk-one\nsk-two").map(Key::ApiKey);
+        let error = error(&ProviderSettings { key, ..settings("https://api.anthropic.com") });
+        assert_eq!(error.kind, ErrorKind::Auth);
+        assert!(!error.message.contains("sk-"), "{error}");
+    }
+
+    #[test]
+    fn a_base_url_that_is_none_says_which_setting_to_mend() {
+        for base in ["", "127.0.0.1:80", "ftp://host/"] {
+            let error = error(&settings(base));
+            assert_eq!(error.kind, ErrorKind::BadRequest);
+            assert!(error.message.starts_with("base_url of [providers.anthropic] is n"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Failures of requests as errors for a person: what happened, at which host, what to do about it.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::{Response, StatusCode};
+
+use super::endpoint::Endpoint;
+use super::http::innermost;
+use super::report::Report;
+use super::{ErrorKind, ProviderError};
+
+/// How much of an error's body is read, in bytes.
+const BODY_LIMIT: usize = 64 * 1024;
+/// How much of a server's own message is shown, in characters.
+const DETAIL_LIMIT: usize = 300;
+/// How long the body of an error may take to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The error of an answer that is not a success. Reads its body.
+pub(super) async fn rejected(mut response: Response, endpoint: &Endpoint) -> ProviderError {
+    let status = response.status();
+    let headers = std::mem::take(response.headers_mut());
+    let body = read_some(response, endpoint.idle_timeout.min(BODY_TIMEOUT)).await;
+    let body = String::from_utf8_lossy(&body);
+    rejection(&Rejection { status, headers: &headers, body: &body }, endpoint, Timestamp::now())
+}
+
+/// The start of the body; what did arrive counts, however it ended.
+async fn read_some(mut response: Response, limit: Duration) -> Vec<u8> {
+    let mut body = Vec::new();
+    let reading = async {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            let room = BODY_LIMIT - body.len();
+            body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            if body.len() == BODY_LIMIT {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(limit, reading).await;
+    body
+}
+
+struct Rejection<'a> {
+    status: StatusCode,
+    headers: &'a HeaderMap,
+    body: &'a str,
+}
+
+fn rejection(answer: &Rejection<'_>, endpoint: &Endpoint, now: Timestamp) -> ProviderError {
+    let status = answer.status.as_u16();
+    let retry_after = retry_after(answer.headers, now);
+    let should_retry = match header(answer.headers, "x-should-retry") {
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        _ => None,
+    };
+    let (kind, message) = if is_web_page(answer.body) {
+        web_page(status, endpoint)
+    } else {
+        let report = match serde_json::from_str(answer.body) {
+            Ok(body) => Report::parse(&body),
+            Err(_) => Report { message: answer.body.to_owned(), ..Report::default() },
+        };
+        let kind = report.kind_of_status(status, retry_after.is_some());
+        (kind, describe(kind, Some(status), &report.message, endpoint))
+    };
+    ProviderError { kind, message, retry_after, should_retry }
+}
+
+/// Whether a body is HTML rather than an answer of an API.
+pub(super) fn is_web_page(body: &str) -> bool {
+    body.trim_start_matches('\u{feff}').trim_start().starts_with('<')
+}
+
+/// The error of a web page where an answer was due. A gateway in trouble serves one too, so its status counts.
+pub(super) fn web_page(status: u16, endpoint: &Endpoint) -> (ErrorKind, String) {
+    let kind = match status {
+        408 | 429 | 500.. => Report::default().kind_of_status(status, false),
+        _ => ErrorKind::Protocol,
+    };
+    let message =
+        format!("{} answered with a web page ({status}): is the base URL right?", endpoint.host);
+    (kind, message)
+}
+
+/// The error that a server reported in the middle of its answer.
+pub(super) fn reported(report: &Report, endpoint: &Endpoint) -> ProviderError {
+    let kind = report.kind_in_stream();
+    ProviderError::new(kind, describe(kind, None, &report.message, endpoint))
+}
+
+/// The error of an answer that makes no sense on this wire.
+pub(super) fn senseless(why: &str, endpoint: &Endpoint) -> ProviderError {
+    let why = clean(why, endpoint);
+    let message = format!(
+        "{} sent what is not an answer of this API: {why}. Check kind and base_url of the provider",
+        endpoint.host
+    );
+    ProviderError::new(ErrorKind::Protocol, message)
+}
+
+/// The error of an answer that ended too early.
+pub(super) fn cut(endpoint: &Endpoint) -> ProviderError {
+    let message = format!("The answer of {} was cut: try again", endpoint.host);
+    ProviderError::new(ErrorKind::Connection, message)
+}
+
+/// The error of a server that fell silent.
+pub(super) fn silent(endpoint: &Endpoint) -> ProviderError {
+    let message = format!(
+        "Nothing came from {} for {:?}: try again, or raise idle_timeout_s of the provider",
+        endpoint.host, endpoint.idle_timeout
+    );
+    ProviderError::new(ErrorKind::Timeout, message)
+}
+
+/// The error of a request that got no answer at all.
+pub(super) fn unreachable(
+    error: &reqwest::Error,
+    endpoint: &Endpoint,
+    connect_timeout: Duration,
+) -> ProviderError {
+    let host = &endpoint.host;
+    if let Some(tls) = find_tls(error) {
+        let message = format!(
+            "No secure connection to {host}: {tls}. Check base_url, the system's clock and its CA certificates"
+        );
+        let again =
+            !matches!(tls, rustls::Error::InvalidCertificate(_) | rustls::Error::InvalidMessage(_));
+        let kind = ErrorKind::Connection;
+        return ProviderError { should_retry: Some(again), ..ProviderError::new(kind, message) };
+    }
+    let message = if !error.is_connect() {
+        format!("{host} closed the connection before it answered: try again")
+    } else if error.is_timeout() {
+        format!("Cannot reach {host}: no connection within {connect_timeout:?}. {CHECK}")
+    } else if chain_says(error, "tunnel") {
+        format!("Cannot reach {host} through the proxy: check HTTPS_PROXY and NO_PROXY")
+    } else if error.is_dns() || chain_says(error, "dns error") {
+        format!("Cannot reach {host}: there is no server of that name. {CHECK}")
+    } else if endpoint.local {
+        format!("Cannot reach {host}: is the server running?")
+    } else if is_refused(error) {
+        format!("Cannot reach {host}: it refuses connections. {CHECK}")
+    } else {
+        format!("Cannot reach {host}: {}. {CHECK}", clean(&innermost(error), endpoint))
+    };
+    ProviderError::new(ErrorKind::Connection, message)
+}
+
+const CHECK: &str = "Check the network, the proxy variables and base_url";
+
+/// The error and its causes. An I/O error passes over the error that it wraps when it is asked for its source.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| {
+        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        }
+    })
+}
+
+fn chain_says(error: &reqwest::Error, words: &str) -> bool {
+    chain(error).skip(1).any(|error| error.to_string().contains(words))
+}
+
+fn is_refused(error: &reqwest::Error) -> bool {
+    chain(error)
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+fn find_tls(error: &reqwest::Error) -> Option<&rustls::Error> {
+    chain(error).find_map(|error| error.downcast_ref())
+}
+
+fn describe(kind: ErrorKind, status: Option<u16>, said: &str, endpoint: &Endpoint) -> String {
+    let Endpoint { host, label, .. } = endpoint;
+    let code = status.map(|status| format!(" ({status})")).unwrap_or_default();
+    let said = clean(said, endpoint);
+    let (what, advice) = match (kind, status) {
+        (ErrorKind::Auth, Some(403)) => {
+            (format!("{label} does not allow this request{code}"), "Check the key's rights".into())
+        }
+        (ErrorKind::Auth, _) => {
+            return format!("{label} rejected the key{code}. {}", endpoint.key_advice());
+        }
+        (ErrorKind::Billing, _) => (
+            format!("{label} refuses for reasons of payment{code}"),
+            "Check the plan, the credit and the spend limits of the account".into(),
+        ),
+        (ErrorKind::RateLimit, _) => {
+            (format!("{host} limits the rate of requests{code}"), "Try again later".into())
+        }
+        (ErrorKind::Overloaded, _) => {
+            (format!("{host} is overloaded{code}"), "Try again later".into())
+        }
+        (ErrorKind::ContextFull, _) => (
+            format!("The conversation is too long for the model at {host}{code}"),
+            "Use /compact, or a model with a larger window".into(),
+        ),
+        (ErrorKind::BadRequest, Some(404)) => (
+            format!("{host} does not know the model or the path{code}"),
+            "Check the model's name and base_url".into(),
+        ),
+        (ErrorKind::BadRequest, Some(413)) => (
+            format!("The request is too large for {host}{code}"),
+            "Use /compact, or send fewer images".into(),
+        ),
+        (ErrorKind::BadRequest, Some(300..=399)) => {
+            (format!("{host} redirects elsewhere{code}"), "Check base_url".into())
+        }
+        (ErrorKind::BadRequest, _) => (
+            format!("{host} rejected the request{code}"),
+            "Check the model's name and settings".into(),
+        ),
+        _ => (format!("{host} failed{code}"), String::from("Try again later")),
+    };
+    let said = if said.is_empty() { said } else { format!(": {}", said.trim_end_matches('.')) };
+    format!("{what}{said}. {advice}")
+}
+
+/// A server's words on one line, without keys and control characters, and not too many of them.
+fn clean(text: &str, endpoint: &Endpoint) -> String {
+    let scrubbed = endpoint.scrub(text);
+    let words: Vec<&str> = scrubbed
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|w| !w.is_empty())
+        .collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(DETAIL_LIMIT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
+}
+
+/// The wait that the server asks for: in milliseconds, in seconds, or as a date. Nonsense counts as none.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let seconds = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    if let Some(ms) = header(headers, "retry-after-ms").and_then(seconds) {
+        return Duration::try_from_secs_f64(ms / 1000.0).ok();
+    }
+    let text = header(headers, RETRY_AFTER.as_str())?;
+    if let Some(seconds) = seconds(text) {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let at = DateTimeParser::new().parse_timestamp(text).ok()?;
+    Some(Duration::try_from(at.duration_since(now)).unwrap_or(Duration::ZERO))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+use super::super::secret::Secret;
+use super::super::settings::{Key, Kind, ProviderSettings};
+use super::*;
+
+fn endpoint() -> Endpoint {
+    let settings = ProviderSettings {
+        key: Secret::new("sk-canary").map(Key::ApiKey),
+        key_hint: "ANTHROPIC_API_KEY".into(),
+        ..ProviderSettings::new("anthropic", Kind::Anthropic, "https://api.anthropic.com")
+    };
+    Endpoint::new(&settings, &["v1", "messages"], None).unwrap()
+}
+
+fn answer(status: u16, headers: &[(&'static str, &str)], body: &str) -> ProviderError {
+    let headers = headers
+        .iter()
+        .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+        .collect::<HeaderMap>();
+    let status = StatusCode::from_u16(status).unwrap();
+    let now = "2026-11-20T10:00:00Z".parse().unwrap();
+    rejection(&Rejection { status, headers: &headers, body }, &endpoint(), now)
+}
+
+fn said(message: &str) -> String {
+    serde_json::json!({"type": "error", "error": {"type": "x", "message": message}}).to_string()
+}
+
+#[test]
+fn errors_name_the_host_the_status_and_what_to_do() {
+    let table = [
+        (401, "Anthropic rejected the key (401). Set ANTHROPIC_API_KEY"),
+        (
+            402,
+            "Anthropic refuses for reasons of payment (402): why. Check the plan, the credit and the spend limits of the account",
+        ),
+        (403, "Anthropic does not allow this request (403): why. Check the key's rights"),
+        (
+            404,
+            "api.anthropic.com does not know the model or the path (404): why. Check the model's name and base_url",
+        ),
+        (
+            413,
+            "The request is too large for api.anthropic.com (413): why. Use /compact, or send fewer images",
+        ),
+        (429, "api.anthropic.com limits the rate of requests (429): why. Try again later"),
+        (500, "api.anthropic.com failed (500): why. Try again later"),
+        (529, "api.anthropic.com is overloaded (529): why. Try again later"),
+        (307, "api.anthropic.com redirects elsewhere (307): why. Check base_url"),
+    ];
+    for (status, expected) in table {
+        assert_eq!(answer(status, &[], &said("why.")).message, expected);
+    }
+    assert_eq!(answer(500, &[], "").message, "api.anthropic.com failed (500). Try again later");
+    let full = answer(400, &[], &said("prompt is too long: 9 > 8"));
+    assert_eq!(full.kind, ErrorKind::ContextFull);
+}
+
+#[test]
+fn keys_control_characters_and_floods_do_not_pass() {
+    for status in [400, 401, 403, 500] {
+        for body in [said("key \x1b[31msk-canary\n is bad"), "raw sk-canary".to_owned()] {
+            let message = answer(status, &[], &body).message;
+            assert!(!message.contains("canary"), "{message}");
+            assert!(!message.contains(char::is_control), "{message:?}");
+        }
+    }
+    let long = answer(400, &[], &said(&"ü".repeat(5000))).message;
+    assert!(long.chars().count() < 450, "{}", long.len());
+}
+
+#[test]
+fn a_web_page_asks_for_the_base_url() {
+    let page = "\u{feff}\n<!DOCTYPE html><html>nginx</html>";
+    let error = answer(404, &[], page);
+    assert_eq!(error.kind, ErrorKind::Protocol);
+    assert_eq!(
+        error.message,
+        "api.anthropic.com answered with a web page (404): is the base URL right?"
+    );
+    assert_eq!(answer(502, &[], page).kind, ErrorKind::Server);
+    assert_eq!(answer(503, &[], page).kind, ErrorKind::Overloaded);
+}
+
+#[test]
+fn the_server_says_when_and_whether_to_come_back() {
+    let wait = |headers: &[(&'static str, &str)]| answer(429, headers, "").retry_after;
+    let ms = |ms| Some(Duration::from_millis(ms));
+    assert_eq!(wait(&[("retry-after", "2")]), ms(2000));
+    assert_eq!(wait(&[("retry-after", "0.5")]), ms(500));
+    assert_eq!(wait(&[("retry-after-ms", "250"), ("retry-after", "9")]), ms(250));
+    assert_eq!(wait(&[("retry-after", "Fri, 20 Nov 2026 10:01:30 GMT")]), ms(90_000));
+    assert_eq!(wait(&[("retry-after", "Fri, 20 Nov 2026 09:00:00 GMT")]), ms(0));
+    for nonsense in ["", "soon", "-3", "inf", "NaN", "1e300"] {
+        assert_eq!(wait(&[("retry-after", nonsense)]), None, "{nonsense}");
+    }
+    assert_eq!(answer(500, &[("x-should-retry", "false")], "").should_retry, Some(false));
+    assert_eq!(answer(400, &[("x-should-retry", "true")], "").should_retry, Some(true));
+    assert_eq!(answer(400, &[], "").should_retry, None);
+}
+
+#[test]
+fn a_spent_limit_with_a_date_of_return_is_a_rate_limit() {
+    let body = r#"{"error":{"type":"rate_limit_error","message":"m","details":{"error_code":"enforced_spend_limit_reached"}}}"#;
+    assert_eq!(answer(429, &[], body).kind, ErrorKind::Billing);
+    assert_eq!(answer(429, &[("retry-after", "3")], body).kind, ErrorKind::RateLimit);
+}

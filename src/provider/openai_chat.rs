@@ -1,0 +1,51 @@
+//! OpenAI's chat completions, as OpenAI and most other servers speak them.
+
+use std::sync::Arc;
+
+use super::endpoint::Endpoint;
+use super::exchange;
+use super::http::HttpClient;
+use super::settings::ProviderSettings;
+use super::{ErrorKind, EventStream, ModelRequest, Provider, ProviderError};
+
+mod calls;
+mod events;
+mod request;
+
+use request::Dialect;
+
+/// A provider that speaks chat completions.
+pub(super) struct OpenaiChat {
+    name: String,
+    http: HttpClient,
+    endpoint: Result<Arc<Endpoint>, ProviderError>,
+}
+
+impl OpenaiChat {
+    pub fn new(settings: &ProviderSettings, http: &HttpClient) -> Self {
+        let endpoint = Endpoint::new(settings, &["chat", "completions"], None).map(Arc::new);
+        Self { name: settings.name.clone(), http: http.clone(), endpoint }
+    }
+}
+
+impl Provider for OpenaiChat {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
+        let endpoint = match &self.endpoint {
+            Ok(endpoint) => Arc::clone(endpoint),
+            Err(error) => return exchange::failed(error.clone()),
+        };
+        match request::body(request, Dialect::of(&endpoint.url)) {
+            Ok(body) => {
+                exchange::run(self.http.clone(), endpoint, body, events::Decoder::default())
+            }
+            Err(error) => exchange::failed(ProviderError::new(
+                ErrorKind::BadRequest,
+                format!("The conversation cannot be sent: {error}"),
+            )),
+        }
+    }
+}

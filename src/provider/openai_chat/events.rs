@@ -1,0 +1,234 @@
+//! Chunks of a chat completion, and what they mean. Everything in them may be missing.
+
+use serde::Deserialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::super::exchange::{Decode, Fault, Progress};
+use super::super::report::Report;
+use super::calls::{Calls, Piece};
+use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, Usage};
+
+/// Reads one answer.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    started: bool,
+    /// The text or thinking block that is being written.
+    open: Option<(usize, Writing)>,
+    next_block: usize,
+    calls: Calls,
+    refused: bool,
+    stop_reason: Option<StopReason>,
+    usage: Usage,
+    done: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writing {
+    Text,
+    Thinking,
+}
+
+#[derive(Deserialize)]
+struct Chunk {
+    id: Option<String>,
+    model: Option<String>,
+    choices: Option<Vec<Choice>>,
+    usage: Option<WireUsage>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    /// `message` in an answer that does not stream.
+    #[serde(alias = "message")]
+    delta: Option<WireDelta>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireDelta {
+    /// A text, or from some servers a list of parts.
+    content: Option<Value>,
+    reasoning_content: Option<Value>,
+    reasoning: Option<Value>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<Piece>>,
+}
+
+#[derive(Deserialize)]
+struct WireUsage {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<PromptDetails>,
+}
+
+#[derive(Default, Deserialize)]
+struct PromptDetails {
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+}
+
+impl Decode for Decoder {
+    fn event(&mut self, data: &str, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+        if data.trim() == "[DONE]" {
+            self.done = true;
+            return Ok(());
+        }
+        let senseless = |error: serde_json::Error| Fault::Senseless(error.to_string());
+        let Ok(chunk) = serde_json::from_str::<Chunk>(data) else {
+            let body: Value = serde_json::from_str(data).map_err(senseless)?;
+            return match body.get("error").or_else(|| body.get(0)) {
+                Some(_) => Err(Fault::Reported(Report::parse(&body))),
+                None => Err(Fault::Senseless("a chunk of an unknown shape".into())),
+            };
+        };
+        if let Some(error) = &chunk.error {
+            return Err(Fault::Reported(Report::parse(&serde_json::json!({ "error": error }))));
+        }
+        self.chunk(chunk, out)
+    }
+
+    fn progress(&self) -> Progress {
+        match (self.done, &self.stop_reason) {
+            (true, _) => Progress::Over,
+            (false, Some(_)) => Progress::Complete,
+            (false, None) => Progress::Underway,
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+        if self.progress() == Progress::Underway {
+            return Err(Fault::Cut);
+        }
+        self.close(out);
+        self.calls.end(&mut self.next_block, out);
+        let stop_reason = self.stop_reason();
+        out.push(StreamEvent::MessageDelta { stop_reason, usage: self.usage });
+        out.push(StreamEvent::MessageStop);
+        Ok(())
+    }
+}
+
+impl Decoder {
+    fn chunk(&mut self, chunk: Chunk, out: &mut Vec<StreamEvent>) -> Result<(), Fault> {
+        let Chunk { id, model, choices, usage, .. } = chunk;
+        if id.is_none() && choices.is_none() && usage.is_none() {
+            return Err(Fault::Senseless("a chunk of an unknown shape".into()));
+        }
+        if !self.started {
+            self.started = true;
+            let given = id.filter(|id| !id.is_empty());
+            let id = given.unwrap_or_else(|| format!("msg_{}", Uuid::now_v7().simple()));
+            let model = model.unwrap_or_default();
+            out.push(StreamEvent::MessageStart { id, model, usage: Usage::default() });
+        }
+        if let Some(usage) = usage {
+            self.usage = usage.into();
+        }
+        // Only the first choice is ours: we ask for one.
+        if let Some(choice) = choices.into_iter().flatten().next() {
+            self.choice(choice, out);
+        }
+        Ok(())
+    }
+
+    fn choice(&mut self, choice: Choice, out: &mut Vec<StreamEvent>) {
+        if let Some(delta) = choice.delta {
+            let WireDelta { content, reasoning_content, reasoning, refusal, tool_calls } = delta;
+            // Some servers send the same thought under both names.
+            let thought = [reasoning_content, reasoning].into_iter().flatten().map(text);
+            let thought = thought.into_iter().find(|text| !text.is_empty());
+            self.write(Writing::Thinking, thought.unwrap_or_default(), out);
+            self.write(Writing::Text, content.map(text).unwrap_or_default(), out);
+            if let Some(refusal) = refusal.filter(|text| !text.is_empty()) {
+                self.refused = true;
+                self.write(Writing::Text, refusal, out);
+            }
+            for (position, piece) in tool_calls.into_iter().flatten().enumerate() {
+                self.close(out);
+                self.calls.push(piece, position, &mut self.next_block, out);
+            }
+        }
+        if let Some(name) = choice.finish_reason.filter(|name| !name.is_empty()) {
+            self.stop_reason = Some(stop_reason(name));
+        }
+    }
+
+    /// Appends to the open block if it is of that kind, else to a new one.
+    fn write(&mut self, writing: Writing, text: String, out: &mut Vec<StreamEvent>) {
+        if text.is_empty() {
+            return;
+        }
+        let index = match self.open {
+            Some((index, kind)) if kind == writing => index,
+            _ => {
+                self.close(out);
+                let index = self.next_block;
+                self.next_block += 1;
+                self.open = Some((index, writing));
+                let block = match writing {
+                    Writing::Text => BlockStart::Text,
+                    Writing::Thinking => BlockStart::Thinking,
+                };
+                out.push(StreamEvent::BlockStart { index, block });
+                index
+            }
+        };
+        let delta = match writing {
+            Writing::Text => Delta::Text(text),
+            Writing::Thinking => Delta::Thinking(text),
+        };
+        out.push(StreamEvent::BlockDelta { index, delta });
+    }
+
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        out.extend(self.open.take().map(|(index, _)| StreamEvent::BlockStop { index }));
+    }
+
+    /// Several servers say `stop` where a call ends the answer.
+    fn stop_reason(&self) -> Option<StopReason> {
+        match &self.stop_reason {
+            _ if self.refused => Some(StopReason::Refusal),
+            Some(StopReason::EndTurn) if self.calls.any() => Some(StopReason::ToolUse),
+            other => other.clone(),
+        }
+    }
+}
+
+impl From<WireUsage> for Usage {
+    /// The wire counts cached tokens as part of the prompt.
+    fn from(wire: WireUsage) -> Self {
+        let details = wire.prompt_tokens_details.unwrap_or_default();
+        let read = details.cached_tokens.unwrap_or(0);
+        let written = details.cache_write_tokens.unwrap_or(0);
+        Self {
+            input_tokens: wire.prompt_tokens.unwrap_or(0).saturating_sub(read + written),
+            output_tokens: wire.completion_tokens.unwrap_or(0),
+            cache_read_input_tokens: read,
+            cache_creation_input_tokens: written,
+        }
+    }
+}
+
+/// A text that stands by itself or in a list of parts.
+fn text(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        _ => String::new(),
+    }
+}
+
+fn stop_reason(name: String) -> StopReason {
+    match name.as_str() {
+        "stop" => StopReason::EndTurn,
+        "length" => StopReason::MaxTokens,
+        "tool_calls" | "function_call" => StopReason::ToolUse,
+        "content_filter" => StopReason::Refusal,
+        _ => StopReason::Other(name),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! When a failed request is repeated: the only place that decides it.
+
+use std::time::Duration;
+
+use super::ProviderError;
+
+const FIRST: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(8);
+/// A server that wants a longer wait than this is taken at its word: the run fails now rather than hangs.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How often, and after what wait, a failed request is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    pub max_retries: u32,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { max_retries: 8 }
+    }
+}
+
+impl RetryPolicy {
+    /// How long to wait before the repeat number `attempt` (the first is 1); `None` when the error stands.
+    #[must_use]
+    pub fn next(&self, attempt: u32, error: &ProviderError) -> Option<Duration> {
+        if attempt > self.max_retries || !error.is_retryable() {
+            return None;
+        }
+        match error.retry_after {
+            Some(wait) if wait > PATIENCE => None,
+            Some(wait) if !wait.is_zero() => Some(wait),
+            _ => Some(backoff(attempt)),
+        }
+    }
+}
+
+/// Doubles from half a second to eight, less up to a quarter so that agents do not come back all at once.
+fn backoff(attempt: u32) -> Duration {
+    let doublings = attempt.saturating_sub(1).min(4);
+    let full = (FIRST * 2_u32.pow(doublings)).min(LONGEST);
+    full.mul_f64(1.0 - 0.25 * fastrand::f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ErrorKind;
+    use super::*;
+
+    const POLICY: RetryPolicy = RetryPolicy { max_retries: 8 };
+
+    fn error(kind: ErrorKind) -> ProviderError {
+        ProviderError::new(kind, "failed")
+    }
+
+    #[test]
+    fn waits_double_from_half_a_second_to_eight_with_a_quarter_of_jitter() {
+        for (attempt, full) in [(1, 0.5), (2, 1.0), (3, 2.0), (4, 4.0), (5, 8.0), (8, 8.0)] {
+            for _ in 0..50 {
+                let wait = POLICY.next(attempt, &error(ErrorKind::Overloaded)).unwrap();
+                let seconds = wait.as_secs_f64();
+                assert!(seconds <= full && seconds >= full * 0.75, "{attempt}: {seconds}");
+            }
+        }
+    }
+
+    #[test]
+    fn repeats_end_at_the_limit() {
+        let error = error(ErrorKind::Connection);
+        assert!(POLICY.next(8, &error).is_some());
+        assert_eq!(POLICY.next(9, &error), None);
+        assert_eq!(RetryPolicy { max_retries: 0 }.next(1, &error), None);
+        assert!(RetryPolicy { max_retries: u32::MAX }.next(u32::MAX, &error).is_some());
+    }
+
+    #[test]
+    fn the_server_sets_the_wait_up_to_ten_minutes() {
+        let asked = |seconds| ProviderError {
+            retry_after: Some(Duration::from_secs(seconds)),
+            ..error(ErrorKind::RateLimit)
+        };
+        assert_eq!(POLICY.next(1, &asked(2)), Some(Duration::from_secs(2)));
+        assert_eq!(POLICY.next(7, &asked(600)), Some(Duration::from_secs(600)));
+        assert_eq!(POLICY.next(1, &asked(601)), None);
+        assert!(POLICY.next(1, &asked(0)).unwrap() >= Duration::from_millis(375));
+    }
+
+    #[test]
+    fn only_what_may_pass_is_repeated_unless_the_server_says_otherwise() {
+        use ErrorKind::{
+            Auth, BadRequest, Billing, Connection, ContextFull, Overloaded, Protocol, RateLimit,
+            Server, Timeout,
+        };
+        for kind in [RateLimit, Overloaded, Server, Timeout, Connection] {
+            assert!(POLICY.next(1, &error(kind)).is_some(), "{kind:?}");
+            let told = ProviderError { should_retry: Some(false), ..error(kind) };
+            assert_eq!(POLICY.next(1, &told), None, "{kind:?}");
+        }
+        for kind in [Auth, Billing, ContextFull, BadRequest, Protocol] {
+            assert_eq!(POLICY.next(1, &error(kind)), None, "{kind:?}");
+            let told = ProviderError { should_retry: Some(true), ..error(kind) };
+            assert!(POLICY.next(1, &told).is_some(), "{kind:?}");
+        }
+    }
+}
