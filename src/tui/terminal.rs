@@ -67,9 +67,15 @@ impl TerminalGuard {
         }
     }
 
-    /// Draws one frame: computed whole, written at once, shown at once. Writes nothing when nothing changed.
+    /// Draws one frame: computed whole, written at once, shown at once. Writes nothing when nothing changed, or
+    /// while the terminal is given away.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.output.sink().put(FRAME_BEGIN);
+        let mut sink = self.output.sink();
+        if !sink.modes.entered {
+            return Ok(());
+        }
+        sink.put(FRAME_BEGIN);
+        drop(sink);
         let drawn = self.terminal.draw(render).map(|_| ());
         let mut sink = self.output.sink();
         if let Err(error) = drawn {
@@ -156,6 +162,9 @@ impl TerminalGuard {
         }
         title.clone_into(&mut self.title);
         let mut sink = self.output.sink();
+        if !sink.modes.entered {
+            return Ok(());
+        }
         if !sink.modes.titled {
             sink.modes.titled = true;
             sink.put(TITLE_SAVE);
@@ -332,6 +341,7 @@ mod tests {
         guard.suspend().unwrap();
         assert!(paper.take().concat().ends_with(LEAVE));
         guard.suspend().unwrap();
+        guard.draw(|frame| frame.render_widget("hello", frame.area())).unwrap();
         assert_eq!(paper.take(), Vec::<String>::new());
         guard.resume().unwrap();
         let all = paper.take().concat();
