@@ -93,7 +93,7 @@ async fn two_agents_ask_at_once_and_each_gets_its_own_answer() {
     let first = bench.ask(&bench.agent("explore-1"), "psql a").await;
     let second = bench.ask(&bench.agent("explore-2"), "make b").await;
     assert_eq!((first.question.agent.as_str(), first.question.path.depth()), ("explore-1", 1));
-    assert_eq!(second.question.rules, ["Bash(make:*)"]);
+    assert_eq!(second.question.rules, ["Bash(make b:*)"]);
     let no = Answer::No { reason: Some("not now".to_owned()) };
     assert!(bench.gate.answer(second.question.id, no.clone()).unwrap());
     assert_eq!(denied(second.verdict.await.unwrap()), "the person said no: not now");

@@ -28,7 +28,7 @@ fn every_command_of_a_line_is_found() {
         ("a | b |& c", "a | b | c"),
         ("(a; b) && { c; }", "a | b | c"),
         ("! a", "a"),
-        ("a $(b `c`) \"d $(e)\"", "b | c | e | a <$(b `c`)> <\"d $(e)\">"),
+        ("a $(b `c`) \"d $(e)\"", "b <`c`> | c | e | a <$(b `c`)> <\"d $(e)\">"),
         ("a <(b) >(c)", "b | c | a <<(b)> <>(c)>"),
         ("if a; then b; elif c; then d; else e; fi", "a | b | c | d | e"),
         ("while a; do b; done", "a | b"),
@@ -62,8 +62,8 @@ fn every_command_of_a_line_is_found() {
 
 #[test]
 fn what_bash_might_read_otherwise_is_unclear() {
-    for line in [
-        "a\\ b",                   // the grammar takes an escaped blank for a separator
+    let lines = [
+        "a \\ b",                  // the grammar takes an escaped blank for a separator
         "git diff --out\\\nput=x", // bash joins the two
         "ls > a b",                // `b` is an argument
         "a\rb",                    // a carriage return is part of bash's word
@@ -106,9 +106,9 @@ fn what_bash_might_read_otherwise_is_unclear() {
         "a \"",
         "a )",
         "if a; then",
-    ] {
-        assert!(split(line).unclear.is_some(), "{line}: {}", picture(line));
-    }
+    ];
+    let clear: Vec<_> = lines.iter().filter(|line| split(line).unclear.is_none()).collect();
+    assert!(clear.is_empty(), "{clear:#?}");
     assert!(split(&format!("a {}", "b ".repeat(40_000))).unclear.is_some());
     assert!(split(&format!("{}a{}", "$(".repeat(5_000), ")".repeat(5_000))).unclear.is_some());
 }
@@ -136,11 +136,11 @@ fn scripts_inside_arguments_are_seen_by_restrictions() {
 fn assignments_before_a_command_are_kept_with_it() {
     let harmless = |line: &str| {
         let script = split(line);
-        script.commands[0].assignments.iter().all(|assignment| assignment.harmless)
+        let command = script.commands.iter().find(|command| command.program() == "a");
+        command.unwrap().assignments.iter().all(|assignment| assignment.harmless)
     };
     assert!(harmless("RUST_BACKTRACE=1 NO_COLOR= a"));
-    for line in
-        ["PATH=. a", "LD_PRELOAD=x a", "GIT_PAGER='sh x' git log", "LC_ALL=/tmp/x a", "TZ=$(b) a"]
+    for line in ["PATH=. a", "LD_PRELOAD=x a", "GIT_PAGER='sh x' a", "LC_ALL=/tmp/x a", "TZ=$(b) a"]
     {
         assert!(!harmless(line), "{line}");
     }
