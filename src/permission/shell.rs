@@ -100,9 +100,7 @@ impl<'a> Splitter<'a> {
             | "negated_command"
             | "redirected_statement" => {
                 self.check_gaps(node);
-                if self.text(node).starts_with("((") {
-                    self.script.set_unclear("the command has arithmetic in it");
-                }
+                self.check_opening(node);
                 self.visit_children(node);
             }
             "command_substitution" | "process_substitution" => {
@@ -116,6 +114,7 @@ impl<'a> Splitter<'a> {
             "file_redirect" => self.file_redirect(node),
             "heredoc_redirect" => self.heredoc(node),
             "herestring_redirect" => {
+                self.check_gaps(node);
                 for child in named_children(node) {
                     self.word(child);
                 }
@@ -141,6 +140,26 @@ impl<'a> Splitter<'a> {
         }
     }
 
+    /// `!` and `{` are words of their own only with a blank behind them.
+    fn check_opening(&mut self, node: Node<'_>) {
+        let text = self.text(node);
+        let is_alone = |mark: char| {
+            text.strip_prefix(mark).is_none_or(|rest| rest.starts_with([' ', '\t', '\n']))
+        };
+        match node.kind() {
+            "compound_statement" if text.starts_with("((") => {
+                self.script.set_unclear("the command has arithmetic in it");
+            }
+            "compound_statement" if !is_alone('{') => {
+                self.script.set_unclear("whether a brace groups commands is unclear");
+            }
+            "negated_command" if !is_alone('!') => {
+                self.script.set_unclear("whether a `!` negates a command is unclear");
+            }
+            _ => {}
+        }
+    }
+
     fn visit_children(&mut self, node: Node<'_>) {
         for child in children(node) {
             if child.is_named() {
@@ -153,10 +172,13 @@ impl<'a> Splitter<'a> {
     fn command(&mut self, node: Node<'_>) {
         self.check_gaps(node);
         let mut command = SimpleCommand::default();
-        let mut end = node.start_byte();
+        let mut end = None;
         for child in children(node) {
-            let separate = child.start_byte() > end || command.words.is_empty();
-            end = child.end_byte();
+            let is_separate = end != Some(child.start_byte());
+            end = Some(child.end_byte());
+            if !is_separate && !child.kind().ends_with("_redirect") {
+                self.script.set_unclear("where one word ends and the next begins is unclear");
+            }
             match child.kind() {
                 "variable_assignment" => command.assignments.push(self.assignment(child)),
                 "file_redirect" | "heredoc_redirect" | "herestring_redirect" | "comment" => {
@@ -167,10 +189,6 @@ impl<'a> Splitter<'a> {
                     self.visit(child);
                 }
                 _ => {
-                    if !separate {
-                        self.script
-                            .set_unclear("where one word ends and the next begins is unclear");
-                    }
                     let word = match child.named_child(0) {
                         Some(name) if child.kind() == "command_name" => self.word(name),
                         _ => self.word(child),
@@ -197,8 +215,13 @@ impl<'a> Splitter<'a> {
         let operator = children(node).find(|child| !child.is_named());
         let operator = operator.map_or("", |child| self.text(child));
         let mut words = Vec::new();
-        for child in named_children(node).filter(|child| child.kind() != "file_descriptor") {
-            words.push(self.word(child));
+        for child in named_children(node) {
+            if child.kind() != "file_descriptor" {
+                words.push(self.word(child));
+            } else if !self.text(child).bytes().all(|byte| byte.is_ascii_digit()) {
+                // For bash it is a word of the command.
+                self.script.set_unclear("the command has a redirection that is not understood");
+            }
         }
         let [target] = words.as_slice() else {
             // `> a b` writes to `a` and hands `b` to the program.
@@ -212,6 +235,11 @@ impl<'a> Splitter<'a> {
             target.text == "-" || target.text.bytes().all(|byte| byte.is_ascii_digit());
         if matches!(operator, ">&" | "<&") && target.literal && is_descriptor {
             return;
+        }
+        // Behind these bash takes quotes off twice.
+        let plain = |c: char| c.is_alphanumeric() || "._-/".contains(c);
+        if matches!(operator, ">&" | "<&") && !target.raw.chars().all(plain) {
+            self.script.set_unclear("the command has a redirection that is not understood");
         }
         if matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr") {
             return;
@@ -289,10 +317,12 @@ impl<'a> Splitter<'a> {
 
     /// `[ … ]` and `[[ … ]]`: free of effects only without expansions and arithmetic.
     fn test(&mut self, node: Node<'_>) {
-        let text = self.text(node);
-        let inner = text.trim_start_matches('[').trim_end_matches(']');
-        let words: Vec<&str> = inner.split_whitespace().collect();
+        let words: Vec<&str> = self.text(node).split_whitespace().collect();
         let words = match words.as_slice() {
+            ["[", words @ .., "]"] | ["[[", words @ .., "]]"] => words,
+            _ => &[],
+        };
+        let words = match words {
             ["!", rest @ ..] => rest,
             all => all,
         };
@@ -334,10 +364,15 @@ impl<'a> Splitter<'a> {
     }
 
     fn assignment(&mut self, node: Node<'_>) -> Assignment {
+        self.check_contiguous(node);
         let name = node.child_by_field_name("name");
         let value = node.child_by_field_name("value");
         let plain_name = name.is_some_and(|name| name.kind() == "variable_name");
         let name = name.map_or("", |name| self.text(name)).to_owned();
+        if !assignment::is_name(&name) && plain_name {
+            // bash runs it as a program.
+            self.script.set_unclear("the command has an assignment to what is no variable");
+        }
         let value = match value {
             Some(value) if value.kind() == "array" => {
                 for child in named_children(value) {
@@ -352,17 +387,47 @@ impl<'a> Splitter<'a> {
         Assignment { name, harmless }
     }
 
-    /// Between two neighbours of one node there may be blanks and nothing else.
+    /// Between two neighbours of one node there may be blanks and nothing else; likewise at its ends.
     fn check_gaps(&mut self, node: Node<'_>) {
+        let is_all = node.kind() == "program";
+        let mut end = if is_all { 0 } else { node.start_byte() };
+        for child in children(node) {
+            self.check_gap(node, end, child.start_byte());
+            end = child.end_byte();
+        }
+        self.check_gap(node, end, if is_all { self.line.len() } else { node.end_byte() });
+    }
+
+    /// Between the parts of one word there is nothing at all.
+    fn check_contiguous(&mut self, node: Node<'_>) {
         let mut end = node.start_byte();
         for child in children(node) {
-            let gap = self.line.get(end..child.start_byte()).unwrap_or("?");
-            // bash drops a backslash with its line end, so that the words around it grow together.
-            let blank = gap.replace("\\\n", "").chars().all(|c| matches!(c, ' ' | '\t' | '\n'));
-            if !blank || gap.starts_with('\\') {
+            if child.start_byte() != end || child.kind() == "comment" {
                 self.script.set_unclear("where one word ends and the next begins is unclear");
             }
             end = child.end_byte();
+        }
+    }
+
+    fn check_gap(&mut self, node: Node<'_>, start: usize, end: usize) {
+        let gap = self.line.get(start..end).unwrap_or("?");
+        // Within these a line end would end the command for bash.
+        let in_line = matches!(
+            node.kind(),
+            "command"
+                | "declaration_command"
+                | "file_redirect"
+                | "herestring_redirect"
+                | "negated_command"
+                | "redirected_statement"
+                | "variable_assignment"
+                | "variable_assignments"
+        );
+        // bash drops a backslash with its line end, so that the words around it grow together.
+        let joined = gap.replace("\\\n", "");
+        let blank = |c: char| matches!(c, ' ' | '\t') || c == '\n' && !in_line;
+        if !joined.chars().all(blank) || gap.starts_with('\\') {
+            self.script.set_unclear("where one word ends and the next begins is unclear");
         }
     }
 

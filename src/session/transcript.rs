@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::record::{AgentHeader, Record, SessionHeader};
 use super::repair;
-use crate::protocol::{AgentId, Cost, Message, Outcome, ToolUseId, Usage};
+use crate::protocol::{AgentId, Cost, Message, Outcome, Role, ToolUseId, Usage};
 
 /// One agent's conversation as its file tells it, made valid for a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,7 +73,7 @@ impl Transcript {
     /// The number of requests that were answered.
     #[must_use]
     pub fn turns(&self) -> u32 {
-        let turns = self.messages.iter().filter(|message| message.is_answer()).count();
+        let turns = self.messages.iter().filter(|message| is_answer(message)).count();
         u32::try_from(turns).unwrap_or(u32::MAX)
     }
 
@@ -87,7 +87,7 @@ impl Transcript {
     /// The last answer's text.
     #[must_use]
     pub fn last_text(&self) -> String {
-        let last = self.messages.iter().rfind(|message| message.is_answer());
+        let last = self.messages.iter().rfind(|message| is_answer(message));
         last.map(Message::text).unwrap_or_default()
     }
 
@@ -111,12 +111,6 @@ impl Transcript {
     }
 }
 
-trait IsAnswer {
-    fn is_answer(&self) -> bool;
-}
-
-impl IsAnswer for Message {
-    fn is_answer(&self) -> bool {
-        self.role == crate::protocol::Role::Assistant
-    }
+fn is_answer(message: &Message) -> bool {
+    message.role == Role::Assistant
 }

@@ -36,3 +36,9 @@ pub fn is_private(name: &str) -> bool {
         && !name.ends_with("_proxy")
         && !matches!(name, "histchars" | "auto_resume")
 }
+
+/// Whether bash takes the text for the name of a variable.
+pub fn is_name(text: &str) -> bool {
+    let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.chars().all(letters) && text.chars().next().is_some_and(|c| !c.is_ascii_digit())
+}

@@ -106,6 +106,19 @@ fn what_bash_might_read_otherwise_is_unclear() {
         "a \"",
         "a )",
         "if a; then",
+        "\\ a",     // the blank is a part of the word, also at the start
+        "a\n\\\nb", // the line end before the joined one still ends `a`
+        "x=\\\n a",
+        "a -e2>&1", // `-e2` is an argument
+        "a >&b\\'",
+        "2x=a",
+        "![[ -f a ]]",
+        "[[[ -f a ]]",
+        "a && {}",
+        "git$\"push\"",
+        "<<<$ a",
+        "a# b\n=",
+        "x=]\\#! a",
     ];
     let clear: Vec<_> = lines.iter().filter(|line| split(line).unclear.is_none()).collect();
     assert!(clear.is_empty(), "{clear:#?}");

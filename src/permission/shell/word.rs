@@ -20,7 +20,10 @@ impl Splitter<'_> {
             "string" => self.string(node, &raw),
             "concatenation" => self.concatenation(node, &raw),
             "ansi_c_string" => (raw.clone(), false),
-            "simple_expansion" => (raw.clone(), false),
+            "simple_expansion" => {
+                self.check_contiguous(node);
+                (raw.clone(), false)
+            }
             "expansion" => {
                 self.expansion(node, &raw);
                 (raw.clone(), false)
@@ -66,7 +69,7 @@ impl Splitter<'_> {
                     let raw = self.text(child).to_owned();
                     self.expansion(child, &raw);
                 }
-                "arithmetic_expansion" => {
+                "arithmetic_expansion" | "simple_expansion" => {
                     self.word(child);
                 }
                 _ => self.parts(child),
@@ -139,15 +142,15 @@ impl Splitter<'_> {
     }
 
     fn concatenation(&mut self, node: Node<'_>, raw: &str) -> (String, bool) {
+        self.check_contiguous(node);
         let mut text = String::new();
         let mut literal = true;
-        let mut end = node.start_byte();
         for child in children(node) {
-            if child.start_byte() != end {
-                self.script.set_unclear("where one word ends and the next begins is unclear");
-            }
-            end = child.end_byte();
             let part = self.word(child);
+            // bash takes a dollar before a quote for a part of the quotation.
+            if part.raw.ends_with('$') && child.end_byte() < node.end_byte() {
+                self.script.set_unclear("where a quotation begins is unclear");
+            }
             text.push_str(&part.text);
             literal &= part.literal;
         }
