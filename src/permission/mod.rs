@@ -1,1 +1,25 @@
 //! What may run: rules, modes, and the gate that asks.
+//!
+//! [`judge`] is a pure function from rules, mode and call to allow, ask or deny, with the reason. The [`Gate`] adds
+//! what changes while agents run: the mode, the grants of each agent, and the questions that wait for a person.
+//! A call is judged by what it would touch ([`crate::protocol::Access`]), never by which agent makes it.
+
+mod facts;
+mod gate;
+mod judge;
+mod path;
+mod pattern;
+mod question;
+mod read_only;
+mod rule;
+mod rule_file;
+mod script;
+mod shell;
+mod suggest;
+mod wrapper;
+
+pub use gate::{AgentGate, Gate, GateSettings, Verdict};
+pub use judge::{Call, Decision, Judgement, Policy, judge};
+pub use path::Places;
+pub use question::AnswerError;
+pub use rule::{Base, List, Origin, Rule, RuleError, RuleSet, split_list};

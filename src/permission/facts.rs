@@ -1,0 +1,189 @@
+//! What a call would do, in the units that rules and modes decide on.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use url::Url;
+
+use super::judge::Call;
+use super::path::{Places, Target};
+use super::script::{Script, SimpleCommand, Word};
+use super::{shell, wrapper};
+use crate::protocol::Access;
+use crate::tool::canonical_name;
+
+/// Programs that change the files they are given.
+const WRITERS: &[&str] = &[
+    "chmod", "chown", "cp", "dd", "install", "ln", "mkdir", "mv", "patch", "perl", "rm", "rmdir",
+    "rsync", "sed", "shred", "tee", "touch", "truncate", "unlink",
+];
+
+/// Arguments of one command that are looked up as files.
+const MAX_MENTIONED: usize = 1000;
+
+/// One thing that a call would do. A call runs freely only when every unit of it may.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unit {
+    /// Nothing outside the agent.
+    Nothing,
+    Read(Target),
+    Write(Target),
+    /// One simple command of the line.
+    Command(SimpleCommand),
+    /// A part of a line that cannot be judged, and why.
+    Unclear(String),
+    /// A request to this host; absent when the address has none.
+    Fetch(Option<String>),
+    Agent(String),
+    /// Something only its tool's name tells of.
+    Other,
+}
+
+/// A call, taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// The tool's name, aliases resolved.
+    pub tool: String,
+    pub units: Vec<Unit>,
+    /// For shell commands: the line and its parts.
+    pub shell: Option<Shell>,
+    /// The agent's base directory.
+    pub cwd: PathBuf,
+}
+
+/// The parts of a shell line that restrictions look at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shell {
+    pub line: String,
+    pub script: Script,
+    /// Folders in which the line's relative names may be meant.
+    pub bases: Vec<PathBuf>,
+    home: Option<PathBuf>,
+    /// Files that the words of its commands may name; looked up when a rule asks for them.
+    mentioned: OnceCell<Mentioned>,
+    /// Files that it redirects to and from, also inside texts that it runs.
+    pub written: Vec<Target>,
+    pub read: Vec<Target>,
+}
+
+/// Files named on a command line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mentioned {
+    /// By any command.
+    pub all: Vec<Target>,
+    /// By a command that is known to change files.
+    pub by_writers: Vec<Target>,
+}
+
+impl Shell {
+    /// Files that the words of its commands may name: a word as it stands, and what follows `=` or `:` in it.
+    pub fn mentioned(&self) -> &Mentioned {
+        self.mentioned.get_or_init(|| {
+            let mut mentioned = Mentioned::default();
+            for command in self.script.all_commands() {
+                let writes = wrapper::views(command)
+                    .iter()
+                    .filter_map(|words| words.first())
+                    .any(|word| WRITERS.contains(&wrapper::base_name(&word.text)));
+                let targets = command.arguments().iter().take(MAX_MENTIONED);
+                let targets: Vec<Target> = targets.flat_map(|word| self.targets(word)).collect();
+                if writes {
+                    mentioned.by_writers.extend(targets.iter().cloned());
+                }
+                mentioned.all.extend(targets);
+            }
+            mentioned
+        })
+    }
+
+    fn targets(&self, word: &Word) -> Vec<Target> {
+        let pieces = [Some(word.text.as_str()), after(&word.text, '='), after(&word.text, ':')];
+        let named = pieces.into_iter().flatten().filter(|piece| !piece.is_empty());
+        let paths = named.map(|piece| expand_home(piece.trim_matches('"'), self.home.as_deref()));
+        paths.flat_map(|path| self.bases.iter().map(move |base| Target::new(base, &path))).collect()
+    }
+}
+
+impl Facts {
+    /// Takes a call apart. A shell line is parsed, and paths are looked up on disk.
+    #[must_use]
+    pub fn of(call: &Call<'_>, places: &Places) -> Self {
+        let mut shell = None;
+        let targets = |paths: &[PathBuf], unit: fn(Target) -> Unit| {
+            paths.iter().map(|path| unit(Target::new(call.cwd, path))).collect()
+        };
+        let units = match call.access {
+            Access::Nothing => vec![Unit::Nothing],
+            Access::Read { paths } => targets(paths, Unit::Read),
+            Access::Write { paths } => targets(paths, Unit::Write),
+            Access::Command { line, cwd } => {
+                let (units, parts) = shell_units(line, cwd, places);
+                shell = Some(parts);
+                units
+            }
+            Access::Fetch { url } => vec![Unit::Fetch(host(url))],
+            Access::Agent { name } => vec![Unit::Agent(name.clone())],
+            Access::Other => vec![Unit::Other],
+        };
+        Self { tool: canonical_name(call.tool).to_owned(), units, shell, cwd: call.cwd.to_owned() }
+    }
+
+    /// Every run of words that is, or may become, a command of its own.
+    #[must_use]
+    pub fn command_views(&self) -> Vec<&[Word]> {
+        let Some(shell) = &self.shell else { return Vec::new() };
+        shell.script.all_commands().into_iter().flat_map(wrapper::views).collect()
+    }
+}
+
+fn shell_units(line: &str, cwd: &Path, places: &Places) -> (Vec<Unit>, Shell) {
+    let mut script = shell::split(line);
+    let home = places.home.as_deref();
+    let (bases, certain) = script.bases(cwd, home);
+    let is_relative = |word: &Word| !Path::new(&word.text).is_absolute();
+    if !certain && script.writes.iter().any(is_relative) {
+        script.set_unclear("which folder it writes to is only known when it runs");
+    }
+    let at_bases = |word: &Word| -> Vec<Target> {
+        bases.iter().map(|base| Target::new(base, &expand_home(&word.text, home))).collect()
+    };
+    let mut units: Vec<Unit> = script.commands.iter().cloned().map(Unit::Command).collect();
+    units.extend(script.writes.iter().flat_map(at_bases).map(Unit::Write));
+    units.extend(script.unclear.clone().map(Unit::Unclear));
+    if !certain {
+        // Nothing in the line is known to stay inside; the built-in list of readers must not apply.
+        let unclear =
+            Unit::Unclear("which folder it runs in is only known when it runs".to_owned());
+        units.push(unclear);
+    }
+    if units.is_empty() {
+        units.push(Unit::Nothing);
+    }
+    // Files that a redirection reads count for the reader, not against a rule for the command.
+    units.extend(script.reads.iter().flat_map(at_bases).map(Unit::Read));
+    let (writes, reads) = script.all_redirects();
+    let written = writes.into_iter().flat_map(at_bases).collect();
+    let read = reads.into_iter().flat_map(at_bases).collect();
+    let home = places.home.clone();
+    let line = line.to_owned();
+    let mentioned = OnceCell::new();
+    (units, Shell { line, script, bases, home, mentioned, written, read })
+}
+
+fn after(text: &str, mark: char) -> Option<&str> {
+    text.split_once(mark).map(|(_, rest)| rest)
+}
+
+fn expand_home(text: &str, home: Option<&Path>) -> PathBuf {
+    let below = ["~/", "$HOME/", "${HOME}/"].into_iter().find_map(|start| text.strip_prefix(start));
+    match (below, home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => PathBuf::from(text),
+    }
+}
+
+fn host(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    let host = url.host_str()?.trim_end_matches('.').to_ascii_lowercase();
+    (matches!(url.scheme(), "http" | "https") && !host.is_empty()).then_some(host)
+}

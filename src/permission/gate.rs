@@ -1,0 +1,405 @@
+//! The gate that every tool call of every agent passes. Rules and mode are shared by the whole tree and live: a change
+//! counts for each agent's next call and for the questions that are open. Grants stay with the agent that got them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::judge::{Call, Decision, Judgement, Policy, judge};
+use super::path::{Places, Target};
+use super::question::{AnswerError, Asked, Waiting};
+use super::rule::{Base, List, Origin, Rule, RuleSet};
+use super::rule_file;
+use crate::protocol::{Answer, EventKind, EventSink, Mode, Question, QuestionId, RuleFile};
+
+/// What a gate is made of.
+#[derive(Clone, Debug)]
+pub struct GateSettings {
+    pub mode: Mode,
+    pub rules: RuleSet,
+    /// The working directories: the base and the additional ones. Absolute.
+    pub dirs: Vec<PathBuf>,
+    pub home: Option<PathBuf>,
+    /// Whether there is someone to ask; else what would be asked is denied.
+    pub interactive: bool,
+    /// The folder that holds `.caliban/`. Absolute.
+    pub project_dir: PathBuf,
+}
+
+/// The rules, the mode and the open questions of a whole tree of agents. Clones are the same gate.
+#[derive(Clone)]
+pub struct Gate(Arc<Shared>);
+
+struct Shared {
+    places: Arc<Places>,
+    interactive: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    mode: Mode,
+    rules: Arc<RuleSet>,
+    /// Counts changes of mode and rules, so that none slips in between a judgement and its question.
+    revision: u64,
+    next_id: u64,
+    waiting: BTreeMap<QuestionId, Waiting>,
+}
+
+/// Allow rules of one agent.
+#[derive(Clone, Default)]
+pub(super) struct Grants(Arc<Mutex<Arc<Vec<Rule>>>>);
+
+/// What the gate says to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Allowed,
+    /// The reason is told to the model.
+    Denied {
+        reason: String,
+    },
+}
+
+impl Gate {
+    /// A gate with these rules. Touches nothing.
+    #[must_use]
+    pub fn new(settings: GateSettings) -> Self {
+        let GateSettings { mode, rules, dirs, home, interactive, project_dir } = settings;
+        let state = State {
+            mode,
+            rules: Arc::new(rules),
+            revision: 0,
+            next_id: 1,
+            waiting: BTreeMap::new(),
+        };
+        Self(Arc::new(Shared {
+            places: Arc::new(Places { dirs, home, project: project_dir }),
+            interactive,
+            state: Mutex::new(state),
+        }))
+    }
+
+    /// The present mode.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.0.lock().mode
+    }
+
+    /// Changes the mode for every agent's next call, and judges the open questions again.
+    pub fn set_mode(&self, mode: Mode) {
+        {
+            let mut state = self.0.lock();
+            state.mode = mode;
+            state.revision += 1;
+        }
+        self.0.settle();
+    }
+
+    /// Answers a question. False when it is not open any more. After an error it still is.
+    pub fn answer(&self, id: QuestionId, answer: Answer) -> Result<bool, AnswerError> {
+        let asked = self.0.lock().waiting.get(&id).map(|waiting| waiting.asked.clone());
+        let Some(asked) = asked else { return Ok(false) };
+        let verdict = match answer {
+            Answer::Once => Verdict::Allowed,
+            Answer::No { reason } => Verdict::Denied { reason: refusal(reason.as_deref()) },
+            Answer::Session => {
+                let rules = self.0.parse(&asked.rules, &Origin::Session)?;
+                asked.grants.add(rules);
+                self.0.lock().revision += 1;
+                Verdict::Allowed
+            }
+            Answer::Always { rules, file } => {
+                self.0.write_rules(&asked, &rules, file)?;
+                Verdict::Allowed
+            }
+        };
+        let answered = self.0.reply(id, verdict);
+        self.0.settle();
+        Ok(answered)
+    }
+
+    /// The gate of one agent: the shared rules, and grants of its own. `name` is the agent's on the screen.
+    #[must_use]
+    pub fn for_agent(&self, name: String, events: EventSink) -> AgentGate {
+        AgentGate {
+            shared: self.0.clone(),
+            name: name.into(),
+            events,
+            grants: Grants::default(),
+            places: self.0.places.clone(),
+        }
+    }
+
+    /// Whether a deny rule keeps this path from being read, for tools that come upon files while they search.
+    #[must_use]
+    pub fn denies_reading(&self, path: &Path, cwd: &Path) -> bool {
+        let rules = self.0.lock().rules.clone();
+        if rules.deny.is_empty() {
+            return false;
+        }
+        let target = Target::new(cwd, path);
+        rules.deny.iter().any(|rule| rule.denies_reading(&target, &self.0.places, cwd))
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.0.lock();
+        f.debug_struct("Gate")
+            .field("mode", &state.mode)
+            .field("waiting", &state.waiting.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Judges a call by what holds now; the number is the revision of what it was judged by.
+    fn judge(&self, call: &Call<'_>, grants: &Grants, places: &Places) -> (Judgement, u64) {
+        let (mode, rules, revision) = {
+            let state = self.lock();
+            (state.mode, state.rules.clone(), state.revision)
+        };
+        let grants = grants.get();
+        let policy =
+            Policy { mode, rules: &rules, grants: &grants, places, interactive: self.interactive };
+        (judge(&policy, call), revision)
+    }
+
+    /// Answers every open question that rules, grants or mode decide by now.
+    fn settle(&self) {
+        let open: Vec<(QuestionId, Arc<Asked>)> = {
+            let state = self.lock();
+            state.waiting.iter().map(|(id, waiting)| (*id, waiting.asked.clone())).collect()
+        };
+        for (id, asked) in open {
+            let (judgement, _) = self.judge(&asked.call(), &asked.grants, &asked.places);
+            match judgement.decision {
+                Decision::Allow => self.reply(id, Verdict::Allowed),
+                Decision::Deny => self.reply(id, Verdict::Denied { reason: judgement.why }),
+                Decision::Ask => continue,
+            };
+        }
+    }
+
+    /// Ends a question; false when it is not open any more.
+    fn reply(&self, id: QuestionId, verdict: Verdict) -> bool {
+        let waiting = self.lock().waiting.remove(&id);
+        waiting.is_some_and(|waiting| waiting.reply.send(verdict).is_ok())
+    }
+
+    fn parse(&self, rules: &[String], origin: &Origin) -> Result<Vec<Rule>, AnswerError> {
+        let base = Base { project: &self.places.project, home: self.places.home.as_deref() };
+        let parse = |text: &String| Rule::parse(text, List::Allow, origin.clone(), base);
+        Ok(rules.iter().map(parse).collect::<Result<_, _>>()?)
+    }
+
+    /// Checks that the rules let the call run, writes them, and makes them count.
+    fn write_rules(
+        &self,
+        asked: &Asked,
+        texts: &[String],
+        file: RuleFile,
+    ) -> Result<(), AnswerError> {
+        let path = rule_file::path(&self.places.project, file);
+        let rules = self.parse(texts, &Origin::File(path.clone()))?;
+        let (mode, mut all) = {
+            let state = self.lock();
+            (state.mode, (*state.rules).clone())
+        };
+        all.allow.extend(rules.iter().cloned());
+        let grants = asked.grants.get();
+        let policy = Policy {
+            mode,
+            rules: &all,
+            grants: &grants,
+            places: &asked.places,
+            interactive: self.interactive,
+        };
+        let judgement = judge(&policy, &asked.call());
+        if judgement.decision != Decision::Allow {
+            return Err(AnswerError::NotCovered { why: judgement.why });
+        }
+        let texts: Vec<String> = rules.iter().map(|rule| rule.text().to_owned()).collect();
+        rule_file::add_allow_rules(&path, &texts)?;
+        let mut state = self.lock();
+        Arc::make_mut(&mut state.rules).allow.extend(rules);
+        state.revision += 1;
+        Ok(())
+    }
+}
+
+impl Grants {
+    fn get(&self) -> Arc<Vec<Rule>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn add(&self, rules: Vec<Rule>) {
+        let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut grants).extend(rules);
+    }
+}
+
+/// The gate as one agent sees it. Clones share the agent's grants.
+#[derive(Clone)]
+pub struct AgentGate {
+    shared: Arc<Shared>,
+    name: Arc<str>,
+    events: EventSink,
+    grants: Grants,
+    places: Arc<Places>,
+}
+
+impl AgentGate {
+    /// This gate, with other working directories: those of an agent that works in a folder of its own.
+    #[must_use]
+    pub fn within(mut self, dirs: Vec<PathBuf>) -> Self {
+        self.places = Arc::new(Places { dirs, ..(*self.places).clone() });
+        self
+    }
+
+    /// Whether the call would have to be asked about now: only then a preview is worth its while.
+    #[must_use]
+    pub fn would_ask(&self, call: &Call<'_>) -> bool {
+        let (judgement, _) = self.shared.judge(call, &self.grants, &self.places);
+        self.shared.interactive && judgement.decision == Decision::Ask
+    }
+
+    /// Decides on a call, and asks the person where that is needed. Ends at once when `cancel` fires; when it is
+    /// dropped, an open question is withdrawn.
+    pub async fn decide(&self, call: &Call<'_>, cancel: &CancellationToken) -> Verdict {
+        let verdict = loop {
+            if cancel.is_cancelled() {
+                return cancelled();
+            }
+            let (judgement, revision) = self.shared.judge(call, &self.grants, &self.places);
+            match judgement.decision {
+                Decision::Allow => return Verdict::Allowed,
+                Decision::Deny => break Verdict::Denied { reason: judgement.why },
+                Decision::Ask if !self.shared.interactive => {
+                    break Verdict::Denied { reason: nobody_to_ask(call, &judgement) };
+                }
+                Decision::Ask => {}
+            }
+            let Some(open) = self.ask(call, judgement, revision) else { continue };
+            match open.answer(cancel).await {
+                Some(verdict) => break verdict,
+                None => return cancelled(),
+            }
+        };
+        if let Verdict::Denied { reason } = &verdict {
+            self.events.emit(EventKind::PermissionDenied {
+                id: call.id.clone(),
+                tool: call.tool.to_owned(),
+                input: call.input.clone(),
+                reason: reason.clone(),
+            });
+        }
+        verdict
+    }
+
+    /// Opens a question; `None` when rules or mode have changed since the judgement.
+    fn ask(
+        &self,
+        call: &Call<'_>,
+        judgement: Judgement,
+        revision: u64,
+    ) -> Option<OpenQuestion<'_>> {
+        let Judgement { why, warnings, suggestions, .. } = judgement;
+        let (reply, answer) = oneshot::channel();
+        let asked = Asked::new(call, suggestions.clone(), self.grants.clone(), self.places.clone());
+        let id = {
+            let mut state = self.shared.lock();
+            if state.revision != revision {
+                return None;
+            }
+            let id = QuestionId(state.next_id);
+            state.next_id += 1;
+            state.waiting.insert(id, Waiting { asked: Arc::new(asked), reply });
+            id
+        };
+        let open = OpenQuestion { gate: self, id, answer, allowed: None };
+        self.events.emit(EventKind::PermissionAsked(Box::new(Question {
+            id,
+            path: self.events.path().clone(),
+            agent: self.name.to_string(),
+            tool_use_id: call.id.clone(),
+            tool: call.tool.to_owned(),
+            input: call.input.clone(),
+            access: call.access.clone(),
+            cwd: call.cwd.to_owned(),
+            reason: why,
+            warnings,
+            rules: suggestions,
+            preview: call.preview.clone(),
+        })));
+        Some(open)
+    }
+}
+
+impl fmt::Debug for AgentGate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentGate").field("agent", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A question that is on the screen; dropping it takes it off again.
+struct OpenQuestion<'a> {
+    gate: &'a AgentGate,
+    id: QuestionId,
+    answer: oneshot::Receiver<Verdict>,
+    allowed: Option<bool>,
+}
+
+impl OpenQuestion<'_> {
+    /// Waits for the answer; `None` when the call is cancelled first.
+    async fn answer(mut self, cancel: &CancellationToken) -> Option<Verdict> {
+        let verdict = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            verdict = &mut self.answer => verdict.ok(),
+        };
+        self.allowed = verdict.as_ref().map(|verdict| *verdict == Verdict::Allowed);
+        verdict
+    }
+}
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        self.gate.shared.lock().waiting.remove(&self.id);
+        let closed = EventKind::QuestionClosed { id: self.id, allowed: self.allowed };
+        self.gate.events.emit(closed);
+    }
+}
+
+fn cancelled() -> Verdict {
+    Verdict::Denied { reason: "cancelled before it was allowed to run".to_owned() }
+}
+
+fn refusal(reason: Option<&str>) -> String {
+    match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
+        Some(reason) => format!("the person said no: {reason}"),
+        None => "the person said no".to_owned(),
+    }
+}
+
+fn nobody_to_ask(call: &Call<'_>, judgement: &Judgement) -> String {
+    let rules = if judgement.suggestions.is_empty() {
+        call.tool.to_owned()
+    } else {
+        judgement.suggestions.join(",")
+    };
+    format!(
+        "{}, and there is nobody to ask; --allowed-tools '{rules}' or `allow` under [permissions] would let it run",
+        judgement.why
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::protocol::{Access, AgentEvent, AgentId, EventQueue, ToolUseId};
+
+struct Bench {
+    dir: tempfile::TempDir,
+    queue: EventQueue,
+    gate: Gate,
+}
+
+impl Bench {
+    fn new(interactive: bool) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let project_dir = fs::canonicalize(dir.path()).unwrap();
+        let gate = Gate::new(GateSettings {
+            mode: Mode::Default,
+            rules: RuleSet::default(),
+            dirs: vec![project_dir.clone()],
+            home: None,
+            interactive,
+            project_dir,
+        });
+        Self { dir, queue: EventQueue::unhurried(), gate }
+    }
+
+    fn agent(&self, name: &str) -> AgentGate {
+        self.gate.for_agent(name.to_owned(), self.queue.sink().child(AgentId::generate()))
+    }
+
+    /// Starts a call, and waits until it has asked.
+    async fn ask(&self, agent: &AgentGate, line: &str) -> Open {
+        let cancel = CancellationToken::new();
+        let (agent, token, line) = (agent.clone(), cancel.clone(), line.to_owned());
+        let cwd = self.gate.0.places.project.clone();
+        let verdict = tokio::spawn(async move { run(&agent, &line, &cwd, &token).await });
+        let question = self.next_question().await;
+        Open { question, verdict, cancel }
+    }
+
+    async fn next_question(&self) -> Question {
+        match self.next().await.kind {
+            EventKind::PermissionAsked(question) => *question,
+            other => panic!("not a question: {other:?}"),
+        }
+    }
+
+    async fn next(&self) -> AgentEvent {
+        let mut events = Vec::new();
+        self.queue.drain(&mut events, 1).await;
+        events.remove(0)
+    }
+
+    async fn closed(&self) -> (QuestionId, Option<bool>) {
+        loop {
+            if let EventKind::QuestionClosed { id, allowed } = self.next().await.kind {
+                return (id, allowed);
+            }
+        }
+    }
+
+    async fn now(&self, agent: &AgentGate, line: &str) -> Verdict {
+        let cwd = self.gate.0.places.project.clone();
+        run(agent, line, &cwd, &CancellationToken::new()).await
+    }
+}
+
+struct Open {
+    question: Question,
+    verdict: tokio::task::JoinHandle<Verdict>,
+    cancel: CancellationToken,
+}
+
+async fn run(agent: &AgentGate, line: &str, cwd: &Path, cancel: &CancellationToken) -> Verdict {
+    let (id, input) = (ToolUseId::new("c1"), json!({"command": line}));
+    let access = Access::Command { line: line.to_owned(), cwd: cwd.to_owned() };
+    let call = Call { id: &id, tool: "Bash", input: &input, access: &access, cwd, preview: None };
+    agent.decide(&call, cancel).await
+}
+
+fn denied(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Denied { reason } => reason,
+        Verdict::Allowed => panic!("allowed"),
+    }
+}
+
+#[tokio::test]
+async fn two_agents_ask_at_once_and_each_gets_its_own_answer() {
+    let bench = Bench::new(true);
+    let first = bench.ask(&bench.agent("explore-1"), "psql a").await;
+    let second = bench.ask(&bench.agent("explore-2"), "make b").await;
+    assert_eq!((first.question.agent.as_str(), first.question.path.depth()), ("explore-1", 1));
+    assert_eq!(second.question.rules, ["Bash(make b:*)"]);
+    let no = Answer::No { reason: Some("not now".to_owned()) };
+    assert!(bench.gate.answer(second.question.id, no.clone()).unwrap());
+    assert_eq!(denied(second.verdict.await.unwrap()), "the person said no: not now");
+    assert_eq!(bench.closed().await, (second.question.id, Some(false)));
+    assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
+    assert!(bench.gate.answer(first.question.id, Answer::Once).unwrap());
+    assert_eq!(first.verdict.await.unwrap(), Verdict::Allowed);
+    assert_eq!(bench.closed().await, (first.question.id, Some(true)));
+    assert!(!bench.gate.answer(first.question.id, no).unwrap());
+}
+
+#[tokio::test]
+async fn a_cancelled_or_dropped_call_takes_its_question_along() {
+    let bench = Bench::new(true);
+    let cancelled = bench.ask(&bench.agent("a"), "psql").await;
+    cancelled.cancel.cancel();
+    denied(cancelled.verdict.await.unwrap());
+    assert_eq!(bench.closed().await, (cancelled.question.id, None));
+    assert!(!bench.gate.answer(cancelled.question.id, Answer::Once).unwrap());
+    let dropped = bench.ask(&bench.agent("b"), "psql").await;
+    dropped.verdict.abort();
+    assert_eq!(bench.closed().await, (dropped.question.id, None));
+    assert!(bench.gate.0.lock().waiting.is_empty());
+}
+
+#[tokio::test]
+async fn a_grant_stays_with_its_agent_and_settles_what_that_agent_asks() {
+    let bench = Bench::new(true);
+    let (one, two) = (bench.agent("one"), bench.agent("two"));
+    let open = bench.ask(&one, "psql a").await;
+    let same = bench.ask(&one, "psql b").await;
+    let other = bench.ask(&two, "psql c").await;
+    bench.gate.answer(open.question.id, Answer::Session).unwrap();
+    assert_eq!(open.verdict.await.unwrap(), Verdict::Allowed);
+    assert_eq!(same.verdict.await.unwrap(), Verdict::Allowed);
+    assert_eq!(bench.now(&one, "psql d").await, Verdict::Allowed);
+    assert!(!other.verdict.is_finished());
+    assert!(bench.gate.answer(other.question.id, Answer::Once).unwrap());
+}
+
+#[tokio::test]
+async fn an_always_rule_is_written_and_settles_the_questions_of_all() {
+    let bench = Bench::new(true);
+    let file = bench.dir.path().join(".caliban/config.toml");
+    fs::create_dir(file.parent().unwrap()).unwrap();
+    fs::write(&file, "# ours\n[permissions]\nallow = [] # none yet\n").unwrap();
+    let one = bench.ask(&bench.agent("one"), "psql a").await;
+    let two = bench.ask(&bench.agent("two"), "psql b | head").await;
+    let always =
+        |rule: &str| Answer::Always { rules: vec![rule.to_owned()], file: RuleFile::Shared };
+    for rule in ["Bash(make:*)", "Bash(psql"] {
+        bench.gate.answer(one.question.id, always(rule)).unwrap_err();
+    }
+    assert!(!one.verdict.is_finished());
+    assert!(bench.gate.answer(one.question.id, always("Bash(psql:*)")).unwrap());
+    assert_eq!(one.verdict.await.unwrap(), Verdict::Allowed);
+    assert_eq!(two.verdict.await.unwrap(), Verdict::Allowed);
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(text, "# ours\n[permissions]\nallow = [\"Bash(psql:*)\"] # none yet\n");
+    assert_eq!(bench.now(&bench.agent("three"), "psql c").await, Verdict::Allowed);
+}
+
+#[tokio::test]
+async fn a_rule_that_cannot_be_written_leaves_the_question_open() {
+    let bench = Bench::new(true);
+    fs::write(bench.dir.path().join(".caliban"), "in the way").unwrap();
+    let open = bench.ask(&bench.agent("a"), "psql").await;
+    let always = Answer::Always { rules: open.question.rules.clone(), file: RuleFile::Local };
+    let error = bench.gate.answer(open.question.id, always).unwrap_err().to_string();
+    assert!(error.contains("config.local.toml") && error.contains("this session only"), "{error}");
+    assert!(bench.gate.answer(open.question.id, Answer::Once).unwrap());
+    assert_eq!(open.verdict.await.unwrap(), Verdict::Allowed);
+}
+
+#[tokio::test]
+async fn a_change_of_mode_counts_at_once_for_every_agent() {
+    let bench = Bench::new(true);
+    let agent = bench.agent("a");
+    let open = bench.ask(&agent, "psql").await;
+    bench.gate.set_mode(Mode::Plan);
+    assert!(denied(open.verdict.await.unwrap()).contains("plan mode"));
+    assert!(denied(bench.now(&agent, "psql").await).contains("plan mode"));
+    bench.gate.set_mode(Mode::BypassPermissions);
+    assert_eq!(bench.now(&agent, "psql").await, Verdict::Allowed);
+}
+
+#[tokio::test]
+async fn with_nobody_to_ask_the_denial_names_the_rule_that_would_help() {
+    let bench = Bench::new(false);
+    let reason = denied(bench.now(&bench.agent("a"), "psql x").await);
+    assert!(reason.starts_with("no rule allows psql"), "{reason}");
+    assert!(reason.contains("--allowed-tools 'Bash(psql:*)'"), "{reason}");
+    match bench.next().await.kind {
+        EventKind::PermissionDenied { tool, input, .. } => {
+            assert_eq!((tool.as_str(), input), ("Bash", json!({"command": "psql x"}) as Value));
+        }
+        other => panic!("{other:?}"),
+    }
+}

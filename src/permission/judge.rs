@@ -1,0 +1,233 @@
+//! One pure decision: given rules, mode and a call, may it run?
+//!
+//! The order: deny rules, what the mode forbids, ask rules, then for each unit of the call allow rules, the agent's
+//! grants, and what the mode leaves free.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::facts::{Facts, Unit};
+use super::path::Places;
+use super::read_only::is_read_only;
+use super::rule::{Rule, RuleSet};
+use super::suggest;
+use crate::protocol::{Access, Mode, ToolUseId};
+
+/// A valid tool call that wants to run.
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
+    pub id: &'a ToolUseId,
+    pub tool: &'a str,
+    pub input: &'a Value,
+    /// What it would touch, said by the tool.
+    pub access: &'a Access,
+    /// The agent's base directory.
+    pub cwd: &'a Path,
+    /// Shows the person what would happen.
+    pub preview: Option<String>,
+}
+
+/// All that a judgement rests on besides the call and the disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy<'a> {
+    pub mode: Mode,
+    pub rules: &'a RuleSet,
+    /// Allow rules of the asking agent alone.
+    pub grants: &'a [Rule],
+    pub places: &'a Places,
+    /// Whether there is someone to ask.
+    pub interactive: bool,
+}
+
+/// What is to be done with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// A decision and what it rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    pub decision: Decision,
+    /// The rule with its place, or the mode, or what no rule allows.
+    pub why: String,
+    /// What is special about the call.
+    pub warnings: Vec<String>,
+    /// Rules that would allow it; empty when no safe rule does.
+    pub suggestions: Vec<String>,
+}
+
+impl Judgement {
+    fn new(decision: Decision, why: impl Into<String>) -> Self {
+        Self { decision, why: why.into(), warnings: Vec::new(), suggestions: Vec::new() }
+    }
+}
+
+/// Decides on a call. Looks at the disk to see where paths lead; does nothing else.
+#[must_use]
+pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
+    let places = policy.places;
+    let facts = Facts::of(call, places);
+    let restricting = |rules: &'_ [Rule]| {
+        rules.iter().find(|rule| rule.restricts(&facts, places)).map(|rule| rule.describe(places))
+    };
+    if let Some(rule) = restricting(&policy.rules.deny) {
+        return Judgement::new(Decision::Deny, format!("{rule} denies it"));
+    }
+    if policy.mode == Mode::Plan && facts.units.iter().any(|unit| changes(unit, &facts, places)) {
+        let why = "plan mode is on: nothing may be changed and no command run but those that only read; \
+                   present the plan instead";
+        return Judgement::new(Decision::Deny, why);
+    }
+    let bypass = policy.mode == Mode::BypassPermissions;
+    if let Some(rule) = restricting(&policy.rules.ask).filter(|_| !bypass || policy.interactive) {
+        let mut judgement = match policy.mode {
+            Mode::DontAsk => {
+                Judgement::new(Decision::Deny, format!("{rule} asks, and dontAsk mode asks nobody"))
+            }
+            _ => Judgement::new(Decision::Ask, format!("{rule} asks")),
+        };
+        judgement.warnings = warnings(&facts, places);
+        return judgement;
+    }
+    if bypass {
+        return Judgement::new(Decision::Allow, "bypassPermissions mode allows it");
+    }
+    judge_units(policy, &facts)
+}
+
+/// Allows the call when every unit of it is allowed or free.
+fn judge_units(policy: &Policy<'_>, facts: &Facts) -> Judgement {
+    let places = policy.places;
+    let mut why_allowed = None;
+    let mut missing = Vec::new();
+    let mut reasons: Vec<String> = Vec::new();
+    for unit in &facts.units {
+        let mut rules = policy.rules.allow.iter().chain(policy.grants);
+        if let Some(rule) = rules.find(|rule| rule.allows(unit, facts, places))
+            && !(policy.mode == Mode::Plan && *unit == Unit::Other)
+        {
+            why_allowed.get_or_insert_with(|| format!("{} allows it", rule.describe(places)));
+            continue;
+        }
+        if let Err(reason) = free(unit, policy.mode, facts, places) {
+            missing.push(unit);
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+    }
+    if missing.is_empty() {
+        let why = why_allowed.unwrap_or_else(|| format!("{} mode allows it", policy.mode.name()));
+        return Judgement::new(Decision::Allow, why);
+    }
+    let why = reasons.join("; ");
+    let mut judgement = match policy.mode {
+        Mode::DontAsk => {
+            Judgement::new(Decision::Deny, format!("{why}, and dontAsk mode asks nobody"))
+        }
+        _ => Judgement::new(Decision::Ask, why),
+    };
+    judgement.warnings = warnings(facts, places);
+    if policy.mode != Mode::Plan {
+        judgement.suggestions = suggest::rules(&missing, facts, places);
+    }
+    judgement
+}
+
+/// Whether the mode lets the unit pass without a rule; else what is missing.
+fn free(unit: &Unit, mode: Mode, facts: &Facts, places: &Places) -> Result<(), String> {
+    match unit {
+        Unit::Nothing => Ok(()),
+        Unit::Read(target) if target.is_inside(places) => Ok(()),
+        Unit::Read(target) => Err(format!(
+            "no rule allows reading {} outside the working directories",
+            places.show(&target.written)
+        )),
+        Unit::Write(target) => {
+            let name = places.show(&target.written);
+            if !target.is_inside(places) {
+                Err(format!("no rule allows writing {name} outside the working directories"))
+            } else if mode != Mode::AcceptEdits {
+                Err(format!("no rule allows writing {name}"))
+            } else if places.protects(target) {
+                Err(format!("{name} is protected: edits there are always asked"))
+            } else {
+                Ok(())
+            }
+        }
+        Unit::Command(command) => {
+            let bases = facts.shell.as_ref().map_or(&[][..], |shell| shell.bases.as_slice());
+            if !bases.is_empty() && is_read_only(command, bases, places) {
+                return Ok(());
+            }
+            Err(format!("no rule allows {}", suggest::short(command)))
+        }
+        Unit::Unclear(why) => Err(format!("{why}, so no rule for single commands covers it")),
+        Unit::Fetch(Some(host)) => Err(format!("no rule allows fetching from {host}")),
+        Unit::Fetch(None) => Err("no rule allows fetching from this address".to_owned()),
+        // A sub-agent touches nothing by being started: its own calls are judged one by one.
+        Unit::Agent(name) if mode == Mode::DontAsk => {
+            Err(format!("no rule allows AgentTool({name})"))
+        }
+        Unit::Agent(_) => Ok(()),
+        Unit::Other => Err(format!("no rule allows {}", facts.tool)),
+    }
+}
+
+/// Whether plan mode must keep the unit from happening.
+fn changes(unit: &Unit, facts: &Facts, places: &Places) -> bool {
+    match unit {
+        Unit::Write(_) | Unit::Unclear(_) => true,
+        Unit::Command(_) => free(unit, Mode::Plan, facts, places).is_err(),
+        _ => false,
+    }
+}
+
+/// Programs whose purpose is to talk to other machines.
+const NETWORK: &[&str] =
+    &["curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "telnet", "ftp", "gh"];
+
+fn warnings(facts: &Facts, places: &Places) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for unit in &facts.units {
+        match unit {
+            Unit::Read(target) | Unit::Write(target) => {
+                let name = places.show(&target.written);
+                if !target.is_inside(places) {
+                    let leads = match &target.resolved {
+                        Some(resolved) if *resolved != target.written => {
+                            format!(" (it leads to {})", resolved.display())
+                        }
+                        _ => String::new(),
+                    };
+                    warnings.push(format!("{name} is outside the working directories{leads}"));
+                }
+                if matches!(unit, Unit::Write(_)) && places.protects(target) {
+                    warnings.push(format!(
+                        "{name} is protected: it decides what programs or agents may do"
+                    ));
+                }
+            }
+            Unit::Fetch(_) => warnings.push("uses the network".to_owned()),
+            Unit::Command(command) => {
+                let words = super::wrapper::undressed(&command.words);
+                let remote =
+                    matches!(words.as_slice(), ["git", "push" | "pull" | "fetch" | "clone", ..]);
+                if remote || words.first().is_some_and(|program| NETWORK.contains(program)) {
+                    warnings.push("uses the network".to_owned());
+                }
+            }
+            Unit::Unclear(why) => warnings.push(why.clone()),
+            Unit::Nothing | Unit::Agent(_) | Unit::Other => {}
+        }
+    }
+    warnings.dedup();
+    warnings
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,455 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::super::rule::{Base, List, Origin};
+use super::*;
+
+/// A project on disk, rules, and a mode.
+struct Bench {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    places: Places,
+    rules: RuleSet,
+    mode: Mode,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        for folder in ["project/src", "project/.git", "outside", "home/.ssh"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        symlink(root.join("outside"), root.join("project/escape")).unwrap();
+        symlink(root.join("outside/new"), root.join("project/src/dangling")).unwrap();
+        let places = Places {
+            dirs: vec![root.join("project")],
+            home: Some(root.join("home")),
+            project: root.join("project"),
+        };
+        Self { _dir: dir, root, places, rules: RuleSet::default(), mode: Mode::Default }
+    }
+
+    fn rule(mut self, list: List, text: &str) -> Self {
+        let base = Base { project: &self.places.project, home: self.places.home.as_deref() };
+        let origin = Origin::File(self.places.project.join(".caliban/config.toml"));
+        self.rules.add(list, &[text], &origin, base).unwrap();
+        self
+    }
+
+    fn allow(self, text: &str) -> Self {
+        self.rule(List::Allow, text)
+    }
+
+    fn ask(self, text: &str) -> Self {
+        self.rule(List::Ask, text)
+    }
+
+    fn deny(self, text: &str) -> Self {
+        self.rule(List::Deny, text)
+    }
+
+    fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    fn judge(&self, tool: &str, access: &Access) -> Judgement {
+        let (id, input) = (ToolUseId::new("c1"), json!({}));
+        let cwd = &self.places.project;
+        let call = Call { id: &id, tool, input: &input, access, cwd, preview: None };
+        let policy = Policy {
+            mode: self.mode,
+            rules: &self.rules,
+            grants: &[],
+            places: &self.places,
+            interactive: true,
+        };
+        judge(&policy, &call)
+    }
+
+    fn bash(&self, line: &str) -> Decision {
+        self.bash_judgement(line).decision
+    }
+
+    fn bash_judgement(&self, line: &str) -> Judgement {
+        let cwd = self.places.project.clone();
+        self.judge("Bash", &Access::Command { line: line.to_owned(), cwd })
+    }
+
+    fn read(&self, path: &str) -> Decision {
+        self.judge("Read", &Access::Read { paths: vec![self.root.join(path)] }).decision
+    }
+
+    fn write(&self, path: &str) -> Decision {
+        self.judge("Write", &Access::Write { paths: vec![self.root.join(path)] }).decision
+    }
+
+    fn fetch(&self, url: &str) -> Decision {
+        self.judge("WebFetch", &Access::Fetch { url: url.to_owned() }).decision
+    }
+}
+
+use Decision::{Allow, Ask, Deny};
+
+#[test]
+fn an_allow_rule_covers_a_line_only_when_it_covers_every_command_of_it() {
+    let bench =
+        Bench::new().allow("Bash(git diff:*)").allow("Bash(npm run test)").allow("Bash(make:*)");
+    for (line, expected) in [
+        ("git diff", Allow),
+        ("git diff --stat HEAD~1", Allow),
+        ("git  diff", Allow),
+        ("git difftool", Ask),
+        ("gitdiff", Ask),
+        ("'git diff'", Ask),
+        ("./git diff", Ask),
+        ("/tmp/git diff", Ask),
+        ("git -c core.pager=x diff", Ask),
+        ("git diff && make", Allow),
+        ("git diff && rm x", Ask),
+        ("git diff; rm x", Ask),
+        ("git diff | sh", Ask),
+        ("git diff & rm x", Ask),
+        ("git diff\nrm x", Ask),
+        ("git diff $(rm x)", Ask),
+        ("git diff `rm x`", Ask),
+        ("git diff <(rm x)", Ask),
+        ("git diff \"$(rm x)\"", Ask),
+        ("git diff $(make)", Allow),
+        ("git diff > patch", Ask),
+        ("git diff > /dev/null 2>&1", Allow),
+        ("FOO=1 git diff", Ask),
+        ("GIT_EXTERNAL_DIFF=x git diff", Ask),
+        ("NO_COLOR=1 git diff", Allow),
+        ("PATH=/tmp; git diff", Ask),
+        ("git() { rm x; }; git diff", Ask),
+        ("sudo git diff", Ask),
+        ("env git diff", Ask),
+        ("timeout 5 git diff", Ask),
+        ("xargs git diff", Ask),
+        ("bash -c 'git diff'", Ask),
+        ("eval git diff", Ask),
+        ("if true; then git diff; fi", Allow),
+        ("for f in a b; do git diff $f; done", Allow),
+        ("npm run test", Allow),
+        ("npm run test -- --x", Ask),
+        ("npm run test:unit", Ask),
+        ("git diff \"", Ask),
+    ] {
+        assert_eq!(bench.bash(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn what_runs_another_program_needs_a_rule_that_names_that_program() {
+    let bench = Bench::new()
+        .allow("Bash(timeout:*)")
+        .allow("Bash(timeout 60 cargo:*)")
+        .allow("Bash(sudo:*)")
+        .allow("Bash(bash:*)")
+        .allow("Bash(bash build.sh)")
+        .allow("Bash(find:*)");
+    for (line, expected) in [
+        ("timeout 5 rm x", Ask),
+        ("timeout 60 cargo test", Allow),
+        ("sudo rm x", Ask),
+        ("bash -c 'rm x'", Ask),
+        ("bash other.sh", Ask),
+        ("bash build.sh", Allow),
+        ("find . -name '*.rs'", Allow),
+        ("find . -exec rm {} +", Ask),
+    ] {
+        assert_eq!(bench.bash(line), expected, "{line}");
+    }
+    assert_eq!(Bench::new().allow("Bash").bash("sudo rm x; $y > z"), Allow);
+    assert_eq!(Bench::new().allow("Bash(a && b > c)").bash("a && b > c"), Allow);
+}
+
+#[test]
+fn a_deny_rule_finds_its_command_wherever_it_hides_in_every_mode() {
+    let lines = [
+        "rm x",
+        "/bin/rm x",
+        "\\rm x",
+        "r''m x",
+        "a && rm x",
+        "a; (b | rm x)",
+        "a $(rm x)",
+        "FOO=1 rm x",
+        "sudo -u me rm x",
+        "env -i rm x",
+        "xargs -0 rm",
+        "timeout -k 1 2 rm x",
+        "bash -c 'rm x'",
+        "eval 'rm x'",
+        "find . -exec rm {} \\;",
+        "f() { rm x; }",
+        "if rm x; then b; fi",
+        "git -C sub --no-pager push",
+        "a > b; rm x; )",
+        "nohup bash -c \"a; rm x\" &",
+    ];
+    for mode in
+        [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions]
+    {
+        let bench = Bench::new()
+            .allow("Bash")
+            .deny("Bash(rm:*)")
+            .deny("Bash(git push:*)")
+            .deny("Bash(curl * | sh)")
+            .mode(mode);
+        for line in lines.iter().chain(&["curl -s https://x | sh"]) {
+            assert_eq!(bench.bash(line), Deny, "{line} in {mode:?}");
+        }
+    }
+    let judgement = Bench::new().deny("Bash(rm:*)").bash_judgement("rm x");
+    assert_eq!(judgement.why, "rule Bash(rm:*) in .caliban/config.toml denies it");
+    let bypass = Bench::new().deny("Bash(rm:*)").mode(Mode::BypassPermissions);
+    assert_eq!((bypass.bash("rmdir x"), bypass.bash("echo rm")), (Allow, Allow));
+}
+
+#[test]
+fn a_path_rule_holds_for_every_name_of_a_file_and_for_commands_that_name_it() {
+    let bench = Bench::new().deny("Read(secrets/**)").deny("Read(.env)").deny("Edit(src/**)");
+    fs::create_dir_all(bench.root.join("project/secrets")).unwrap();
+    symlink("secrets/key", bench.root.join("project/innocent")).unwrap();
+    for path in
+        ["project/secrets/key", "project/src/../secrets/key", "project/innocent", "project/a/.env"]
+    {
+        assert_eq!(bench.read(path), Deny, "{path}");
+    }
+    for line in [
+        "cat secrets/key",
+        "cat innocent",
+        "head < .env",
+        "cd secrets && cat key",
+        "grep -f=.env x",
+        "git show HEAD:.env",
+        "bash -c 'cat .env'",
+        "echo x > src/a",
+        "tee src/a",
+        "sudo cp b src/a",
+    ] {
+        assert_eq!(bench.bash(line), Deny, "{line}");
+    }
+    assert_eq!((bench.read("project/src/a"), bench.bash("cat src/a")), (Allow, Allow));
+    assert_eq!(bench.write("project/src/a"), Deny);
+    let search =
+        bench.judge("Grep", &Access::Read { paths: vec![bench.root.join("project/secrets")] });
+    assert_eq!(search.decision, Deny);
+}
+
+#[test]
+fn only_commands_that_certainly_read_inside_run_without_a_rule() {
+    let bench = Bench::new();
+    for line in [
+        "pwd",
+        "ls",
+        "ls -la src",
+        "cat src/main.rs | head -n 5",
+        "git status --short",
+        "git diff HEAD~1 -- src",
+        "git log --oneline -5",
+        "git branch",
+        "echo hi && wc -l src/a",
+        "cd src && ls",
+        "cat < src/a",
+    ] {
+        assert_eq!(bench.bash(line), Allow, "{line}");
+    }
+    for line in [
+        "cat ../outside/x",
+        "cat /etc/passwd",
+        "cat escape/x",
+        "ls ~",
+        "cat $HOME/x",
+        "cat *",
+        "cat {/etc/passwd,a}",
+        "echo hi > a",
+        "git diff --output=a",
+        "git diff --outp=a",
+        "git diff --ext-diff",
+        "git diff /etc/passwd a",
+        "git log --exec=x",
+        "git branch new",
+        "git branch -D x",
+        "git -c core.pager=x log",
+        "tail -f a",
+        "find . -delete",
+        "cd .. && ls",
+        "cd escape && ls",
+        "cd src && git status",
+        "cd src && cd .. && ls",
+        "PATH=. ls",
+        "cat < /etc/passwd",
+        "/tmp/ls",
+        "./ls",
+        "ls $(a)",
+        "sort -o a b",
+        "head --lines=1 a --x",
+    ] {
+        assert_eq!(bench.bash(line), Ask, "{line}");
+    }
+    fs::create_dir_all(bench.root.join("project/bare/inner")).unwrap();
+    fs::write(bench.root.join("project/bare/HEAD"), "").unwrap();
+    let cwd = bench.root.join("project/bare/inner");
+    let access = Access::Command { line: "git status".to_owned(), cwd };
+    assert_eq!(bench.judge("Bash", &access).decision, Ask);
+}
+
+#[test]
+fn each_mode_leaves_free_what_it_says() {
+    use Mode::{AcceptEdits, BypassPermissions, Default, DontAsk, Plan};
+    type Try = fn(&Bench) -> Decision;
+    let agent: Try =
+        |bench| bench.judge("AgentTool", &Access::Agent { name: "explore".to_owned() }).decision;
+    let todo: Try = |bench| bench.judge("TodoWrite", &Access::Nothing).decision;
+    let mcp: Try = |bench| bench.judge("mcp__a__b", &Access::Other).decision;
+    let table: &[(&str, Try, [Decision; 5])] = &[
+        ("read inside", |bench| bench.read("project/src/a"), [Allow, Allow, Allow, Allow, Allow]),
+        ("read outside", |bench| bench.read("outside/a"), [Ask, Ask, Ask, Deny, Allow]),
+        (
+            "read through a link",
+            |bench| bench.read("project/escape/a"),
+            [Ask, Ask, Ask, Deny, Allow],
+        ),
+        ("write inside", |bench| bench.write("project/src/a"), [Ask, Allow, Deny, Deny, Allow]),
+        (
+            "write through a link",
+            |bench| bench.write("project/escape/a"),
+            [Ask, Ask, Deny, Deny, Allow],
+        ),
+        (
+            "write a dangling link",
+            |bench| bench.write("project/src/dangling"),
+            [Ask, Ask, Deny, Deny, Allow],
+        ),
+        (
+            "write protected",
+            |bench| bench.write("project/.git/hooks/x"),
+            [Ask, Ask, Deny, Deny, Allow],
+        ),
+        ("redirect inside", |bench| bench.bash("echo a > src/a"), [Ask, Allow, Deny, Deny, Allow]),
+        (
+            "redirect elsewhere",
+            |bench| bench.bash("cd src; echo a > ../../b"),
+            [Ask, Ask, Deny, Deny, Allow],
+        ),
+        ("command", |bench| bench.bash("make"), [Ask, Ask, Deny, Deny, Allow]),
+        ("reading command", |bench| bench.bash("ls"), [Allow, Allow, Allow, Allow, Allow]),
+        ("fetch", |bench| bench.fetch("https://example.com/x"), [Ask, Ask, Ask, Deny, Allow]),
+        ("sub-agent", agent, [Allow, Allow, Allow, Deny, Allow]),
+        ("to-do list", todo, [Allow, Allow, Allow, Allow, Allow]),
+        ("mcp", mcp, [Ask, Ask, Ask, Deny, Allow]),
+    ];
+    for (name, run, expected) in table {
+        for (mode, expected) in
+            [Default, AcceptEdits, Plan, DontAsk, BypassPermissions].into_iter().zip(expected)
+        {
+            assert_eq!(run(&Bench::new().mode(mode)), *expected, "{name} in {mode:?}");
+        }
+    }
+}
+
+#[test]
+fn allow_rules_count_by_where_a_path_really_leads_and_not_for_protected_files_they_do_not_name() {
+    let bench = Bench::new()
+        .allow("Edit(src/**)")
+        .allow("Edit(escape/**)")
+        .allow("Edit(.git/info/*)")
+        .allow("Write");
+    assert_eq!(bench.write("project/src/a"), Allow);
+    assert_eq!(bench.write("project/.git/info/exclude"), Allow);
+    let only_edit = Bench::new().allow("Edit(src/**)").allow("Edit(escape/**)");
+    assert_eq!(only_edit.write("project/escape/a"), Ask);
+    assert_eq!(only_edit.write("project/src/dangling"), Ask);
+    assert_eq!(only_edit.bash("echo hi > src/a"), Allow);
+    let all = Bench::new().allow("Edit");
+    assert_eq!((all.write("project/a"), all.write("project/.git/config")), (Allow, Ask));
+}
+
+#[test]
+fn rules_know_tools_by_their_other_names() {
+    for name in ["Agent", "Task", "AgentTool", "AgentTool(explore)"] {
+        let bench = Bench::new().mode(Mode::DontAsk).allow(name);
+        for tool in ["Agent", "Task", "AgentTool", "delegate_to_explore"] {
+            let access = Access::Agent { name: "explore".to_owned() };
+            assert_eq!(bench.judge(tool, &access).decision, Allow, "{name} {tool}");
+        }
+        let denied = Bench::new().mode(Mode::BypassPermissions).deny(name);
+        let access = Access::Agent { name: "explore".to_owned() };
+        assert_eq!(denied.judge("Task", &access).decision, Deny, "{name}");
+    }
+    let bench = Bench::new().allow("mcp__a").deny("mcp__a__drop_*");
+    let decide = |tool: &str| bench.judge(tool, &Access::Other).decision;
+    assert_eq!(
+        (decide("mcp__a__get"), decide("mcp__a__drop_all"), decide("mcp__ab__get")),
+        (Allow, Deny, Ask)
+    );
+    let web =
+        Bench::new().allow("WebFetch(domain:example.com)").deny("WebFetch(domain:bad.example.com)");
+    assert_eq!(web.fetch("https://EXAMPLE.com/a"), Allow);
+    assert_eq!(web.fetch("https://example.com@evil.org/"), Ask);
+    assert_eq!(web.fetch("https://x.bad.example.com/"), Deny);
+}
+
+#[test]
+fn an_ask_rule_asks_even_where_a_rule_or_the_mode_allows() {
+    let bench = Bench::new().allow("Bash(git:*)").ask("Bash(git push:*)");
+    let judgement = bench.bash_judgement("git push");
+    assert_eq!(judgement.why, "rule Bash(git push:*) in .caliban/config.toml asks");
+    assert_eq!((judgement.decision, judgement.suggestions.len()), (Ask, 0));
+    assert_eq!(bench.bash("git pull"), Allow);
+    assert_eq!(Bench::new().ask("Bash(rm:*)").mode(Mode::BypassPermissions).bash("a; rm x"), Ask);
+    assert_eq!(Bench::new().ask("Bash(rm:*)").mode(Mode::DontAsk).bash("rm x"), Deny);
+}
+
+#[test]
+fn questions_offer_the_rules_that_a_sensible_person_would_want() {
+    let bench = Bench::new();
+    let outside = bench.root.join("outside").display().to_string();
+    for (line, expected) in [
+        ("psql -c 'select 1'", vec!["Bash(psql:*)"]),
+        ("git push origin main", vec!["Bash(git push:*)"]),
+        ("npm run test -- --x", vec!["Bash(npm run test:*)"]),
+        ("docker compose up -d", vec!["Bash(docker compose up:*)"]),
+        ("cargo build && ls && psql", vec!["Bash(cargo build:*)", "Bash(psql:*)"]),
+        ("timeout 60 cargo test x", vec!["Bash(timeout 60 cargo test:*)"]),
+        ("rm -rf target", vec!["Bash(rm -rf target)"]),
+        ("python3 x.py", vec!["Bash(python3 x.py)"]),
+        ("bash build.sh", vec![]),
+        ("sudo apt install x", vec![]),
+        ("FOO=1 psql", vec![]),
+        ("psql > $x", vec![]),
+        ("make > src/log", vec!["Bash(make:*)", "Edit(src/**)"]),
+    ] {
+        let judgement = bench.bash_judgement(line);
+        assert_eq!(
+            (judgement.decision, judgement.suggestions),
+            (Ask, expected.into_iter().map(str::to_owned).collect()),
+            "{line}"
+        );
+    }
+    for (path, expected) in [
+        ("project/src/a.rs", "Edit(src/**)".to_owned()),
+        ("project/README.md", "Edit(./README.md)".to_owned()),
+        ("project/.git/config", "Edit(./.git/config)".to_owned()),
+        ("outside/a", format!("Edit(/{outside}/**)")),
+    ] {
+        let access = Access::Write { paths: vec![bench.root.join(path)] };
+        assert_eq!(bench.judge("Edit", &access).suggestions, [expected], "{path}");
+    }
+    let judgement = bench.bash_judgement("psql -c x");
+    assert_eq!(judgement.why, "no rule allows psql");
+    let warnings = bench
+        .judge("Write", &Access::Write { paths: vec![bench.root.join("project/escape/a")] })
+        .warnings;
+    assert_eq!(
+        warnings,
+        [format!("escape/a is outside the working directories (it leads to {outside}/a)")]
+    );
+}

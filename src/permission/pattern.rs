@@ -1,0 +1,349 @@
+//! What stands between the parentheses of a rule: command, path and domain patterns.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::path::{Target, is_protected_name, resolve};
+use super::script::{SimpleCommand, Word};
+use super::wrapper;
+
+/// Which shell commands a rule covers. Each simple command of a line is matched on its own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CommandPattern {
+    /// This command and no other.
+    Exact(String),
+    /// Commands that begin with these words.
+    Prefix(String),
+    /// `*` stands for any text.
+    Wild(String),
+}
+
+impl CommandPattern {
+    /// Reads the text between the parentheses; `None` is every command.
+    pub fn parse(text: &str) -> Result<Option<Self>, String> {
+        let text = text.trim();
+        let (body, prefix) = match text.strip_suffix(":*").or_else(|| text.strip_suffix(" *")) {
+            Some(body) => (body.trim(), true),
+            None => (text, false),
+        };
+        if body.contains(":*") {
+            return Err("`:*` can only stand at the end, as in Bash(git diff:*)".to_owned());
+        }
+        if matches!(body, "" | "*") {
+            return Ok(None);
+        }
+        let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
+        Ok(Some(match (body.contains('*'), prefix) {
+            (true, true) => Self::Wild(format!("{body} *")),
+            (true, false) => Self::Wild(body),
+            (false, true) => Self::Prefix(body),
+            (false, false) => Self::Exact(body),
+        }))
+    }
+
+    /// Whether the pattern leaves the program itself open.
+    #[must_use]
+    pub fn leaves_program_open(&self) -> bool {
+        let Self::Wild(text) = self else { return false };
+        text.split(' ').next().is_some_and(|word| word.contains('*'))
+    }
+
+    /// Whether an allowing rule covers the command: every word the rule names must be certain, nothing may stand
+    /// before the program, and what runs another program is covered only by a rule that names that program too.
+    #[must_use]
+    pub fn allows(&self, command: &SimpleCommand) -> bool {
+        if !command.assignments.iter().all(|assignment| assignment.harmless) {
+            return false;
+        }
+        let words = &command.words;
+        let certain = |count: usize| {
+            words.len() >= count && words.iter().take(count).all(|word| word.literal)
+        };
+        let reaches = |count: usize| match wrapper::wrapped(words) {
+            wrapper::Wrapped::Nothing => true,
+            wrapper::Wrapped::From(inner) => count > inner,
+            wrapper::Wrapped::Unclear => false,
+        };
+        match self {
+            Self::Exact(text) => {
+                certain(words.len()) && (raw(words) == *text || same_words(words, text))
+            }
+            Self::Prefix(text) => {
+                let count = text.split(' ').count();
+                certain(count) && reaches(count) && begins_with(words, text)
+            }
+            Self::Wild(text) => {
+                let count = text.split(' ').take_while(|word| !word.contains('*')).count();
+                count > 0 && certain(count) && reaches(count) && wild(text, &raw(words))
+            }
+        }
+    }
+
+    /// Whether a denying or asking rule covers these words, however they are dressed up.
+    #[must_use]
+    pub fn restricts(&self, words: &[Word]) -> bool {
+        let plain = wrapper::undressed(words);
+        let joined = plain.join(" ");
+        match self {
+            Self::Exact(text) => joined == *text || raw(words) == *text,
+            Self::Prefix(text) => is_prefix(text, &joined) || is_prefix(text, &raw(words)),
+            Self::Wild(text) => wild(text, &joined) || wild(text, &raw(words)),
+        }
+    }
+
+    /// Whether this is the whole line, word for word.
+    #[must_use]
+    pub fn is_line(&self, line: &str) -> bool {
+        matches!(self, Self::Exact(text) if text == line.trim())
+    }
+
+    /// Whether a denying or asking rule is meant for the line as a whole, such as `curl * | sh`.
+    #[must_use]
+    pub fn restricts_line(&self, line: &str) -> bool {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        match self {
+            Self::Exact(text) => line == *text,
+            Self::Prefix(text) => is_prefix(text, &line),
+            Self::Wild(text) => wild(text, &line),
+        }
+    }
+}
+
+fn raw(words: &[Word]) -> String {
+    words.iter().map(|word| word.raw.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn same_words(words: &[Word], text: &str) -> bool {
+    words.iter().map(|word| word.text.as_str()).eq(text.split(' '))
+}
+
+fn begins_with(words: &[Word], text: &str) -> bool {
+    let count = text.split(' ').count();
+    words.len() >= count && same_words(&words[..count], text) || is_prefix(text, &raw(words))
+}
+
+fn is_prefix(prefix: &str, text: &str) -> bool {
+    text.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// Whether `text` fits `pattern`, where `*` stands for any run of characters. Takes time linear in the product.
+fn wild(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut pieces: Vec<&str> = pieces.collect();
+    let Some(last) = pieces.pop() else { return rest.is_empty() };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(place) => rest = &rest[place + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// Which files a rule covers, in the manner of gitignore.
+#[derive(Clone, Debug)]
+pub struct PathPattern {
+    text: String,
+    /// Where the pattern starts; absent for those that start wherever an agent works.
+    anchor: Option<PathBuf>,
+    globs: Vec<GlobMatcher>,
+    /// The pattern names a protected file or folder, so it is meant.
+    pub names_protected: bool,
+}
+
+impl PartialEq for PathPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text && self.anchor == other.anchor
+    }
+}
+
+impl PathPattern {
+    /// Reads `//absolute`, `~/home`, `/from the project`, `relative` or a bare name, which is found at any depth.
+    pub fn parse(text: &str, project: &Path, home: Option<&Path>) -> Result<Self, String> {
+        let text = text.trim();
+        let (anchor, relative) = if let Some(rest) = text.strip_prefix("//") {
+            (Some(PathBuf::from("/")), rest)
+        } else if let Some(rest) = text.strip_prefix("~/") {
+            let home = home.ok_or("the home directory is not known; write //absolute/path")?;
+            (Some(home.to_owned()), rest)
+        } else if let Some(rest) = text.strip_prefix('/') {
+            (Some(project.to_owned()), rest)
+        } else {
+            (None, text)
+        };
+        if relative.starts_with('~') || relative.starts_with('!') {
+            return Err(
+                "a pattern is //absolute, ~/home, /from-the-project or relative; `~user` and `!` are not known"
+                    .to_owned(),
+            );
+        }
+        if relative.split('/').any(|part| part == "..") {
+            return Err("`..` does not work in a pattern; write //absolute/path".to_owned());
+        }
+        let floating = anchor.is_none() && !relative.trim_end_matches('/').contains('/');
+        let relative = relative.strip_prefix("./").unwrap_or(relative).trim_end_matches('/');
+        if relative.is_empty() {
+            return Err("the pattern is empty".to_owned());
+        }
+        let names_protected = relative.split('/').any(is_protected_name);
+        let globs = globs(relative, floating)?;
+        Ok(Self { text: text.to_owned(), anchor, globs, names_protected })
+    }
+
+    /// Whether an allowing rule covers the target: what counts is where it really leads.
+    #[must_use]
+    pub fn allows(&self, target: &Target, project: &Path, cwd: &Path) -> bool {
+        let Some(path) = &target.resolved else { return false };
+        let starts = match &self.anchor {
+            Some(anchor) => vec![anchor.as_path()],
+            None => vec![project, cwd],
+        };
+        starts.into_iter().filter_map(resolve).any(|start| self.matches(path, &start))
+    }
+
+    /// Whether a denying or asking rule covers the target under either of its names.
+    #[must_use]
+    pub fn restricts(&self, target: &Target, project: &Path, bases: &[&Path]) -> bool {
+        let starts = match &self.anchor {
+            Some(anchor) => vec![anchor.as_path()],
+            None => bases.iter().copied().chain([project]).collect(),
+        };
+        starts.into_iter().any(|start| {
+            let resolved = resolve(start);
+            target.names().any(|path| {
+                self.matches(path, start)
+                    || resolved.as_deref().is_some_and(|start| self.matches(path, start))
+            })
+        })
+    }
+
+    fn matches(&self, path: &Path, start: &Path) -> bool {
+        path.strip_prefix(start)
+            .is_ok_and(|inside| self.globs.iter().any(|glob| glob.is_match(inside)))
+    }
+}
+
+/// The pattern itself, what lies below it, and for `folder/**` the folder.
+fn globs(relative: &str, floating: bool) -> Result<Vec<GlobMatcher>, String> {
+    let start = if floating { "**/" } else { "" };
+    let mut texts = vec![format!("{start}{relative}"), format!("{start}{relative}/**")];
+    if let Some(folder) = relative.strip_suffix("/**").filter(|folder| !folder.is_empty()) {
+        texts.push(format!("{start}{folder}"));
+    }
+    if relative == "**" {
+        texts.push(String::new());
+    }
+    texts
+        .iter()
+        .map(|text| match GlobBuilder::new(text).literal_separator(true).build() {
+            Ok(glob) => Ok(glob.compile_matcher()),
+            Err(error) => Err(format!("{}; allowed are *, **, ?, [abc] and {{a,b}}", error.kind())),
+        })
+        .collect()
+}
+
+/// Which hosts a `WebFetch(domain:…)` rule covers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DomainPattern {
+    host: String,
+    /// The rule was written `*.host`.
+    below: bool,
+}
+
+impl DomainPattern {
+    /// Reads `domain:example.com` or `domain:*.example.com`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let usage = "write WebFetch(domain:example.com) or WebFetch(domain:*.example.com)";
+        let host = text.trim().strip_prefix("domain:").ok_or(usage)?.trim().to_ascii_lowercase();
+        let (host, below) = match host.strip_prefix("*.") {
+            Some(host) => (host.to_owned(), true),
+            None => (host, false),
+        };
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '[' | ']' | ':');
+        if host.is_empty() || !host.chars().all(plain) {
+            return Err(usage.to_owned());
+        }
+        Ok(Self { host, below })
+    }
+
+    /// Whether an allowing rule covers the host: the very host, or with `*.` those below it.
+    #[must_use]
+    pub fn allows(&self, host: &str) -> bool {
+        if self.below { self.is_below(host) } else { host == self.host }
+    }
+
+    /// Whether a denying or asking rule covers the host: also those below it.
+    #[must_use]
+    pub fn restricts(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.');
+        self.is_below(host) || !self.below && host == self.host
+    }
+
+    fn is_below(&self, host: &str) -> bool {
+        host.strip_suffix(&self.host).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, text, expected) in [
+            ("git * main", "git push origin main", true),
+            ("git * main", "git main", false),
+            ("a*a", "a", false),
+            ("a*b*c", "axxbyyc", true),
+            ("*", "anything", true),
+        ] {
+            assert_eq!(wild(pattern, text), expected, "{pattern} ~ {text}");
+        }
+    }
+
+    #[test]
+    fn path_patterns_follow_gitignore() {
+        let (project, home) = (Path::new("/p"), Path::new("/h"));
+        for (pattern, path, expected) in [
+            ("src/**", "/p/src/a/b.rs", true),
+            ("src/**", "/p/src", true),
+            ("src/**", "/p/srcs/a.rs", false),
+            ("src/*.rs", "/p/src/a/b.rs", false),
+            (".env", "/p/deep/.env", true),
+            ("./.env", "/p/deep/.env", false),
+            ("./.env", "/p/.env", true),
+            ("secrets", "/p/a/secrets/key", true),
+            ("/docs", "/p/docs/x.md", true),
+            ("/docs", "/p/a/docs/x.md", false),
+            ("//etc/**", "/etc/passwd", true),
+            ("~/.ssh/**", "/h/.ssh/id", true),
+            ("**", "/p/a", true),
+            ("**", "/q/a", false),
+        ] {
+            let pattern = PathPattern::parse(pattern, project, Some(home)).unwrap();
+            let target = Target { written: path.into(), resolved: Some(path.into()) };
+            assert_eq!(pattern.allows(&target, project, project), expected, "{pattern:?} {path}");
+            assert_eq!(pattern.restricts(&target, project, &[]), expected, "{pattern:?} {path}");
+        }
+        for broken in ["", "/", "src/[", "../x", "~user/x", "!x"] {
+            assert!(PathPattern::parse(broken, project, Some(home)).is_err(), "{broken}");
+        }
+        assert!(PathPattern::parse("~/x", project, None).is_err());
+    }
+
+    #[test]
+    fn domains_allow_the_very_host_and_deny_all_below_it() {
+        let plain = DomainPattern::parse("domain:Example.com").unwrap();
+        assert!(plain.allows("example.com") && !plain.allows("a.example.com"));
+        assert!(plain.restricts("a.example.com") && !plain.restricts("badexample.com"));
+        let below = DomainPattern::parse("domain:*.example.com").unwrap();
+        assert!(below.allows("a.example.com") && !below.allows("example.com"));
+        assert!(!below.allows("example.com.evil.org"));
+        for broken in ["example.com", "domain:", "domain:https://x", "domain:a b"] {
+            assert!(DomainPattern::parse(broken).is_err(), "{broken}");
+        }
+    }
+}

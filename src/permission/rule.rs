@@ -1,0 +1,467 @@
+//! Permission rules as people write them: `Bash(git diff:*)`, `Edit(src/**)`, `mcp__server`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::facts::{Facts, Unit};
+use super::path::{Places, Target};
+use super::pattern::{CommandPattern, DomainPattern, PathPattern};
+use crate::tool::canonical_name;
+
+/// Built-in tools, to tell a wrong spelling of one.
+const KNOWN: &[&str] = &[
+    "AgentTool",
+    "Bash",
+    "BashOutput",
+    "Edit",
+    "Glob",
+    "Grep",
+    "KillShell",
+    "Read",
+    "TodoWrite",
+    "WebFetch",
+    "Write",
+];
+
+/// Where a rule comes from, so that the person can find it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    File(PathBuf),
+    /// A command-line option, such as `--allowed-tools`.
+    Flag(String),
+    /// A person's answer in this session.
+    Session,
+}
+
+impl Origin {
+    /// As messages name it; files of the project by their short name.
+    fn show(&self, places: &Places) -> String {
+        match self {
+            Self::File(path) => format!("in {}", places.show(path)),
+            Self::Flag(name) => format!("from {name}"),
+            Self::Session => "granted in this session".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.show(&Places::default()))
+    }
+}
+
+/// Which list a rule stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// What relative and `~` patterns of a rule start from.
+#[derive(Clone, Copy, Debug)]
+pub struct Base<'a> {
+    pub project: &'a Path,
+    pub home: Option<&'a Path>,
+}
+
+/// A rule that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("permission rule `{rule}` {origin}: {problem}")]
+pub struct RuleError {
+    pub rule: String,
+    pub origin: Origin,
+    pub problem: String,
+}
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    text: String,
+    origin: Origin,
+    covers: Covers,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Covers {
+    /// The tool of this name, whatever it does.
+    Tool(String),
+    /// Every tool whose name begins so.
+    Tools(String),
+    Command(CommandPattern),
+    Path {
+        effect: Effect,
+        /// The rule is for this tool alone.
+        tool: Option<String>,
+        pattern: Option<PathPattern>,
+    },
+    Domain(DomainPattern),
+    /// Sub-agents: the named one, or all.
+    Agent(Option<String>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    Reads,
+    Writes,
+}
+
+impl Rule {
+    /// Reads a rule that stands in `list`.
+    pub fn parse(
+        text: &str,
+        list: List,
+        origin: Origin,
+        base: Base<'_>,
+    ) -> Result<Self, RuleError> {
+        let text = text.trim();
+        match covers(text, list, base) {
+            Ok(covers) => Ok(Self { text: text.to_owned(), origin, covers }),
+            Err(problem) => Err(RuleError { rule: text.to_owned(), origin, problem }),
+        }
+    }
+
+    /// The rule as written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where it was written.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The rule and its place, for messages: `rule Bash(rm:*) in .caliban/config.toml`.
+    #[must_use]
+    pub fn describe(&self, places: &Places) -> String {
+        format!("rule {} {}", self.text, self.origin.show(places))
+    }
+
+    /// Whether this rule, in the allow list, covers one unit of the call.
+    #[must_use]
+    pub(super) fn allows(&self, unit: &Unit, facts: &Facts, places: &Places) -> bool {
+        match (&self.covers, unit) {
+            (Covers::Tool(name), _) => facts.tool == *name,
+            (Covers::Tools(start), _) => facts.tool.starts_with(start),
+            (Covers::Command(pattern), unit) => {
+                facts.shell.as_ref().is_some_and(|shell| pattern.is_line(&shell.line))
+                    || matches!(unit, Unit::Command(command) if pattern.allows(command))
+            }
+            (Covers::Path { effect, tool, pattern }, Unit::Read(target) | Unit::Write(target)) => {
+                let writes = matches!(unit, Unit::Write(_));
+                let meant = match pattern {
+                    None => !writes || !places.protects(target),
+                    Some(pattern) => {
+                        pattern.allows(target, &places.project, &facts.cwd)
+                            && (!writes || pattern.names_protected || !places.protects(target))
+                    }
+                };
+                meant
+                    && writes == (*effect == Effect::Writes)
+                    && tool.as_ref().is_none_or(|tool| *tool == facts.tool)
+            }
+            (Covers::Domain(pattern), Unit::Fetch(Some(host))) => pattern.allows(host),
+            (Covers::Agent(name), Unit::Agent(asked)) => {
+                name.as_ref().is_none_or(|name| name == asked)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether this rule, in the ask or deny list, covers any part of the call.
+    #[must_use]
+    pub(super) fn restricts(&self, facts: &Facts, places: &Places) -> bool {
+        let units = facts.units.iter();
+        match &self.covers {
+            Covers::Tool(name) => facts.tool == *name,
+            Covers::Tools(start) => facts.tool.starts_with(start),
+            Covers::Command(pattern) => {
+                facts.shell.as_ref().is_some_and(|shell| pattern.restricts_line(&shell.line))
+                    || facts.command_views().into_iter().any(|words| pattern.restricts(words))
+            }
+            Covers::Path { effect, tool, pattern } => {
+                tool.as_ref().is_none_or(|tool| *tool == facts.tool)
+                    && restricts_paths(*effect, pattern.as_ref(), facts, places)
+            }
+            Covers::Domain(pattern) => units
+                .filter_map(|unit| match unit {
+                    Unit::Fetch(host) => Some(host.as_deref()),
+                    _ => None,
+                })
+                // An address that cannot be read might be the one that is meant.
+                .any(|host| host.is_none_or(|host| pattern.restricts(host))),
+            Covers::Agent(name) => {
+                let mut asked = units.filter_map(|unit| match unit {
+                    Unit::Agent(asked) => Some(asked),
+                    _ => None,
+                });
+                match name {
+                    Some(name) => asked.any(|asked| asked.eq_ignore_ascii_case(name)),
+                    None => facts.tool == "AgentTool" || asked.next().is_some(),
+                }
+            }
+        }
+    }
+
+    /// Whether this rule, in the deny list, keeps a path from being read.
+    #[must_use]
+    pub(super) fn denies_reading(&self, target: &Target, places: &Places, cwd: &Path) -> bool {
+        match &self.covers {
+            Covers::Path { effect: Effect::Reads, pattern: Some(pattern), .. } => {
+                pattern.restricts(target, &places.project, &[cwd])
+            }
+            _ => false,
+        }
+    }
+}
+
+fn restricts_paths(
+    effect: Effect,
+    pattern: Option<&PathPattern>,
+    facts: &Facts,
+    places: &Places,
+) -> bool {
+    let mut targets: Vec<&Target> = Vec::new();
+    for unit in &facts.units {
+        match (unit, effect) {
+            (Unit::Read(target), Effect::Reads) | (Unit::Write(target), Effect::Writes) => {
+                targets.push(target);
+            }
+            _ => {}
+        }
+    }
+    let mut bases = vec![facts.cwd.as_path()];
+    bases.extend(places.dirs.iter().map(PathBuf::as_path));
+    if let Some(shell) = &facts.shell {
+        bases.extend(shell.bases.iter().map(PathBuf::as_path));
+        match effect {
+            Effect::Reads => targets.extend(&shell.read),
+            Effect::Writes => targets.extend(&shell.written),
+        }
+        // A command that names a file may well read it.
+        if pattern.is_some() {
+            let mentioned = shell.mentioned();
+            targets.extend(match effect {
+                Effect::Reads => &mentioned.all,
+                Effect::Writes => &mentioned.by_writers,
+            });
+        }
+    }
+    match pattern {
+        Some(pattern) => {
+            targets.iter().any(|target| pattern.restricts(target, &places.project, &bases))
+        }
+        None => !targets.is_empty(),
+    }
+}
+
+fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> {
+    let (name, pattern) = match text.split_once('(') {
+        None => (text, None),
+        Some((name, rest)) => match rest.strip_suffix(')') {
+            Some(pattern) => (name, Some(pattern.trim())),
+            None => {
+                return Err("the closing parenthesis is missing; write Tool(pattern)".to_owned());
+            }
+        },
+    };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*' | '.');
+    if name.is_empty() || !name.chars().all(is_name) {
+        return Err(
+            "not a tool's name; write Tool or Tool(pattern), such as Bash(git diff:*)".to_owned()
+        );
+    }
+    if pattern == Some("") {
+        return Err(format!("the parentheses are empty; write {name} alone to cover every call"));
+    }
+    if let Some(server) = name.strip_prefix("mcp__") {
+        return mcp(name, server, pattern);
+    }
+    if name.contains('*') {
+        return Err(
+            "`*` can only stand in the name of an MCP tool, as in mcp__server__*".to_owned()
+        );
+    }
+    let name = canonical_name(name);
+    if let Some(known) = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(name))
+        && *known != name
+    {
+        return Err(format!("no tool has this name; did you mean {known}?"));
+    }
+    let path = |effect, tool: Option<&str>| -> Result<Covers, String> {
+        let pattern = match pattern {
+            None | Some("*" | "**") => None,
+            Some(text) => Some(PathPattern::parse(text, base.project, base.home)?),
+        };
+        Ok(Covers::Path { effect, tool: tool.map(str::to_owned), pattern })
+    };
+    match (name, pattern) {
+        ("Read", _) => path(Effect::Reads, None),
+        ("Edit", _) => path(Effect::Writes, None),
+        ("Glob" | "Grep", Some(_)) => path(Effect::Reads, Some(name)),
+        ("Write", Some(_)) => path(Effect::Writes, Some(name)),
+        ("AgentTool", pattern) => Ok(Covers::Agent(pattern.map(str::to_owned))),
+        ("Bash", Some(text)) => command(text, list),
+        ("WebFetch", Some("*")) | (_, None) => Ok(Covers::Tool(name.to_owned())),
+        ("WebFetch", Some(text)) => Ok(Covers::Domain(DomainPattern::parse(text)?)),
+        _ => Err(format!(
+            "{name} takes no pattern; Bash, Read, Glob, Grep, Edit, Write, WebFetch and AgentTool do"
+        )),
+    }
+}
+
+fn command(text: &str, list: List) -> Result<Covers, String> {
+    let Some(pattern) = CommandPattern::parse(text)? else {
+        return Ok(Covers::Tool("Bash".to_owned()));
+    };
+    if list == List::Allow && pattern.leaves_program_open() {
+        return Err("a rule that allows must name the program, as in Bash(git * main)".to_owned());
+    }
+    Ok(Covers::Command(pattern))
+}
+
+fn mcp(name: &str, server: &str, pattern: Option<&str>) -> Result<Covers, String> {
+    if pattern.is_some() {
+        return Err("rules for MCP tools take no pattern; write mcp__server or mcp__server__tool"
+            .to_owned());
+    }
+    let (server, tool) = match server.split_once("__") {
+        Some((server, tool)) => (server, Some(tool)),
+        None => (server, None),
+    };
+    let stars = name.matches('*').count();
+    if server.is_empty() || server.contains('*') || stars > 1 || stars == 1 && !name.ends_with('*')
+    {
+        return Err("write mcp__server, mcp__server__* or mcp__server__tool".to_owned());
+    }
+    Ok(match tool {
+        None | Some("" | "*") => Covers::Tools(format!("mcp__{server}__")),
+        Some(tool) => match tool.strip_suffix('*') {
+            Some(start) => Covers::Tools(format!("mcp__{server}__{start}")),
+            None => Covers::Tool(name.to_owned()),
+        },
+    })
+}
+
+/// The three lists.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RuleSet {
+    pub allow: Vec<Rule>,
+    pub ask: Vec<Rule>,
+    pub deny: Vec<Rule>,
+}
+
+impl RuleSet {
+    /// Reads rules into one of the lists; nothing is added when one of them is broken.
+    pub fn add<T: AsRef<str>>(
+        &mut self,
+        list: List,
+        texts: &[T],
+        origin: &Origin,
+        base: Base<'_>,
+    ) -> Result<(), RuleError> {
+        let parse = |text: &T| Rule::parse(text.as_ref(), list, origin.clone(), base);
+        let rules = texts.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        match list {
+            List::Allow => self.allow.extend(rules),
+            List::Ask => self.ask.extend(rules),
+            List::Deny => self.deny.extend(rules),
+        }
+        Ok(())
+    }
+}
+
+/// Takes a list from the command line apart: rules are separated by commas or blanks outside of parentheses.
+#[must_use]
+pub fn split_list(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let mut rules = vec![String::new()];
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match rules.last_mut() {
+            Some(last) if depth > 0 || !(c == ',' || c.is_whitespace()) => last.push(c),
+            _ => rules.push(String::new()),
+        }
+    }
+    rules.retain(|rule| !rule.is_empty());
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str, list: List) -> Result<Rule, RuleError> {
+        let base = Base { project: Path::new("/p"), home: None };
+        Rule::parse(text, list, Origin::Flag("--allowed-tools".to_owned()), base)
+    }
+
+    #[test]
+    fn rules_are_read_as_people_write_them() {
+        for text in [
+            "Bash",
+            "Bash(git diff:*)",
+            "Bash(npm run test)",
+            "Bash(*)",
+            "Bash(echo (hi))",
+            "Read",
+            "Edit(src/**)",
+            "Read(//etc/**)",
+            "WebFetch",
+            "WebFetch(domain:example.com)",
+            "Agent",
+            "Task(explore)",
+            "AgentTool(explore)",
+            "mcp__srv",
+            "mcp__srv__*",
+            "mcp__srv__tool",
+            "mcp__srv__get_*",
+            "delegate_to_explore",
+            "agent_spawn",
+            "NotebookEdit",
+            " Bash(ls) ",
+        ] {
+            assert!(parse(text, List::Allow).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_broken_rule_is_an_error_that_says_what_is_allowed() {
+        for (text, part) in [
+            ("", "not a tool's name"),
+            ("Bash(git", "closing parenthesis"),
+            ("Bash()", "write Bash alone"),
+            ("Bash(git:* push)", "only stand at the end"),
+            ("bash(ls)", "did you mean Bash?"),
+            ("Bsh(rm:*)", "takes no pattern"),
+            ("TodoWrite(x)", "takes no pattern"),
+            ("Read(~/x)", "home directory"),
+            ("Edit(src/[)", "allowed are"),
+            ("WebFetch(example.com)", "domain:"),
+            ("mcp__srv(x)", "no pattern"),
+            ("mcp__*", "mcp__server"),
+            ("*", "MCP tool"),
+            ("Read Edit", "not a tool's name"),
+        ] {
+            for list in [List::Allow, List::Deny] {
+                let error = parse(text, list).unwrap_err().to_string();
+                assert!(error.contains(part), "{text}: {error}");
+                assert!(error.contains("from --allowed-tools"), "{error}");
+            }
+        }
+        assert!(parse("Bash(* --version)", List::Allow).is_err());
+        assert!(parse("Bash(* --force)", List::Deny).is_ok());
+    }
+
+    #[test]
+    fn lists_split_outside_of_parentheses() {
+        let rules = split_list("Bash(git diff:*),Edit  Read(a, b),,");
+        assert_eq!(rules, ["Bash(git diff:*)", "Edit", "Read(a, b)"]);
+    }
+}

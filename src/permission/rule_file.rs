@@ -1,0 +1,131 @@
+//! Writes rules into the project's configuration, with as little change to the file as can be.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Array, DocumentMut, Item, Table, Value};
+
+use super::question::AnswerError;
+use crate::protocol::RuleFile;
+
+/// The file that an answer names.
+#[must_use]
+pub fn path(project: &Path, file: RuleFile) -> PathBuf {
+    project.join(".caliban").join(match file {
+        RuleFile::Local => "config.local.toml",
+        RuleFile::Shared => "config.toml",
+    })
+}
+
+/// Adds the rules to `[permissions] allow`. Comments and order stay; the file is replaced whole or not at all.
+pub fn add_allow_rules(path: &Path, rules: &[String]) -> Result<(), AnswerError> {
+    let failed = |source: io::Error| AnswerError::Write { path: path.to_owned(), source };
+    let old = match fs::read_to_string(path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(error)),
+    };
+    let not_toml = |problem: String| AnswerError::Config { path: path.to_owned(), problem };
+    let new = with_rules(old.as_deref().unwrap_or_default(), rules).map_err(not_toml)?;
+    if old.as_deref() == Some(new.as_str()) {
+        return Ok(());
+    }
+    replace(path, &new).map_err(failed)
+}
+
+/// The configuration text with the rules added.
+fn with_rules(text: &str, rules: &[String]) -> Result<String, String> {
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| error.to_string().trim().to_owned())?;
+    let permissions = document.entry("permissions").or_insert_with(|| Item::Table(Table::new()));
+    let permissions =
+        permissions.as_table_like_mut().ok_or("`permissions` is not a table there")?;
+    let allow = permissions.entry("allow").or_insert_with(|| Item::Value(Array::new().into()));
+    let allow = allow.as_array_mut().ok_or("`permissions.allow` is not a list there")?;
+    for rule in rules {
+        if !allow.iter().any(|known| known.as_str() == Some(rule)) {
+            push_like_the_last(allow, rule);
+        }
+    }
+    Ok(document.to_string())
+}
+
+/// Appends with the line break and indent that the list's last entry has.
+fn push_like_the_last(list: &mut Array, rule: &str) {
+    let blank = |text: &str| {
+        // A comment before the last entry belongs to that entry.
+        let line = text.rfind('\n').map_or(text, |place| &text[place..]);
+        line.to_owned()
+    };
+    let last = list.iter().last().and_then(|value| value.decor().prefix()?.as_str()).map(blank);
+    match last
+        .filter(|_| list.len() > 1 || list.trailing().as_str().is_some_and(|t| t.contains('\n')))
+    {
+        Some(prefix) => list.push_formatted(Value::from(rule).decorated(prefix, "")),
+        None => list.push(rule),
+    }
+}
+
+/// Writes beside the file, then moves into its place, so that a full disk or a crash leaves the old one.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    // Where the configuration is a link, what it leads to is replaced.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    let permissions = match fs::metadata(&path) {
+        Ok(old) => old.permissions(),
+        Err(_) => std::os::unix::fs::PermissionsExt::from_mode(0o644),
+    };
+    builder.prefix(".config-").permissions(permissions);
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_added_and_everything_else_stays() {
+        let rules = ["Bash(psql:*)".to_owned()];
+        for (old, new) in [
+            ("", "[permissions]\nallow = [\"Bash(psql:*)\"]\n"),
+            (
+                "# mine\n[model]\nname = \"x\" # best\n",
+                "# mine\n[model]\nname = \"x\" # best\n\n[permissions]\nallow = [\"Bash(psql:*)\"]\n",
+            ),
+            (
+                "[permissions]\nmode = \"plan\"\nallow = [\"Read\"] # why\n",
+                "[permissions]\nmode = \"plan\"\nallow = [\"Read\", \"Bash(psql:*)\"] # why\n",
+            ),
+            (
+                "[permissions]\nallow = [\n    # look\n    \"Read\",\n]\n",
+                "[permissions]\nallow = [\n    # look\n    \"Read\",\n    \"Bash(psql:*)\",\n]\n",
+            ),
+            (
+                "[permissions]\nallow = [\"Bash(psql:*)\"]\n",
+                "[permissions]\nallow = [\"Bash(psql:*)\"]\n",
+            ),
+        ] {
+            assert_eq!(with_rules(old, &rules).unwrap(), new);
+        }
+        assert!(with_rules("[permissions]\nallow = \"Read\"\n", &rules).is_err());
+        assert!(with_rules("[permissions\n", &rules).is_err());
+    }
+
+    #[test]
+    fn the_file_is_made_with_its_folder_and_a_broken_one_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let local = path(dir.path(), RuleFile::Local);
+        add_allow_rules(&local, &["Edit(src/**)".to_owned()]).unwrap();
+        assert!(fs::read_to_string(&local).unwrap().contains("\"Edit(src/**)\""));
+        fs::write(&local, "nonsense =").unwrap();
+        assert!(add_allow_rules(&local, &["Read".to_owned()]).is_err());
+        assert_eq!(fs::read_to_string(&local).unwrap(), "nonsense =");
+    }
+}

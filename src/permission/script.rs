@@ -1,0 +1,122 @@
+//! A shell command line taken apart: what it runs, reads and writes, as far as that can be told beforehand.
+
+use std::path::{Path, PathBuf};
+
+/// A word of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// What the program gets, without quotes. Expansions stand as they are written.
+    pub text: String,
+    /// As it stands in the line.
+    pub raw: String,
+    /// Whether `text` is certain: no variable, glob, brace, tilde or substitution is in it.
+    pub literal: bool,
+}
+
+impl Word {
+    /// A word whose text is certain.
+    #[cfg(test)]
+    pub fn literal(text: &str) -> Self {
+        Self { text: text.to_owned(), raw: text.to_owned(), literal: true }
+    }
+}
+
+/// `NAME=value` before a command or on its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    pub name: String,
+    /// It cannot change which programs run or what they do to files.
+    pub harmless: bool,
+}
+
+/// One program (or builtin) with its arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SimpleCommand {
+    pub assignments: Vec<Assignment>,
+    /// The first word is the program; never empty.
+    pub words: Vec<Word>,
+}
+
+impl SimpleCommand {
+    /// The program's name as written.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        self.words.first().map_or("", |word| word.text.as_str())
+    }
+
+    /// The arguments.
+    #[must_use]
+    pub fn arguments(&self) -> &[Word] {
+        self.words.get(1..).unwrap_or_default()
+    }
+}
+
+/// All that a line would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    /// Every simple command, wherever in the line it stands.
+    pub commands: Vec<SimpleCommand>,
+    /// Files that redirections create or change.
+    pub writes: Vec<Word>,
+    /// Files that redirections read.
+    pub reads: Vec<Word>,
+    /// Why the line cannot be judged command by command; then only a rule for the whole line allows it.
+    pub unclear: Option<String>,
+    /// Texts that commands of this line run as scripts (`bash -c`, `eval`): seen by restrictions only.
+    pub nested: Vec<Script>,
+}
+
+impl Script {
+    /// Notes why the line cannot be judged; the first reason stands.
+    pub fn set_unclear(&mut self, why: impl Into<String>) {
+        self.unclear.get_or_insert_with(|| why.into());
+    }
+
+    /// Every command here and in the texts that are run as scripts.
+    #[must_use]
+    pub fn all_commands(&self) -> Vec<&SimpleCommand> {
+        let mut all: Vec<&SimpleCommand> = self.commands.iter().collect();
+        for script in &self.nested {
+            all.extend(script.all_commands());
+        }
+        all
+    }
+
+    /// Every redirection target here and in the texts that are run as scripts: first those written, then those read.
+    #[must_use]
+    pub fn all_redirects(&self) -> (Vec<&Word>, Vec<&Word>) {
+        let (mut writes, mut reads): (Vec<_>, Vec<_>) =
+            (self.writes.iter().collect(), self.reads.iter().collect());
+        for script in &self.nested {
+            let (more_writes, more_reads) = script.all_redirects();
+            writes.extend(more_writes);
+            reads.extend(more_reads);
+        }
+        (writes, reads)
+    }
+
+    /// The folders in which relative names may be meant: where the line starts, and where a `cd` takes it.
+    /// The second value is false when a `cd` leads to where nobody can tell.
+    #[must_use]
+    pub fn bases(&self, cwd: &Path, home: Option<&Path>) -> (Vec<PathBuf>, bool) {
+        let mut bases = vec![cwd.to_owned()];
+        let mut moves = 0;
+        let mut certain = true;
+        for command in self.all_commands() {
+            if !matches!(command.program(), "cd" | "pushd" | "popd") {
+                continue;
+            }
+            moves += 1;
+            let target = match command.arguments() {
+                [] => home.map(Path::to_owned),
+                [word] if word.literal && !word.text.starts_with('-') => Some(cwd.join(&word.text)),
+                _ => None,
+            };
+            match target {
+                Some(target) => bases.push(target),
+                None => certain = false,
+            }
+        }
+        (bases, certain && moves <= 1)
+    }
+}

@@ -1,0 +1,449 @@
+//! Takes a shell line apart with a real grammar, so that each command in it is judged on its own.
+//!
+//! The grammar and bash do not agree on everything. What is not certain to be read alike by both makes the whole line
+//! unclear, and an unclear line is asked about: node kinds are listed one by one, and the text between two nodes may
+//! be nothing but blanks.
+
+use tree_sitter::{Node, Parser};
+
+use super::script::{Assignment, Script, SimpleCommand, Word};
+use super::wrapper;
+
+mod assignment;
+mod heredoc;
+mod word;
+
+use assignment::is_harmless;
+
+/// Longer lines are asked about, not parsed.
+const MAX_BYTES: usize = 64 * 1024;
+/// Deeper nesting is asked about.
+const MAX_DEPTH: usize = 60;
+/// How deep scripts in arguments of scripts are looked into.
+const MAX_NESTING: usize = 3;
+/// Words that are part of the grammar of bash: seen as a program, the two readings differ.
+const RESERVED: &[&str] = &[
+    "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
+    "select", "function", "in", "{", "}", "!", "[[", "]]",
+];
+
+/// Takes a line apart.
+#[must_use]
+pub fn split(line: &str) -> Script {
+    split_nested(line, 0)
+}
+
+fn split_nested(line: &str, nesting: usize) -> Script {
+    let mut script = Script::default();
+    if line.len() > MAX_BYTES {
+        script.set_unclear("the command is too long to be judged");
+        return script;
+    }
+    if line
+        .chars()
+        .any(|c| (c.is_control() || c.is_whitespace()) && !matches!(c, ' ' | '\t' | '\n'))
+    {
+        script.set_unclear("the command has control characters or unusual blanks in it");
+    }
+    let mut parser = Parser::new();
+    let tree = match parser.set_language(&tree_sitter_bash::LANGUAGE.into()) {
+        Ok(()) => parser.parse(line, None),
+        Err(_) => None,
+    };
+    let Some(tree) = tree else {
+        script.set_unclear("the command cannot be parsed");
+        return script;
+    };
+    if tree.root_node().has_error() {
+        script.set_unclear("the command has a syntax error, or syntax that is not understood");
+    }
+    let mut splitter = Splitter { line, script, depth: 0 };
+    splitter.visit(tree.root_node());
+    let mut script = splitter.script;
+    let texts = script.commands.iter().flat_map(wrapper::script_texts).collect::<Vec<_>>();
+    if nesting < MAX_NESTING {
+        script.nested = texts.iter().map(|text| split_nested(text, nesting + 1)).collect();
+    }
+    script
+}
+
+struct Splitter<'a> {
+    line: &'a str,
+    script: Script,
+    depth: usize,
+}
+
+impl<'a> Splitter<'a> {
+    /// Collects what the node and those below it do.
+    fn visit(&mut self, node: Node<'_>) {
+        if self.depth >= MAX_DEPTH {
+            self.script.set_unclear("the command is nested too deeply");
+            return;
+        }
+        self.depth += 1;
+        self.visit_kind(node);
+        self.depth -= 1;
+    }
+
+    fn visit_kind(&mut self, node: Node<'_>) {
+        match node.kind() {
+            "program"
+            | "list"
+            | "pipeline"
+            | "subshell"
+            | "compound_statement"
+            | "do_group"
+            | "if_statement"
+            | "elif_clause"
+            | "else_clause"
+            | "while_statement"
+            | "negated_command"
+            | "redirected_statement" => {
+                self.check_gaps(node);
+                self.check_opening(node);
+                self.visit_children(node);
+            }
+            "command_substitution" | "process_substitution" => {
+                self.check_gaps(node);
+                if self.text(node).starts_with('`') && self.text(node).contains('\\') {
+                    self.script.set_unclear("the command has escapes between backquotes");
+                }
+                self.visit_children(node);
+            }
+            "command" => self.command(node),
+            "file_redirect" => self.file_redirect(node),
+            "heredoc_redirect" => self.heredoc(node),
+            "herestring_redirect" => {
+                self.check_gaps(node);
+                for child in named_children(node) {
+                    self.word(child);
+                }
+            }
+            "variable_assignment" => {
+                let assignment = self.assignment(node);
+                if !assignment.harmless {
+                    self.script.set_unclear(format!("the command sets {}", assignment.name));
+                }
+            }
+            "variable_assignments" | "declaration_command" => self.declaration(node),
+            "for_statement" => self.for_loop(node),
+            "case_statement" => self.case(node),
+            "test_command" => self.test(node),
+            "comment" => self.comment(node),
+            kind => {
+                if node.is_named() {
+                    let what = kind.replace('_', " ");
+                    self.script.set_unclear(format!("the command has a {what} in it"));
+                    self.visit_children(node);
+                }
+            }
+        }
+    }
+
+    /// `!` and `{` are words of their own only with a blank behind them.
+    fn check_opening(&mut self, node: Node<'_>) {
+        let text = self.text(node);
+        let is_alone = |mark: char| {
+            text.strip_prefix(mark).is_none_or(|rest| rest.starts_with([' ', '\t', '\n']))
+        };
+        match node.kind() {
+            "compound_statement" if text.starts_with("((") => {
+                self.script.set_unclear("the command has arithmetic in it");
+            }
+            "compound_statement" if !is_alone('{') => {
+                self.script.set_unclear("whether a brace groups commands is unclear");
+            }
+            "negated_command" if !is_alone('!') => {
+                self.script.set_unclear("whether a `!` negates a command is unclear");
+            }
+            _ => {}
+        }
+    }
+
+    fn visit_children(&mut self, node: Node<'_>) {
+        for child in children(node) {
+            if child.is_named() {
+                self.visit(child);
+            }
+        }
+    }
+
+    /// `NAME=value program argument… redirection…`.
+    fn command(&mut self, node: Node<'_>) {
+        self.check_gaps(node);
+        let mut command = SimpleCommand::default();
+        let mut end = None;
+        for child in children(node) {
+            let is_separate = end != Some(child.start_byte());
+            end = Some(child.end_byte());
+            if !is_separate && !child.kind().ends_with("_redirect") {
+                self.script.set_unclear("where one word ends and the next begins is unclear");
+            }
+            match child.kind() {
+                "variable_assignment" => command.assignments.push(self.assignment(child)),
+                "file_redirect" | "heredoc_redirect" | "herestring_redirect" | "comment" => {
+                    self.visit(child);
+                }
+                "subshell" => {
+                    self.script.set_unclear("the command has parentheses among its arguments");
+                    self.visit(child);
+                }
+                _ => {
+                    let word = match child.named_child(0) {
+                        Some(name) if child.kind() == "command_name" => self.word(name),
+                        _ => self.word(child),
+                    };
+                    command.words.push(word);
+                }
+            }
+        }
+        match command.words.first() {
+            Some(name) if !name.literal || name.text.is_empty() => {
+                self.script.set_unclear("which program runs is only known when it runs");
+            }
+            Some(name) if RESERVED.contains(&name.raw.as_str()) => {
+                self.script.set_unclear("the command has syntax that is not understood");
+            }
+            Some(_) => {}
+            None => self.script.set_unclear("the command has no program"),
+        }
+        self.script.commands.push(command);
+    }
+
+    fn file_redirect(&mut self, node: Node<'_>) {
+        self.check_gaps(node);
+        let operator = children(node).find(|child| !child.is_named());
+        let operator = operator.map_or("", |child| self.text(child));
+        let mut words = Vec::new();
+        for child in named_children(node) {
+            if child.kind() != "file_descriptor" {
+                words.push(self.word(child));
+            } else if !self.text(child).bytes().all(|byte| byte.is_ascii_digit()) {
+                // For bash it is a word of the command.
+                self.script.set_unclear("the command has a redirection that is not understood");
+            }
+        }
+        let [target] = words.as_slice() else {
+            // `> a b` writes to `a` and hands `b` to the program.
+            if !matches!(operator, "<&-" | ">&-") || !words.is_empty() {
+                self.script.set_unclear("the command has words behind a redirection");
+            }
+            self.script.writes.extend(words);
+            return;
+        };
+        let is_descriptor =
+            target.text == "-" || target.text.bytes().all(|byte| byte.is_ascii_digit());
+        if matches!(operator, ">&" | "<&") && target.literal && is_descriptor {
+            return;
+        }
+        // Behind these bash takes quotes off twice.
+        let plain = |c: char| c.is_alphanumeric() || "._-/".contains(c);
+        if matches!(operator, ">&" | "<&") && !target.raw.chars().all(plain) {
+            self.script.set_unclear("the command has a redirection that is not understood");
+        }
+        if matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr") {
+            return;
+        }
+        if !target.literal {
+            self.script.set_unclear("the name of a redirection's file is only known when it runs");
+        }
+        if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
+            self.script.set_unclear("the command opens a network connection");
+        }
+        match operator {
+            "<" => self.script.reads.push(target.clone()),
+            ">" | ">>" | "&>" | "&>>" | ">&" | ">|" => self.script.writes.push(target.clone()),
+            _ => {
+                self.script.set_unclear("the command has a redirection that is not understood");
+                self.script.writes.push(target.clone());
+            }
+        }
+    }
+
+    fn heredoc(&mut self, node: Node<'_>) {
+        if !heredoc::is_plain(node, self.line) {
+            self.script.set_unclear("the command has an inline document that is not understood");
+        }
+        for child in named_children(node) {
+            match child.kind() {
+                "heredoc_start" | "heredoc_end" | "heredoc_content" | "file_descriptor" => {}
+                "heredoc_body" => self.parts(child),
+                _ => self.visit(child),
+            }
+        }
+    }
+
+    /// `for name in words; do …; done`.
+    fn for_loop(&mut self, node: Node<'_>) {
+        self.check_gaps(node);
+        for child in named_children(node) {
+            match child.kind() {
+                "variable_name" => {
+                    if !assignment::is_private(self.text(child)) {
+                        let name = self.text(child).to_owned();
+                        self.script.set_unclear(format!("the command sets {name}"));
+                    }
+                }
+                "do_group" | "comment" => self.visit(child),
+                _ => {
+                    self.word(child);
+                }
+            }
+        }
+    }
+
+    fn case(&mut self, node: Node<'_>) {
+        self.check_gaps(node);
+        for child in named_children(node) {
+            if child.kind() != "case_item" {
+                self.word(child);
+                continue;
+            }
+            self.check_gaps(child);
+            let mut cursor = child.walk();
+            let values: Vec<_> = child
+                .children_by_field_name("value", &mut cursor)
+                .map(|value| value.id())
+                .collect();
+            for part in named_children(child) {
+                if values.contains(&part.id()) {
+                    self.word(part);
+                } else {
+                    self.visit(part);
+                }
+            }
+        }
+    }
+
+    /// `[ … ]` and `[[ … ]]`: free of effects only without expansions and arithmetic.
+    fn test(&mut self, node: Node<'_>) {
+        let words: Vec<&str> = self.text(node).split_whitespace().collect();
+        let words = match words.as_slice() {
+            ["[", words @ .., "]"] | ["[[", words @ .., "]]"] => words,
+            _ => &[],
+        };
+        let words = match words {
+            ["!", rest @ ..] => rest,
+            all => all,
+        };
+        let plain = |word: &str| {
+            word.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '/' | '-'))
+        };
+        let harmless = match words {
+            [operator, operand] => {
+                plain(operand)
+                    && matches!(*operator, "-e" | "-f" | "-d" | "-s" | "-r" | "-w" | "-x" | "-L")
+            }
+            _ => false,
+        };
+        if !harmless {
+            self.script.set_unclear("the command has a test in it that may run something");
+            self.visit_children(node);
+        }
+    }
+
+    fn comment(&mut self, node: Node<'_>) {
+        let before = self.line[..node.start_byte()].chars().next_back();
+        if !before.is_none_or(|c| matches!(c, ' ' | '\t' | '\n' | ';' | '&' | '|' | ')')) {
+            self.script.set_unclear("whether a part of the command is a comment is unclear");
+        }
+    }
+
+    /// Several assignments at once, or `export`, `local` and their kin.
+    fn declaration(&mut self, node: Node<'_>) {
+        self.check_gaps(node);
+        for child in named_children(node) {
+            match child.kind() {
+                "variable_assignment" | "comment" => self.visit(child),
+                _ => {
+                    self.script.set_unclear("the command changes how variables work");
+                    self.word(child);
+                }
+            }
+        }
+    }
+
+    fn assignment(&mut self, node: Node<'_>) -> Assignment {
+        self.check_contiguous(node);
+        let name = node.child_by_field_name("name");
+        let value = node.child_by_field_name("value");
+        let plain_name = name.is_some_and(|name| name.kind() == "variable_name");
+        let name = name.map_or("", |name| self.text(name)).to_owned();
+        if !assignment::is_name(&name) && plain_name {
+            // bash runs it as a program.
+            self.script.set_unclear("the command has an assignment to what is no variable");
+        }
+        let value = match value {
+            Some(value) if value.kind() == "array" => {
+                for child in named_children(value) {
+                    self.word(child);
+                }
+                None
+            }
+            Some(value) => Some(self.word(value)),
+            None => Some(Word { text: String::new(), raw: String::new(), literal: true }),
+        };
+        let harmless = plain_name && is_harmless(&name, value.as_ref());
+        Assignment { name, harmless }
+    }
+
+    /// Between two neighbours of one node there may be blanks and nothing else; likewise at its ends.
+    fn check_gaps(&mut self, node: Node<'_>) {
+        let is_all = node.kind() == "program";
+        let mut end = if is_all { 0 } else { node.start_byte() };
+        for child in children(node) {
+            self.check_gap(node, end, child.start_byte());
+            end = child.end_byte();
+        }
+        self.check_gap(node, end, if is_all { self.line.len() } else { node.end_byte() });
+    }
+
+    /// Between the parts of one word there is nothing at all.
+    fn check_contiguous(&mut self, node: Node<'_>) {
+        let mut end = node.start_byte();
+        for child in children(node) {
+            if child.start_byte() != end || child.kind() == "comment" {
+                self.script.set_unclear("where one word ends and the next begins is unclear");
+            }
+            end = child.end_byte();
+        }
+    }
+
+    fn check_gap(&mut self, node: Node<'_>, start: usize, end: usize) {
+        let gap = self.line.get(start..end).unwrap_or("?");
+        // Within these a line end would end the command for bash.
+        let in_line = matches!(
+            node.kind(),
+            "command"
+                | "declaration_command"
+                | "file_redirect"
+                | "herestring_redirect"
+                | "negated_command"
+                | "redirected_statement"
+                | "variable_assignment"
+                | "variable_assignments"
+        );
+        // bash drops a backslash with its line end, so that the words around it grow together.
+        let joined = gap.replace("\\\n", "");
+        let blank = |c: char| matches!(c, ' ' | '\t') || c == '\n' && !in_line;
+        if !joined.chars().all(blank) || gap.starts_with('\\') {
+            self.script.set_unclear("where one word ends and the next begins is unclear");
+        }
+    }
+
+    fn text(&self, node: Node<'_>) -> &'a str {
+        self.line.get(node.byte_range()).unwrap_or_default()
+    }
+}
+
+/// All children. A cursor walks them in linear time, which asking for them by number does not.
+fn children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> + use<'_> {
+    node.children(&mut node.walk()).collect::<Vec<_>>().into_iter()
+}
+
+fn named_children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> + use<'_> {
+    children(node).filter(Node::is_named)
+}
+
+#[cfg(test)]
+mod tests;

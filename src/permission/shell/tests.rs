@@ -1,0 +1,160 @@
+use super::*;
+
+/// The commands of a line, one per `|`, with `?` in front when the line is unclear, and its redirections.
+fn picture(line: &str) -> String {
+    let script = split(line);
+    let commands = script.commands.iter().map(|command| {
+        let words = command
+            .words
+            .iter()
+            .map(|word| if word.literal { word.text.clone() } else { format!("<{}>", word.raw) });
+        words.collect::<Vec<_>>().join(" ")
+    });
+    let mut text = commands.collect::<Vec<_>>().join(" | ");
+    for word in &script.writes {
+        text.push_str(&format!(" >{}", word.text));
+    }
+    for word in &script.reads {
+        text.push_str(&format!(" <{}", word.text));
+    }
+    if script.unclear.is_some() { format!("? {text}") } else { text }
+}
+
+#[test]
+fn every_command_of_a_line_is_found() {
+    for (line, expected) in [
+        ("git diff --stat", "git diff --stat"),
+        ("a && b || c; d & e", "a | b | c | d | e"),
+        ("a | b |& c", "a | b | c"),
+        ("(a; b) && { c; }", "a | b | c"),
+        ("! a", "a"),
+        ("a $(b `c`) \"d $(e)\"", "b <`c`> | c | e | a <$(b `c`)> <\"d $(e)\">"),
+        ("a <(b) >(c)", "b | c | a <<(b)> <>(c)>"),
+        ("if a; then b; elif c; then d; else e; fi", "a | b | c | d | e"),
+        ("while a; do b; done", "a | b"),
+        ("for f in x $(a); do b $f; done", "a | b <$f>"),
+        ("case $x in a) b;; *) c;; esac", "b | c"),
+        ("r''m \"-rf\" 'a b'", "rm -rf a b"),
+        ("\\rm x", "rm x"),
+        ("a ~/x *.rs {b,c} $'d'", "a <~/x> <*.rs> <{b,c}> <$'d'>"),
+        ("find . -name '*.rs'", "find . -name *.rs"),
+        ("a \\\n  b", "a b"),
+        ("a # && b\nc", "a | c"),
+        ("x=$(a) && b", "a | b"),
+        ("[ -f a ] && b", "b"),
+        ("a 2>&1 >/dev/null", "a"),
+        ("a > b 2>> c < d", "a >b >c <d"),
+        ("> a", " >a"),
+        ("RUST_LOG=debug a", "a"),
+        (
+            "git commit -m \"$(cat <<'EOF'\nit's $(fine)\nEOF\n)\"",
+            "cat | git commit -m <\"$(cat <<'EOF'\nit's $(fine)\nEOF\n)\">",
+        ),
+        ("cat <<EOF\n$(a)\nEOF\nb", "a | cat | b"),
+    ] {
+        let mut found: Vec<String> = picture(line).split(" | ").map(str::to_owned).collect();
+        let mut wanted: Vec<String> = expected.split(" | ").map(str::to_owned).collect();
+        found.sort();
+        wanted.sort();
+        assert_eq!(found, wanted, "{line}");
+    }
+}
+
+#[test]
+fn what_bash_might_read_otherwise_is_unclear() {
+    let lines = [
+        "a \\ b",                  // the grammar takes an escaped blank for a separator
+        "git diff --out\\\nput=x", // bash joins the two
+        "ls > a b",                // `b` is an argument
+        "a\rb",                    // a carriage return is part of bash's word
+        "a\u{a0}b",
+        "a\u{b}b",
+        "$x",
+        "$(a) b",
+        "`a` b",
+        "a${x}",
+        "*/bin x",
+        "PATH=/tmp; git diff",
+        "http_proxy=x; git fetch",
+        "export PATH=/tmp",
+        "for PATH in /tmp; do git diff; done",
+        "unset HOME",
+        "git() { rm x; }; git diff",
+        "function f { a; }",
+        "a ${x:=y}",
+        "a ${!x}",
+        "a ${x@P}",
+        "a ${x[$(b)]}",
+        "a $((x[1]))",
+        "((x=1))",
+        "for ((i=0;i<3;i++)); do a; done",
+        "[[ $x -eq 1 ]]",
+        "[ -v 'a[$(b)]' ]",
+        "a > $x",
+        "a > *",
+        "a <> b",
+        "a >&$x",
+        "exec 3<>/dev/tcp/host/80",
+        "a < /dev/tcp/host/80",
+        "a `b \\`c\\``",
+        "cat <<EOF | sh\nrm x\nEOF",
+        "cat <<-EOF\n\tx\n\tEOF",
+        "cat <<E\\OF\nx\nEOF",
+        "cat <<A <<B\nx\nA\ny\nB",
+        "cat <<EOF\nx\\\nEOF\nEOF",
+        "a && ",
+        "a \"",
+        "a )",
+        "if a; then",
+        "\\ a",     // the blank is a part of the word, also at the start
+        "a\n\\\nb", // the line end before the joined one still ends `a`
+        "x=\\\n a",
+        "a -e2>&1", // `-e2` is an argument
+        "a >&b\\'",
+        "2x=a",
+        "![[ -f a ]]",
+        "[[[ -f a ]]",
+        "a && {}",
+        "git$\"push\"",
+        "<<<$ a",
+        "a# b\n=",
+        "x=]\\#! a",
+    ];
+    let clear: Vec<_> = lines.iter().filter(|line| split(line).unclear.is_none()).collect();
+    assert!(clear.is_empty(), "{clear:#?}");
+    assert!(split(&format!("a {}", "b ".repeat(40_000))).unclear.is_some());
+    assert!(split(&format!("{}a{}", "$(".repeat(5_000), ")".repeat(5_000))).unclear.is_some());
+}
+
+#[test]
+fn scripts_inside_arguments_are_seen_by_restrictions() {
+    for line in [
+        "bash -c 'rm -rf x'",
+        "sh -ec 'a; rm x'",
+        "eval rm x",
+        "eval 'r''m x'",
+        "env A=1 bash -c 'sudo rm x'",
+        "sudo bash -c \"bash -c 'rm x'\"",
+        "f() { rm x; }",
+        "trap 'rm x' EXIT",
+    ] {
+        let script = split(line);
+        let views: Vec<&[Word]> =
+            script.all_commands().into_iter().flat_map(wrapper::views).collect();
+        assert!(views.iter().any(|words| words[0].text == "rm"), "{line}: {script:?}");
+    }
+}
+
+#[test]
+fn assignments_before_a_command_are_kept_with_it() {
+    let harmless = |line: &str| {
+        let script = split(line);
+        let command = script.commands.iter().find(|command| command.program() == "a");
+        command.unwrap().assignments.iter().all(|assignment| assignment.harmless)
+    };
+    assert!(harmless("RUST_BACKTRACE=1 NO_COLOR= a"));
+    for line in ["PATH=. a", "LD_PRELOAD=x a", "GIT_PAGER='sh x' a", "LC_ALL=/tmp/x a", "TZ=$(b) a"]
+    {
+        assert!(!harmless(line), "{line}");
+    }
+}

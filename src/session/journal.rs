@@ -1,0 +1,171 @@
+//! The journals that agents write to: files, or nothing at all.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio::sync::Mutex;
+
+use super::record::{AgentHeader, Record, VERSION};
+use super::writer::{self, Tail, agent_file, make_dir, with_hint};
+use crate::protocol::{ChildMeta, Cost, Journal, JournalError, Message, Outcome, Usage};
+
+/// The transcript of one agent as a file. It appears on disk with the first message.
+pub(super) struct FileJournal {
+    /// The session's folder.
+    dir: PathBuf,
+    path: PathBuf,
+    state: Arc<Mutex<State>>,
+}
+
+/// What a journal knows of its file.
+struct State {
+    tail: Option<Tail<File>>,
+    /// What goes to the top of a new file, together with the first message. Kept until it is written.
+    top: Top,
+    /// Messages in the file, or in its top.
+    count: u64,
+}
+
+/// The beginning of a new file.
+#[derive(Default)]
+struct Top {
+    lines: Vec<u8>,
+    /// A small file to be written beside it.
+    meta: Option<(PathBuf, Vec<u8>)>,
+    /// An existing file may be gone on with; its own top stands.
+    may_exist: bool,
+}
+
+impl FileJournal {
+    /// A file that does not exist yet, or is empty. `lines` are its first ones, with `count` messages in them.
+    pub fn new(dir: &Path, path: PathBuf, lines: Vec<u8>, count: u64) -> Self {
+        let may_exist = path.exists();
+        let top = Top { lines, meta: None, may_exist };
+        Self::with(dir, path, State { tail: None, top, count })
+    }
+
+    /// A file that is open already.
+    pub fn opened(dir: &Path, path: PathBuf, tail: Tail<File>, count: u64) -> Self {
+        Self::with(dir, path, State { tail: Some(tail), top: Top::default(), count })
+    }
+
+    fn with(dir: &Path, path: PathBuf, state: State) -> Self {
+        Self { dir: dir.to_owned(), path, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Writes one record. Once it has begun it is done to its end, also when the caller is dropped.
+    async fn write(&self, record: Record) -> Result<(), JournalError> {
+        let mut state = self.state.clone().lock_owned().await;
+        let path = self.path.clone();
+        let written = tokio::task::spawn_blocking(move || state.write(&path, record));
+        let result = written.await.unwrap_or_else(|panic| Err(io::Error::other(panic)));
+        result.map_err(|source| JournalError {
+            path: self.path.display().to_string(),
+            source: with_hint(source),
+        })
+    }
+}
+
+impl State {
+    fn write(&mut self, path: &Path, mut record: Record) -> io::Result<()> {
+        if matches!(record, Record::End { .. }) && self.tail.is_none() && !path.exists() {
+            // An agent that never said anything leaves no file.
+            return Ok(());
+        }
+        if self.tail.is_none() {
+            self.open(path)?;
+        }
+        let count = match &mut record {
+            Record::Message { n, .. } => {
+                *n = self.count + 1;
+                *n
+            }
+            Record::End { n, .. } => {
+                *n = self.count;
+                *n
+            }
+            _ => self.count,
+        };
+        let mut lines = self.top.lines.clone();
+        lines.extend(record.to_line()?);
+        if let Some(tail) = &mut self.tail {
+            tail.append(&lines)?;
+        }
+        self.top.lines = Vec::new();
+        self.count = count;
+        Ok(())
+    }
+
+    fn open(&mut self, path: &Path) -> io::Result<()> {
+        if let Some(folder) = path.parent() {
+            make_dir(folder)?;
+        }
+        if let Some((path, bytes)) = &self.top.meta {
+            writer::write_small(path, bytes)?;
+        }
+        let (tail, is_new) = writer::open(path, self.top.may_exist)?;
+        if !is_new {
+            self.top.lines = Vec::new();
+            self.count = count_messages(path)?;
+        }
+        // From here on the file is ours, whatever becomes of the first line.
+        self.tail = Some(tail);
+        Ok(())
+    }
+}
+
+/// How many messages an existing file has, by what its last line says.
+fn count_messages(path: &Path) -> io::Result<u64> {
+    let line = writer::last_line(path)?;
+    Ok(serde_json::from_slice(&line).ok().and_then(|record: Record| record.count()).unwrap_or(0))
+}
+
+#[async_trait]
+impl Journal for FileJournal {
+    async fn append(
+        &self,
+        message: &Message,
+        spent: Option<(Usage, Cost)>,
+    ) -> Result<(), JournalError> {
+        let (usage, cost) = spent.unzip();
+        let message = message.clone();
+        self.write(Record::Message { at: Timestamp::now(), n: 0, message, usage, cost }).await
+    }
+
+    async fn finish(&self, outcome: &Outcome) -> Result<(), JournalError> {
+        self.write(Record::End { at: Timestamp::now(), n: 0, outcome: outcome.clone() }).await
+    }
+
+    fn child(&self, meta: ChildMeta) -> Arc<dyn Journal> {
+        let path = agent_file(&self.dir, meta.id, "jsonl");
+        let beside = agent_file(&self.dir, meta.id, "meta.json");
+        let header = AgentHeader { version: VERSION, created: Timestamp::now(), agent: meta };
+        let small = serde_json::to_vec_pretty(&header).unwrap_or_default();
+        let lines = Record::Agent(header).to_line().unwrap_or_default();
+        let top = Top { lines, meta: Some((beside, small)), may_exist: true };
+        Arc::new(Self::with(&self.dir, path, State { tail: None, top, count: 0 }))
+    }
+}
+
+/// A journal that keeps nothing, for `--no-session` and for sub-agents that are not to be kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoJournal;
+
+#[async_trait]
+impl Journal for NoJournal {
+    async fn append(&self, _: &Message, _: Option<(Usage, Cost)>) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn finish(&self, _: &Outcome) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn child(&self, _: ChildMeta) -> Arc<dyn Journal> {
+        Arc::new(Self)
+    }
+}

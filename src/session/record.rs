@@ -1,0 +1,99 @@
+//! The lines of a transcript.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::{ChildMeta, Cost, Message, Outcome, SessionId, Usage};
+
+/// The version that new files carry.
+pub const VERSION: u32 = 1;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Record {
+    /// The first line of the main agent's file.
+    Session(SessionHeader),
+    /// The first line of a sub-agent's file.
+    Agent(AgentHeader),
+    /// One whole message.
+    Message {
+        at: Timestamp,
+        /// Counts the messages of the file from 1, so that the last line tells how many there are.
+        #[serde(default)]
+        n: u64,
+        message: Message,
+        /// Of the request that made an assistant message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<Cost>,
+    },
+    /// A run ended. The file may go on after it with another run.
+    End {
+        at: Timestamp,
+        #[serde(default)]
+        n: u64,
+        outcome: Outcome,
+    },
+    /// A line that a later version wrote.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Record {
+    /// The record as a line, with its line end.
+    pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+
+    /// How many messages the file has up to here; `None` when the record does not say.
+    #[must_use]
+    pub fn count(&self) -> Option<u64> {
+        match self {
+            Self::Message { n, .. } | Self::End { n, .. } => Some(*n).filter(|n| *n > 0),
+            _ => None,
+        }
+    }
+
+    /// When it was written.
+    #[must_use]
+    pub fn at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Session(header) => Some(header.created),
+            Self::Agent(header) => Some(header.created),
+            Self::Message { at, .. } | Self::End { at, .. } => Some(*at),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// What the main agent's transcript says about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionHeader {
+    pub version: u32,
+    pub id: SessionId,
+    /// The working directory.
+    pub cwd: PathBuf,
+    pub created: Timestamp,
+    /// The model at the beginning.
+    #[serde(default)]
+    pub model: String,
+    #[serde(default)]
+    pub provider: String,
+    /// The session whose history this one begins with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<SessionId>,
+}
+
+/// What a sub-agent's transcript says about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentHeader {
+    pub version: u32,
+    pub created: Timestamp,
+    pub agent: ChildMeta,
+}

@@ -1,0 +1,224 @@
+//! Makes a conversation valid again: whatever cut it short, every call gets exactly one result, right behind it.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::protocol::{AgentId, ContentBlock, Message, ResultBlock, Role, ToolUseId};
+
+/// A conversation that any model takes.
+#[derive(Debug, Default, PartialEq)]
+pub struct Mended {
+    pub messages: Vec<Message>,
+    /// The last of `messages`, when it was made up to close the calls that were open at the end.
+    pub missing: Option<Message>,
+    pub warnings: Vec<String>,
+}
+
+/// Mends a conversation. What is valid stays as it is; `child_of` names the sub-agent that a call had started.
+pub fn mend(raw: Vec<Message>, child_of: impl Fn(&ToolUseId) -> Option<AgentId>) -> Mended {
+    let mut mender = Mender {
+        child_of,
+        seen: HashSet::new(),
+        open: Vec::new(),
+        renamed: HashMap::new(),
+        mended: Mended::default(),
+    };
+    for message in raw.into_iter().filter(|message| !message.content.is_empty()) {
+        match message.role {
+            Role::Assistant => mender.assistant(message),
+            Role::User => mender.user(message),
+        }
+    }
+    mender.close();
+    mender.mended
+}
+
+struct Mender<F> {
+    child_of: F,
+    /// Call ids of the whole conversation.
+    seen: HashSet<ToolUseId>,
+    /// Calls of the last message that have no result yet.
+    open: Vec<ToolUseId>,
+    /// New ids of those calls whose id had been used before.
+    renamed: HashMap<ToolUseId, ToolUseId>,
+    mended: Mended,
+}
+
+impl<F: Fn(&ToolUseId) -> Option<AgentId>> Mender<F> {
+    fn assistant(&mut self, mut message: Message) {
+        self.close();
+        self.mended.missing = None;
+        if self.mended.messages.is_empty() {
+            self.warn("the beginning of the conversation is missing");
+            self.push(Message::user_text("(The beginning of this conversation is lost.)"));
+        }
+        self.renamed.clear();
+        for block in &mut message.content {
+            let ContentBlock::ToolUse { id, .. } = block else { continue };
+            if self.seen.insert(id.clone()) {
+                continue;
+            }
+            let fresh = (2..)
+                .map(|number| ToolUseId::new(format!("{id}-{number}")))
+                .find(|fresh| self.seen.insert(fresh.clone()));
+            let Some(fresh) = fresh else { continue };
+            self.mended.warnings.push(format!("the call {id} has an id that was used before"));
+            self.renamed.insert(id.clone(), fresh.clone());
+            *id = fresh;
+        }
+        self.open.extend(message.tool_use_ids().cloned());
+        self.push(message);
+    }
+
+    /// Results first, one for each open call; then everything else.
+    fn user(&mut self, message: Message) {
+        let open = std::mem::take(&mut self.open);
+        let mut content = Vec::new();
+        let mut rest = Vec::new();
+        let mut answered = HashSet::new();
+        for mut block in message.content {
+            let ContentBlock::ToolResult { tool_use_id: id, .. } = &mut block else {
+                rest.push(block);
+                continue;
+            };
+            let waits = |id: &ToolUseId| open.contains(id) && !answered.contains(id);
+            if let Some(fresh) = self.renamed.get(id).filter(|_| !waits(id)) {
+                *id = fresh.clone();
+            }
+            if waits(id) {
+                answered.insert(id.clone());
+                content.push(block);
+            } else {
+                let warning = format!("the result of {id} belongs to no call; it is left out");
+                self.mended.warnings.push(warning);
+            }
+        }
+        for id in open.iter().filter(|id| !answered.contains(*id)) {
+            self.mended.warnings.push(format!("the call {id} has no result"));
+            content.push(self.interrupted(id));
+        }
+        content.append(&mut rest);
+        if !content.is_empty() {
+            self.push(Message::user(content));
+        }
+    }
+
+    /// Closes the calls that are still open.
+    fn close(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        if open.is_empty() {
+            return;
+        }
+        let message = Message::user(open.iter().map(|id| self.interrupted(id)).collect());
+        self.mended.missing = Some(message.clone());
+        self.push(message);
+    }
+
+    fn interrupted(&self, id: &ToolUseId) -> ContentBlock {
+        let mut text = "interrupted: the program ended before this call finished".to_owned();
+        if let Some(agent) = (self.child_of)(id) {
+            text.push_str(&format!(
+                "; the sub-agent {agent} that it had started was stopped with it, and its transcript is kept"
+            ));
+        }
+        ContentBlock::ToolResult {
+            tool_use_id: id.clone(),
+            content: vec![ResultBlock::text(text)],
+            is_error: true,
+            details: None,
+        }
+    }
+
+    /// Adds a message; two of one side in a row become one.
+    fn push(&mut self, mut message: Message) {
+        match self.mended.messages.last_mut() {
+            Some(last) if last.role == message.role => last.content.append(&mut message.content),
+            _ => self.mended.messages.push(message),
+        }
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.mended.warnings.push(text.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A message from a few letters: `u` text, `a` text, `a:x,y` with calls, `u:x,y` with results.
+    fn message(text: &str) -> Message {
+        let (role, ids) = text.split_once(':').unwrap_or((text, ""));
+        let ids = ids.split(',').filter(|id| !id.is_empty()).map(ToolUseId::new);
+        match role {
+            "a" => {
+                let call = |id| ContentBlock::ToolUse {
+                    id,
+                    name: "Read".to_owned(),
+                    input: json!({}),
+                    malformed: None,
+                };
+                let text = std::iter::once(ContentBlock::text("hm"));
+                Message::assistant(text.chain(ids.map(call)).collect())
+            }
+            "u" if ids.clone().next().is_none() => Message::user_text("go"),
+            _ => Message::user(
+                ids.map(|id| ContentBlock::ToolResult {
+                    tool_use_id: id,
+                    content: vec![ResultBlock::text("ok")],
+                    is_error: false,
+                    details: None,
+                })
+                .collect(),
+            ),
+        }
+    }
+
+    /// The other way round; results that were made up have a `!`.
+    fn picture(message: &Message) -> String {
+        let ids: Vec<String> = message
+            .content
+            .iter()
+            .filter_map(|block| match block {
+                ContentBlock::ToolUse { id, .. } => Some(id.to_string()),
+                ContentBlock::ToolResult { tool_use_id, is_error: false, .. } => {
+                    Some(tool_use_id.to_string())
+                }
+                ContentBlock::ToolResult { tool_use_id, .. } => Some(format!("{tool_use_id}!")),
+                _ => None,
+            })
+            .collect();
+        let role = if message.role == Role::User { "u" } else { "a" };
+        if ids.is_empty() { role.to_owned() } else { format!("{role}:{}", ids.join(",")) }
+    }
+
+    #[test]
+    fn every_call_gets_one_result_right_behind_it() {
+        for (raw, expected, has_missing) in [
+            ("u a", "u a", false),
+            ("u a:x u:x a", "u a:x u:x a", false),
+            ("u a:x,y u:y,x a", "u a:x,y u:y,x a", false),
+            ("u a:x,y", "u a:x,y u:x!,y!", true),
+            ("u a:x,y u:x", "u a:x,y u:x,y!", false),
+            ("u a:x u a", "u a:x u:x! a", false),
+            ("u a:x a", "u a:x u:x! a", false),
+            ("u a:x a:y", "u a:x u:x! a:y u:y!", true),
+            ("u a:x u:x,x,z a", "u a:x u:x a", false),
+            ("u a:x u:x a:x u:x", "u a:x u:x a:x-2 u:x-2", false),
+            ("u a:x u:x a:x", "u a:x u:x a:x-2 u:x-2!", true),
+            ("u a:x,x u:x,x", "u a:x,x-2 u:x,x-2", false),
+            ("u u a", "u a", false),
+            ("u:x a", "u a", false),
+            ("a", "u a", false),
+            ("", "", false),
+        ] {
+            let mended = mend(raw.split_whitespace().map(message).collect(), |_| None);
+            let found: Vec<String> = mended.messages.iter().map(picture).collect();
+            assert_eq!(found.join(" "), expected, "{raw}");
+            assert_eq!(mended.missing.is_some(), has_missing, "{raw}");
+            let again = mend(mended.messages.clone(), |_| None);
+            assert_eq!((again.messages, again.missing), (mended.messages, None), "{raw}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The folder of all sessions: making, finding, resuming and removing them. Everything here blocks on the disk.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::journal::FileJournal;
+use super::list::{self, AgentSummary, SessionSummary};
+use super::record::{Record, SessionHeader, VERSION};
+use super::transcript::Transcript;
+use super::writer::{self, agent_file, with_hint};
+use crate::protocol::{AgentId, End, Journal, Message, Outcome, SessionId, ToolUseId};
+
+/// Ids that an error lists at most.
+const LISTED: usize = 5;
+
+/// Where sessions are kept.
+#[derive(Clone, Debug)]
+pub struct SessionStore {
+    root: PathBuf,
+}
+
+/// What a new session says about itself.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    pub id: SessionId,
+    pub cwd: PathBuf,
+    pub model: String,
+    pub provider: String,
+}
+
+/// A session that goes on.
+pub struct Opened {
+    pub journal: Arc<dyn Journal>,
+    pub transcript: Transcript,
+    /// Its sub-agents; those that were cut off have ended as interrupted.
+    pub agents: Vec<AgentSummary>,
+}
+
+/// A session cannot be made, read or gone on with.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("there is already a session {0}; resume it with --resume {0}, or choose another id")]
+    Exists(SessionId),
+    #[error("cannot read the session {id} in {}: {source}", path.display())]
+    Read { id: SessionId, path: PathBuf, source: io::Error },
+    #[error("cannot write to the session {id} in {}: {source}", path.display())]
+    Write { id: SessionId, path: PathBuf, source: io::Error },
+}
+
+/// No session, or more than one, begins with what was given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    #[error("no session begins with `{prefix}`; `caliban sessions` lists them")]
+    None { prefix: String },
+    #[error("{count} sessions begin with `{prefix}`: {}; give more of the id", ids.join(", "))]
+    Ambiguous { prefix: String, count: usize, ids: Vec<String> },
+}
+
+impl SessionStore {
+    /// The store below a data directory. Touches nothing.
+    #[must_use]
+    pub fn new(data_dir: &Path) -> Self {
+        Self { root: data_dir.join("sessions") }
+    }
+
+    /// The journal of a new session. Nothing is written before its first message.
+    pub fn create(&self, new: NewSession) -> Result<Arc<dyn Journal>, StoreError> {
+        Ok(Arc::new(self.new_journal(new, None, &[])?))
+    }
+
+    /// A new session that begins with the history of another one, which stays as it is.
+    pub fn fork(&self, from: SessionId, new: NewSession) -> Result<Opened, StoreError> {
+        let transcript = self.load(from)?;
+        let journal = self.new_journal(new, Some(from), &transcript.messages)?;
+        Ok(Opened { journal: Arc::new(journal), transcript, agents: Vec::new() })
+    }
+
+    /// Goes on with a session: mends what a crash left behind, in its files too, and locks it for this process.
+    pub fn open(&self, id: SessionId) -> Result<Opened, StoreError> {
+        let dir = self.dir(id);
+        let path = transcript_file(&dir);
+        let reading = |source| StoreError::Read { id, path: path.clone(), source };
+        let writing =
+            |source| StoreError::Write { id, path: path.clone(), source: with_hint(source) };
+        if !path.exists() {
+            return Err(reading(io::ErrorKind::NotFound.into()));
+        }
+        let (mut tail, _) = writer::open(&path, true).map_err(writing)?;
+        let interrupted = list::agents(&dir).into_iter().filter(|agent| agent.end.is_none());
+        for agent in interrupted {
+            end_agent(&dir, &agent).map_err(writing)?;
+        }
+        let agents = list::agents(&dir);
+        let transcript = Transcript::read(&path, started_by(&agents)).map_err(reading)?;
+        let count = append_missing(&mut tail, &transcript).map_err(writing)?;
+        let journal = FileJournal::opened(&dir, path.clone(), tail, count);
+        Ok(Opened { journal: Arc::new(journal), transcript, agents })
+    }
+
+    /// Reads a session without changing it.
+    pub fn load(&self, id: SessionId) -> Result<Transcript, StoreError> {
+        let dir = self.dir(id);
+        let path = transcript_file(&dir);
+        Transcript::read(&path, started_by(&list::agents(&dir)))
+            .map_err(|source| StoreError::Read { id, path, source })
+    }
+
+    /// Reads a sub-agent's transcript without changing it.
+    pub fn load_agent(&self, id: SessionId, agent: AgentId) -> Result<Transcript, StoreError> {
+        let dir = self.dir(id);
+        let path = agent_file(&dir, agent, "jsonl");
+        Transcript::read(&path, started_by(&list::agents(&dir)))
+            .map_err(|source| StoreError::Read { id, path, source })
+    }
+
+    /// The sub-agents of a session, oldest first.
+    #[must_use]
+    pub fn agents(&self, id: SessionId) -> Vec<AgentSummary> {
+        list::agents(&self.dir(id))
+    }
+
+    /// All sessions, the newest first. Those whose first line cannot be read are left out.
+    #[must_use]
+    pub fn list(&self) -> Vec<SessionSummary> {
+        let ids = self.ids();
+        let mut all: Vec<SessionSummary> =
+            ids.iter().filter_map(|id| list::session(&self.dir(*id)).ok()).collect();
+        all.sort_by_key(|session| std::cmp::Reverse((session.last, session.id)));
+        all
+    }
+
+    /// The session whose id is, or alone begins with, what was given.
+    pub fn find(&self, prefix: &str) -> Result<SessionId, FindError> {
+        let prefix = prefix.trim().to_ascii_lowercase();
+        let mut found = self.ids();
+        found.retain(|id| !prefix.is_empty() && id.to_string().starts_with(&prefix));
+        found.sort();
+        match found.as_slice() {
+            [] => Err(FindError::None { prefix }),
+            [one] => Ok(*one),
+            many => {
+                let mut ids: Vec<String> =
+                    many.iter().take(LISTED).map(SessionId::to_string).collect();
+                if many.len() > LISTED {
+                    ids.push("…".to_owned());
+                }
+                Err(FindError::Ambiguous { prefix, count: many.len(), ids })
+            }
+        }
+    }
+
+    /// The session of this working directory that was written to last.
+    #[must_use]
+    pub fn newest_in(&self, cwd: &Path) -> Option<SessionId> {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let cwd = real(cwd);
+        let sessions = self.ids().into_iter();
+        let dated = sessions.filter_map(|id| list::header_and_age(&self.dir(id)).ok());
+        dated
+            .filter(|(header, _)| header.cwd == cwd || real(&header.cwd) == cwd)
+            .max_by_key(|(header, modified)| (*modified, header.id))
+            .map(|(header, _)| header.id)
+    }
+
+    /// Removes a session with all its files, unless a process is writing to it.
+    pub fn remove(&self, id: SessionId) -> Result<(), StoreError> {
+        let dir = self.dir(id);
+        let path = transcript_file(&dir);
+        let writing =
+            |source| StoreError::Write { id, path: path.clone(), source: with_hint(source) };
+        if path.exists() {
+            writer::open(&path, true).map_err(writing)?;
+        }
+        fs::remove_dir_all(&dir).map_err(writing)
+    }
+
+    /// The folder of a session.
+    #[must_use]
+    pub fn dir(&self, id: SessionId) -> PathBuf {
+        self.root.join(id.to_string())
+    }
+
+    fn new_journal(
+        &self,
+        new: NewSession,
+        forked_from: Option<SessionId>,
+        history: &[Message],
+    ) -> Result<FileJournal, StoreError> {
+        let NewSession { id, cwd, model, provider } = new;
+        let dir = self.dir(id);
+        let path = transcript_file(&dir);
+        // An empty file is what a full disk left of a first message.
+        if fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
+            return Err(StoreError::Exists(id));
+        }
+        let created = Timestamp::now();
+        let header =
+            SessionHeader { version: VERSION, id, cwd, created, model, provider, forked_from };
+        let mut records = vec![Record::Session(header)];
+        for (n, message) in (1..).zip(history) {
+            let message = message.clone();
+            records.push(Record::Message { at: created, n, message, usage: None, cost: None });
+        }
+        let mut lines = Vec::new();
+        for record in &records {
+            let line = record.to_line().map_err(|error| StoreError::Write {
+                id,
+                path: path.clone(),
+                source: error.into(),
+            })?;
+            lines.extend(line);
+        }
+        Ok(FileJournal::new(&dir, path, lines, history.len() as u64))
+    }
+
+    fn ids(&self) -> Vec<SessionId> {
+        let Ok(entries) = fs::read_dir(&self.root) else { return Vec::new() };
+        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+    }
+}
+
+fn transcript_file(dir: &Path) -> PathBuf {
+    dir.join("transcript.jsonl")
+}
+
+/// Which sub-agent a call had started.
+fn started_by(agents: &[AgentSummary]) -> impl Fn(&ToolUseId) -> Option<AgentId> {
+    |call| agents.iter().rfind(|agent| agent.meta.tool_use_id == *call).map(|agent| agent.meta.id)
+}
+
+/// Closes the calls that were open at the end of the file, in the file. Answers with its number of messages.
+fn append_missing<F: writer::Lines>(
+    tail: &mut writer::Tail<F>,
+    transcript: &Transcript,
+) -> io::Result<u64> {
+    let Some(message) = transcript.missing.clone() else { return Ok(transcript.count) };
+    let n = transcript.count + 1;
+    let record = Record::Message { at: Timestamp::now(), n, message, usage: None, cost: None };
+    tail.append(&record.to_line()?)?;
+    Ok(n)
+}
+
+/// Marks a sub-agent that was cut off as interrupted, so that nothing takes it for a running one.
+fn end_agent(dir: &Path, agent: &AgentSummary) -> io::Result<()> {
+    let path = agent_file(dir, agent.meta.id, "jsonl");
+    let (mut tail, _) = writer::open(&path, true)?;
+    let transcript = Transcript::read(&path, started_by(&list::agents(dir)))?;
+    let n = append_missing(&mut tail, &transcript)?;
+    let took = agent.last.duration_since(agent.started);
+    let outcome = Outcome {
+        end: End::Interrupted,
+        text: transcript.last_text(),
+        turns: transcript.turns(),
+        tool_uses: transcript.tool_uses(),
+        usage: transcript.usage,
+        cost: transcript.cost,
+        took: Duration::try_from(took).unwrap_or_default(),
+    };
+    let end = Record::End { at: Timestamp::now(), n, outcome };
+    tail.append(&end.to_line()?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Reads a transcript line by line, and loses nothing that can be made sense of.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::record::{AgentHeader, Record, SessionHeader};
+use super::repair;
+use crate::protocol::{AgentId, Cost, Message, Outcome, Role, ToolUseId, Usage};
+
+/// One agent's conversation as its file tells it, made valid for a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    /// Of the main agent's file.
+    pub session: Option<SessionHeader>,
+    /// Of a sub-agent's file.
+    pub agent: Option<AgentHeader>,
+    /// Every call has its result; calls that were open at the end have one that says so.
+    pub messages: Vec<Message>,
+    /// How the last run ended; absent when it was cut off, or still goes on.
+    pub end: Option<Outcome>,
+    /// What the requests of this agent used together.
+    pub usage: Usage,
+    pub cost: Cost,
+    /// When the last line was written.
+    pub last: Option<Timestamp>,
+    /// What had to be left out or mended.
+    pub warnings: Vec<Warning>,
+    /// Closes the calls that were open at the end of the file: to be appended before the file is gone on with.
+    pub(super) missing: Option<Message>,
+    /// Message lines in the file.
+    pub(super) count: u64,
+}
+
+/// Something odd about a file, in words for the person.
+pub type Warning = String;
+
+impl Transcript {
+    /// Reads one file. `child_of` knows which sub-agent a call had started.
+    pub(super) fn read(
+        path: &Path,
+        child_of: impl Fn(&ToolUseId) -> Option<AgentId>,
+    ) -> io::Result<Self> {
+        let mut transcript = Self::default();
+        let mut raw = Vec::new();
+        let mut reader = BufReader::new(File::open(path)?);
+        let mut line = Vec::new();
+        for number in 1_usize.. {
+            line.clear();
+            if reader.read_until(b'\n', &mut line)? == 0 {
+                break;
+            }
+            match serde_json::from_slice(&line) {
+                Ok(record) => transcript.take(record, &mut raw),
+                Err(_) if line.trim_ascii().is_empty() => {}
+                Err(_) if !line.ends_with(b"\n") => {
+                    transcript.warnings.push("the last line is cut off; it is left out".to_owned());
+                }
+                Err(error) => transcript
+                    .warnings
+                    .push(format!("line {number} is left out, because it cannot be read: {error}")),
+            }
+        }
+        let mended = repair::mend(raw, child_of);
+        transcript.messages = mended.messages;
+        transcript.missing = mended.missing;
+        transcript.warnings.extend(mended.warnings);
+        Ok(transcript)
+    }
+
+    /// The number of requests that were answered.
+    #[must_use]
+    pub fn turns(&self) -> u32 {
+        let turns = self.messages.iter().filter(|message| is_answer(message)).count();
+        u32::try_from(turns).unwrap_or(u32::MAX)
+    }
+
+    /// The number of tool calls.
+    #[must_use]
+    pub fn tool_uses(&self) -> u32 {
+        let calls = self.messages.iter().flat_map(Message::tool_use_ids).count();
+        u32::try_from(calls).unwrap_or(u32::MAX)
+    }
+
+    /// The last answer's text.
+    #[must_use]
+    pub fn last_text(&self) -> String {
+        let last = self.messages.iter().rfind(|message| is_answer(message));
+        last.map(Message::text).unwrap_or_default()
+    }
+
+    fn take(&mut self, record: Record, raw: &mut Vec<Message>) {
+        if let Some(at) = record.at() {
+            self.last = Some(at);
+        }
+        match record {
+            Record::Session(header) => self.session = Some(header),
+            Record::Agent(header) => self.agent = Some(header),
+            Record::Message { message, usage, cost, .. } => {
+                self.usage += usage.unwrap_or_default();
+                self.cost += cost.unwrap_or_default();
+                self.end = None;
+                self.count += 1;
+                raw.push(message);
+            }
+            Record::End { outcome, .. } => self.end = Some(outcome),
+            Record::Unknown => {}
+        }
+    }
+}
+
+fn is_answer(message: &Message) -> bool {
+    message.role == Role::Assistant
+}
