@@ -1,0 +1,605 @@
+//! The conversation of one agent as the screen keeps it: a list of items, the same for the main agent and sub-agents.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::protocol::{AgentPath, NoticeLevel, ToolDetails, ToolUseId};
+
+/// How many changes are remembered, so that a view can bring its cache up to date without looking at every item.
+const RECENT: usize = 64;
+
+/// Tools whose calls in a row share one line.
+const GROUPED: [&str; 5] = ["Read", "Grep", "Glob", "LS", "WebFetch"];
+
+/// Number of one item; counts up and is never used again in its transcript.
+pub type ItemId = u64;
+
+/// One entry of a transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Counts up with each change of this item.
+    pub version: u32,
+    /// Whether its folded part is shown.
+    pub open: bool,
+    pub kind: ItemKind,
+}
+
+/// What an item is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ItemKind {
+    /// What a person (or the parent, as `task`) said.
+    Prompt {
+        text: String,
+        task: bool,
+    },
+    /// Markdown of the model; `done` when no more will come.
+    Text {
+        text: String,
+        done: bool,
+    },
+    /// Reasoning; `took` when it is over.
+    Thinking {
+        text: String,
+        since: Duration,
+        took: Option<Duration>,
+    },
+    /// Calls that share a line: one, or several of the reading kind in a row.
+    Tools(Vec<Call>),
+    /// Agents that were started together; once folded, what became of them.
+    Batch {
+        members: Vec<AgentPath>,
+        folded: bool,
+    },
+    /// A command that the person ran.
+    Shell {
+        line: String,
+        text: String,
+        status: Option<String>,
+    },
+    Notice {
+        level: NoticeLevel,
+        text: String,
+    },
+    /// Older items that were given up to keep memory bounded.
+    Dropped {
+        items: usize,
+    },
+    /// An item that another one stands for.
+    Hidden,
+}
+
+/// One tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    pub id: ToolUseId,
+    pub name: String,
+    /// What it is called on, such as `"fn route"`.
+    pub summary: String,
+    /// Output so far, or the result; only its end is kept.
+    pub output: String,
+    pub result: Option<CallResult>,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallResult {
+    pub is_error: bool,
+    pub summary: String,
+    pub details: Option<ToolDetails>,
+    pub took: Duration,
+}
+
+/// How much of a call's output is kept for the screen, in bytes. The transcript on disk has all of it.
+const OUTPUT_KEPT: usize = 64 * 1024;
+
+/// A transcript: items in order, bounded in size when asked to be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    items: VecDeque<Item>,
+    /// Id of the item at the front.
+    first: ItemId,
+    /// Bytes of text in the items, about.
+    bytes: usize,
+    /// Upper bound for `bytes`; 0 means none.
+    limit: usize,
+    /// Items given up so far.
+    dropped: usize,
+    /// Counts up with each change of any item.
+    revision: u64,
+    recent: VecDeque<(u64, ItemId)>,
+    /// The text or thinking item that grows.
+    growing: Option<ItemId>,
+    /// The first item of the running request: what `Retrying` makes void.
+    request: ItemId,
+    /// Calls without a result, with their items.
+    open_calls: Vec<(ToolUseId, ItemId)>,
+}
+
+impl Transcript {
+    /// A transcript that gives up its oldest items when their texts exceed `limit` bytes.
+    #[must_use]
+    pub fn bounded(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// All items with their ids, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = (ItemId, &Item)> {
+        (self.first..).zip(self.items.iter())
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Ids of the items that exist.
+    #[must_use]
+    pub fn ids(&self) -> std::ops::Range<ItemId> {
+        self.first..self.first + self.items.len() as u64
+    }
+
+    #[must_use]
+    pub fn get(&self, id: ItemId) -> Option<&Item> {
+        self.items.get(usize::try_from(id.checked_sub(self.first)?).ok()?)
+    }
+
+    /// Counts up with each change.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The items that changed after `revision`, or `None` when that is too long ago to tell.
+    #[must_use]
+    pub fn changed_since(&self, revision: u64) -> Option<Vec<ItemId>> {
+        if revision == self.revision {
+            return Some(Vec::new());
+        }
+        let oldest = self.recent.front()?.0;
+        if revision + 1 < oldest {
+            return None;
+        }
+        Some(self.recent.iter().filter(|(at, _)| *at > revision).map(|(_, id)| *id).collect())
+    }
+
+    /// Adds an item and ends the one that grew.
+    pub fn push(&mut self, kind: ItemKind) -> ItemId {
+        self.settle();
+        self.append(kind)
+    }
+
+    /// The last markdown text, if any.
+    #[must_use]
+    pub fn last_text(&self) -> Option<&str> {
+        self.items.iter().rev().find_map(|item| match &item.kind {
+            ItemKind::Text { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The end of what the agent wrote last, at most `bytes` long and beginning at a character's start.
+    #[must_use]
+    pub fn tail(&self, bytes: usize) -> &str {
+        let text = self.last_text().unwrap_or_default();
+        let mut start = text.len().saturating_sub(bytes);
+        while !text.is_char_boundary(start) {
+            start += 1;
+        }
+        &text[start..]
+    }
+
+    /// More of the answer's text.
+    pub fn text_delta(&mut self, more: &str) {
+        if let Some(id) = self.growing
+            && let Some(Item { kind: ItemKind::Text { text, .. }, .. }) = self.item(id)
+        {
+            text.push_str(more);
+            self.bytes += more.len();
+            self.touch(id);
+            return self.bound();
+        }
+        if more.trim().is_empty() {
+            return;
+        }
+        self.settle();
+        let id = self
+            .append(ItemKind::Text { text: more.trim_start_matches('\n').to_owned(), done: false });
+        self.growing = Some(id);
+    }
+
+    /// More of the reasoning.
+    pub fn thinking_delta(&mut self, more: &str, at: Duration) {
+        if let Some(id) = self.growing
+            && let Some(Item { kind: ItemKind::Thinking { text, .. }, .. }) = self.item(id)
+        {
+            text.push_str(more);
+            self.bytes += more.len();
+            self.touch(id);
+            return self.bound();
+        }
+        self.settle();
+        let kind = ItemKind::Thinking { text: more.to_owned(), since: at, took: None };
+        self.growing = Some(self.append(kind));
+    }
+
+    /// A whole text block: stands for the deltas before it.
+    pub fn text_finished(&mut self, whole: &str) {
+        let grown = self
+            .growing
+            .filter(|id| matches!(self.get(*id), Some(Item { kind: ItemKind::Text { .. }, .. })));
+        let Some(id) = grown else {
+            if !whole.trim().is_empty() {
+                self.push(ItemKind::Text { text: whole.trim().to_owned(), done: true });
+            }
+            return;
+        };
+        let before = self.bytes;
+        if let Some(Item { kind: ItemKind::Text { text, done }, .. }) = self.item(id) {
+            let old = text.len();
+            let whole = whole.trim_start_matches('\n');
+            // Deltas have said the same already, as a rule; only a difference needs the copy.
+            if text != whole {
+                whole.clone_into(text);
+            }
+            *done = true;
+            self.bytes = (before + whole.len()).saturating_sub(old);
+        }
+        self.growing = None;
+        self.touch(id);
+    }
+
+    /// A whole thinking block.
+    pub fn thinking_finished(&mut self, whole: &str, at: Duration) {
+        if whole.trim().is_empty() {
+            return self.settle_at(at);
+        }
+        let grown = self.growing.is_some_and(|id| {
+            matches!(self.get(id), Some(Item { kind: ItemKind::Thinking { .. }, .. }))
+        });
+        if !grown {
+            self.thinking_delta(whole, at);
+        }
+        self.settle_at(at);
+    }
+
+    /// A request begins: what follows is void when it is repeated.
+    pub fn request_started(&mut self) {
+        self.settle();
+        self.request = self.ids().end;
+    }
+
+    /// The running request is repeated: takes back what it had said.
+    pub fn void_request(&mut self) {
+        self.growing = None;
+        for id in self.request.max(self.first)..self.ids().end {
+            let void = matches!(
+                self.get(id),
+                Some(Item { kind: ItemKind::Text { .. } | ItemKind::Thinking { .. }, .. })
+            );
+            if void && let Some(item) = self.item(id) {
+                item.kind = ItemKind::Hidden;
+                self.touch(id);
+            }
+        }
+    }
+
+    /// A call runs now.
+    pub fn call_started(&mut self, id: ToolUseId, name: String, summary: String) {
+        self.settle();
+        let call = Call { id: id.clone(), name, summary, output: String::new(), result: None };
+        let grouped = GROUPED.contains(&call.name.as_str());
+        let last = self.ids().end.wrapping_sub(1);
+        let joins = grouped
+            && matches!(self.get(last), Some(Item { kind: ItemKind::Tools(calls), .. })
+                if calls.iter().all(|call| GROUPED.contains(&call.name.as_str())));
+        let item = if joins {
+            if let Some(Item { kind: ItemKind::Tools(calls), .. }) = self.item(last) {
+                calls.push(call);
+            }
+            self.touch(last);
+            last
+        } else {
+            self.append(ItemKind::Tools(vec![call]))
+        };
+        self.open_calls.push((id, item));
+    }
+
+    /// A running call printed something.
+    pub fn call_progress(&mut self, id: &ToolUseId, more: &str) {
+        let Some(item) = self.open_item(id) else { return };
+        let mut added = 0;
+        if let Some(call) = self.call(item, id) {
+            let before = call.output.len();
+            call.output.push_str(more);
+            keep_end(&mut call.output, OUTPUT_KEPT);
+            added = call.output.len().saturating_sub(before);
+        }
+        self.bytes += added;
+        self.touch(item);
+        self.bound();
+    }
+
+    /// A call has its result. One that never started appears with it.
+    pub fn call_finished(&mut self, id: &ToolUseId, name: &str, output: &str, result: CallResult) {
+        if self.open_item(id).is_none() {
+            self.call_started(id.clone(), name.to_owned(), String::new());
+        }
+        let Some(item) = self.open_item(id) else { return };
+        self.open_calls.retain(|(open, _)| open != id);
+        if let Some(call) = self.call(item, id) {
+            if !output.is_empty() {
+                end_of(output, OUTPUT_KEPT).clone_into(&mut call.output);
+            }
+            call.result = Some(result);
+        }
+        self.bytes += output.len().min(OUTPUT_KEPT);
+        self.touch(item);
+        self.bound();
+    }
+
+    /// The call that started an agent: the item becomes `kind`, or disappears where another item stands for it.
+    pub fn replace_call(&mut self, id: &ToolUseId, kind: ItemKind) -> Option<ItemId> {
+        let found = self.open_item(id)?;
+        self.item(found)?.kind = kind;
+        self.touch(found);
+        Some(found)
+    }
+
+    /// The call started something that is shown elsewhere: its line is drawn anew.
+    pub fn touch_call(&mut self, id: &ToolUseId) {
+        if let Some(item) = self.open_item(id) {
+            self.touch(item);
+        }
+    }
+
+    /// Changes one item.
+    pub fn change(&mut self, id: ItemId, change: impl FnOnce(&mut Item)) {
+        if let Some(item) = self.item(id) {
+            change(item);
+            self.touch(id);
+        }
+    }
+
+    /// Output of the person's own command: grows the last shell item.
+    pub fn shell_output(&mut self, more: &str) {
+        let Some(id) = self.running_shell() else { return };
+        self.change(id, |item| {
+            if let ItemKind::Shell { text, .. } = &mut item.kind {
+                text.push_str(more);
+                keep_end(text, OUTPUT_KEPT);
+            }
+        });
+    }
+
+    /// The person's own command ended.
+    pub fn shell_finished(&mut self, line: String, printed: &str, status: String) {
+        let id = match self.running_shell() {
+            Some(id) => id,
+            None => self.push(ItemKind::Shell { line, text: String::new(), status: None }),
+        };
+        self.change(id, |item| {
+            if let ItemKind::Shell { text, status: ended, .. } = &mut item.kind {
+                end_of(printed, OUTPUT_KEPT).clone_into(text);
+                *ended = Some(status);
+            }
+        });
+    }
+
+    /// Nothing grows any more: the last text is whole, the last thinking over.
+    pub fn settle(&mut self) {
+        let Some(id) = self.growing.take() else { return };
+        if let Some(item) = self.item(id) {
+            match &mut item.kind {
+                ItemKind::Text { done, .. } => *done = true,
+                ItemKind::Thinking { took, .. } => *took = took.or(Some(Duration::ZERO)),
+                _ => {}
+            }
+        }
+        self.touch(id);
+    }
+
+    /// As [`Self::settle`], and says how long the thinking took.
+    pub fn settle_at(&mut self, at: Duration) {
+        if let Some(id) = self.growing
+            && let Some(Item { kind: ItemKind::Thinking { since, took, .. }, .. }) = self.item(id)
+        {
+            *took = Some(at.saturating_sub(*since));
+        }
+        self.settle();
+    }
+
+    /// Calls that never got a result end with the run: shows them as stopped.
+    pub fn close_calls(&mut self) {
+        for (id, item) in std::mem::take(&mut self.open_calls) {
+            if let Some(call) = self.call(item, &id) {
+                call.result.get_or_insert_with(|| CallResult {
+                    is_error: true,
+                    summary: "stopped".to_owned(),
+                    details: None,
+                    took: Duration::ZERO,
+                });
+            }
+            self.touch(item);
+        }
+    }
+
+    /// Gives up all items, and says so in one line.
+    pub fn forget(&mut self) {
+        self.dropped += self.items.len();
+        self.first = self.ids().end;
+        self.items.clear();
+        self.bytes = 0;
+        self.growing = None;
+        let items = self.dropped;
+        self.append(ItemKind::Dropped { items });
+    }
+
+    fn running_shell(&self) -> Option<ItemId> {
+        let open = |item: &Item| matches!(item.kind, ItemKind::Shell { status: None, .. });
+        let back = self.items.iter().rev().take(RECENT).position(open)?;
+        Some(self.ids().end - 1 - back as u64)
+    }
+
+    fn open_item(&self, id: &ToolUseId) -> Option<ItemId> {
+        self.open_calls.iter().find(|(open, _)| open == id).map(|(_, item)| *item)
+    }
+
+    fn call(&mut self, item: ItemId, id: &ToolUseId) -> Option<&mut Call> {
+        match &mut self.item(item)?.kind {
+            ItemKind::Tools(calls) => calls.iter_mut().find(|call| call.id == *id),
+            _ => None,
+        }
+    }
+
+    fn item(&mut self, id: ItemId) -> Option<&mut Item> {
+        self.items.get_mut(usize::try_from(id.checked_sub(self.first)?).ok()?)
+    }
+
+    fn append(&mut self, kind: ItemKind) -> ItemId {
+        let id = self.ids().end;
+        self.bytes += kind.len();
+        self.items.push_back(Item { version: 0, open: false, kind });
+        self.touch(id);
+        self.bound();
+        id
+    }
+
+    fn touch(&mut self, id: ItemId) {
+        self.revision += 1;
+        let revision = self.revision;
+        if let Some(item) = self.item(id) {
+            item.version += 1;
+        }
+        if let Some(last) = self.recent.back_mut()
+            && last.1 == id
+        {
+            last.0 = revision;
+            return;
+        }
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((revision, id));
+    }
+
+    /// Gives up the oldest items while there is too much text. The last item stays whatever its size.
+    fn bound(&mut self) {
+        if self.limit == 0 || self.bytes <= self.limit {
+            return;
+        }
+        while self.bytes > self.limit / 4 * 3 && self.items.len() > 2 {
+            if let Some(item) = self.items.pop_front() {
+                self.bytes = self.bytes.saturating_sub(item.kind.len());
+                self.first += 1;
+                self.dropped += usize::from(!matches!(item.kind, ItemKind::Dropped { .. }));
+            }
+        }
+        let items = self.dropped;
+        if let Some(front) = self.items.front_mut() {
+            self.dropped += 1;
+            front.kind = ItemKind::Dropped { items: items + 1 };
+        }
+        // Every position moved: caches have to start again.
+        self.recent.clear();
+        self.revision += 1;
+    }
+}
+
+impl ItemKind {
+    /// Bytes of text, about.
+    fn len(&self) -> usize {
+        match self {
+            Self::Prompt { text, .. }
+            | Self::Text { text, .. }
+            | Self::Thinking { text, .. }
+            | Self::Shell { text, .. }
+            | Self::Notice { text, .. } => text.len(),
+            Self::Tools(calls) => calls.iter().map(|call| call.output.len() + 64).sum(),
+            Self::Batch { .. } | Self::Dropped { .. } | Self::Hidden => 0,
+        }
+    }
+}
+
+/// The last `bytes` of a text, from a character's start.
+fn end_of(text: &str, bytes: usize) -> &str {
+    let mut start = text.len().saturating_sub(bytes);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}
+
+/// Keeps the end of a text; lets it grow by half before it cuts, so that each byte is moved a bounded number of times.
+fn keep_end(text: &mut String, bytes: usize) {
+    if text.len() > bytes + bytes / 2 {
+        *text = end_of(text, bytes).to_owned();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(transcript: &Transcript, id: ItemId) -> &str {
+        match &transcript.get(id).unwrap().kind {
+            ItemKind::Text { text, .. } | ItemKind::Thinking { text, .. } => text,
+            other => panic!("not a text: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_finished_block_stands_for_its_deltas() {
+        let mut transcript = Transcript::default();
+        transcript.text_delta("The ses");
+        transcript.text_delta("sion");
+        transcript.text_finished("The session");
+        transcript.text_delta("Next");
+        assert_eq!(text_of(&transcript, 0), "The session");
+        assert_eq!(text_of(&transcript, 1), "Next");
+    }
+
+    #[test]
+    fn a_repeated_request_takes_back_only_what_it_said() {
+        let mut transcript = Transcript::default();
+        transcript.text_finished("kept");
+        transcript.request_started();
+        transcript.text_delta("void");
+        transcript.void_request();
+        transcript.text_delta("again");
+        assert_eq!(text_of(&transcript, 0), "kept");
+        assert_eq!(transcript.get(1).unwrap().kind, ItemKind::Hidden);
+        assert_eq!(text_of(&transcript, 2), "again");
+    }
+
+    #[test]
+    fn reading_calls_in_a_row_share_an_item_and_others_do_not() {
+        let mut transcript = Transcript::default();
+        for (id, name) in [("1", "Read"), ("2", "Grep"), ("3", "Bash"), ("4", "Read")] {
+            transcript.call_started(ToolUseId::new(id), name.to_owned(), String::new());
+        }
+        assert_eq!(transcript.ids(), 0..3);
+    }
+
+    #[test]
+    fn a_bounded_transcript_gives_up_its_oldest_items_and_says_so() {
+        let mut transcript = Transcript::bounded(1000);
+        for _ in 0..20 {
+            transcript.text_finished(&"x".repeat(100));
+        }
+        assert!(transcript.iter().count() < 12);
+        let (_, front) = transcript.iter().next().unwrap();
+        assert!(matches!(front.kind, ItemKind::Dropped { items } if items > 5));
+        assert!(transcript.changed_since(3).is_none());
+    }
+
+    #[test]
+    fn a_view_learns_which_items_changed() {
+        let mut transcript = Transcript::default();
+        transcript.text_finished("a");
+        let seen = transcript.revision();
+        transcript.text_delta("b");
+        transcript.text_delta("c");
+        assert_eq!(transcript.changed_since(seen), Some(vec![1]));
+        assert_eq!(transcript.changed_since(transcript.revision()), Some(vec![]));
+    }
+}
