@@ -132,6 +132,12 @@ impl Transcript {
         self.items.is_empty()
     }
 
+    /// Bytes of text in the items, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Ids of the items that exist.
     #[must_use]
     pub fn ids(&self) -> std::ops::Range<ItemId> {
@@ -203,7 +209,7 @@ impl Transcript {
         }
         self.settle();
         let id = self
-            .append(ItemKind::Text { text: more.trim_start_matches('\n').to_owned(), done: false });
+            .append(ItemKind::Text { text: more.trim_start_matches('\n').to_owned(), done: false, edition: 0 });
         self.growing = Some(id);
     }
 
@@ -229,17 +235,18 @@ impl Transcript {
             .filter(|id| matches!(self.get(*id), Some(Item { kind: ItemKind::Text { .. }, .. })));
         let Some(id) = grown else {
             if !whole.trim().is_empty() {
-                self.push(ItemKind::Text { text: whole.trim().to_owned(), done: true });
+                self.push(ItemKind::Text { text: whole.trim().to_owned(), done: true, edition: 0 });
             }
             return;
         };
         let before = self.bytes;
-        if let Some(Item { kind: ItemKind::Text { text, done }, .. }) = self.item(id) {
+        if let Some(Item { kind: ItemKind::Text { text, done, edition }, .. }) = self.item(id) {
             let old = text.len();
             let whole = whole.trim_start_matches('\n');
             // Deltas have said the same already, as a rule; only a difference needs the copy.
             if text != whole {
                 whole.clone_into(text);
+                *edition += 1;
             }
             *done = true;
             self.bytes = (before + whole.len()).saturating_sub(old);

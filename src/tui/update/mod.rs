@@ -23,6 +23,7 @@ use super::model::overlay::{Choice, Rows};
 use super::model::{Draw, Metrics, Model, Overlay, StepKey};
 use super::msg::{Effect, Msg};
 
+pub use lists::agent_rows;
 pub use slash::COMMANDS;
 
 /// How long closing waits for what is being ended.
