@@ -7,7 +7,11 @@ pub mod keymap;
 pub mod model;
 pub mod msg;
 pub mod settings;
+pub mod terminal;
+pub mod text;
+pub mod theme;
 pub mod update;
+pub mod view;
 pub mod words;
 
 #[cfg(test)]

@@ -208,8 +208,11 @@ impl Transcript {
             return;
         }
         self.settle();
-        let id = self
-            .append(ItemKind::Text { text: more.trim_start_matches('\n').to_owned(), done: false, edition: 0 });
+        let id = self.append(ItemKind::Text {
+            text: more.trim_start_matches('\n').to_owned(),
+            done: false,
+            edition: 0,
+        });
         self.growing = Some(id);
     }
 

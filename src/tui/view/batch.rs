@@ -11,7 +11,13 @@ use super::paint::{Pen, two_ends};
 
 /// The lines of a batch: live while its agents work, and what became of them afterwards.
 #[must_use]
-pub fn lines(model: &Model, members: &[AgentPath], folded: bool, room: u16, pen: Pen<'_>) -> Vec<Line<'static>> {
+pub fn lines(
+    model: &Model,
+    members: &[AgentPath],
+    folded: bool,
+    room: u16,
+    pen: Pen<'_>,
+) -> Vec<Line<'static>> {
     let agents: Vec<&Agent> = members
         .iter()
         .flat_map(|top| model.agents.iter().filter(move |agent| agent.path.is_within(top)))
@@ -19,21 +25,25 @@ pub fn lines(model: &Model, members: &[AgentPath], folded: bool, room: u16, pen:
     let room = usize::from(room);
     let mut all = vec![head(model, &agents, folded, room, pen)];
     let name = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).min(20);
-    let title = agents.iter().map(|agent| width(&agent.info.description)).max().unwrap_or(0).min(28);
+    let title =
+        agents.iter().map(|agent| width(&agent.info.description)).max().unwrap_or(0).min(28);
     all.extend(agents.iter().map(|agent| row(model, agent, (name, title), room, pen)));
     all
 }
 
-fn head(model: &Model, agents: &[&Agent], folded: bool, room: usize, pen: Pen<'_>) -> Line<'static> {
+fn head(
+    model: &Model,
+    agents: &[&Agent],
+    folded: bool,
+    room: usize,
+    pen: Pen<'_>,
+) -> Line<'static> {
     let theme = pen.theme;
     let tally = Agents::tally(agents.iter().copied());
     let alive = tally.running + tally.queued > 0;
     let asks = words::asking(model, agents.iter().copied());
-    let mut text = if alive {
-        tally_words(tally, asks, pen.ascii, true)
-    } else {
-        ended_words(tally, pen)
-    };
+    let mut text =
+        if alive { tally_words(tally, asks, pen.ascii, true) } else { ended_words(tally, pen) };
     if !alive {
         let from = agents.iter().filter_map(|agent| agent.run.started).min();
         let to = agents.iter().filter_map(|agent| agent.run.ended).max();
@@ -73,7 +83,13 @@ fn sum(agents: &[&Agent]) -> (u64, crate::protocol::Cost) {
     (used, cost)
 }
 
-fn row(model: &Model, agent: &Agent, columns: (usize, usize), room: usize, pen: Pen<'_>) -> Line<'static> {
+fn row(
+    model: &Model,
+    agent: &Agent,
+    columns: (usize, usize),
+    room: usize,
+    pen: Pen<'_>,
+) -> Line<'static> {
     let theme = pen.theme;
     let state = words::agent_state(model, agent);
     let text = match &agent.run.phase {
@@ -82,7 +98,8 @@ fn row(model: &Model, agent: &Agent, columns: (usize, usize), room: usize, pen: 
     };
     let (name, title) = columns;
     let nested = "  ".repeat(agent.path.depth().saturating_sub(1) as usize);
-    let pad = |text: &str, to: usize| format!("{text}{}", " ".repeat(to.saturating_sub(width(text))));
+    let pad =
+        |text: &str, to: usize| format!("{text}{}", " ".repeat(to.saturating_sub(width(text))));
     let left = vec![
         Span::raw(format!("  {nested}")),
         Span::styled(pen.sign(state.glyph), pen.style(state.glyph)),
@@ -103,7 +120,8 @@ fn row(model: &Model, agent: &Agent, columns: (usize, usize), room: usize, pen: 
         figures.push(money(cost));
     }
     // Too narrow: cost goes first, then turns, then time.
-    let needed = |figures: &[String]| super::paint::spans_width(&left) + width(&figures.join(" ")) + 1;
+    let needed =
+        |figures: &[String]| super::paint::spans_width(&left) + width(&figures.join(" ")) + 1;
     while !figures.is_empty() && needed(&figures) > room {
         figures.pop();
     }

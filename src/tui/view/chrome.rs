@@ -9,8 +9,8 @@ use crate::tui::model::question::Stage;
 use crate::tui::model::{Agent, Model, Phase, Queued, QueuedState, Step};
 use crate::tui::words;
 
-use super::panes::turns;
 use super::paint::{Pen, two_ends};
+use super::panes::turns;
 
 /// `─ to main · writing 0:12 ────`: whom Enter addresses, and what that one does.
 #[must_use]
@@ -33,7 +33,10 @@ pub fn rule(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
         }
     }
     if model.composer.text().starts_with('!') {
-        left.push(Span::styled(" · runs as you, no agent reads it before your next prompt", theme.question));
+        left.push(Span::styled(
+            " · runs as you, no agent reads it before your next prompt",
+            theme.question,
+        ));
     }
     two_ends(left, Vec::new(), usize::from(room), Some((sign, theme.dim)))
 }
@@ -148,16 +151,27 @@ fn hint_words(model: &Model) -> Vec<String> {
         Some(Overlay::CancelWhich(_)) => {
             &["1–9 or ↑↓ Enter cancels one", "a or Ctrl+C all", "Esc nobody"]
         }
-        Some(Overlay::Agents(list)) if list.filtering => &["type to filter", "Enter open", "Esc closes"],
+        Some(Overlay::Agents(list)) if list.filtering => {
+            &["type to filter", "Enter open", "Esc closes"]
+        }
         Some(Overlay::Agents(_)) => {
             &["↑↓", "Enter open", "x cancel", "a cancel all", "/ filter", "Esc closes"]
         }
         Some(Overlay::Picker(_)) => &["type to filter", "↑↓", "Enter take", "Esc closes"],
-        Some(Overlay::History(_)) => &["type to search", "↑↓ or Ctrl+R", "Enter take", "Esc closes"],
+        Some(Overlay::History(_)) => {
+            &["type to search", "↑↓ or Ctrl+R", "Enter take", "Esc closes"]
+        }
         Some(Overlay::Help { .. } | Overlay::Page { .. }) => &["↑↓ scroll", "Esc closes"],
-        Some(Overlay::Reader(reader)) if reader.typing.is_some() => &["Enter searches", "Esc closes"],
+        Some(Overlay::Reader(reader)) if reader.typing.is_some() => {
+            &["Enter searches", "Esc closes"]
+        }
         Some(Overlay::Reader(_)) => &[
-            "j k, space b, g G", "/ search, n N", "[ ] jump", "e expand", "y copy", "Tab next agent",
+            "j k, space b, g G",
+            "/ search, n N",
+            "[ ] jump",
+            "e expand",
+            "y copy",
+            "Tab next agent",
             "Esc back",
         ],
         None => return prompt_hint(model),
@@ -170,7 +184,9 @@ fn prompt_hint(model: &Model) -> Vec<String> {
         return words.iter().map(|piece| (*piece).to_owned()).collect();
     }
     if model.composer.menu.is_some() {
-        return ["↑↓ choose", "Enter take", "Tab complete", "Esc closes"].map(str::to_owned).to_vec();
+        return ["↑↓ choose", "Enter take", "Tab complete", "Esc closes"]
+            .map(str::to_owned)
+            .to_vec();
     }
     let interrupt = model.interrupt_step();
     let escape = model.escape_step();
@@ -271,7 +287,8 @@ pub fn status(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
     }
     parts.push(money(model.total_cost()));
     parts.push(place(model));
-    let rest: String = parts.iter().filter(|part| !part.is_empty()).map(|part| format!(" · {part}")).collect();
+    let rest: String =
+        parts.iter().filter(|part| !part.is_empty()).map(|part| format!(" · {part}")).collect();
     two_ends(
         vec![Span::raw(" "), mode, Span::styled(rest, theme.dim)],
         Vec::new(),

@@ -40,7 +40,11 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Opt
     let height = needed.min(area.height);
     let area = Rect::new(area.x, area.bottom() - height, area.width, height);
     let (place, all) = model.questions.place(open.id);
-    let who = if question.path.depth() > 1 { format!("{} (depth {})", question.agent, question.path.depth()) } else { question.agent.clone() };
+    let who = if question.path.depth() > 1 {
+        format!("{} (depth {})", question.agent, question.path.depth())
+    } else {
+        question.agent.clone()
+    };
     let title = format!("{} {who} asks · {place} of {all}", theme.glyphs.asks);
     let style = if open.keyboard { theme.question } else { theme.dim };
     let inner = frame(buffer, area, theme, style, &title, foot(open));
@@ -53,7 +57,12 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Opt
     }
     if what.len() > upper_rows + top && upper_rows > 0 {
         let more = format!("⋮ {} more lines · PgDn", what.len() - upper_rows - top + 1);
-        put(buffer, inner, upper_rows - 1, &Line::styled(format!("{more:<width$}", width = usize::from(inner.width)), theme.dim));
+        put(
+            buffer,
+            inner,
+            upper_rows - 1,
+            &Line::styled(format!("{more:<width$}", width = usize::from(inner.width)), theme.dim),
+        );
     }
     let mut answers = Vec::new();
     let mut cursor = None;
@@ -118,7 +127,11 @@ fn plain(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
         .collect();
     let shown = crate::tui::text::sanitize(&shown).into_owned();
     let lines = wrap_text(&shown, width, style);
-    if lines.is_empty() { wrap(&shown, usize::from(width)).into_iter().map(Line::from).collect() } else { lines }
+    if lines.is_empty() {
+        wrap(&shown, usize::from(width)).into_iter().map(Line::from).collect()
+    } else {
+        lines
+    }
 }
 
 #[derive(Default)]
@@ -146,7 +159,13 @@ impl Lower {
     }
 }
 
-fn lower_lines(model: &Model, open: &OpenQuestion, question: &Question, width: u16, theme: &Theme) -> Lower {
+fn lower_lines(
+    model: &Model,
+    open: &OpenQuestion,
+    question: &Question,
+    width: u16,
+    theme: &Theme,
+) -> Lower {
     let mut lower = Lower::default();
     match &open.stage {
         Stage::Choose => answers(&mut lower, model, open, question, theme),
@@ -171,11 +190,20 @@ fn lower_lines(model: &Model, open: &OpenQuestion, question: &Question, width: u
     lower
 }
 
-fn answers(lower: &mut Lower, model: &Model, open: &OpenQuestion, question: &Question, theme: &Theme) {
+fn answers(
+    lower: &mut Lower,
+    model: &Model,
+    open: &OpenQuestion,
+    question: &Question,
+    theme: &Theme,
+) {
     let agent = &question.agent;
     let main = question.path.is_root();
     let rules = question.rules.join(", ");
-    let rules = rules.strip_prefix(&format!("{}(", question.tool)).and_then(|rest| rest.strip_suffix(')')).map_or(rules.clone(), str::to_owned);
+    let rules = rules
+        .strip_prefix(&format!("{}(", question.tool))
+        .and_then(|rest| rest.strip_suffix(')'))
+        .map_or(rules.clone(), str::to_owned);
     for digit in Questions::choices(question) {
         let words = match (digit, main) {
             (1, _) => "yes, once".to_owned(),
@@ -200,6 +228,9 @@ fn answers(lower: &mut Lower, model: &Model, open: &OpenQuestion, question: &Que
         lower.push(line, Some(*digit));
     }
     if question.rules.is_empty() {
-        lower.push(Line::styled("no safe rule covers this call, so there is no 2 and 3", theme.dim), None);
+        lower.push(
+            Line::styled("no safe rule covers this call, so there is no 2 and 3", theme.dim),
+            None,
+        );
     }
 }

@@ -38,10 +38,15 @@ pub fn lines(item: &Item, style: &Look<'_>) -> Vec<Line<'static>> {
         }
         ItemKind::Thinking { text, took, .. } => thinking(text, *took, item.open, style),
         ItemKind::Tools(calls) => tools(calls, item.open, style),
-        ItemKind::Shell { line, text, status } => shell(line, text, status.as_deref(), item.open, style),
+        ItemKind::Shell { line, text, status } => {
+            shell(line, text, status.as_deref(), item.open, style)
+        }
         ItemKind::Notice { level, text } => notice(*level, text, style),
         ItemKind::Dropped { items } => {
-            let words = format!("  {} were left out here; the session file has them", count(*items, "older item"));
+            let words = format!(
+                "  {} were left out here; the session file has them",
+                count(*items, "older item")
+            );
             vec![Line::styled(words, theme.dim)]
         }
         ItemKind::Text { .. } | ItemKind::Batch { .. } | ItemKind::Hidden => Vec::new(),
@@ -49,7 +54,13 @@ pub fn lines(item: &Item, style: &Look<'_>) -> Vec<Line<'static>> {
 }
 
 /// A text behind a mark; further lines are indented by as much.
-fn hanging(mark: &str, text: &str, mark_style: Style, style: Style, width: u16) -> Vec<Line<'static>> {
+fn hanging(
+    mark: &str,
+    text: &str,
+    mark_style: Style,
+    style: Style,
+    width: u16,
+) -> Vec<Line<'static>> {
     let indent = " ".repeat(crate::tui::figures::width(mark));
     let clean = sanitize(text);
     let mut lines = Vec::new();
@@ -57,8 +68,7 @@ fn hanging(mark: &str, text: &str, mark_style: Style, style: Style, width: u16) 
         let first = if at == 0 { mark.to_owned() } else { indent.clone() };
         let first = Line::from(Span::styled(first, mark_style));
         let rest = Line::from(indent.clone());
-        let wrapped =
-            wrap_hanging(&Line::styled(line.to_owned(), style), width, &first, &rest);
+        let wrapped = wrap_hanging(&Line::styled(line.to_owned(), style), width, &first, &rest);
         if wrapped.is_empty() { lines.push(first) } else { lines.extend(wrapped) }
     }
     lines
@@ -98,7 +108,10 @@ fn tools(calls: &[Call], open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
         if at > 0 {
             spans.push(Span::styled(" · ", theme.dim));
         }
-        let same = calls[at..].iter().take_while(|other| other.name == call.name && ended_well(other)).count();
+        let same = calls[at..]
+            .iter()
+            .take_while(|other| other.name == call.name && ended_well(other))
+            .count();
         if same > 1 {
             spans.push(Span::raw(format!("{} {}", call.name, things(&call.name, same))));
             at += same;
@@ -138,7 +151,10 @@ fn call_spans(call: &Call, theme: &Theme) -> Vec<Span<'static>> {
     match &call.result {
         Some(CallResult { is_error: true, summary, .. }) => {
             let words = if summary.is_empty() { "failed" } else { summary };
-            spans.push(Span::styled(format!(" {} {}", theme.glyphs.failed, one_line(words)), theme.bad));
+            spans.push(Span::styled(
+                format!(" {} {}", theme.glyphs.failed, one_line(words)),
+                theme.bad,
+            ));
         }
         Some(CallResult { summary, .. }) if !summary.is_empty() => {
             spans.push(Span::styled(format!(" {}", one_line(summary)), theme.dim));
@@ -221,7 +237,11 @@ fn shell(
 ) -> Vec<Line<'static>> {
     let theme = style.theme;
     let mut head = hanging("! ", line, theme.accent, theme.text, style.prose);
-    head.extend(output(text, if open || style.full { usize::MAX } else { OUTPUT_LINES * 4 }, style));
+    head.extend(output(
+        text,
+        if open || style.full { usize::MAX } else { OUTPUT_LINES * 4 },
+        style,
+    ));
     if let Some(status) = status.filter(|status| !status.is_empty()) {
         head.push(Line::styled(format!("  {}", one_line(status)), theme.dim));
     }

@@ -76,7 +76,13 @@ impl Layout {
         let small = width < 80 || height < 20;
         let tiny = width < 40 || height < 8;
         let nothing_else = width < 20 || height < 5;
-        let under = if tiny { 0 } else if small { 2 } else { 3 };
+        let under = if tiny {
+            0
+        } else if small {
+            2
+        } else {
+            3
+        };
         let most = if nothing_else { height } else { (height / 3).max(1) };
         let prompt = needs.prompt.clamp(1, PROMPT_LINES).min(most);
         let queue = if tiny { 0 } else { needs.queued.min(QUEUE_LINES).min(height / 5) };
@@ -245,7 +251,8 @@ mod tests {
 
     #[test]
     fn the_tiniest_screens_keep_the_prompt() {
-        let small = Layout::of(Needs { width: 39, height: 10, prompt: 1, agents: 3, ..Needs::default() });
+        let small =
+            Layout::of(Needs { width: 39, height: 10, prompt: 1, agents: 3, ..Needs::default() });
         assert_eq!((small.rule.height, small.prompt.height, small.transcript.height), (0, 1, 9));
         let least = Layout::of(Needs { width: 19, height: 5, prompt: 1, ..Needs::default() });
         assert_eq!((least.transcript.height, least.prompt.height), (0, 5));

@@ -44,7 +44,9 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Ext
         Some(Overlay::Picker(picker)) => pick(picker, area, pen, buffer),
         Some(Overlay::History(search)) => history(model, search, area, pen, buffer),
         Some(Overlay::CancelWhich(which)) => cancel_which(model, which, area, pen, buffer),
-        Some(Overlay::Help { scroll }) => return page("keys and commands", &help(pen), *scroll, area, pen, buffer),
+        Some(Overlay::Help { scroll }) => {
+            return page("keys and commands", &help(pen), *scroll, area, pen, buffer);
+        }
         Some(Overlay::Page { title, lines, scroll }) => {
             let room = usize::from(area.width.saturating_sub(4));
             let wrapped: Vec<Line<'static>> = lines
@@ -73,7 +75,14 @@ fn help(pen: Pen<'_>) -> Vec<Line<'static>> {
     lines
 }
 
-fn page(title: &str, lines: &[Line<'static>], scroll: usize, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Extent {
+fn page(
+    title: &str,
+    lines: &[Line<'static>],
+    scroll: usize,
+    area: Rect,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) -> Extent {
     let inner = frame(buffer, area, pen.theme, pen.theme.accent, title, "Esc closes");
     let height = usize::from(inner.height);
     let top = scroll.min(lines.len().saturating_sub(height));
@@ -102,7 +111,11 @@ fn rows(lines: Vec<Line<'static>>, selected: usize, area: Rect, pen: Pen<'_>, bu
 }
 
 fn agents(model: &Model, list: &AgentList, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
-    let title = if list.filtering { format!("agents · filter: {}", list.filter.text()) } else { "agents".to_owned() };
+    let title = if list.filtering {
+        format!("agents · filter: {}", list.filter.text())
+    } else {
+        "agents".to_owned()
+    };
     let foot = "Enter open · x cancel · a cancel all · / filter · Esc";
     let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, foot);
     let found = agent_rows(model, list);
@@ -110,7 +123,8 @@ fn agents(model: &Model, list: &AgentList, area: Rect, pen: Pen<'_>, buffer: &mu
     let mut lines: Vec<Line<'static>> =
         found.iter().map(|row| agent_row(model, row, names, inner.width, pen)).collect();
     if lines.is_empty() {
-        let words = if list.definitions.is_none() { "looking for definitions" } else { "nothing fits" };
+        let words =
+            if list.definitions.is_none() { "looking for definitions" } else { "nothing fits" };
         lines.push(Line::styled(words, pen.theme.dim));
     }
     let selected = list.selected.min(lines.len() - 1);
@@ -124,9 +138,17 @@ fn name_of<'a>(model: &'a Model, row: &'a AgentRow) -> &'a str {
     }
 }
 
-fn agent_row(model: &Model, row: &AgentRow, names: usize, room: u16, pen: Pen<'_>) -> Line<'static> {
+fn agent_row(
+    model: &Model,
+    row: &AgentRow,
+    names: usize,
+    room: u16,
+    pen: Pen<'_>,
+) -> Line<'static> {
     let theme = pen.theme;
-    let pad = |name: &str| format!("{}{}", cut(name, names), " ".repeat(names.saturating_sub(width(name)) + 2));
+    let pad = |name: &str| {
+        format!("{}{}", cut(name, names), " ".repeat(names.saturating_sub(width(name)) + 2))
+    };
     match row {
         AgentRow::Definition(definition) => Line::from(vec![
             Span::styled("@ ", theme.dim),
@@ -152,7 +174,11 @@ fn agent_row(model: &Model, row: &AgentRow, names: usize, room: u16, pen: Pen<'_
 }
 
 fn pick(picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
-    let title = if picker.filter.is_empty() { picker.title.clone() } else { format!("{} · {}", picker.title, picker.filter.text()) };
+    let title = if picker.filter.is_empty() {
+        picker.title.clone()
+    } else {
+        format!("{} · {}", picker.title, picker.filter.text())
+    };
     let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, "Enter take · Esc closes");
     let found = picker.matching();
     let names = found.iter().map(|row| width(&row.label)).max().unwrap_or(0).min(60);
@@ -188,7 +214,12 @@ fn history(model: &Model, search: &HistorySearch, area: Rect, pen: Pen<'_>, buff
     }
     let selected = lines.len() - 1 - search.selected.min(lines.len() - 1);
     let height = usize::from(inner.height).min(lines.len());
-    let low = Rect::new(inner.x, inner.bottom() - u16::try_from(height).unwrap_or(0), inner.width, u16::try_from(height).unwrap_or(0));
+    let low = Rect::new(
+        inner.x,
+        inner.bottom() - u16::try_from(height).unwrap_or(0),
+        inner.width,
+        u16::try_from(height).unwrap_or(0),
+    );
     let first = if selected + height > lines.len() { lines.len() - height } else { selected };
     let window: Vec<Line<'static>> = lines.into_iter().skip(first).take(height).collect();
     rows(window, selected - first, low, pen, buffer);

@@ -111,7 +111,11 @@ impl View {
             }
         }
         let mut cursor = self.cover(model, &layout, pen, buffer);
-        put_all(buffer, layout.queue, &chrome::queue(model, usize::from(layout.queue.height), area.width, pen));
+        put_all(
+            buffer,
+            layout.queue,
+            &chrome::queue(model, usize::from(layout.queue.height), area.width, pen),
+        );
         put(buffer, layout.rule, 0, &chrome::rule(model, area.width, pen));
         put(buffer, layout.hint, 0, &chrome::hint(model, area.width, pen));
         put(buffer, layout.status, 0, &chrome::status(model, area.width, pen));
@@ -127,12 +131,23 @@ impl View {
     }
 
     /// Main's transcript, or the zoomed agent with its header.
-    fn body(&mut self, model: &Model, layout: &Layout, pen: Pen<'_>, buffer: &mut ratatui::buffer::Buffer) {
+    fn body(
+        &mut self,
+        model: &Model,
+        layout: &Layout,
+        pen: Pen<'_>,
+        buffer: &mut ratatui::buffer::Buffer,
+    ) {
         let area = layout.transcript;
         self.places.push((area, Target::Body));
         let extent = match model.zoomed() {
             Some(agent) => {
-                put(buffer, Rect { height: area.height.min(1), ..area }, 0, &panes::zoom_header(model, agent, area.width, pen));
+                put(
+                    buffer,
+                    Rect { height: area.height.min(1), ..area },
+                    0,
+                    &panes::zoom_header(model, agent, area.width, pen),
+                );
                 let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
                 self.agent_transcript(model, agent, below, area.width.min(100), buffer)
             }
@@ -153,12 +168,20 @@ impl View {
         }
     }
 
-    fn main_transcript(&mut self, model: &Model, area: Rect, prose: u16, buffer: &mut ratatui::buffer::Buffer) -> Extent {
+    fn main_transcript(
+        &mut self,
+        model: &Model,
+        area: Rect,
+        prose: u16,
+        buffer: &mut ratatui::buffer::Buffer,
+    ) -> Extent {
         let theme = &self.theme;
         let pen = Pen { theme, frame: spinner(model), ascii: model.settings.ascii() };
         let width = area.width;
         let live = |item: &Item| match &item.kind {
-            ItemKind::Batch { members, folded } => Some(batch::lines(model, members, *folded, width, pen)),
+            ItemKind::Batch { members, folded } => {
+                Some(batch::lines(model, members, *folded, width, pen))
+            }
             _ => None,
         };
         let sight = Sight {
@@ -204,12 +227,19 @@ impl View {
     }
 
     /// The focused pane shows its transcript instead of its tail while it is scrolled.
-    fn scrolled_pane(&mut self, model: &Model, agent: &Agent, layout: &Layout, buffer: &mut ratatui::buffer::Buffer) {
+    fn scrolled_pane(
+        &mut self,
+        model: &Model,
+        agent: &Agent,
+        layout: &Layout,
+        buffer: &mut ratatui::buffer::Buffer,
+    ) {
         let Some(area) = self.pane_area(&agent.path) else { return };
         if area.height < 4 || layout.panel.is_none() {
             return;
         }
-        let inner = Rect::new(area.x + 3, area.y + 2, area.width.saturating_sub(3), area.height - 2);
+        let inner =
+            Rect::new(area.x + 3, area.y + 2, area.width.saturating_sub(3), area.height - 2);
         paint::clear(buffer, inner);
         self.metrics.pane = self.agent_transcript(model, agent, inner, inner.width, buffer);
     }
@@ -277,7 +307,9 @@ impl View {
         }
         let Some((_, laid)) = &mut self.reader else { return };
         let live = |item: &Item| match &item.kind {
-            ItemKind::Batch { members, folded } => Some(batch::lines(model, members, *folded, width, pen)),
+            ItemKind::Batch { members, folded } => {
+                Some(batch::lines(model, members, *folded, width, pen))
+            }
             _ => None,
         };
         let sight = Sight {
@@ -304,7 +336,12 @@ impl View {
             words.push_str(&format!(" · /{}", reader.query));
         }
         let left = vec![Span::styled(words, theme.accent)];
-        let line = paint::two_ends(left, Vec::new(), usize::from(width), Some((theme.glyphs.rule, theme.dim)));
+        let line = paint::two_ends(
+            left,
+            Vec::new(),
+            usize::from(width),
+            Some((theme.glyphs.rule, theme.dim)),
+        );
         put(buffer, area, 0, &line);
     }
 }
@@ -331,12 +368,16 @@ fn head(model: &Model, theme: &Theme) -> Vec<Line<'static>> {
 
 fn first_run(first: &super::settings::FirstRun, style: Style) -> Vec<Line<'static>> {
     let local = match &first.found {
-        Some((server, models)) => format!("found {server} with {}: /model picks one", count(*models, "model")),
-        None => "a local server: none on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)".to_owned(),
+        Some((server, models)) => {
+            format!("found {server} with {}: /model picks one", count(*models, "model"))
+        }
+        None => "a local server: none on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)"
+            .to_owned(),
     };
     let words = [
         "No model yet. One of these is enough:".to_owned(),
-        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY, GEMINI_API_KEY), then start again".to_owned(),
+        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY, GEMINI_API_KEY), then start again"
+            .to_owned(),
         format!("  {local}"),
         "  caliban demo: three agents on a sample project, no key, no network".to_owned(),
     ];

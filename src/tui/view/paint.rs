@@ -128,7 +128,8 @@ pub fn frame(
     let glyphs = theme.glyphs;
     let inner = usize::from(area.width) - 2;
     let edge = |left: &'static str, words: &str, right: &'static str| {
-        let words = if words.is_empty() { String::new() } else { format!(" {} ", cut(words, inner - 2)) };
+        let words =
+            if words.is_empty() { String::new() } else { format!(" {} ", cut(words, inner - 2)) };
         let fill = glyphs.rule.repeat(inner.saturating_sub(width(&words)));
         Line::styled(format!("{left}{words}{fill}{right}"), style)
     };

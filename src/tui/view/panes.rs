@@ -31,7 +31,11 @@ pub fn draw(model: &Model, panel: &Panel, pen: Pen<'_>, buffer: &mut Buffer) -> 
             buffer.set_string(panel.area.x - 2, y, pen.theme.glyphs.vertical, pen.theme.dim);
         }
     }
-    if panel.slot > 1 { slots(model, &agents, panel, pen, buffer) } else { rows(model, &agents, panel, pen, buffer) }
+    if panel.slot > 1 {
+        slots(model, &agents, panel, pen, buffer)
+    } else {
+        rows(model, &agents, panel, pen, buffer)
+    }
 }
 
 /// `3 agents · 2 running · ⚑ 1 asks        21k · $0.07`.
@@ -61,7 +65,13 @@ fn header(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>) -> Line
     two_ends(left, right, room, Some((rule, theme.dim)))
 }
 
-fn slots(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>, buffer: &mut Buffer) -> Places {
+fn slots(
+    model: &Model,
+    agents: &[&Agent],
+    panel: &Panel,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) -> Places {
     let columns = panel.columns.max(1);
     let per_column = agents.len().div_ceil(usize::from(columns)).max(1);
     let column_width = (panel.area.width - 3 * (columns - 1)) / columns;
@@ -84,7 +94,14 @@ fn slots(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>, buffer: 
 }
 
 /// One slot: header, state, and the end of the text.
-fn slot(model: &Model, agents: &[&Agent], at: usize, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
+fn slot(
+    model: &Model,
+    agents: &[&Agent],
+    at: usize,
+    area: Rect,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) {
     let agent = agents[at];
     let focused = model.focus.as_ref() == Some(&agent.path);
     let edge = Edge::of(agents, at, focused, pen);
@@ -120,7 +137,8 @@ fn state_line(agent: &Agent, state: &State, room: usize, pen: Pen<'_>) -> Line<'
     let mut words = state.words.clone();
     match (&agent.run.phase, &agent.outcome) {
         (Phase::Ended(crate::protocol::End::Completed), Some(outcome)) => {
-            let first = outcome.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            let first =
+                outcome.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
             if !first.is_empty() {
                 words = format!("{words}: {}", one_line(first));
             }
@@ -202,7 +220,13 @@ fn figures(model: &Model, agent: &Agent) -> Vec<String> {
 }
 
 /// `▌1 explore-1 · map the routes ──── 0:42 4/20 $0.04`.
-fn slot_header(model: &Model, agent: &Agent, edge: &Edge, room: u16, pen: Pen<'_>) -> Line<'static> {
+fn slot_header(
+    model: &Model,
+    agent: &Agent,
+    edge: &Edge,
+    room: u16,
+    pen: Pen<'_>,
+) -> Line<'static> {
     let theme = pen.theme;
     let room = usize::from(room);
     let focused = model.focus.as_ref() == Some(&agent.path);
@@ -223,7 +247,8 @@ fn slot_header(model: &Model, agent: &Agent, edge: &Edge, room: u16, pen: Pen<'_
         figures.pop();
     }
     let figures = figures.join(" ");
-    let title_room = room.saturating_sub(taken + width(&figures) + usize::from(!figures.is_empty()));
+    let title_room =
+        room.saturating_sub(taken + width(&figures) + usize::from(!figures.is_empty()));
     let mut left = edge.head.clone();
     left.push(Span::styled(agent.number.to_string(), number));
     left.push(Span::styled(fixed, look));
@@ -241,9 +266,19 @@ fn panel_has_margin(model: &Model) -> bool {
 }
 
 /// One line per agent; what does not fit is named in the last line.
-fn rows(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>, buffer: &mut Buffer) -> Places {
+fn rows(
+    model: &Model,
+    agents: &[&Agent],
+    panel: &Panel,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) -> Places {
     let focus = agents.iter().position(|agent| model.focus.as_ref() == Some(&agent.path));
-    let grow = if panel.header.is_some() && focus.is_some() && panel.area.height > ROW_GROWS + 2 { ROW_GROWS } else { 0 };
+    let grow = if panel.header.is_some() && focus.is_some() && panel.area.height > ROW_GROWS + 2 {
+        ROW_GROWS
+    } else {
+        0
+    };
     let columns = panel.columns.max(1);
     if columns > 1 && grow == 0 {
         return row_columns(model, agents, panel, pen, buffer);
@@ -273,7 +308,13 @@ fn rows(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>, buffer: &
     places
 }
 
-fn row_columns(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>, buffer: &mut Buffer) -> Places {
+fn row_columns(
+    model: &Model,
+    agents: &[&Agent],
+    panel: &Panel,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) -> Places {
     let columns = panel.columns;
     let width = (panel.area.width - 3 * (columns - 1)) / columns;
     let per_column = usize::from(panel.area.height);
@@ -363,7 +404,8 @@ pub fn zoom_header(model: &Model, agent: &Agent, room: u16, pen: Pen<'_>) -> Lin
     let mut right = format!("{at} of {}", shown.len());
     for other in shown.iter().filter(|other| other.path != agent.path).take(4) {
         let state = words::agent_state(model, other);
-        let words = if other.alive() { format!(" {}", cut(&state.words, 16)) } else { String::new() };
+        let words =
+            if other.alive() { format!(" {}", cut(&state.words, 16)) } else { String::new() };
         right.push_str(&format!(" · {} {}{words}", other.number, pen.sign(state.glyph)));
     }
     two_ends(left, vec![Span::styled(right, theme.dim)], usize::from(room), None)

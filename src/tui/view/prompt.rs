@@ -68,7 +68,8 @@ pub fn wrapped(text: &str, cursor: usize, room: u16) -> Wrapped {
 #[must_use]
 pub fn lines_needed(model: &Model, screen: u16) -> u16 {
     let buffer = &model.composer.buffer;
-    let lines = wrapped(buffer.text(), buffer.cursor(), screen.saturating_sub(MARK + 1)).lines.len();
+    let lines =
+        wrapped(buffer.text(), buffer.cursor(), screen.saturating_sub(MARK + 1)).lines.len();
     u16::try_from(lines).unwrap_or(u16::MAX)
 }
 
@@ -137,7 +138,10 @@ mod tests {
     #[test]
     fn a_long_draft_wraps_at_the_edge_and_the_cursor_follows() {
         let found = wrapped("abcdef", 6, 4);
-        assert_eq!((found.lines, found.row, found.column), (vec!["abcd".to_owned(), "ef".into()], 1, 2));
+        assert_eq!(
+            (found.lines, found.row, found.column),
+            (vec!["abcd".to_owned(), "ef".into()], 1, 2)
+        );
         let full = wrapped("abcd", 4, 4);
         assert_eq!((full.row, full.column), (1, 0));
         let lines = wrapped("a\n\nb", 2, 4);

@@ -1,0 +1,491 @@
+//! The terminal while the screen is on it: entered, drawn to, and given back on every way out.
+//!
+//! All output goes through one buffer that is written once per frame. The terminal is asked nothing.
+
+use std::io::{self, Write};
+use std::panic::PanicHookInfo;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::{Rect, Size};
+use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
+
+use super::text::{CopyError, one_line, osc52};
+
+/// Alternate screen, bracketed paste, focus changes.
+const ENTER: &str = "\x1b[?1049h\x1b[?2004h\x1b[?1004h";
+const LEAVE: &str = "\x1b[?1004l\x1b[?2004l\x1b[?1049l";
+/// Presses, drags and the wheel, in the form without a limit on columns.
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
+/// The kitty protocol's "disambiguate", pushed and popped.
+const KEYBOARD_PUSH: &str = "\x1b[>1u";
+const KEYBOARD_POP: &str = "\x1b[<1u";
+/// The terminal shows what stands between these two at once.
+const FRAME_BEGIN: &str = "\x1b[?2026h";
+const FRAME_END: &str = "\x1b[?2026l";
+/// The terminal's own title, put aside and taken back.
+const TITLE_SAVE: &str = "\x1b[22;2t";
+const TITLE_RESTORE: &str = "\x1b]2;\x1b\\\x1b[23;2t";
+const RESET: &str = "\x1b[0m\x1b[?25h";
+
+/// Frames up to this size are remembered, to leave out a repetition.
+const SMALL_FRAME: usize = 256;
+
+/// How to use the terminal.
+#[derive(Clone, Debug, Default)]
+pub struct GuardOptions {
+    pub mouse: bool,
+    /// Named after a panic.
+    pub log: Option<PathBuf>,
+}
+
+/// Owns the terminal; gives it back when dropped. Lives on the thread that entered it.
+pub struct TerminalGuard {
+    terminal: Terminal<CrosstermBackend<Output>>,
+    output: Output,
+    title: String,
+    last_frame: Vec<u8>,
+}
+
+/// The one way to the terminal, shared with the panic hook.
+#[derive(Clone)]
+struct Output(Arc<Mutex<Sink>>);
+
+struct Sink {
+    out: Box<dyn Write + Send>,
+    /// What goes out with the next [`Sink::send`].
+    buffer: Vec<u8>,
+    modes: Modes,
+}
+
+/// What was switched on, and must be switched off.
+#[derive(Clone, Copy, Debug, Default)]
+struct Modes {
+    /// The screen is ours now.
+    entered: bool,
+    /// Raw mode is wanted; a test has no terminal to set it on.
+    raw: bool,
+    mouse: bool,
+    keyboard: bool,
+    titled: bool,
+}
+
+impl TerminalGuard {
+    /// Takes the terminal on stdout.
+    pub fn enter(options: &GuardOptions) -> io::Result<Self> {
+        let modes = Modes { raw: true, mouse: options.mouse, ..Modes::default() };
+        let output = Output::new(Box::new(io::stdout()), modes);
+        install_panic_hook(output.clone(), options.log.clone());
+        Self::on(output, Viewport::Fullscreen)
+    }
+
+    fn on(output: Output, viewport: Viewport) -> io::Result<Self> {
+        output.sink().enter()?;
+        let made = Terminal::with_options(
+            CrosstermBackend::new(output.clone()),
+            TerminalOptions { viewport },
+        );
+        match made {
+            Ok(terminal) => {
+                Ok(Self { terminal, output, title: String::new(), last_frame: Vec::new() })
+            }
+            Err(error) => {
+                output.sink().leave()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Draws one frame: computed whole, written at once, shown at once. Writes nothing when nothing changed.
+    pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.output.sink().put(FRAME_BEGIN);
+        let drawn = self.terminal.draw(render).map(|_| ());
+        let mut sink = self.output.sink();
+        if let Err(error) = drawn {
+            sink.buffer.clear();
+            return Err(error);
+        }
+        sink.put(FRAME_END);
+        if sink.buffer == self.last_frame {
+            sink.buffer.clear();
+            return Ok(());
+        }
+        self.last_frame.clear();
+        if sink.buffer.len() <= SMALL_FRAME {
+            self.last_frame.extend_from_slice(&sink.buffer);
+        }
+        sink.send()
+    }
+
+    /// Asks for unambiguous keys, without waiting for an answer. Call it behind the first frame.
+    pub fn after_first_frame(&mut self) -> io::Result<()> {
+        let mut sink = self.output.sink();
+        if sink.modes.keyboard {
+            return Ok(());
+        }
+        sink.modes.keyboard = true;
+        sink.put(KEYBOARD_PUSH);
+        sink.send()
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> io::Result<Size> {
+        self.terminal.size()
+    }
+
+    /// The next frame is drawn in full, whatever stands on the screen.
+    pub fn redraw(&mut self) -> io::Result<()> {
+        self.last_frame.clear();
+        // Resizing to the same size clears both screens without asking where the cursor is.
+        let area = Rect::from((ratatui::layout::Position::ORIGIN, self.terminal.size()?));
+        self.terminal.resize(area)
+    }
+
+    /// Gives the terminal back for a while, as before an editor runs on it.
+    pub fn suspend(&mut self) -> io::Result<()> {
+        self.output.sink().leave()
+    }
+
+    /// Takes the terminal again; the next frame is drawn in full.
+    pub fn resume(&mut self) -> io::Result<()> {
+        self.output.sink().enter()?;
+        let title = std::mem::take(&mut self.title);
+        if !title.is_empty() {
+            self.set_title(&title)?;
+        }
+        self.redraw()
+    }
+
+    /// Ctrl+Z: stops this process and its group, and returns when they go on.
+    pub fn stop(&mut self) -> io::Result<()> {
+        self.suspend()?;
+        let stopped = kill(Pid::from_raw(0), Signal::SIGTSTP).map_err(io::Error::from);
+        self.resume()?;
+        stopped
+    }
+
+    /// Lets the mouse go, or takes it.
+    pub fn set_mouse(&mut self, on: bool) -> io::Result<()> {
+        let mut sink = self.output.sink();
+        if sink.modes.mouse == on {
+            return Ok(());
+        }
+        sink.modes.mouse = on;
+        if !sink.modes.entered {
+            return Ok(());
+        }
+        sink.put(if on { MOUSE_ON } else { MOUSE_OFF });
+        sink.send()
+    }
+
+    /// Sets the window's title; the old one comes back at the end.
+    pub fn set_title(&mut self, title: &str) -> io::Result<()> {
+        if self.title == title {
+            return Ok(());
+        }
+        title.clone_into(&mut self.title);
+        let mut sink = self.output.sink();
+        if !sink.modes.titled {
+            sink.modes.titled = true;
+            sink.put(TITLE_SAVE);
+        }
+        sink.put(&format!("\x1b]2;{}\x1b\\", one_line(title)));
+        sink.send()
+    }
+
+    /// Puts the text on the clipboard of the terminal's owner (OSC 52).
+    pub fn copy(&mut self, text: &str) -> Result<(), CopyError> {
+        let sequence = osc52(text)?;
+        let mut sink = self.output.sink();
+        sink.put(&sequence);
+        sink.send().map_err(|error| CopyError::Terminal(error.to_string()))
+    }
+
+    /// Draws the attention of somebody who looks elsewhere: a notification where there are any, and the bell.
+    pub fn notify(&mut self, text: &str) -> io::Result<()> {
+        let mut sink = self.output.sink();
+        sink.put(&format!("\x1b]9;{}\x1b\\\x07", one_line(text)));
+        sink.send()
+    }
+}
+
+impl Drop for TerminalGuard {
+    fn drop(&mut self) {
+        // Nobody is left to tell; the terminal may be gone.
+        let _ = self.output.sink().leave();
+    }
+}
+
+impl Output {
+    fn new(out: Box<dyn Write + Send>, modes: Modes) -> Self {
+        Self(Arc::new(Mutex::new(Sink { out, buffer: Vec::new(), modes })))
+    }
+
+    /// A panic while drawing leaves nothing here that the way out could not handle.
+    fn sink(&self) -> MutexGuard<'_, Sink> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What ratatui writes goes into the buffer; its flushes come several times a frame and mean nothing.
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.sink().buffer.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink {
+    fn put(&mut self, text: &str) {
+        self.buffer.extend_from_slice(text.as_bytes());
+    }
+
+    /// Writes the buffer in one go.
+    fn send(&mut self) -> io::Result<()> {
+        let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
+        self.buffer.clear();
+        // A screenful of styles is enough; one huge paste need not stay in memory.
+        self.buffer.shrink_to(1 << 16);
+        written
+    }
+
+    fn enter(&mut self) -> io::Result<()> {
+        if self.modes.entered {
+            return Ok(());
+        }
+        if self.modes.raw {
+            crossterm::terminal::enable_raw_mode()?;
+        }
+        self.modes.entered = true;
+        self.put(ENTER);
+        if self.modes.mouse {
+            self.put(MOUSE_ON);
+        }
+        if self.modes.keyboard {
+            self.put(KEYBOARD_PUSH);
+        }
+        self.send()
+    }
+
+    /// Undoes [`Sink::enter`] and what came after it; what was being drawn is dropped.
+    fn leave(&mut self) -> io::Result<()> {
+        if !self.modes.entered {
+            return Ok(());
+        }
+        self.modes.entered = false;
+        self.buffer.clear();
+        self.put(FRAME_END);
+        if self.modes.keyboard {
+            self.put(KEYBOARD_POP);
+        }
+        if self.modes.mouse {
+            self.put(MOUSE_OFF);
+        }
+        if self.modes.titled {
+            self.modes.titled = false;
+            self.put(TITLE_RESTORE);
+        }
+        self.put(RESET);
+        self.put(LEAVE);
+        let written = self.send();
+        if self.modes.raw {
+            crossterm::terminal::disable_raw_mode()?;
+        }
+        written
+    }
+}
+
+/// A panic on the screen's thread gives the terminal back before its message is printed. One on another thread is
+/// a failed task, which its owner reports: printed, it would only tear the screen.
+fn install_panic_hook(output: Output, log: Option<PathBuf>) {
+    let previous = std::panic::take_hook();
+    let owner = thread::current().id();
+    std::panic::set_hook(Box::new(move |panic| {
+        let (message, place) = describe(panic);
+        tracing::error!(message, place, "panic");
+        match on_panic(&output, owner) {
+            PanicPlace::NoScreen => previous(panic),
+            PanicPlace::OtherThread => {}
+            PanicPlace::Screen => {
+                let mut text =
+                    format!("caliban stopped because of a bug in it: {message} ({place})\n");
+                if let Some(log) = &log {
+                    text.push_str(&format!("Please report it with the end of {}\n", log.display()));
+                }
+                let _ = io::stderr().write_all(text.as_bytes());
+            }
+        }
+    }));
+}
+
+/// Where a panic happened.
+#[derive(Debug, PartialEq, Eq)]
+enum PanicPlace {
+    Screen,
+    OtherThread,
+    NoScreen,
+}
+
+/// Gives the terminal back if the panic is on the screen's own thread.
+fn on_panic(output: &Output, owner: ThreadId) -> PanicPlace {
+    // The thread that panics may hold the lock, and must not wait for itself.
+    let mut sink = match output.0.try_lock() {
+        Ok(sink) => sink,
+        Err(std::sync::TryLockError::Poisoned(sink)) => sink.into_inner(),
+        Err(std::sync::TryLockError::WouldBlock) if thread::current().id() == owner => {
+            return PanicPlace::Screen;
+        }
+        Err(std::sync::TryLockError::WouldBlock) => return PanicPlace::OtherThread,
+    };
+    if !sink.modes.entered {
+        return PanicPlace::NoScreen;
+    }
+    if thread::current().id() != owner {
+        return PanicPlace::OtherThread;
+    }
+    let _ = sink.leave();
+    PanicPlace::Screen
+}
+
+fn describe(panic: &PanicHookInfo<'_>) -> (String, String) {
+    let payload = panic.payload();
+    let message = payload
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".into());
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    (message, place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A terminal that remembers each write.
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<String>>>);
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().push(String::from_utf8(bytes.to_vec()).unwrap());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Paper {
+        fn take(&self) -> Vec<String> {
+            std::mem::take(&mut self.0.lock().unwrap())
+        }
+    }
+
+    fn guard(mouse: bool) -> (TerminalGuard, Paper) {
+        let paper = Paper::default();
+        let modes = Modes { mouse, ..Modes::default() };
+        let output = Output::new(Box::new(paper.clone()), modes);
+        let guard = TerminalGuard::on(output, Viewport::Fixed(Rect::new(0, 0, 20, 2))).unwrap();
+        (guard, paper)
+    }
+
+    #[test]
+    fn entering_and_leaving_mirror_each_other() {
+        let (mut guard, paper) = guard(true);
+        assert_eq!(paper.take(), [format!("{ENTER}{MOUSE_ON}")]);
+        guard.after_first_frame().unwrap();
+        guard.after_first_frame().unwrap();
+        assert_eq!(paper.take(), [KEYBOARD_PUSH]);
+        guard.set_title("a\x1b]0;b\x07c\nd").unwrap();
+        assert_eq!(paper.take(), [format!("{TITLE_SAVE}\x1b]2;ac d\x1b\\")]);
+        drop(guard);
+        let all = paper.take().concat();
+        assert_eq!(
+            all,
+            format!("{FRAME_END}{KEYBOARD_POP}{MOUSE_OFF}{TITLE_RESTORE}{RESET}{LEAVE}")
+        );
+    }
+
+    #[test]
+    fn a_frame_is_one_write_and_an_unchanged_one_is_none() {
+        let (mut guard, paper) = guard(false);
+        paper.take();
+        let draw = |frame: &mut Frame<'_>| frame.render_widget("hello", frame.area());
+        guard.draw(draw).unwrap();
+        let first = paper.take();
+        assert_eq!(first.len(), 1);
+        assert!(first[0].starts_with(FRAME_BEGIN) && first[0].ends_with(FRAME_END));
+        assert!(first[0].contains("hello"));
+        guard.draw(draw).unwrap();
+        assert!(!paper.take().concat().contains("hello"));
+        guard.draw(draw).unwrap();
+        assert_eq!(paper.take(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_editor_gets_a_plain_terminal_and_the_screen_comes_back() {
+        let (mut guard, paper) = guard(true);
+        guard.after_first_frame().unwrap();
+        guard.set_title("t").unwrap();
+        paper.take();
+        guard.suspend().unwrap();
+        assert!(paper.take().concat().ends_with(LEAVE));
+        guard.suspend().unwrap();
+        assert_eq!(paper.take(), Vec::<String>::new());
+        guard.output.sink().enter().unwrap();
+        assert_eq!(paper.take(), [format!("{ENTER}{MOUSE_ON}{KEYBOARD_PUSH}")]);
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_once_and_only_for_its_own_thread() {
+        let (guard, paper) = guard(false);
+        paper.take();
+        let owner = thread::current().id();
+        let output = guard.output.clone();
+        let elsewhere = thread::spawn(move || on_panic(&output, owner)).join().unwrap();
+        assert_eq!(elsewhere, PanicPlace::OtherThread);
+        assert_eq!(paper.take(), Vec::<String>::new());
+        assert_eq!(on_panic(&guard.output, owner), PanicPlace::Screen);
+        assert!(paper.take().concat().ends_with(LEAVE));
+        assert_eq!(on_panic(&guard.output, owner), PanicPlace::NoScreen);
+        drop(guard);
+        assert_eq!(paper.take(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_mouse_can_be_let_go_and_text_copied() {
+        let (mut guard, paper) = guard(true);
+        paper.take();
+        guard.set_mouse(false).unwrap();
+        guard.set_mouse(false).unwrap();
+        assert_eq!(paper.take(), [MOUSE_OFF]);
+        guard.copy("hi").unwrap();
+        assert_eq!(paper.take(), ["\x1b]52;c;aGk=\x1b\\"]);
+    }
+
+    #[test]
+    fn a_terminal_that_is_gone_is_an_error_not_a_panic() {
+        struct Gone;
+        impl Write for Gone {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let output = Output::new(Box::new(Gone), Modes { entered: true, ..Modes::default() });
+        let mut guard = TerminalGuard::on(output, Viewport::Fixed(Rect::new(0, 0, 9, 1))).unwrap();
+        assert_eq!(guard.draw(|_| {}).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+}

@@ -1,0 +1,218 @@
+//! Unified diffs as lines: numbers, signs and colours.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::sanitize::sanitize;
+use super::wrap::{Breaks, Indent, Runs};
+use crate::tui::theme::Theme;
+
+/// One line of a diff's body.
+struct Change<'a> {
+    sign: char,
+    number: usize,
+    text: &'a str,
+}
+
+/// The body of a unified diff, with line numbers (the new ones, for removed lines the old ones). The file names at
+/// its head are left out, `⋮` stands between hunks. At most `max_rows` lines, the last of which then tells how many
+/// lines of the diff are missing.
+#[must_use]
+pub fn diff_lines(diff: &str, width: u16, max_rows: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut out = Vec::new();
+    let mut position = Position::default();
+    let digits = highest_number(diff).max(1).ilog10() as usize + 1;
+    // Where each line of the diff ends on the screen.
+    let mut ends = Vec::new();
+    let mut lines = diff.lines();
+    for line in lines.by_ref() {
+        match position.read(line) {
+            Read::Nothing | Read::Hunk { first: true } => continue,
+            Read::Hunk { first: false } => {
+                out.push(gap(digits, theme));
+                continue;
+            }
+            Read::Note => out.push(Line::styled(sanitize(line).into_owned(), theme.dim)),
+            Read::Change(change) => push_change(&change, digits, width, theme, &mut out),
+        }
+        ends.push(out.len());
+        if out.len() > max_rows {
+            break;
+        }
+    }
+    if out.len() > max_rows {
+        let whole = ends.partition_point(|end| *end < max_rows);
+        let kept = whole.checked_sub(1).map_or(0, |last| ends[last]);
+        let rest = lines.filter(|line| !line.starts_with("@@")).count();
+        let missing = ends.len() - whole + rest;
+        let words = if missing == 1 { "line" } else { "lines" };
+        out.truncate(kept);
+        out.push(Line::styled(format!("… {missing} more {words}"), theme.dim));
+    }
+    out
+}
+
+/// What one line of the file is.
+enum Read<'a> {
+    Nothing,
+    Hunk { first: bool },
+    Change(Change<'a>),
+    Note,
+}
+
+/// Where the reader is in both files.
+#[derive(Default)]
+struct Position {
+    old: usize,
+    new: usize,
+    /// Lines that the hunk still has, so that a removed line `-- x` is not taken for a file name.
+    old_left: usize,
+    new_left: usize,
+    hunks: usize,
+}
+
+impl Position {
+    fn read<'a>(&mut self, line: &'a str) -> Read<'a> {
+        if let Some(hunk) = Hunk::parse(line) {
+            (self.old, self.old_left) = hunk.old;
+            (self.new, self.new_left) = hunk.new;
+            self.hunks += 1;
+            return Read::Hunk { first: self.hunks == 1 };
+        }
+        if self.old_left == 0 && self.new_left == 0 {
+            let head =
+                ["diff ", "index ", "--- ", "+++ "].iter().any(|word| line.starts_with(word));
+            return if head || self.hunks == 0 { Read::Nothing } else { Read::Note };
+        }
+        let (sign, text) = match line.chars().next() {
+            Some(sign @ ('+' | '-' | ' ')) => (sign, &line[1..]),
+            Some('\\' | '…') => return Read::Note,
+            // Some writers drop the space of an empty line.
+            _ => (' ', line),
+        };
+        let number = if sign == '-' { self.old } else { self.new };
+        if sign != '+' {
+            self.old += 1;
+            self.old_left = self.old_left.saturating_sub(1);
+        }
+        if sign != '-' {
+            self.new += 1;
+            self.new_left = self.new_left.saturating_sub(1);
+        }
+        Read::Change(Change { sign, number, text })
+    }
+}
+
+/// The start and the length of a hunk in both files.
+struct Hunk {
+    old: (usize, usize),
+    new: (usize, usize),
+}
+
+impl Hunk {
+    /// Reads `@@ -1,7 +1,9 @@`.
+    fn parse(line: &str) -> Option<Self> {
+        let ranges = line.strip_prefix("@@ -")?;
+        let (ranges, _) = ranges.split_once(" @@")?;
+        let (old, new) = ranges.split_once(" +")?;
+        Some(Self { old: range(old)?, new: range(new)? })
+    }
+}
+
+fn range(text: &str) -> Option<(usize, usize)> {
+    match text.split_once(',') {
+        Some((start, length)) => Some((start.parse().ok()?, length.parse().ok()?)),
+        None => Some((text.parse().ok()?, 1)),
+    }
+}
+
+fn highest_number(diff: &str) -> usize {
+    let hunks = diff.lines().filter_map(Hunk::parse);
+    hunks
+        .map(|hunk| {
+            (hunk.old.0.saturating_add(hunk.old.1)).max(hunk.new.0.saturating_add(hunk.new.1))
+        })
+        .max()
+        .unwrap_or(1)
+}
+
+fn gap(digits: usize, theme: &Theme) -> Line<'static> {
+    Line::styled(format!("{:>digits$}", theme.glyphs.more), theme.dim)
+}
+
+fn push_change(
+    change: &Change<'_>,
+    digits: usize,
+    width: u16,
+    theme: &Theme,
+    out: &mut Vec<Line<'static>>,
+) {
+    let style = match change.sign {
+        '+' => theme.added,
+        '-' => theme.removed,
+        _ => Style::new(),
+    };
+    let text = sanitize(change.text);
+    let number = format!("{:>digits$} ", change.number);
+    let sign = Span::styled(format!("{} ", change.sign), style);
+    let first = vec![Span::styled(number, theme.dim), sign];
+    let rest = vec![Span::raw(" ".repeat(digits + 3))];
+    // In a sliver of a window the text matters more than its number.
+    let indent = match usize::from(width) > digits + 8 {
+        true => Indent { first, rest },
+        false => Indent { first: vec![Span::styled(change.sign.to_string(), style)], rest: vec![] },
+    };
+    let runs = Runs::new(&text, vec![(text.len(), style)]);
+    indent.wrap(runs, usize::from(width), Breaks::Cells, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIFF: &str = "--- a/src/x.rs\n+++ b/src/x.rs\n@@ -8,4 +8,3 @@ fn x\n keep\n-old \x1b[31mred\n+new\n more\n--- not a name\n@@ -98,2 +98,3 @@\n a\n+b\n c\n\\ No newline at end of file\n";
+
+    fn shown(width: u16, max: usize) -> Vec<String> {
+        diff_lines(DIFF, width, max, &Theme::default()).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn lines_have_numbers_and_signs() {
+        assert_eq!(
+            shown(40, 99),
+            [
+                "  8   keep",
+                "  9 - old red",
+                "  9 + new",
+                " 10   more",
+                " 11 - -- not a name",
+                "  ⋮",
+                " 98   a",
+                " 99 + b",
+                "100   c",
+                "\\ No newline at end of file",
+            ]
+        );
+    }
+
+    #[test]
+    fn signs_and_text_have_their_colour() {
+        let theme = Theme::default();
+        let lines = diff_lines(DIFF, 40, 99, &theme);
+        assert!(lines[1].spans[1..].iter().all(|span| span.style == theme.removed));
+        assert!(lines[2].spans[1..].iter().all(|span| span.style == theme.added));
+    }
+
+    #[test]
+    fn a_long_diff_says_what_is_missing() {
+        assert_eq!(shown(40, 4), ["  8   keep", "  9 - old red", "  9 + new", "… 6 more lines"]);
+    }
+
+    #[test]
+    fn long_lines_hang_under_their_start() {
+        let diff = "@@ -1 +1 @@\n-abcdefghijklmn\n+x\n";
+        let lines: Vec<_> =
+            diff_lines(diff, 12, 9, &Theme::default()).iter().map(ToString::to_string).collect();
+        assert_eq!(lines, ["1 - abcdefgh", "    ijklmn", "1 + x"]);
+    }
+}

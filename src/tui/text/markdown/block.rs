@@ -1,0 +1,523 @@
+//! The block structure of Markdown, read line by line, each line once.
+//!
+//! A line is final as soon as the next one is known, so what was drawn of it never changes. For that, this reader
+//! departs from CommonMark in small ways: links by reference stay text, and only a paragraph of one line becomes a
+//! heading by the line under it.
+
+use super::inline::{self, BREAK, Balance};
+use super::line::{self, Fence};
+use super::row::{Body, Face, Language, Mark, Marks, Role, Row, Styled};
+use super::table::Table;
+
+/// Quotes and items within each other; further marks are text.
+const DEPTH_LIMIT: usize = 12;
+/// Bytes of a paragraph that wait for open emphasis to be closed.
+pub(super) const PARAGRAPH_LIMIT: usize = 2048;
+
+/// A block that holds other blocks.
+#[derive(Clone, Debug, PartialEq)]
+enum Container {
+    Quote,
+    Item {
+        /// Columns by which its content is indented.
+        indent: usize,
+        mark: Mark,
+        /// The mark stands on the screen.
+        shown: bool,
+    },
+}
+
+/// The list that an item at one depth would go on with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct List {
+    delimiter: u8,
+    next: u64,
+}
+
+/// The block that takes the text.
+#[derive(Clone, Debug, PartialEq)]
+enum Leaf {
+    None,
+    Paragraph(Paragraph),
+    Fence {
+        fence: Fence,
+        language: Option<Language>,
+        starts: bool,
+    },
+    /// Indented code, with the blank lines that belong to it only if more code follows.
+    Indented {
+        blanks: usize,
+    },
+    Table(Table),
+}
+
+/// The part of a paragraph that is not drawn for good yet.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Paragraph {
+    /// Lines, joined by [`BREAK`].
+    source: String,
+    last_line: usize,
+    balance: Balance,
+    /// Its first line goes on where the last row ended.
+    joins: bool,
+    /// Rows of it were made already.
+    begun: bool,
+}
+
+impl Paragraph {
+    fn add(&mut self, text: &str) {
+        self.source.push_str(text);
+        text.bytes().for_each(|byte| self.balance.feed(byte));
+    }
+
+    fn new_line(&mut self) {
+        let len = self.source.trim_end().len();
+        self.source.truncate(len);
+        if self.source.ends_with('\\') {
+            self.source.pop();
+        }
+        self.source.push(' ');
+        self.source.push(BREAK);
+        self.source.push(' ');
+        self.balance.feed(b' ');
+        self.last_line = self.source.len();
+    }
+}
+
+/// Reads lines, gives rows.
+#[derive(Clone, Debug)]
+pub(super) struct BlockReader {
+    containers: Vec<Container>,
+    /// By depth.
+    lists: Vec<Option<List>>,
+    leaf: Leaf,
+    /// A blank line came since the last row; it lies within that many containers.
+    blank: Option<usize>,
+    begun: bool,
+    /// What is ready; the owner takes it away.
+    pub(super) rows: Vec<Row>,
+    /// Bytes looked at, to prove that the work is linear.
+    #[cfg(test)]
+    pub(super) work: usize,
+}
+
+impl BlockReader {
+    pub(super) fn new() -> Self {
+        Self {
+            containers: Vec::new(),
+            lists: vec![None],
+            leaf: Leaf::None,
+            blank: None,
+            begun: false,
+            rows: Vec::new(),
+            #[cfg(test)]
+            work: 0,
+        }
+    }
+
+    /// Within a fence or a table a line is only cut when it is very long.
+    pub(super) fn keeps_lines_whole(&self) -> bool {
+        matches!(self.leaf, Leaf::Fence { .. } | Leaf::Table(_) | Leaf::Indented { .. })
+    }
+
+    /// Takes one sanitised line, or the start of a very long one.
+    pub(super) fn line(&mut self, text: &str) {
+        self.count(text.len());
+        let (matched, rest) = self.match_containers(text);
+        let all = matched == self.containers.len();
+        if rest.trim().is_empty() {
+            self.close_to(matched);
+            return self.blank_line();
+        }
+        if all && self.in_fence(rest) {
+            return;
+        }
+        if !all && self.is_lazy(rest) {
+            return self.paragraph_line(rest.trim_start());
+        }
+        self.close_to(matched);
+        let rest = self.open_containers(rest, all);
+        self.leaf_line(rest);
+    }
+
+    /// Takes more of a line that was too long for one piece.
+    pub(super) fn continue_line(&mut self, text: &str) {
+        self.count(text.len());
+        match &mut self.leaf {
+            Leaf::Fence { .. } | Leaf::Indented { .. } => self.code_line(text),
+            Leaf::Paragraph(paragraph) => {
+                paragraph.begun = true;
+                self.flush_paragraph();
+                let more = Paragraph { joins: true, begun: true, ..Paragraph::default() };
+                self.leaf = Leaf::Paragraph(more);
+                self.add_text(text);
+            }
+            _ => {
+                self.close_leaf();
+                self.leaf = Leaf::Paragraph(Paragraph { begun: true, ..Paragraph::default() });
+                self.add_text(text);
+            }
+        }
+    }
+
+    /// The text is whole.
+    pub(super) fn finish(&mut self) {
+        self.close_leaf();
+        self.close_to(0);
+    }
+
+    /// Closes half-written emphasis, for a picture of a text that is still coming.
+    pub(super) fn close_emphasis(&mut self) {
+        let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
+        let Some(mark) = paragraph.balance.open_mark() else { return };
+        if paragraph.source.ends_with([mark, ' ']) {
+            return;
+        }
+        let before = paragraph.source.rfind(mark).map_or("", |at| &paragraph.source[..=at]);
+        let run = before.len() - before.trim_end_matches(mark).len();
+        paragraph.source.extend(std::iter::repeat_n(mark, run));
+    }
+
+    fn count(&mut self, _bytes: usize) {
+        #[cfg(test)]
+        {
+            self.work += _bytes;
+        }
+    }
+
+    // Containers.
+
+    /// How many containers go on with this line, and what follows their marks.
+    fn match_containers<'a>(&self, text: &'a str) -> (usize, &'a str) {
+        let mut rest = text;
+        for (at, container) in self.containers.iter().enumerate() {
+            let inner = match container {
+                Container::Quote => line::quote(rest),
+                Container::Item { .. } if rest.trim().is_empty() => Some(""),
+                Container::Item { indent, .. } => line::unindent(rest, *indent),
+            };
+            match inner {
+                Some(inner) => rest = inner,
+                None => return (at, rest),
+            }
+        }
+        (self.containers.len(), rest)
+    }
+
+    /// A paragraph goes on although the marks of its containers are missing.
+    fn is_lazy(&self, rest: &str) -> bool {
+        matches!(self.leaf, Leaf::Paragraph(_)) && !line::starts_block(rest)
+    }
+
+    /// Opens the quotes and items that the line starts; returns what follows their marks.
+    fn open_containers<'a>(&mut self, text: &'a str, all_matched: bool) -> &'a str {
+        let mut rest = text;
+        let mut in_paragraph = all_matched && matches!(self.leaf, Leaf::Paragraph(_));
+        while self.containers.len() < DEPTH_LIMIT {
+            if line::indent(rest) >= 4 || line::is_rule(rest) {
+                return rest;
+            }
+            let depth = self.containers.len();
+            if let Some(inner) = line::quote(rest) {
+                self.open(Container::Quote);
+                self.lists[depth] = None;
+                rest = inner;
+            } else if let Some(item) = line::item(rest)
+                && !(in_paragraph && !item.may_interrupt())
+            {
+                self.open_item(&item, depth);
+                rest = item.rest;
+            } else {
+                return rest;
+            }
+            in_paragraph = false;
+        }
+        rest
+    }
+
+    fn open_item(&mut self, item: &line::Item<'_>, depth: usize) {
+        self.close_leaf();
+        let number = match (self.lists[depth], item.number) {
+            (Some(list), Some(_)) if list.delimiter == item.delimiter => list.next,
+            (_, number) => number.unwrap_or(0),
+        };
+        let mark = match (item.task, item.number) {
+            (Some(done), _) => Mark::Task { done },
+            (None, Some(_)) => Mark::Number(number),
+            (None, None) => Mark::Bullet,
+        };
+        self.open(Container::Item { indent: item.indent, mark, shown: false });
+        let next = number.saturating_add(1);
+        self.lists[depth] = Some(List { delimiter: item.delimiter, next });
+    }
+
+    fn open(&mut self, container: Container) {
+        self.close_leaf();
+        self.containers.push(container);
+        self.lists.push(None);
+    }
+
+    /// Closes the containers beyond `depth`, and what is in them.
+    fn close_to(&mut self, depth: usize) {
+        if depth == self.containers.len() {
+            return;
+        }
+        self.close_leaf();
+        while self.containers.len() > depth {
+            if let Some(Container::Item { shown: false, .. }) = self.containers.last() {
+                self.emit(Body::Text { text: Styled::default(), joins: false });
+            }
+            self.containers.pop();
+            self.lists.pop();
+        }
+        if let Some(kept) = &mut self.blank {
+            *kept = (*kept).min(depth);
+        }
+    }
+
+    // Lines of leaves.
+
+    fn blank_line(&mut self) {
+        match &mut self.leaf {
+            Leaf::Fence { .. } => return self.code_line(""),
+            Leaf::Indented { blanks } => {
+                *blanks += 1;
+                return;
+            }
+            _ => self.close_leaf(),
+        }
+        self.blank = Some(self.containers.len());
+    }
+
+    /// Handles the line if a fence is open.
+    fn in_fence(&mut self, rest: &str) -> bool {
+        let Leaf::Fence { fence, .. } = &self.leaf else { return false };
+        if fence.is_closed_by(rest) {
+            self.close_leaf();
+        } else {
+            let text = fence.content(rest).to_owned();
+            self.code_line(&text);
+        }
+        true
+    }
+
+    fn leaf_line(&mut self, rest: &str) {
+        let text = rest.trim_start();
+        if text.is_empty() {
+            return;
+        }
+        if let Leaf::Indented { .. } = self.leaf
+            && line::indent(rest) < 4
+        {
+            self.close_leaf();
+        }
+        if let Leaf::Table(_) = self.leaf {
+            if !line::starts_block(rest) {
+                return self.table_row(text);
+            }
+            self.close_leaf();
+        }
+        if let Leaf::Paragraph(_) = self.leaf
+            && self.after_paragraph(rest, text)
+        {
+            return;
+        }
+        if line::indent(rest) >= 4 && !matches!(self.leaf, Leaf::Paragraph(_)) {
+            return self.indented_line(&rest[4..]);
+        }
+        if line::indent(rest) < 4 && self.single_line_block(text, rest) {
+            return;
+        }
+        self.paragraph_line(text);
+    }
+
+    /// Handles lines that mean something because of the paragraph before them.
+    fn after_paragraph(&mut self, rest: &str, text: &str) -> bool {
+        let Leaf::Paragraph(paragraph) = &mut self.leaf else { return false };
+        if let Some(table) = Table::start(&paragraph.source[paragraph.last_line..], text) {
+            paragraph.source.truncate(paragraph.last_line);
+            self.close_leaf();
+            self.leaf = Leaf::Table(table);
+            return true;
+        }
+        let alone = !paragraph.begun && paragraph.last_line == 0;
+        if alone && let Some(level) = line::underline(rest) {
+            let source = std::mem::take(&mut paragraph.source);
+            self.leaf = Leaf::None;
+            self.heading(level, source.trim_end());
+            return true;
+        }
+        false
+    }
+
+    /// Headings, rules and the start of fences.
+    fn single_line_block(&mut self, text: &str, rest: &str) -> bool {
+        if let Some((level, title)) = line::heading(text) {
+            self.close_leaf();
+            self.heading(level, title);
+            return true;
+        }
+        if line::is_rule(rest) {
+            self.close_leaf();
+            self.emit(Body::Rule);
+            return true;
+        }
+        if let Some(fence) = Fence::open(rest) {
+            self.close_leaf();
+            let language = fence.language().map(Language::from);
+            self.leaf = Leaf::Fence { fence, language, starts: true };
+            return true;
+        }
+        false
+    }
+
+    fn heading(&mut self, level: usize, title: &str) {
+        // A heading stands apart even where the source has no blank line.
+        let first = matches!(self.containers.last(), Some(Container::Item { shown: false, .. }));
+        if !first && self.blank.is_none() {
+            self.blank = Some(self.containers.len());
+        }
+        let mut face = Face::from(Role::Heading);
+        if level == 1 {
+            face = face.with(ratatui::style::Modifier::UNDERLINED);
+        }
+        self.count(title.len());
+        for text in inline::parse(title, face) {
+            self.emit(Body::Text { text, joins: false });
+        }
+    }
+
+    fn paragraph_line(&mut self, text: &str) {
+        match &mut self.leaf {
+            Leaf::Paragraph(paragraph) => {
+                let settled = paragraph.balance.is_even();
+                if settled || paragraph.source.len() + text.len() > PARAGRAPH_LIMIT {
+                    self.flush_paragraph();
+                    self.leaf = Leaf::Paragraph(Paragraph { begun: true, ..Paragraph::default() });
+                } else {
+                    paragraph.new_line();
+                }
+            }
+            _ => {
+                self.close_leaf();
+                self.leaf = Leaf::Paragraph(Paragraph::default());
+            }
+        }
+        self.add_text(text);
+    }
+
+    fn add_text(&mut self, text: &str) {
+        if let Leaf::Paragraph(paragraph) = &mut self.leaf {
+            paragraph.add(text);
+        }
+    }
+
+    fn indented_line(&mut self, text: &str) {
+        match self.leaf {
+            Leaf::Indented { blanks } => {
+                for _ in 0..blanks {
+                    self.code_line("");
+                }
+                self.leaf = Leaf::Indented { blanks: 0 };
+                self.code_line(text);
+            }
+            _ => {
+                self.close_leaf();
+                self.leaf = Leaf::Indented { blanks: 0 };
+                let text = Styled::plain(text, Role::Code);
+                self.emit(Body::Code { text, language: None, starts: true });
+            }
+        }
+    }
+
+    fn code_line(&mut self, text: &str) {
+        let text = Styled::plain(text, Role::Code);
+        let (language, starts) = match &mut self.leaf {
+            Leaf::Fence { language, starts, .. } => (language.clone(), std::mem::take(starts)),
+            _ => (None, false),
+        };
+        self.emit(Body::Code { text, language, starts });
+    }
+
+    fn table_row(&mut self, text: &str) {
+        self.count(text.len());
+        let Leaf::Table(table) = &mut self.leaf else { return };
+        for body in table.push(text) {
+            self.emit(body);
+        }
+    }
+
+    // Rows.
+
+    fn close_leaf(&mut self) {
+        match std::mem::replace(&mut self.leaf, Leaf::None) {
+            Leaf::Paragraph(paragraph) => {
+                self.leaf = Leaf::Paragraph(paragraph);
+                self.flush_paragraph();
+                self.leaf = Leaf::None;
+            }
+            Leaf::Table(mut table) => {
+                for body in table.finish() {
+                    self.emit(body);
+                }
+            }
+            Leaf::Indented { blanks } if blanks > 0 => self.blank = Some(self.containers.len()),
+            Leaf::None | Leaf::Fence { .. } | Leaf::Indented { .. } => {}
+        }
+    }
+
+    /// Makes rows of what the open paragraph holds.
+    fn flush_paragraph(&mut self) {
+        let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
+        let source = std::mem::take(&mut paragraph.source);
+        let joins = paragraph.joins;
+        let source = source.trim_end_matches([' ', BREAK]);
+        if source.is_empty() {
+            return;
+        }
+        self.count(source.len());
+        for (at, text) in inline::parse(source, Face::default()).into_iter().enumerate() {
+            self.emit(Body::Text { text, joins: joins && at == 0 });
+        }
+    }
+
+    fn emit(&mut self, body: Body) {
+        let depth = self.containers.len();
+        if let Some(kept) = self.blank.take()
+            && self.begun
+        {
+            let mut marks = self.rest_marks(kept.min(depth));
+            while matches!(marks.last(), Some(Mark::Spaces(_))) {
+                marks.pop();
+            }
+            let marks = Marks { first: marks.clone(), rest: marks };
+            self.rows.push(Row { marks, body: Body::Blank });
+        }
+        self.begun = true;
+        self.lists[depth] = None;
+        let rest = self.rest_marks(depth);
+        let first = self.first_marks();
+        self.rows.push(Row { marks: Marks { first, rest }, body });
+    }
+
+    fn rest_marks(&self, depth: usize) -> Vec<Mark> {
+        let mark = |container: &Container| match container {
+            Container::Quote => Mark::Quote,
+            Container::Item { mark, .. } => Mark::Spaces(mark.cells()),
+        };
+        self.containers[..depth].iter().map(mark).collect()
+    }
+
+    /// The marks of the next row; items that show theirs now will not again.
+    fn first_marks(&mut self) -> Vec<Mark> {
+        let mark = |container: &mut Container| match container {
+            Container::Quote => Mark::Quote,
+            Container::Item { mark, shown: true, .. } => Mark::Spaces(mark.cells()),
+            Container::Item { mark, shown, .. } => {
+                *shown = true;
+                mark.clone()
+            }
+        };
+        self.containers.iter_mut().map(mark).collect()
+    }
+}

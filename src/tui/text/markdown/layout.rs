@@ -1,0 +1,147 @@
+//! Rows become lines: wrapped to a width, in a theme's styles.
+
+use ratatui::text::{Line, Span};
+
+use super::row::{Body, Mark, Marks, Row, Styled};
+use super::table::runs;
+use crate::tui::text::wrap::{Breaks, Indent};
+use crate::tui::theme::Theme;
+
+/// Cells by which code stands in from the text around it.
+const CODE_INDENT: &str = "  ";
+/// Cells that must be left for the text beside all marks.
+const TEXT_ROOM: usize = 4;
+
+/// The lines of a text at one width and in one theme; grows row by row.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layout {
+    pub(super) lines: Vec<Line<'static>>,
+    /// The last line, when text may go on in it.
+    open: Option<Open>,
+    /// Bytes laid out, to prove that the work is linear.
+    #[cfg(test)]
+    pub(super) work: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    text: Styled,
+    indent: Indent,
+    line: Line<'static>,
+}
+
+/// A place to go back to, when what follows was only the picture of a text that is still coming.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Savepoint {
+    lines: usize,
+    open: Option<Open>,
+}
+
+impl Layout {
+    pub(super) fn savepoint(&self) -> Savepoint {
+        Savepoint { lines: self.lines.len(), open: self.open.clone() }
+    }
+
+    /// Forgets all lines since then.
+    pub(super) fn go_back(&mut self, point: &Savepoint) {
+        self.lines.truncate(point.lines);
+        if let (Some(open), Some(last)) = (&point.open, self.lines.last_mut()) {
+            // It may have been lengthened since.
+            if *last != open.line {
+                last.clone_from(&open.line);
+            }
+        }
+        self.open.clone_from(&point.open);
+    }
+
+    pub(super) fn push(&mut self, row: &Row, width: usize, theme: &Theme) {
+        let open = self.open.take();
+        let indent = indent(&row.marks, width, theme);
+        match &row.body {
+            Body::Text { text, joins } => match open {
+                Some(mut open) if *joins => {
+                    self.lines.pop();
+                    open.text.append(text);
+                    self.push_text(open.text, open.indent, width, theme);
+                }
+                _ => self.push_text(text.clone(), indent, width, theme),
+            },
+            Body::Blank => self.lines.push(Line::from(indent.first)),
+            Body::Rule => self.push_rule(indent, width, theme),
+            Body::Code { text, .. } => self.push_code(text, indent, width, theme),
+            Body::Table { shape, cells } => {
+                self.count(cells.iter().map(|cell| cell.text.len()).sum());
+                let room = width.saturating_sub(cells_of(&indent.first));
+                shape.lay_out(cells, &indent, room, theme, &mut self.lines);
+            }
+            Body::TableRule { shape } => {
+                let room = width.saturating_sub(cells_of(&indent.first));
+                self.lines.push(shape.rule(&indent, room, theme));
+            }
+        }
+    }
+
+    fn count(&mut self, _bytes: usize) {
+        #[cfg(test)]
+        {
+            self.work += _bytes;
+        }
+    }
+
+    fn push_text(&mut self, text: Styled, indent: Indent, width: usize, theme: &Theme) {
+        self.count(text.text.len());
+        let before = self.lines.len();
+        let start = indent.wrap(runs(&text, theme), width, Breaks::Words, &mut self.lines);
+        let first = if self.lines.len() - before > 1 { &indent.rest } else { &indent.first };
+        let indent = Indent { first: first.clone(), rest: indent.rest.clone() };
+        let line = self.lines.last().cloned().unwrap_or_default();
+        self.open = Some(Open { text: text.from_byte(start), indent, line });
+    }
+
+    fn push_rule(&mut self, indent: Indent, width: usize, theme: &Theme) {
+        let mut spans = indent.first;
+        let room = width.saturating_sub(cells_of(&spans));
+        spans.push(Span::styled(theme.glyphs.rule.repeat(room), theme.dim));
+        self.lines.push(Line::from(spans));
+    }
+
+    fn push_code(&mut self, text: &Styled, mut indent: Indent, width: usize, theme: &Theme) {
+        self.count(text.text.len());
+        if cells_of(&indent.rest) + CODE_INDENT.len() + TEXT_ROOM <= width {
+            indent.first.push(Span::raw(CODE_INDENT));
+            indent.rest.push(Span::raw(CODE_INDENT));
+        }
+        if text.text.is_empty() {
+            return self.lines.push(Line::from(indent.first));
+        }
+        indent.wrap(runs(text, theme), width, Breaks::Cells, &mut self.lines);
+    }
+}
+
+fn cells_of(spans: &[Span<'static>]) -> usize {
+    spans.iter().map(|span| crate::tui::text::width(&span.content)).sum()
+}
+
+/// The marks as text. In a narrow place the outermost go first.
+fn indent(marks: &Marks, width: usize, theme: &Theme) -> Indent {
+    let mut skip = 0;
+    let mut cells: usize = marks.rest.iter().map(Mark::cells).sum();
+    while cells > 0 && cells + TEXT_ROOM > width && skip < marks.rest.len() {
+        cells -= marks.rest[skip].cells();
+        skip += 1;
+    }
+    let spans = |marks: &[Mark]| marks.iter().skip(skip).map(|mark| span(mark, theme)).collect();
+    Indent { first: spans(&marks.first), rest: spans(&marks.rest) }
+}
+
+fn span(mark: &Mark, theme: &Theme) -> Span<'static> {
+    let glyphs = theme.glyphs;
+    match mark {
+        Mark::Quote => Span::styled(format!("{} ", glyphs.vertical), theme.quote),
+        Mark::Bullet => Span::styled(format!("{} ", glyphs.bullet), theme.dim),
+        Mark::Number(number) => Span::styled(format!("{number}. "), theme.dim),
+        Mark::Task { done: true } => Span::styled(format!("{} ", glyphs.task_done), theme.good),
+        Mark::Task { done: false } => Span::styled(format!("{} ", glyphs.task_open), theme.dim),
+        Mark::Spaces(cells) => Span::raw(" ".repeat(*cells)),
+    }
+}

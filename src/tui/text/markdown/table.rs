@@ -1,0 +1,322 @@
+//! Tables: cells of one row, widths chosen once, and the lines that come of them.
+
+use std::sync::Arc;
+
+use pulldown_cmark::Alignment;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+
+use super::inline;
+use super::row::{Body, Face, Role, Styled};
+use crate::tui::text::width::width;
+use crate::tui::text::wrap::{Breaks, Indent, Runs};
+use crate::tui::theme::Theme;
+
+/// Rows that take part in the choice of the widths; later ones wrap into them.
+const ROWS_MEASURED: usize = 10;
+/// More columns than this are text.
+const COLUMN_LIMIT: usize = 32;
+/// Cells between two columns: space, line, space.
+const GAP: usize = 3;
+/// Below this many cells each, columns are not worth having.
+const NARROWEST: usize = 4;
+
+/// What all rows of a table share.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Shape {
+    alignments: Vec<Alignment>,
+    /// What each column would like to have, in cells.
+    wishes: Vec<usize>,
+}
+
+/// A table that is being read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Table {
+    alignments: Vec<Alignment>,
+    /// The header and the first rows, until the widths are chosen.
+    waiting: Vec<Vec<Styled>>,
+    shape: Option<Arc<Shape>>,
+}
+
+impl Table {
+    /// A table, if the two lines start one.
+    pub(super) fn start(header: &str, delimiter: &str) -> Option<Self> {
+        let alignments = alignments(delimiter)?;
+        let cells = split_cells(header);
+        if !header.contains('|') || cells.len() != alignments.len() {
+            return None;
+        }
+        let face = Face::default().with(Modifier::BOLD);
+        let header = cells.iter().map(|cell| parse_cell(cell, face)).collect();
+        Some(Self { alignments, waiting: vec![header], shape: None })
+    }
+
+    /// Takes a row; returns what can be drawn from now on.
+    pub(super) fn push(&mut self, line: &str) -> Vec<Body> {
+        let columns = self.alignments.len();
+        let mut cells = split_cells(line);
+        if cells.len() > columns {
+            let spill = cells.split_off(columns - 1);
+            cells.push(spill.join(" | "));
+        }
+        cells.resize(columns, String::new());
+        let cells = cells.iter().map(|cell| parse_cell(cell, Face::default())).collect();
+        if let Some(shape) = &self.shape {
+            return vec![Body::Table { shape: Arc::clone(shape), cells }];
+        }
+        self.waiting.push(cells);
+        if self.waiting.len() > ROWS_MEASURED { self.freeze() } else { Vec::new() }
+    }
+
+    /// The table is whole: returns what was still waiting.
+    pub(super) fn finish(&mut self) -> Vec<Body> {
+        if self.shape.is_some() { Vec::new() } else { self.freeze() }
+    }
+
+    fn freeze(&mut self) -> Vec<Body> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let wish = |column: usize| {
+            waiting.iter().map(|row| width(&row[column].text)).max().unwrap_or(0).max(1)
+        };
+        let wishes = (0..self.alignments.len()).map(wish).collect();
+        let shape = Arc::new(Shape { alignments: self.alignments.clone(), wishes });
+        self.shape = Some(Arc::clone(&shape));
+        let mut bodies = Vec::with_capacity(waiting.len() + 1);
+        for (at, cells) in waiting.into_iter().enumerate() {
+            bodies.push(Body::Table { shape: Arc::clone(&shape), cells });
+            if at == 0 {
+                bodies.push(Body::TableRule { shape: Arc::clone(&shape) });
+            }
+        }
+        bodies
+    }
+}
+
+fn parse_cell(source: &str, face: Face) -> Styled {
+    let mut cell = Styled::default();
+    for line in inline::parse(source, face) {
+        cell.append(&line);
+    }
+    cell
+}
+
+/// The alignments that a line such as `| :-- | --: |` asks for.
+fn alignments(line: &str) -> Option<Vec<Alignment>> {
+    if !line.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ')) || !line.contains('-') {
+        return None;
+    }
+    let cells = split_cells(line);
+    if cells.is_empty() || cells.len() > COLUMN_LIMIT || (cells.len() == 1 && !line.contains('|')) {
+        return None;
+    }
+    let alignment = |cell: &String| {
+        let dashes = cell.trim_matches(':');
+        let whole = !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-');
+        whole.then_some(match (cell.starts_with(':'), cell.ends_with(':')) {
+            (true, true) => Alignment::Center,
+            (false, true) => Alignment::Right,
+            _ => Alignment::Left,
+        })
+    };
+    cells.iter().map(alignment).collect()
+}
+
+/// Cells between bars; `\|` is a bar within a cell.
+fn split_cells(line: &str) -> Vec<String> {
+    let line = line.trim();
+    let line = line.strip_prefix('|').unwrap_or(line);
+    let mut cells = vec![String::new()];
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        let Some(cell) = cells.last_mut() else { break };
+        match c {
+            '\\' if chars.peek() == Some(&'|') => {
+                chars.next();
+                cell.push('|');
+            }
+            '|' => cells.push(String::new()),
+            _ => cell.push(c),
+        }
+    }
+    if cells.len() > 1 && cells.last().is_some_and(|cell| cell.trim().is_empty()) {
+        cells.pop();
+    }
+    cells.iter().map(|cell| cell.trim().to_owned()).collect()
+}
+
+impl Shape {
+    /// The columns' widths within `cells`; `None` where they have no room side by side.
+    fn fit(&self, cells: usize) -> Option<Vec<usize>> {
+        let columns = self.wishes.len();
+        let room = cells.checked_sub(GAP * (columns - 1))?;
+        if self.wishes.iter().sum::<usize>() <= room {
+            return Some(self.wishes.clone());
+        }
+        if room < columns * NARROWEST {
+            return None;
+        }
+        // Narrow columns get their wish; the others share what is left.
+        let mut by_wish: Vec<usize> = (0..columns).collect();
+        by_wish.sort_by_key(|column| self.wishes[*column]);
+        let mut widths = vec![0; columns];
+        let mut left = room;
+        for (done, column) in by_wish.iter().enumerate() {
+            let share = left / (columns - done);
+            widths[*column] = self.wishes[*column].min(share);
+            left -= widths[*column];
+        }
+        Some(widths)
+    }
+
+    /// Lays out one row of cells.
+    pub(super) fn lay_out(
+        &self,
+        cells: &[Styled],
+        indent: &Indent,
+        room: usize,
+        theme: &Theme,
+        out: &mut Vec<Line<'static>>,
+    ) {
+        let Some(widths) = self.fit(room) else {
+            return self.lay_out_as_text(cells, indent, room, theme, out);
+        };
+        let columns: Vec<Vec<Line<'static>>> = cells
+            .iter()
+            .zip(&widths)
+            .map(|(cell, cells)| {
+                let mut lines = Vec::new();
+                Indent::default().wrap(runs(cell, theme), *cells, Breaks::Words, &mut lines);
+                lines
+            })
+            .collect();
+        let height = columns.iter().map(Vec::len).max().unwrap_or(1);
+        let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+        for at in 0..height {
+            let mut spans = if at == 0 { indent.first.clone() } else { indent.rest.clone() };
+            for (column, lines) in columns.iter_mut().enumerate() {
+                if column > 0 {
+                    spans.push(Span::styled(" ", theme.dim));
+                    spans.push(Span::styled(theme.glyphs.vertical, theme.dim));
+                    spans.push(Span::styled(" ", theme.dim));
+                }
+                let line = lines.next().unwrap_or_default();
+                let last = column + 1 == widths.len();
+                push_aligned(line, widths[column], self.alignments[column], last, &mut spans);
+            }
+            out.push(Line::from(spans));
+        }
+    }
+
+    /// Where columns have no room: the cells one after the other.
+    fn lay_out_as_text(
+        &self,
+        cells: &[Styled],
+        indent: &Indent,
+        room: usize,
+        theme: &Theme,
+        out: &mut Vec<Line<'static>>,
+    ) {
+        let mut text = Styled::default();
+        for (at, cell) in cells.iter().enumerate() {
+            if at > 0 {
+                text.push(" | ", Role::Dim.into());
+            }
+            text.append(cell);
+        }
+        let prefix: usize = indent.first.iter().map(|span| width(&span.content)).sum();
+        indent.wrap(runs(&text, theme), room + prefix, Breaks::Words, out);
+    }
+
+    /// The line under the header.
+    pub(super) fn rule(&self, indent: &Indent, room: usize, theme: &Theme) -> Line<'static> {
+        let mut rule = String::new();
+        match self.fit(room) {
+            Some(widths) => {
+                for (column, cells) in widths.iter().enumerate() {
+                    if column > 0 {
+                        rule.push_str(theme.glyphs.rule);
+                        rule.push_str(theme.glyphs.cross);
+                        rule.push_str(theme.glyphs.rule);
+                    }
+                    rule.push_str(&theme.glyphs.rule.repeat(*cells));
+                }
+            }
+            None => rule = theme.glyphs.rule.repeat(room.min(NARROWEST)),
+        }
+        let mut spans = indent.first.clone();
+        spans.push(Span::styled(rule, theme.dim));
+        Line::from(spans)
+    }
+}
+
+/// Pushes a cell's line, padded to its column; the last column is not padded at its end.
+fn push_aligned(
+    line: Line<'static>,
+    cells: usize,
+    alignment: Alignment,
+    last: bool,
+    spans: &mut Vec<Span<'static>>,
+) {
+    let used: usize = line.spans.iter().map(|span| width(&span.content)).sum();
+    let free = cells.saturating_sub(used);
+    let before = match alignment {
+        Alignment::Right => free,
+        Alignment::Center => free / 2,
+        Alignment::Left | Alignment::None => 0,
+    };
+    push_spaces(before, spans);
+    spans.extend(line.spans);
+    if !last {
+        push_spaces(free - before, spans);
+    }
+}
+
+fn push_spaces(count: usize, spans: &mut Vec<Span<'static>>) {
+    if count > 0 {
+        spans.push(Span::raw(" ".repeat(count)));
+    }
+}
+
+/// The styled text with a theme's styles.
+pub(super) fn runs<'a>(styled: &'a Styled, theme: &Theme) -> Runs<'a> {
+    let ends = styled.runs.iter().map(|(end, face)| (*end, face.style(theme))).collect();
+    Runs::new(&styled.text, ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_starts_with_a_header_and_a_line_of_dashes() {
+        assert!(Table::start("| a | b |", "|---|:-:|").is_some());
+        assert!(Table::start("a | b", "--- | ---").is_some());
+        assert!(Table::start("| a | b |", "|---|").is_none());
+        assert!(Table::start("a", "---").is_none());
+        assert!(Table::start("| a |", "| x |").is_none());
+    }
+
+    #[test]
+    fn cells_are_split_at_bars_that_are_not_escaped() {
+        assert_eq!(split_cells(r"| a \| b | `c` |"), ["a | b", "`c`"]);
+        assert_eq!(split_cells("a | | c"), ["a", "", "c"]);
+    }
+
+    #[test]
+    fn narrow_columns_keep_their_width_when_room_is_short() {
+        let shape = Shape { alignments: vec![Alignment::Left; 3], wishes: vec![4, 50, 30] };
+        assert_eq!(shape.fit(200), Some(vec![4, 50, 30]));
+        assert_eq!(shape.fit(50), Some(vec![4, 20, 20]));
+        assert_eq!(shape.fit(12), None);
+    }
+
+    #[test]
+    fn rows_wait_until_the_widths_are_chosen_and_then_flow() {
+        let mut table = Table::start("| a | b |", "|---|---|").unwrap();
+        let before: usize = (1..ROWS_MEASURED).map(|_| table.push("| 1 | 2 |").len()).sum();
+        assert_eq!(before, 0);
+        assert_eq!(table.push("| 1 | 2 |").len(), ROWS_MEASURED + 2);
+        assert_eq!(table.push("| 1 | 2 | 3 |").len(), 1);
+        assert_eq!(table.finish().len(), 0);
+    }
+}

@@ -1,0 +1,19 @@
+//! Text for the screen: made harmless, measured in cells, wrapped, rendered from Markdown and diffs.
+//!
+//! Text of models, tools and files comes in raw; what leaves this module is safe to draw.
+
+mod clipboard;
+mod diff;
+mod highlight;
+mod markdown;
+mod sanitize;
+mod width;
+mod wrap;
+
+pub use clipboard::{COPY_LIMIT, CopyError, osc52};
+pub use diff::diff_lines;
+pub use highlight::Highlighter;
+pub use markdown::MarkdownStream;
+pub use sanitize::{one_line, sanitize};
+pub use width::{truncate, truncate_line, width};
+pub use wrap::{hard_wrap, tail_lines, wrap_hanging, wrap_line, wrap_text};

@@ -1,0 +1,351 @@
+//! Makes foreign text harmless: no escape sequence, control character or invisible trick reaches the terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use unicode_width::UnicodeWidthChar;
+
+/// Cells between tab stops.
+const TAB_STOP: usize = 4;
+/// Combining marks kept on one base character; more only smear over other lines.
+const MARK_LIMIT: usize = 4;
+
+/// The text without anything that a terminal obeys. Newlines stay, `\r\n` becomes `\n`, tabs become spaces.
+///
+/// Escape sequences are dropped whole (an unterminated one up to the end of its line), other control characters
+/// become control pictures, characters that reorder or smuggle text become `⟨U+202E⟩`, invisible ones go.
+/// Sanitise whole lines rather than pieces of a stream: a sequence cut in two shows its second half.
+#[must_use]
+pub fn sanitize(text: &str) -> Cow<'_, str> {
+    let Some(start) = first_suspect(text) else { return Cow::Borrowed(text) };
+    let mut cleaner = Cleaner::after(&text[..start], text.len());
+    cleaner.run(&text[start..]);
+    Cow::Owned(cleaner.out)
+}
+
+/// As [`sanitize`], for places that have one line: each run of newlines becomes one space.
+#[must_use]
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    let clean = sanitize(text);
+    if !clean.contains('\n') {
+        return clean;
+    }
+    let parts: Vec<&str> = clean.split('\n').filter(|part| !part.is_empty()).collect();
+    Cow::Owned(parts.join(" "))
+}
+
+/// Where the first character stands that may need work.
+fn first_suspect(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let ascii = bytes.iter().position(|byte| !matches!(byte, b' '..=b'~' | b'\n'))?;
+    text[ascii..].char_indices().find(|(_, c)| is_suspect(*c)).map(|(at, _)| ascii + at)
+}
+
+fn is_suspect(c: char) -> bool {
+    match c {
+        ' '..='~' | '\n' => false,
+        '\u{a0}'..='\u{2ff}' => c == '\u{ad}',
+        _ => c.is_control() || c.width() == Some(0) || is_shown(c) || is_dropped(c),
+    }
+}
+
+/// Characters that reorder, separate or smuggle text: shown by number.
+fn is_shown(c: char) -> bool {
+    matches!(c,
+        '\u{80}'..='\u{9f}'
+        | '\u{61c}' | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Characters that show nothing and mean nothing here.
+fn is_dropped(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'
+        | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}'
+        | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0080}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
+}
+
+fn is_variation_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Roughly the characters that take part in emoji joined by U+200D.
+fn is_pictograph(c: char) -> bool {
+    matches!(c,
+        '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}'
+        | '\u{2190}'..='\u{2bff}'
+        | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{fe0f}'
+        | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Scripts in which the joiners choose the shape of letters (Arabic, and the Indic family).
+fn is_joining_script(c: char) -> bool {
+    matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}') && !is_shown(c)
+}
+
+/// The slow path: copies character by character.
+struct Cleaner {
+    out: String,
+    column: usize,
+    /// The last character kept on this line.
+    previous: Option<char>,
+    /// Marks on top of the last base character.
+    marks: usize,
+}
+
+impl Cleaner {
+    /// A cleaner that goes on behind `done`, which needs no work.
+    fn after(done: &str, capacity: usize) -> Self {
+        let mut out = String::with_capacity(capacity + 8);
+        out.push_str(done);
+        let line = done.rfind('\n').map_or(done, |at| &done[at + 1..]);
+        let column = line.chars().map(|c| c.width().unwrap_or(0)).sum();
+        Self { out, column, previous: line.chars().next_back(), marks: 0 }
+    }
+
+    fn run(&mut self, text: &str) {
+        let mut at = 0;
+        while let Some(c) = text[at..].chars().next() {
+            let behind = at + c.len_utf8();
+            at = behind + self.take(c, &text[behind..]);
+        }
+    }
+
+    /// Handles `c`; returns how many bytes of `rest` belong to it.
+    fn take(&mut self, c: char, rest: &str) -> usize {
+        match c {
+            '\n' => self.newline(),
+            '\t' => self.tab(),
+            '\r' if rest.starts_with('\n') => {}
+            '\u{1b}' => return escape_len(rest),
+            '\u{9b}' => return csi_len(rest),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => return string_len(rest),
+            '\0'..='\u{1f}' => self.keep(picture(c)),
+            '\u{7f}' => self.keep('␡'),
+            '\u{200c}' | '\u{200d}' => self.joiner(c, rest),
+            '\u{e0000}'..='\u{e007f}' => return self.tags(c, rest),
+            _ if is_shown(c) => self.show(c),
+            _ if is_dropped(c) => {}
+            _ if is_variation_selector(c) => self.variation(c),
+            _ if c.width() == Some(0) => self.mark(c),
+            _ => self.keep(c),
+        }
+        0
+    }
+
+    fn keep(&mut self, c: char) {
+        self.out.push(c);
+        self.column += c.width().unwrap_or(0);
+        self.previous = Some(c);
+        self.marks = 0;
+    }
+
+    fn newline(&mut self) {
+        self.out.push('\n');
+        self.column = 0;
+        self.previous = None;
+        self.marks = 0;
+    }
+
+    fn tab(&mut self) {
+        for _ in 0..TAB_STOP - self.column % TAB_STOP {
+            self.keep(' ');
+        }
+    }
+
+    fn show(&mut self, c: char) {
+        self.show_run(c, 0);
+    }
+
+    fn show_run(&mut self, c: char, more: usize) {
+        let from = self.out.len();
+        // Writing to a string cannot fail.
+        let _ = match more {
+            0 => write!(self.out, "⟨U+{:04X}⟩", c as u32),
+            _ => write!(self.out, "⟨U+{:04X} +{more}⟩", c as u32),
+        };
+        self.column += self.out[from..].chars().count();
+        self.previous = Some('⟩');
+        self.marks = 0;
+    }
+
+    fn tags(&mut self, first: char, rest: &str) -> usize {
+        let more = rest.chars().take_while(|c| matches!(c, '\u{e0000}'..='\u{e007f}'));
+        let (count, bytes) = more.fold((0, 0), |(n, len), c| (n + 1, len + c.len_utf8()));
+        self.show_run(first, count);
+        bytes
+    }
+
+    fn joiner(&mut self, c: char, rest: &str) {
+        let (Some(left), Some(right)) = (self.previous, rest.chars().next()) else { return };
+        if right.width().unwrap_or(0) == 0 {
+            return;
+        }
+        let emoji = c == '\u{200d}' && is_pictograph(left) && is_pictograph(right);
+        if emoji || (is_joining_script(left) && is_joining_script(right)) {
+            self.out.push(c);
+            self.previous = Some(c);
+        }
+    }
+
+    fn variation(&mut self, c: char) {
+        let stands = self
+            .previous
+            .is_some_and(|base| !base.is_whitespace() && base.width().unwrap_or(0) > 0);
+        if stands && self.marks == 0 {
+            self.out.push(c);
+            self.previous = Some(c);
+            self.marks = 1;
+        }
+    }
+
+    fn mark(&mut self, c: char) {
+        let stands = self.previous.is_some_and(|base| !base.is_whitespace());
+        if stands && self.marks < MARK_LIMIT {
+            self.out.push(c);
+            self.previous = Some(c);
+            self.marks += 1;
+        }
+    }
+}
+
+/// The control picture of a C0 character.
+fn picture(c: char) -> char {
+    char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')
+}
+
+/// Bytes of the escape sequence whose ESC stands before `rest`.
+fn escape_len(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    match bytes.first() {
+        Some(b'[') => 1 + csi_len(&rest[1..]),
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => 1 + string_len(&rest[1..]),
+        Some(b' '..=b'/') => {
+            let middle = bytes.iter().take_while(|b| matches!(b, b' '..=b'/')).count();
+            middle + usize::from(bytes.get(middle).is_some_and(|b| matches!(b, b'0'..=b'~')))
+        }
+        Some(b'0'..=b'~') => 1,
+        _ => 0,
+    }
+}
+
+/// Bytes of a control sequence behind its introducer: parameters, intermediates, one final byte.
+fn csi_len(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let body = bytes.iter().take_while(|b| matches!(b, b' '..=b'?')).count();
+    body + usize::from(bytes.get(body).is_some_and(|b| matches!(b, b'@'..=b'~')))
+}
+
+/// Bytes of a control string (title, clipboard, device string) behind its introducer, with its terminator.
+/// It also ends before the end of the line and before another escape.
+fn string_len(rest: &str) -> usize {
+    for (at, c) in rest.char_indices() {
+        match c {
+            '\u{7}' | '\u{9c}' | '\u{18}' | '\u{1a}' => return at + c.len_utf8(),
+            '\u{1b}' if rest[at + 1..].starts_with('\\') => return at + 2,
+            '\u{1b}' | '\n' => return at,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn harmless_text_is_borrowed() {
+        for text in ["", "plain\ntext ~", "grün · 日本語 → 🦀", "e = mc²"] {
+            assert!(matches!(sanitize(text), Cow::Borrowed(_)), "{text}");
+        }
+    }
+
+    #[test]
+    fn escape_sequences_are_dropped_whole() {
+        let cases = [
+            ("a\x1b[31mb\x1b[0m", "ab"),
+            ("a\x1b]0;title\x07b", "ab"),
+            ("a\x1b]52;c;aGk=\x1b\\b", "ab"),
+            ("a\x1bP+q544e\x1b\\b", "ab"),
+            ("a\x1b(Bb\x1b7c", "abc"),
+            ("a\u{9b}2Jb\u{9d}0;x\u{9c}c", "abc"),
+            ("a\x1b]0;never closed\nnext", "a\nnext"),
+            ("a\x1b[38;5", "a"),
+            ("a\x1b", "a"),
+            ("a\x1b[31\nb", "a\nb"),
+            ("a\x1b]8;;x\x1b[1mb", "ab"),
+        ];
+        for (text, clean) in cases {
+            assert_eq!(sanitize(text), clean, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn controls_are_made_visible() {
+        assert_eq!(sanitize("a\0b\x08c\x7fd\re"), "a␀b␈c␡d␍e");
+        assert_eq!(sanitize("a\r\nb\u{85}c"), "a\nb⟨U+0085⟩c");
+    }
+
+    #[test]
+    fn tabs_go_to_the_next_stop() {
+        assert_eq!(sanitize("\ta\tb\n12345\tx\n日\ty"), "    a   b\n12345   x\n日  y");
+    }
+
+    #[test]
+    fn characters_that_reorder_or_smuggle_text_are_shown_by_number() {
+        assert_eq!(sanitize("rm \u{202e}fdp.exe"), "rm ⟨U+202E⟩fdp.exe");
+        assert_eq!(sanitize("hi\u{e0041}\u{e0042}\u{e0043}!"), "hi⟨U+E0041 +2⟩!");
+        assert_eq!(sanitize("a\u{2028}b"), "a⟨U+2028⟩b");
+    }
+
+    #[test]
+    fn invisible_characters_go_but_emoji_and_letters_stay_whole() {
+        assert_eq!(sanitize("a\u{200b}b\u{feff}c\u{ad}d\u{200d}e"), "abcde");
+        for text in ["👩\u{200d}💻 ok", "⚠\u{fe0f} warn", "e\u{301}", "👍🏽", "می\u{200c}خواهم", "🇪🇺"]
+        {
+            assert_eq!(sanitize(text), text);
+        }
+    }
+
+    #[test]
+    fn a_pile_of_combining_marks_is_cut() {
+        let pile = format!("z{}", "\u{301}".repeat(200));
+        assert_eq!(sanitize(&pile).chars().count(), 1 + MARK_LIMIT);
+        assert_eq!(sanitize("\u{301}x \u{301}y"), "x y");
+    }
+
+    #[test]
+    fn one_line_has_no_newline() {
+        assert_eq!(one_line("a\r\n\nb\x1b[0m\nc"), "a b c");
+    }
+
+    proptest! {
+        #[test]
+        fn output_never_holds_a_control_character(text in any::<String>(), more in "[\\x00-\\x9f\\[\\];a-z0-9\u{202e}\u{200d}]{0,60}") {
+            let text = text + &more;
+            let clean = sanitize(&text);
+            prop_assert!(!clean.chars().any(|c| c.is_control() && c != '\n'), "{clean:?}");
+            prop_assert!(!clean.chars().any(|c| is_shown(c) || is_dropped(c)), "{clean:?}");
+            let twice = sanitize(&clean).into_owned();
+            prop_assert_eq!(twice.as_str(), &*clean);
+        }
+
+        #[test]
+        fn lines_can_be_cleaned_one_by_one(text in "[\\x00-\\x9f\\[\\];a-z\u{301}\n]{0,80}") {
+            let by_line: Vec<_> = text.split('\n').map(|line| sanitize(line.strip_suffix('\r').unwrap_or(line)).into_owned()).collect();
+            let whole = sanitize(&text);
+            let last_cr = text.ends_with('\r');
+            prop_assert!(last_cr || whole == by_line.join("\n"));
+        }
+    }
+}

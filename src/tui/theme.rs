@@ -1,0 +1,350 @@
+//! Colours by role. A theme is a small TOML file; views name roles, never colours.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ratatui::style::{Color, Modifier, Style};
+use serde::Deserialize;
+
+use crate::protocol::EnvOverlay;
+
+mod depth;
+mod glyphs;
+
+pub use depth::ColorDepth;
+pub use glyphs::{ASCII, Glyphs, UNICODE};
+
+/// The themes that come with the program: name and file.
+const BUILT_IN: [(&str, &str); 3] = [
+    ("default", include_str!("../../assets/themes/default.toml")),
+    ("dark", include_str!("../../assets/themes/dark.toml")),
+    ("light", include_str!("../../assets/themes/light.toml")),
+];
+
+/// Why there is no theme.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ThemeError {
+    #[error("no theme is called {name:?}: choose one of {}", Theme::names().join(", "))]
+    Unknown { name: String },
+    #[error("theme {name:?} cannot be read: {reason}")]
+    Invalid { name: String, reason: String },
+}
+
+/// Declares the roles once: as fields of `Theme`, and by name for the files.
+macro_rules! roles {
+    ($($(#[$doc:meta])* $field:ident = $name:literal,)*) => {
+        /// A style for each role, the agents' colours, and the characters to draw with.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Theme {
+            $($(#[$doc])* pub $field: Style,)*
+            pub glyphs: &'static Glyphs,
+            agents: Vec<Color>,
+            /// What `agents` becomes where there are 16 colours.
+            agents16: Vec<Color>,
+            depth: ColorDepth,
+            id: u64,
+        }
+
+        impl Theme {
+            fn from_styles(mut style_of: impl FnMut(&'static str) -> Style) -> Self {
+                Self {
+                    $($field: style_of($name),)*
+                    glyphs: &UNICODE,
+                    agents: Vec::new(),
+                    agents16: Vec::new(),
+                    depth: ColorDepth::True,
+                    id: 0,
+                }
+            }
+
+            fn styles_mut(&mut self) -> impl Iterator<Item = &mut Style> {
+                [$(&mut self.$field,)*].into_iter()
+            }
+        }
+
+        /// The roles' names in a theme file.
+        const ROLES: &[&str] = &[$($name,)*];
+    };
+}
+
+roles! {
+    text = "text",
+    /// Secondary text.
+    dim = "dim",
+    /// Focus and prompt.
+    accent = "accent",
+    /// Something asks the person.
+    question = "question",
+    good = "good",
+    bad = "bad",
+    cancelled = "cancelled",
+    /// Lines of a diff.
+    added = "added",
+    removed = "removed",
+    /// Code without a known language, and code within prose.
+    code = "code",
+    keyword = "keyword",
+    string = "string",
+    comment = "comment",
+    number = "number",
+    function = "function",
+    type_ = "type",
+    heading = "heading",
+    link = "link",
+    quote = "quote",
+    selection = "selection",
+    /// The header of what has the focus.
+    focus = "focus",
+    /// Something to be spelt out loudly, such as `bypassPermissions`.
+    alarm = "alarm",
+}
+
+/// A theme file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ThemeFile {
+    /// Role to style: colour names, `#rrggbb`, `on COLOUR`, and modifiers.
+    styles: BTreeMap<String, String>,
+    agents: Vec<String>,
+    agents16: Vec<String>,
+}
+
+impl Default for Theme {
+    fn default() -> Self {
+        Self::named("default").unwrap_or_else(|_| Self::no_color())
+    }
+}
+
+impl Theme {
+    /// The names of the themes there are.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name).collect()
+    }
+
+    /// A theme by its name.
+    pub fn named(name: &str) -> Result<Self, ThemeError> {
+        let Some((_, file)) = BUILT_IN.iter().find(|(known, _)| *known == name) else {
+            return Err(ThemeError::Unknown { name: name.to_owned() });
+        };
+        Self::parse(file).map_err(|reason| ThemeError::Invalid { name: name.to_owned(), reason })
+    }
+
+    fn parse(file: &str) -> Result<Self, String> {
+        let file: ThemeFile = toml::from_str(file).map_err(|error| error.to_string())?;
+        if let Some(odd) = file.styles.keys().find(|name| !ROLES.contains(&name.as_str())) {
+            return Err(format!("{odd:?} is no role: choose from {}", ROLES.join(", ")));
+        }
+        let mut trouble = None;
+        let mut theme = Self::from_styles(|role| {
+            let words = file.styles.get(role).map_or("", String::as_str);
+            parse_style(words).unwrap_or_else(|reason| {
+                trouble = Some(format!("{role}: {reason}"));
+                Style::new()
+            })
+        });
+        if let Some(trouble) = trouble {
+            return Err(trouble);
+        }
+        theme.agents = parse_colors(&file.agents)?;
+        theme.agents16 = parse_colors(&file.agents16)?;
+        theme.stamp();
+        Ok(theme)
+    }
+
+    /// No colours at all: modifiers alone tell the roles apart, and every state has its sign and word anyway.
+    #[must_use]
+    pub fn no_color() -> Self {
+        let mut theme = Self::from_styles(|role| {
+            Style::new().add_modifier(match role {
+                "dim" | "cancelled" | "comment" | "quote" => Modifier::DIM,
+                "accent" | "question" | "bad" | "code" | "keyword" => Modifier::BOLD,
+                "heading" | "alarm" => Modifier::BOLD | Modifier::UNDERLINED,
+                "link" => Modifier::UNDERLINED,
+                "selection" | "focus" => Modifier::REVERSED,
+                _ => Modifier::empty(),
+            })
+        });
+        theme.depth = ColorDepth::None;
+        theme.stamp();
+        theme
+    }
+
+    /// This theme as a terminal can show it: its colours, and its characters.
+    #[must_use]
+    pub fn for_terminal(mut self, env: &EnvOverlay) -> Self {
+        let glyphs = Glyphs::for_terminal(env.non_empty("TERM"));
+        let depth = ColorDepth::from_env(env);
+        if depth == ColorDepth::None {
+            self = Self::no_color();
+        }
+        for style in self.styles_mut() {
+            style.fg = style.fg.and_then(|color| depth.nearest(color));
+            style.bg = style.bg.and_then(|color| depth.nearest(color));
+        }
+        self.depth = depth;
+        self.glyphs = glyphs;
+        self.stamp();
+        self
+    }
+
+    /// How many colours the theme was made for.
+    #[must_use]
+    pub fn depth(&self) -> ColorDepth {
+        self.depth
+    }
+
+    /// Changes whenever anything in the theme does: the key of what was drawn with it.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The colour of an agent: the one that its definition names, else the `index`-th of the list, round and round.
+    #[must_use]
+    pub fn agent(&self, color: Option<&str>, index: usize) -> Style {
+        let list = match self.depth {
+            ColorDepth::None => return Style::new(),
+            ColorDepth::Ansi16 => &self.agents16,
+            ColorDepth::Ansi256 | ColorDepth::True => &self.agents,
+        };
+        let named = color.and_then(|name| self.agent_color(name));
+        let in_turn = || list.get(index % list.len().max(1)).copied();
+        match named.or_else(in_turn).and_then(|color| self.depth.nearest(color)) {
+            Some(color) => Style::new().fg(color),
+            None => Style::new(),
+        }
+    }
+
+    /// A colour as a definition writes it: one of the list's names, an ANSI name or `#rrggbb`.
+    fn agent_color(&self, name: &str) -> Option<Color> {
+        const NAMES: [&str; 8] =
+            ["sky", "orange", "green", "purple", "yellow", "vermilion", "blue", "grey"];
+        let name = name.trim().to_ascii_lowercase();
+        let place = match name.as_str() {
+            "gray" => Some(7),
+            "pink" => Some(3),
+            "red" if self.depth != ColorDepth::Ansi16 => Some(5),
+            "cyan" if self.depth != ColorDepth::Ansi16 => Some(0),
+            _ => NAMES.iter().position(|known| *known == name),
+        };
+        match place {
+            Some(place) => self.agents.get(place).copied(),
+            None => name.parse().ok().filter(|color| *color != Color::Reset),
+        }
+    }
+
+    fn stamp(&mut self) {
+        let mut hasher = DefaultHasher::new();
+        let styles: Vec<Style> = self.styles_mut().map(|style| *style).collect();
+        styles.hash(&mut hasher);
+        self.glyphs.name.hash(&mut hasher);
+        self.id = hasher.finish();
+    }
+}
+
+fn parse_colors(names: &[String]) -> Result<Vec<Color>, String> {
+    names.iter().map(|name| parse_color(name)).collect()
+}
+
+fn parse_color(name: &str) -> Result<Color, String> {
+    name.parse().map_err(|_| format!("{name:?} is no colour: use an ANSI name, 0-255 or #rrggbb"))
+}
+
+/// `cyan bold`, `black on yellow`, `dim`.
+fn parse_style(words: &str) -> Result<Style, String> {
+    let mut style = Style::new();
+    let mut words = words.split_whitespace();
+    while let Some(word) = words.next() {
+        style = match word {
+            "bold" => style.add_modifier(Modifier::BOLD),
+            "dim" => style.add_modifier(Modifier::DIM),
+            "italic" => style.add_modifier(Modifier::ITALIC),
+            "underlined" => style.add_modifier(Modifier::UNDERLINED),
+            "reversed" => style.add_modifier(Modifier::REVERSED),
+            "on" => style.bg(parse_color(words.next().unwrap_or_default())?),
+            color => style.fg(parse_color(color)?),
+        };
+    }
+    Ok(style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env(pairs: &[(&str, &str)]) -> EnvOverlay {
+        pairs.iter().copied().collect()
+    }
+
+    fn colors(theme: &mut Theme) -> Vec<Color> {
+        theme.styles_mut().flat_map(|style| [style.fg, style.bg]).flatten().collect()
+    }
+
+    #[test]
+    fn every_built_in_theme_is_valid_and_names_every_role() {
+        for (name, file) in BUILT_IN {
+            let theme = Theme::named(name).unwrap();
+            assert_eq!((theme.agents.len(), theme.agents16.len()), (8, 6), "{name}");
+            let file: ThemeFile = toml::from_str(file).unwrap();
+            assert_eq!(file.styles.len(), ROLES.len(), "{name} misses a role");
+        }
+    }
+
+    #[test]
+    fn an_unknown_theme_is_told_the_names() {
+        let error = Theme::named("neon").unwrap_err().to_string();
+        assert_eq!(error, "no theme is called \"neon\": choose one of default, dark, light");
+    }
+
+    #[test]
+    fn a_file_with_a_wrong_word_says_which() {
+        let file = "agents = []\nagents16 = []\n[styles]\ndim = \"mauve\"";
+        assert!(Theme::parse(file).unwrap_err().starts_with("dim: \"mauve\" is no colour"));
+        let file = "agents = []\nagents16 = []\n[styles]\ndimm = \"dim\"";
+        assert!(Theme::parse(file).unwrap_err().starts_with("\"dimm\" is no role"));
+    }
+
+    #[test]
+    fn the_default_theme_leaves_the_colours_to_the_terminal() {
+        let free = |color: &Color| matches!(color, Color::Rgb(..) | Color::Indexed(_));
+        assert!(!colors(&mut Theme::default()).iter().any(free));
+    }
+
+    #[test]
+    fn no_color_has_none_and_keeps_the_signs_apart() {
+        let mut theme = Theme::named("dark").unwrap().for_terminal(&env(&[("NO_COLOR", "1")]));
+        assert_eq!(colors(&mut theme), []);
+        assert_eq!(theme.agent(Some("sky"), 0), Style::new());
+        assert_eq!(theme.focus, Style::new().add_modifier(Modifier::REVERSED));
+        assert_ne!(theme.dim, theme.text);
+    }
+
+    #[test]
+    fn a_poor_terminal_gets_the_nearest_colours() {
+        let small = env(&[("TERM", "xterm")]);
+        let mut theme = Theme::named("dark").unwrap().for_terminal(&small);
+        let rich = |color: &Color| matches!(color, Color::Rgb(..) | Color::Indexed(_));
+        assert!(!colors(&mut theme).iter().any(rich));
+        assert_eq!(theme.agent(None, 0), Style::new().fg(Color::Cyan));
+        assert_eq!(theme.agent(None, 7), Style::new().fg(Color::Yellow));
+    }
+
+    #[test]
+    fn agents_take_their_own_colour_or_the_next_of_the_list() {
+        let full = env(&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")]);
+        let theme = Theme::named("default").unwrap().for_terminal(&full);
+        assert_eq!(theme.agent(None, 8), theme.agent(None, 0));
+        assert_eq!(theme.agent(Some("orange"), 0), theme.agent(None, 1));
+        assert_eq!(theme.agent(Some("#010203"), 0), Style::new().fg(Color::Rgb(1, 2, 3)));
+        assert_eq!(theme.agent(Some("no colour"), 2), theme.agent(None, 2));
+    }
+
+    #[test]
+    fn a_change_of_theme_changes_its_id() {
+        let (dark, light) = (Theme::named("dark").unwrap(), Theme::named("light").unwrap());
+        assert_ne!(dark.id(), light.id());
+        assert_ne!(dark.id(), dark.clone().for_terminal(&env(&[("TERM", "linux")])).id());
+        assert_eq!(dark.id(), Theme::named("dark").unwrap().id());
+    }
+}
