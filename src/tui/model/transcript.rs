@@ -32,10 +32,12 @@ pub enum ItemKind {
         text: String,
         task: bool,
     },
-    /// Markdown of the model; `done` when no more will come.
+    /// Markdown of the model; `done` when no more will come. `edition` counts how often the text became another
+    /// one instead of growing.
     Text {
         text: String,
         done: bool,
+        edition: u32,
     },
     /// Reasoning; `took` when it is over.
     Thinking {

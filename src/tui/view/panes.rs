@@ -303,7 +303,7 @@ fn rows(
     if visible < agents.len() {
         let hidden = agents[..first].iter().chain(&agents[first + visible..]).copied();
         let area = Rect::new(panel.area.x, y, panel.area.width, 1).intersection(panel.area);
-        put(buffer, area, 0, &more_line(model, hidden.collect(), area.width, pen));
+        put(buffer, area, 0, &more_line(model, &hidden.collect::<Vec<_>>(), area.width, pen));
     }
     places
 }
@@ -367,10 +367,10 @@ fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> 
 }
 
 /// `+7 more · ⚑ plan-2 asks · ✗ review-7 failed`.
-fn more_line(model: &Model, hidden: Vec<&Agent>, room: u16, pen: Pen<'_>) -> Line<'static> {
+fn more_line(model: &Model, hidden: &[&Agent], room: u16, pen: Pen<'_>) -> Line<'static> {
     let mut spans = vec![Span::styled(format!(" +{} more", hidden.len()), pen.theme.dim)];
     for glyph in [Glyph::Asks, Glyph::Failed] {
-        for agent in &hidden {
+        for agent in hidden {
             let state = words::agent_state(model, agent);
             if state.glyph == glyph {
                 let verb = if glyph == Glyph::Asks { "asks" } else { "failed" };
