@@ -24,3 +24,5 @@ pub use settings::{Exit, FirstRun, Motion, Panes, StartInfo, TuiSettings};
 
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;

@@ -226,16 +226,29 @@ impl Buffer {
     }
 
     fn word_before(&self) -> usize {
-        let head = &self.text[..self.cursor];
-        let end = head.trim_end_matches(|letter: char| !letter.is_alphanumeric()).len();
-        head[..end].trim_end_matches(|letter: char| letter.is_alphanumeric()).len()
+        let mut start = self.cursor;
+        let mut in_word = false;
+        for (at, cluster) in self.text[..self.cursor].grapheme_indices(true).rev() {
+            if is_word(cluster) {
+                in_word = true;
+            } else if in_word {
+                break;
+            }
+            start = at;
+        }
+        start
     }
 
     fn word_after(&self) -> usize {
-        let rest = &self.text[self.cursor..];
-        let word = rest.trim_start_matches(|letter: char| !letter.is_alphanumeric());
-        let tail = word.trim_start_matches(|letter: char| letter.is_alphanumeric());
-        self.text.len() - tail.len()
+        let mut in_word = false;
+        for (at, cluster) in self.text[self.cursor..].grapheme_indices(true) {
+            if is_word(cluster) {
+                in_word = true;
+            } else if in_word {
+                return self.cursor + at;
+            }
+        }
+        self.text.len()
     }
 
     fn start_of_line(&self) -> usize {
@@ -258,6 +271,11 @@ impl Buffer {
         }
         start + line.len()
     }
+}
+
+/// Whether a cluster belongs to a word, whatever marks stand on its letter.
+fn is_word(cluster: &str) -> bool {
+    cluster.chars().next().is_some_and(char::is_alphanumeric)
 }
 
 #[cfg(test)]
