@@ -140,16 +140,30 @@ fn asks(model: &Model, path: &AgentPath) -> Option<State> {
     let at = questions.iter().position(|waiting| waiting.question.path == *path)?;
     let waiting = questions.get(at)?;
     let time = model.now.saturating_sub(waiting.since);
-    let words = if at == 0
-        || model.questions.open.as_ref().is_some_and(|open| open.id == waiting.question.id)
-    {
-        let subject = call_subject(&waiting.question.tool, &waiting.question.input);
-        format!("asks you: {subject}")
+    let shown = model.questions.open.as_ref().is_some_and(|open| open.id == waiting.question.id);
+    let words = if at == 0 || shown {
+        let asks = if time >= OWN_TIME {
+            format!("asks you {}", clock(time))
+        } else {
+            "asks you".to_owned()
+        };
+        format!("{asks}: {}", call_subject(&waiting.question.tool, &waiting.question.input))
     } else {
         format!("asks you, {} in line", ordinal(at + 1))
     };
-    let words = if time >= OWN_TIME { format!("{words} {}", clock(time)) } else { words };
     Some(state(Glyph::Asks, words))
+}
+
+/// A state in as few words as a row has room for.
+#[must_use]
+pub fn row_words(model: &Model, agent: &Agent, state: &State) -> String {
+    let asked = model.questions.waiting.iter().find(|waiting| waiting.question.path == agent.path);
+    match asked {
+        Some(waiting) if state.glyph == Glyph::Asks && state.words.contains(':') => {
+            format!("asks you: {}", waiting.question.tool)
+        }
+        _ => state.words.clone(),
+    }
 }
 
 /// A call in a few words: the tool and its most telling input.

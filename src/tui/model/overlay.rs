@@ -56,6 +56,8 @@ pub struct Picker {
     pub filter: Buffer,
     pub selected: usize,
     pub rows: Rows,
+    /// Lines below the rows, only to be read.
+    pub notes: Vec<String>,
 }
 
 /// What a picker offers.
@@ -87,7 +89,8 @@ pub struct PickerRow {
 impl Picker {
     #[must_use]
     pub fn new(title: &str, rows: Rows) -> Self {
-        Self { title: title.to_owned(), filter: Buffer::default(), selected: 0, rows }
+        let title = title.to_owned();
+        Self { title, filter: Buffer::default(), selected: 0, rows, notes: Vec::new() }
     }
 
     /// The rows that fit the filter.

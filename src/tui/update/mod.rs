@@ -20,7 +20,7 @@ use crate::protocol::Command;
 use super::host::{HostReply, HostRequest};
 use super::keymap::Keymap;
 use super::model::overlay::{Choice, Rows};
-use super::model::{Draw, Metrics, Model, Overlay, StepKey};
+use super::model::{Draw, Extent, Metrics, Model, Overlay, Scroll, StepKey};
 use super::msg::{Effect, Msg};
 
 pub use lists::agent_rows;
@@ -33,7 +33,10 @@ const CLOSING_LIMIT: Duration = Duration::from_secs(6);
 pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
     match msg {
-        Msg::Drawn(metrics) => drawn(model, metrics),
+        Msg::Drawn(metrics) => {
+            drawn(model, metrics);
+            return effects;
+        }
         Msg::Key { key, at } => {
             model.now = model.now.max(at);
             model.draw = Draw::Now;
@@ -64,9 +67,12 @@ pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
         }
         Msg::Tick { at } => {
             model.now = model.now.max(at);
-            tick(model, &mut effects);
+            if model.animated() {
+                model.draw = Draw::Now;
+            }
         }
     }
+    expire(model, &mut effects);
     question::open_if_due(model);
     if model.closing && !model.something_works() && !effects.contains(&Effect::Quit) {
         effects.push(Effect::Quit);
@@ -120,16 +126,27 @@ fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
     prompt::edited(model, effects);
 }
 
+/// Keeps the sizes of the frame, and no view beyond its end.
 fn drawn(model: &mut Model, metrics: Metrics) {
     model.metrics = metrics;
-    if let Some(Overlay::Reader(reader)) = &mut model.overlay
-        && reader.scroll.goto.take().is_some()
-    {
-        reader.scroll.top = Some(metrics.reader.top);
+    let settle = |scroll: &mut Scroll, extent: Extent| {
+        if extent.height > 0 && (scroll.goto.take().is_some() || scroll.top > Some(extent.top)) {
+            scroll.top = Some(extent.top);
+        }
+    };
+    if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+        settle(&mut reader.scroll, metrics.reader);
+    }
+    let (zoom, focus) = (model.zoom, model.focus.clone());
+    match focus.and_then(|path| model.agents.get_mut(&path)) {
+        Some(agent) if zoom => settle(&mut agent.scroll, metrics.body),
+        Some(agent) => settle(&mut agent.scroll, metrics.pane),
+        None => settle(&mut model.main_scroll, metrics.body),
     }
 }
 
-fn tick(model: &mut Model, effects: &mut Vec<Effect>) {
+/// Takes away what has had its time.
+fn expire(model: &mut Model, effects: &mut Vec<Effect>) {
     let now = model.now;
     let over = |until: &mut Option<Duration>| {
         if until.is_some_and(|time| time <= now) {
@@ -151,7 +168,7 @@ fn tick(model: &mut Model, effects: &mut Vec<Effect>) {
     if over(&mut model.closing_until) {
         effects.push(Effect::Quit);
     }
-    if changed || model.animated() {
+    if changed {
         model.draw = Draw::Now;
     }
 }

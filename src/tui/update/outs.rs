@@ -48,7 +48,7 @@ pub fn step_out(model: &mut Model, key: StepKey, effects: &mut Vec<Effect>) {
 fn take(model: &mut Model, step: Step, effects: &mut Vec<Effect>) {
     match step {
         Step::CloseMenu => model.composer.dismiss_menu(),
-        Step::CloseOverlay => close_overlay(model, effects),
+        Step::CloseOverlay => step_out_of_overlay(model, effects),
         Step::CancelListed => cancel_listed(model, effects),
         Step::CancelNobody => {
             model.overlay = None;
@@ -93,6 +93,18 @@ fn take(model: &mut Model, step: Step, effects: &mut Vec<Effect>) {
 
 fn arm_quit(model: &mut Model) {
     model.keys.quit_by_interrupt = Some(model.now + QUIT_ARMED);
+}
+
+/// One step out of what covers the body: first the line that is typed in it, then the thing itself.
+fn step_out_of_overlay(model: &mut Model, effects: &mut Vec<Effect>) {
+    match &mut model.overlay {
+        Some(Overlay::Reader(reader)) if reader.typing.is_some() => reader.typing = None,
+        Some(Overlay::Agents(list)) if list.filtering => {
+            list.filtering = false;
+            list.filter.take();
+        }
+        _ => close_overlay(model, effects),
+    }
 }
 
 /// Closes what covers the body; the reader gives the mouse back.

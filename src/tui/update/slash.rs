@@ -119,6 +119,10 @@ fn page(model: &mut Model, title: &str, lines: Vec<String>) {
 fn permissions(model: &mut Model) {
     let mut picker = Picker::new("permission mode", Rows::Modes(MODES.to_vec()));
     picker.selected = MODES.iter().position(|mode| *mode == model.session.mode).unwrap_or(0);
+    if !model.session.rules.is_empty() {
+        picker.notes.push("rules in force".to_owned());
+        picker.notes.extend(model.session.rules.iter().map(|rule| format!("  {rule}")));
+    }
     model.overlay = Some(Overlay::Picker(picker));
 }
 

@@ -43,7 +43,7 @@ pub fn rule(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
 
 fn agent_words(model: &Model, agent: &Agent) -> String {
     let state = words::agent_state(model, agent);
-    let mut parts = vec![state.words];
+    let mut parts = vec![cut(&words::row_words(model, agent, &state), 36)];
     if let Some(elapsed) = agent.run.elapsed(model.now) {
         parts[0] = format!("{} {}", parts[0], clock(elapsed));
         let (used, cost) = words::spent(&model.agents, &agent.path);

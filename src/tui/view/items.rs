@@ -30,17 +30,17 @@ pub struct Look<'a> {
 #[must_use]
 pub fn lines(item: &Item, style: &Look<'_>) -> Vec<Line<'static>> {
     let theme = style.theme;
+    // The reader shows all, and `e` folds there.
+    let open = item.open != style.full;
     match &item.kind {
         ItemKind::Prompt { text, task: false } => prompt(text, style),
         ItemKind::Prompt { text, task: true } => {
             let text = if style.full { text.clone() } else { one_line(text) };
             hanging("  task: ", &text, theme.dim, theme.dim, style.prose)
         }
-        ItemKind::Thinking { text, took, .. } => thinking(text, *took, item.open, style),
-        ItemKind::Tools(calls) => tools(calls, item.open, style),
-        ItemKind::Shell { line, text, status } => {
-            shell(line, text, status.as_deref(), item.open, style)
-        }
+        ItemKind::Thinking { text, took, .. } => thinking(text, *took, open, style),
+        ItemKind::Tools(calls) => tools(calls, open, style),
+        ItemKind::Shell { line, text, status } => shell(line, text, status.as_deref(), open, style),
         ItemKind::Notice { level, text } => notice(*level, text, style),
         ItemKind::Dropped { items } => {
             let words = format!(
@@ -93,7 +93,7 @@ fn thinking(
         Some(_) => "thought".to_owned(),
     };
     let mut lines = vec![Line::styled(format!("{} {words}", theme.glyphs.tool), theme.dim)];
-    if open || style.full {
+    if open {
         lines.extend(hanging("  ", text.trim(), theme.dim, theme.dim, style.prose));
     }
     lines
@@ -122,11 +122,11 @@ fn tools(calls: &[Call], open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
     }
     let mark = Line::from(Span::styled(format!("{} ", theme.glyphs.tool), theme.dim));
     let mut lines = wrap_hanging(&Line::from(spans), style.prose, &mark, &Line::from("  "));
-    if !open && !style.full {
+    if !open {
         lines.truncate(2);
     }
     for call in calls {
-        lines.extend(outcome(call, open || style.full, style));
+        lines.extend(outcome(call, open, style));
     }
     lines
 }
@@ -237,11 +237,7 @@ fn shell(
 ) -> Vec<Line<'static>> {
     let theme = style.theme;
     let mut head = hanging("! ", line, theme.accent, theme.text, style.prose);
-    head.extend(output(
-        text,
-        if open || style.full { usize::MAX } else { OUTPUT_LINES * 4 },
-        style,
-    ));
+    head.extend(output(text, if open { usize::MAX } else { OUTPUT_LINES * 4 }, style));
     if let Some(status) = status.filter(|status| !status.is_empty()) {
         head.push(Line::styled(format!("  {}", one_line(status)), theme.dim));
     }

@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 use crate::tui::figures::{clock, cut, money, one_line, width};
 use crate::tui::model::overlay::{AgentList, AgentRow, CancelWhich, HistorySearch, Picker, Rows};
 use crate::tui::model::{Extent, Model, Overlay};
+use crate::tui::text::wrap_hanging;
 use crate::tui::update::{COMMANDS, agent_rows};
 use crate::tui::words;
 
@@ -45,7 +46,14 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Ext
         Some(Overlay::History(search)) => history(model, search, area, pen, buffer),
         Some(Overlay::CancelWhich(which)) => cancel_which(model, which, area, pen, buffer),
         Some(Overlay::Help { scroll }) => {
-            return page("keys and commands", &help(pen), *scroll, area, pen, buffer);
+            return page(
+                "keys and commands",
+                &help(area.width.saturating_sub(4), pen),
+                *scroll,
+                area,
+                pen,
+                buffer,
+            );
         }
         Some(Overlay::Page { title, lines, scroll }) => {
             let room = usize::from(area.width.saturating_sub(4));
@@ -61,17 +69,16 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Ext
     Extent::default()
 }
 
-fn help(pen: Pen<'_>) -> Vec<Line<'static>> {
+fn help(room: u16, pen: Pen<'_>) -> Vec<Line<'static>> {
     let theme = pen.theme;
     let row = |key: &str, words: &str| {
-        Line::from(vec![
-            Span::styled(format!("{key:<18}"), theme.accent),
-            Span::raw(words.to_owned()),
-        ])
+        let first = Line::from(Span::styled(format!("{key:<18}"), theme.accent));
+        let rest = Line::from(" ".repeat(18));
+        wrap_hanging(&Line::from(words.to_owned()), room, &first, &rest)
     };
-    let mut lines: Vec<_> = KEYS.iter().map(|(key, words)| row(key, words)).collect();
+    let mut lines: Vec<_> = KEYS.iter().flat_map(|(key, words)| row(key, words)).collect();
     lines.push(Line::default());
-    lines.extend(COMMANDS.iter().map(|(name, words)| row(&format!("/{name}"), words)));
+    lines.extend(COMMANDS.iter().flat_map(|(name, words)| row(&format!("/{name}"), words)));
     lines
 }
 
@@ -199,7 +206,13 @@ fn pick(picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
         lines.push(Line::styled(words, pen.theme.dim));
     }
     let selected = picker.selected.min(lines.len() - 1);
+    let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(1);
     rows(lines, selected, inner, pen, buffer);
+    let below = inner.height.saturating_sub(used);
+    let area = Rect { y: inner.bottom() - below, height: below, ..inner };
+    for (at, note) in picker.notes.iter().enumerate() {
+        put(buffer, area, at, &Line::styled(one_line(note), pen.theme.dim));
+    }
 }
 
 /// The newest match stands lowest, next to the prompt.

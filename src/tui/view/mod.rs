@@ -12,6 +12,7 @@ mod prompt;
 mod transcript;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -37,7 +38,7 @@ const LAID_KEPT: usize = 3;
 
 /// The drawing side of the screen.
 pub struct View {
-    theme: Theme,
+    theme: Arc<Theme>,
     highlighter: Highlighter,
     main: Laid,
     agents: HashMap<AgentPath, Laid>,
@@ -52,7 +53,7 @@ impl View {
     #[must_use]
     pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
         Self {
-            theme,
+            theme: Arc::new(theme),
             highlighter,
             main: Laid::default(),
             agents: HashMap::new(),
@@ -86,7 +87,7 @@ impl View {
     /// Draws one frame.
     pub fn draw(&mut self, model: &Model, frame: &mut Frame<'_>) {
         let area = frame.area();
-        let theme = self.theme.clone();
+        let theme = Arc::clone(&self.theme);
         let pen = Pen { theme: &theme, frame: spinner(model), ascii: model.settings.ascii() };
         self.places.clear();
         self.metrics = Metrics::default();
@@ -104,10 +105,8 @@ impl View {
         if let Some(panel) = &layout.panel {
             let places = panes::draw(model, panel, pen, buffer);
             self.places.extend(places.into_iter().map(|(area, path)| (area, Target::Pane(path))));
-            if let Some(agent) = model.focused().filter(|agent| agent.scroll.top.is_some()) {
-                self.scrolled_pane(model, agent, &layout, buffer);
-            } else {
-                self.pane_extent(model);
+            if let Some(agent) = model.focused() {
+                self.focused_pane(model, agent, buffer);
             }
         }
         let mut cursor = self.cover(model, &layout, pen, buffer);
@@ -149,7 +148,7 @@ impl View {
                     &panes::zoom_header(model, agent, area.width, pen),
                 );
                 let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-                self.agent_transcript(model, agent, below, area.width.min(100), buffer)
+                self.agent_transcript(model, agent, below, area.width.min(100), Some(buffer))
             }
             None => self.main_transcript(model, area, layout.prose, buffer),
         };
@@ -205,7 +204,7 @@ impl View {
         agent: &Agent,
         area: Rect,
         prose: u16,
-        buffer: &mut ratatui::buffer::Buffer,
+        buffer: Option<&mut ratatui::buffer::Buffer>,
     ) -> Extent {
         if self.agents.len() >= LAID_KEPT && !self.agents.contains_key(&agent.path) {
             self.agents.clear();
@@ -223,35 +222,22 @@ impl View {
             full: false,
             caret: model.settings.motion == Motion::Full,
         };
-        laid.draw(&sight, area, buffer)
+        match buffer {
+            Some(buffer) => laid.draw(&sight, area, buffer),
+            None => laid.measure(&sight, area),
+        }
     }
 
-    /// The focused pane shows its transcript instead of its tail while it is scrolled.
-    fn scrolled_pane(
-        &mut self,
-        model: &Model,
-        agent: &Agent,
-        layout: &Layout,
-        buffer: &mut ratatui::buffer::Buffer,
-    ) {
-        let Some(area) = self.pane_area(&agent.path) else { return };
-        if area.height < 4 || layout.panel.is_none() {
-            return;
-        }
+    /// The focused pane shows its transcript instead of its tail while it is scrolled; else it is only measured.
+    fn focused_pane(&mut self, model: &Model, agent: &Agent, buffer: &mut ratatui::buffer::Buffer) {
+        let Some(area) = self.pane_area(&agent.path).filter(|area| area.height > 3) else { return };
         let inner =
             Rect::new(area.x + 3, area.y + 2, area.width.saturating_sub(3), area.height - 2);
-        paint::clear(buffer, inner);
+        let buffer = agent.scroll.top.is_some().then(|| {
+            paint::clear(buffer, inner);
+            buffer
+        });
         self.metrics.pane = self.agent_transcript(model, agent, inner, inner.width, buffer);
-    }
-
-    /// A pane that follows its end is laid out only when somebody scrolls it: a guess will do until then.
-    fn pane_extent(&mut self, model: &Model) {
-        let Some(agent) = model.focused() else { return };
-        let Some(area) = self.pane_area(&agent.path) else { return };
-        let height = usize::from(area.height.saturating_sub(2));
-        let width = usize::from(area.width.saturating_sub(3)).max(1);
-        let texts = agent.transcript.bytes() / width + agent.transcript.ids().count() * 2;
-        self.metrics.pane = Extent { total: texts.max(height), height, top: 0, item: 0 };
     }
 
     fn pane_area(&self, path: &AgentPath) -> Option<Rect> {

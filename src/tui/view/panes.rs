@@ -55,6 +55,9 @@ fn header(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>) -> Line
     if width(&words) + width(&figures) + 4 > room {
         figures = money(cost);
     }
+    if width(&words) + width(&figures) + 2 > room {
+        figures = String::new();
+    }
     if panel.right {
         let right = vec![Span::styled(figures, theme.dim)];
         return two_ends(vec![Span::raw(words)], right, room, None);
@@ -354,7 +357,8 @@ fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> 
     left.push(Span::raw(" ".repeat(pad + 1)));
     left.push(Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)));
     let mut figures = figures(model, agent);
-    let words = cut(&state.words, room.saturating_sub(spans_width(&left)));
+    let words = words::row_words(model, agent, &state);
+    let words = cut(&words, room.saturating_sub(spans_width(&left)));
     let needed = spans_width(&left) + width(&words) + 1;
     while !figures.is_empty() && needed + width(&figures.join(" ")) > room {
         figures.pop();

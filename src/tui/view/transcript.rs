@@ -88,6 +88,18 @@ impl Laid {
         Extent { total, height, top, item: top_item }
     }
 
+    /// Lays the transcript out without drawing it.
+    pub fn measure(&mut self, sight: &Sight<'_>, area: Rect) -> Extent {
+        if area.height == 0 || area.width == 0 {
+            return Extent::default();
+        }
+        self.refresh(sight, area.width);
+        let total = sight.head.len() + self.total();
+        let height = usize::from(area.height);
+        self.forget_far(0..0);
+        Extent { total, height, top: total.saturating_sub(height), item: self.first }
+    }
+
     fn draw_item(
         &mut self,
         sight: &Sight<'_>,
