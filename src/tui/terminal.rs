@@ -5,33 +5,22 @@
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::TryLockError;
 use std::thread::{self, ThreadId};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ratatui::backend::CrosstermBackend;
-use ratatui::layout::{Rect, Size};
+use ratatui::layout::Size;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
 use super::text::{CopyError, one_line, osc52};
 
-/// Alternate screen, bracketed paste, focus changes.
-const ENTER: &str = "\x1b[?1049h\x1b[?2004h\x1b[?1004h";
-const LEAVE: &str = "\x1b[?1004l\x1b[?2004l\x1b[?1049l";
-/// Presses, drags and the wheel, in the form without a limit on columns.
-const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
-const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
-/// The kitty protocol's "disambiguate", pushed and popped.
-const KEYBOARD_PUSH: &str = "\x1b[>1u";
-const KEYBOARD_POP: &str = "\x1b[<1u";
-/// The terminal shows what stands between these two at once.
-const FRAME_BEGIN: &str = "\x1b[?2026h";
-const FRAME_END: &str = "\x1b[?2026l";
-/// The terminal's own title, put aside and taken back.
-const TITLE_SAVE: &str = "\x1b[22;2t";
-const TITLE_RESTORE: &str = "\x1b]2;\x1b\\\x1b[23;2t";
-const RESET: &str = "\x1b[0m\x1b[?25h";
+mod output;
+
+use output::{
+    FRAME_BEGIN, FRAME_END, KEYBOARD_PUSH, MOUSE_OFF, MOUSE_ON, Modes, Output, TITLE_SAVE,
+};
 
 /// Frames up to this size are remembered, to leave out a repetition.
 const SMALL_FRAME: usize = 256;
@@ -50,29 +39,6 @@ pub struct TerminalGuard {
     output: Output,
     title: String,
     last_frame: Vec<u8>,
-}
-
-/// The one way to the terminal, shared with the panic hook.
-#[derive(Clone)]
-struct Output(Arc<Mutex<Sink>>);
-
-struct Sink {
-    out: Box<dyn Write + Send>,
-    /// What goes out with the next [`Sink::send`].
-    buffer: Vec<u8>,
-    modes: Modes,
-}
-
-/// What was switched on, and must be switched off.
-#[derive(Clone, Copy, Debug, Default)]
-struct Modes {
-    /// The screen is ours now.
-    entered: bool,
-    /// Raw mode is wanted; a test has no terminal to set it on.
-    raw: bool,
-    mouse: bool,
-    keyboard: bool,
-    titled: bool,
 }
 
 impl TerminalGuard {
@@ -101,9 +67,15 @@ impl TerminalGuard {
         }
     }
 
-    /// Draws one frame: computed whole, written at once, shown at once. Writes nothing when nothing changed.
+    /// Draws one frame: computed whole, written at once, shown at once. Writes nothing when nothing changed, or
+    /// while the terminal is given away.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.output.sink().put(FRAME_BEGIN);
+        let mut sink = self.output.sink();
+        if !sink.modes.entered {
+            return Ok(());
+        }
+        sink.put(FRAME_BEGIN);
+        drop(sink);
         let drawn = self.terminal.draw(render).map(|_| ());
         let mut sink = self.output.sink();
         if let Err(error) = drawn {
@@ -142,7 +114,7 @@ impl TerminalGuard {
     pub fn redraw(&mut self) -> io::Result<()> {
         self.last_frame.clear();
         // Resizing to the same size clears both screens without asking where the cursor is.
-        let area = Rect::from((ratatui::layout::Position::ORIGIN, self.terminal.size()?));
+        let area = self.terminal.get_frame().area();
         self.terminal.resize(area)
     }
 
@@ -190,6 +162,9 @@ impl TerminalGuard {
         }
         title.clone_into(&mut self.title);
         let mut sink = self.output.sink();
+        if !sink.modes.entered {
+            return Ok(());
+        }
         if !sink.modes.titled {
             sink.modes.titled = true;
             sink.put(TITLE_SAVE);
@@ -218,89 +193,6 @@ impl Drop for TerminalGuard {
     fn drop(&mut self) {
         // Nobody is left to tell; the terminal may be gone.
         let _ = self.output.sink().leave();
-    }
-}
-
-impl Output {
-    fn new(out: Box<dyn Write + Send>, modes: Modes) -> Self {
-        Self(Arc::new(Mutex::new(Sink { out, buffer: Vec::new(), modes })))
-    }
-
-    /// A panic while drawing leaves nothing here that the way out could not handle.
-    fn sink(&self) -> MutexGuard<'_, Sink> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What ratatui writes goes into the buffer; its flushes come several times a frame and mean nothing.
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.sink().buffer.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Sink {
-    fn put(&mut self, text: &str) {
-        self.buffer.extend_from_slice(text.as_bytes());
-    }
-
-    /// Writes the buffer in one go.
-    fn send(&mut self) -> io::Result<()> {
-        let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
-        self.buffer.clear();
-        // A screenful of styles is enough; one huge paste need not stay in memory.
-        self.buffer.shrink_to(1 << 16);
-        written
-    }
-
-    fn enter(&mut self) -> io::Result<()> {
-        if self.modes.entered {
-            return Ok(());
-        }
-        if self.modes.raw {
-            crossterm::terminal::enable_raw_mode()?;
-        }
-        self.modes.entered = true;
-        self.put(ENTER);
-        if self.modes.mouse {
-            self.put(MOUSE_ON);
-        }
-        if self.modes.keyboard {
-            self.put(KEYBOARD_PUSH);
-        }
-        self.send()
-    }
-
-    /// Undoes [`Sink::enter`] and what came after it; what was being drawn is dropped.
-    fn leave(&mut self) -> io::Result<()> {
-        if !self.modes.entered {
-            return Ok(());
-        }
-        self.modes.entered = false;
-        self.buffer.clear();
-        self.put(FRAME_END);
-        if self.modes.keyboard {
-            self.put(KEYBOARD_POP);
-        }
-        if self.modes.mouse {
-            self.put(MOUSE_OFF);
-        }
-        if self.modes.titled {
-            self.modes.titled = false;
-            self.put(TITLE_RESTORE);
-        }
-        self.put(RESET);
-        self.put(LEAVE);
-        let written = self.send();
-        if self.modes.raw {
-            crossterm::terminal::disable_raw_mode()?;
-        }
-        written
     }
 }
 
@@ -340,11 +232,11 @@ fn on_panic(output: &Output, owner: ThreadId) -> PanicPlace {
     // The thread that panics may hold the lock, and must not wait for itself.
     let mut sink = match output.0.try_lock() {
         Ok(sink) => sink,
-        Err(std::sync::TryLockError::Poisoned(sink)) => sink.into_inner(),
-        Err(std::sync::TryLockError::WouldBlock) if thread::current().id() == owner => {
+        Err(TryLockError::Poisoned(sink)) => sink.into_inner(),
+        Err(TryLockError::WouldBlock) if thread::current().id() == owner => {
             return PanicPlace::Screen;
         }
-        Err(std::sync::TryLockError::WouldBlock) => return PanicPlace::OtherThread,
+        Err(TryLockError::WouldBlock) => return PanicPlace::OtherThread,
     };
     if !sink.modes.entered {
         return PanicPlace::NoScreen;
@@ -369,6 +261,11 @@ fn describe(panic: &PanicHookInfo<'_>) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use ratatui::layout::Rect;
+
+    use super::output::{ENTER, KEYBOARD_POP, LEAVE, RESET, TITLE_RESTORE};
     use super::*;
 
     /// A terminal that remembers each write.
@@ -430,6 +327,9 @@ mod tests {
         assert!(!paper.take().concat().contains("hello"));
         guard.draw(draw).unwrap();
         assert_eq!(paper.take(), Vec::<String>::new());
+        guard.redraw().unwrap();
+        guard.draw(draw).unwrap();
+        assert!(paper.take().concat().contains("hello"));
     }
 
     #[test]
@@ -441,9 +341,14 @@ mod tests {
         guard.suspend().unwrap();
         assert!(paper.take().concat().ends_with(LEAVE));
         guard.suspend().unwrap();
+        guard.draw(|frame| frame.render_widget("hello", frame.area())).unwrap();
         assert_eq!(paper.take(), Vec::<String>::new());
-        guard.output.sink().enter().unwrap();
-        assert_eq!(paper.take(), [format!("{ENTER}{MOUSE_ON}{KEYBOARD_PUSH}")]);
+        guard.resume().unwrap();
+        let all = paper.take().concat();
+        assert!(
+            all.starts_with(&format!("{ENTER}{MOUSE_ON}{KEYBOARD_PUSH}{TITLE_SAVE}")),
+            "{all:?}"
+        );
     }
 
     #[test]

@@ -4,15 +4,14 @@
 //! departs from CommonMark in small ways: links by reference stay text, and only a paragraph of one line becomes a
 //! heading by the line under it.
 
-use super::inline::{self, BREAK, Balance};
+use super::inline;
 use super::line::{self, Fence};
+use super::paragraph::{PARAGRAPH_LIMIT, Paragraph};
 use super::row::{Body, Face, Language, Mark, Marks, Role, Row, Styled};
 use super::table::Table;
 
 /// Quotes and items within each other; further marks are text.
 const DEPTH_LIMIT: usize = 12;
-/// Bytes of a paragraph that wait for open emphasis to be closed.
-pub(super) const PARAGRAPH_LIMIT: usize = 2048;
 
 /// A block that holds other blocks.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,39 +48,6 @@ enum Leaf {
         blanks: usize,
     },
     Table(Table),
-}
-
-/// The part of a paragraph that is not drawn for good yet.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Paragraph {
-    /// Lines, joined by [`BREAK`].
-    source: String,
-    last_line: usize,
-    balance: Balance,
-    /// Its first line goes on where the last row ended.
-    joins: bool,
-    /// Rows of it were made already.
-    begun: bool,
-}
-
-impl Paragraph {
-    fn add(&mut self, text: &str) {
-        self.source.push_str(text);
-        text.bytes().for_each(|byte| self.balance.feed(byte));
-    }
-
-    fn new_line(&mut self) {
-        let len = self.source.trim_end().len();
-        self.source.truncate(len);
-        if self.source.ends_with('\\') {
-            self.source.pop();
-        }
-        self.source.push(' ');
-        self.source.push(BREAK);
-        self.source.push(' ');
-        self.balance.feed(b' ');
-        self.last_line = self.source.len();
-    }
 }
 
 /// Reads lines, gives rows.
@@ -148,13 +114,13 @@ impl BlockReader {
             Leaf::Paragraph(paragraph) => {
                 paragraph.begun = true;
                 self.flush_paragraph();
-                let more = Paragraph { joins: true, begun: true, ..Paragraph::default() };
+                let more = Paragraph::more(true);
                 self.leaf = Leaf::Paragraph(more);
                 self.add_text(text);
             }
             _ => {
                 self.close_leaf();
-                self.leaf = Leaf::Paragraph(Paragraph { begun: true, ..Paragraph::default() });
+                self.leaf = Leaf::Paragraph(Paragraph::more(false));
                 self.add_text(text);
             }
         }
@@ -168,14 +134,9 @@ impl BlockReader {
 
     /// Closes half-written emphasis, for a picture of a text that is still coming.
     pub(super) fn close_emphasis(&mut self) {
-        let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
-        let Some(mark) = paragraph.balance.open_mark() else { return };
-        if paragraph.source.ends_with([mark, ' ']) {
-            return;
+        if let Leaf::Paragraph(paragraph) = &mut self.leaf {
+            paragraph.close_emphasis();
         }
-        let before = paragraph.source.rfind(mark).map_or("", |at| &paragraph.source[..=at]);
-        let run = before.len() - before.trim_end_matches(mark).len();
-        paragraph.source.extend(std::iter::repeat_n(mark, run));
     }
 
     fn count(&mut self, _bytes: usize) {
@@ -223,7 +184,7 @@ impl BlockReader {
                 self.lists[depth] = None;
                 rest = inner;
             } else if let Some(item) = line::item(rest)
-                && !(in_paragraph && !item.may_interrupt())
+                && (!in_paragraph || item.may_interrupt())
             {
                 self.open_item(&item, depth);
                 rest = item.rest;
@@ -334,17 +295,18 @@ impl BlockReader {
     /// Handles lines that mean something because of the paragraph before them.
     fn after_paragraph(&mut self, rest: &str, text: &str) -> bool {
         let Leaf::Paragraph(paragraph) = &mut self.leaf else { return false };
-        if let Some(table) = Table::start(&paragraph.source[paragraph.last_line..], text) {
-            paragraph.source.truncate(paragraph.last_line);
+        if let Some(table) = Table::start(paragraph.last_line(), text) {
+            paragraph.drop_last_line();
             self.close_leaf();
             self.leaf = Leaf::Table(table);
             return true;
         }
-        let alone = !paragraph.begun && paragraph.last_line == 0;
-        if alone && let Some(level) = line::underline(rest) {
-            let source = std::mem::take(&mut paragraph.source);
+        if paragraph.is_one_line()
+            && let Some(level) = line::underline(rest)
+        {
+            let source = paragraph.take();
             self.leaf = Leaf::None;
-            self.heading(level, source.trim_end());
+            self.heading(level, &source);
             return true;
         }
         false
@@ -390,10 +352,10 @@ impl BlockReader {
     fn paragraph_line(&mut self, text: &str) {
         match &mut self.leaf {
             Leaf::Paragraph(paragraph) => {
-                let settled = paragraph.balance.is_even();
-                if settled || paragraph.source.len() + text.len() > PARAGRAPH_LIMIT {
+                paragraph.end_line();
+                if paragraph.is_settled() || paragraph.source.len() + text.len() > PARAGRAPH_LIMIT {
                     self.flush_paragraph();
-                    self.leaf = Leaf::Paragraph(Paragraph { begun: true, ..Paragraph::default() });
+                    self.leaf = Leaf::Paragraph(Paragraph::more(false));
                 } else {
                     paragraph.new_line();
                 }
@@ -469,14 +431,13 @@ impl BlockReader {
     /// Makes rows of what the open paragraph holds.
     fn flush_paragraph(&mut self) {
         let Leaf::Paragraph(paragraph) = &mut self.leaf else { return };
-        let source = std::mem::take(&mut paragraph.source);
         let joins = paragraph.joins;
-        let source = source.trim_end_matches([' ', BREAK]);
+        let source = paragraph.take();
         if source.is_empty() {
             return;
         }
         self.count(source.len());
-        for (at, text) in inline::parse(source, Face::default()).into_iter().enumerate() {
+        for (at, text) in inline::parse(&source, Face::default()).into_iter().enumerate() {
             self.emit(Body::Text { text, joins: joins && at == 0 });
         }
     }

@@ -62,9 +62,9 @@ impl Layout {
                 Some(mut open) if *joins => {
                     self.lines.pop();
                     open.text.append(text);
-                    self.push_text(open.text, open.indent, width, theme);
+                    self.push_text(&open.text, &open.indent, width, theme);
                 }
-                _ => self.push_text(text.clone(), indent, width, theme),
+                _ => self.push_text(text, &indent, width, theme),
             },
             Body::Blank => self.lines.push(Line::from(indent.first)),
             Body::Rule => self.push_rule(indent, width, theme),
@@ -88,14 +88,14 @@ impl Layout {
         }
     }
 
-    fn push_text(&mut self, text: Styled, indent: Indent, width: usize, theme: &Theme) {
+    fn push_text(&mut self, text: &Styled, indent: &Indent, width: usize, theme: &Theme) {
         self.count(text.text.len());
         let before = self.lines.len();
-        let start = indent.wrap(runs(&text, theme), width, Breaks::Words, &mut self.lines);
+        let start = indent.wrap(runs(text, theme), width, Breaks::Words, &mut self.lines);
         let first = if self.lines.len() - before > 1 { &indent.rest } else { &indent.first };
         let indent = Indent { first: first.clone(), rest: indent.rest.clone() };
         let line = self.lines.last().cloned().unwrap_or_default();
-        self.open = Some(Open { text: text.from_byte(start), indent, line });
+        self.open = Some(Open { text: text.tail(start), indent, line });
     }
 
     fn push_rule(&mut self, indent: Indent, width: usize, theme: &Theme) {
@@ -107,12 +107,12 @@ impl Layout {
 
     fn push_code(&mut self, text: &Styled, mut indent: Indent, width: usize, theme: &Theme) {
         self.count(text.text.len());
+        if text.text.is_empty() {
+            return self.lines.push(Line::from(indent.first));
+        }
         if cells_of(&indent.rest) + CODE_INDENT.len() + TEXT_ROOM <= width {
             indent.first.push(Span::raw(CODE_INDENT));
             indent.rest.push(Span::raw(CODE_INDENT));
-        }
-        if text.text.is_empty() {
-            return self.lines.push(Line::from(indent.first));
         }
         indent.wrap(runs(text, theme), width, Breaks::Cells, &mut self.lines);
     }

@@ -14,14 +14,16 @@ mod block;
 mod inline;
 mod layout;
 mod line;
+mod paragraph;
 pub(super) mod row;
 mod table;
 #[cfg(test)]
 mod tests;
 
-use block::{BlockReader, PARAGRAPH_LIMIT};
+use block::BlockReader;
 use inline::Balance;
 use layout::{Layout, Savepoint};
+use paragraph::PARAGRAPH_LIMIT;
 use row::{Body, Row};
 
 /// Bytes of one line of text after which it is read in pieces, at the next good place.

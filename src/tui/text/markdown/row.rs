@@ -93,7 +93,7 @@ impl Styled {
     }
 
     /// What stands from byte `at` on.
-    pub(super) fn from_byte(&self, at: usize) -> Self {
+    pub(super) fn tail(&self, at: usize) -> Self {
         let mut rest = Self::default();
         let mut from = at;
         for (end, face) in self.runs.iter().filter(|(end, _)| *end > at) {
