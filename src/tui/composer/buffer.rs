@@ -19,6 +19,8 @@ pub struct Buffer {
     undo: Vec<(String, usize)>,
     /// Whether the last change was typing, which undo takes back as a whole.
     typing: bool,
+    /// Counts up with each change of text or cursor.
+    revision: u64,
 }
 
 impl From<&str> for Buffer {
@@ -31,6 +33,12 @@ impl Buffer {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Counts up with each change of text or cursor.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     #[must_use]
@@ -52,6 +60,7 @@ impl Buffer {
 
     /// Empties the buffer and answers with what it held.
     pub fn take(&mut self) -> String {
+        self.revision += 1;
         self.undo.clear();
         self.typing = false;
         self.cursor = 0;
@@ -178,6 +187,7 @@ impl Buffer {
     }
 
     pub fn undo(&mut self) {
+        self.revision += 1;
         if let Some((text, cursor)) = self.undo.pop() {
             self.text = text;
             self.cursor = cursor;
@@ -186,6 +196,7 @@ impl Buffer {
     }
 
     fn go(&mut self, to: usize) {
+        self.revision += 1;
         self.cursor = to;
         self.typing = false;
     }
@@ -204,6 +215,7 @@ impl Buffer {
     }
 
     fn remember(&mut self, typing: bool) {
+        self.revision += 1;
         if typing && self.typing {
             return;
         }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::protocol::{AgentId, AgentInfo, AgentPath, End, Outcome};
 
+use super::item::ItemKind;
 use super::run::{Phase, Run};
-use super::transcript::{ItemKind, Transcript};
+use super::transcript::Transcript;
 
 /// Bytes of text that are kept of one sub-agent.
 const TEXT_KEPT: usize = 1024 * 1024;

@@ -1,6 +1,7 @@
 //! Everything the screen knows, as plain data.
 
 pub mod agents;
+pub mod item;
 pub mod overlay;
 pub mod question;
 pub mod run;
@@ -12,11 +13,12 @@ use std::time::Duration;
 use crate::protocol::{AgentPath, Cost, Mode, PromptId, SessionId, When};
 
 pub use agents::{Agent, Agents, Tally};
+pub use item::{Item, ItemId, ItemKind};
 pub use overlay::Overlay;
 pub use question::Questions;
 pub use run::{Phase, Run};
 pub use step::Step;
-pub use transcript::{Item, ItemId, ItemKind, Transcript};
+pub use transcript::Transcript;
 
 use super::composer::Composer;
 use super::settings::{FirstRun, Motion, StartInfo, TuiSettings};

@@ -5,7 +5,7 @@ use crate::tui::composer::Buffer;
 use crate::tui::host::{AgentChoice, ModelChoice, SessionChoice};
 
 use super::Scroll;
-use super::transcript::ItemId;
+use super::item::ItemId;
 
 /// The one thing that covers the body.
 #[derive(Clone, Debug, PartialEq)]

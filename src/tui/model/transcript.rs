@@ -3,96 +3,15 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::protocol::{AgentPath, NoticeLevel, ToolDetails, ToolUseId};
+use crate::protocol::ToolUseId;
+
+use super::item::{Call, CallResult, Item, ItemId, ItemKind, OUTPUT_KEPT, end_of, keep_end};
 
 /// How many changes are remembered, so that a view can bring its cache up to date without looking at every item.
 const RECENT: usize = 64;
 
 /// Tools whose calls in a row share one line.
 const GROUPED: [&str; 5] = ["Read", "Grep", "Glob", "LS", "WebFetch"];
-
-/// Number of one item; counts up and is never used again in its transcript.
-pub type ItemId = u64;
-
-/// One entry of a transcript.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Item {
-    /// Counts up with each change of this item.
-    pub version: u32,
-    /// Whether its folded part is shown.
-    pub open: bool,
-    pub kind: ItemKind,
-}
-
-/// What an item is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ItemKind {
-    /// What a person (or the parent, as `task`) said.
-    Prompt {
-        text: String,
-        task: bool,
-    },
-    /// Markdown of the model; `done` when no more will come. `edition` counts how often the text became another
-    /// one instead of growing.
-    Text {
-        text: String,
-        done: bool,
-        edition: u32,
-    },
-    /// Reasoning; `took` when it is over.
-    Thinking {
-        text: String,
-        since: Duration,
-        took: Option<Duration>,
-    },
-    /// Calls that share a line: one, or several of the reading kind in a row.
-    Tools(Vec<Call>),
-    /// Agents that were started together; once folded, what became of them.
-    Batch {
-        members: Vec<AgentPath>,
-        folded: bool,
-    },
-    /// A command that the person ran.
-    Shell {
-        line: String,
-        text: String,
-        status: Option<String>,
-    },
-    Notice {
-        level: NoticeLevel,
-        text: String,
-    },
-    /// Older items that were given up to keep memory bounded.
-    Dropped {
-        items: usize,
-    },
-    /// An item that another one stands for.
-    Hidden,
-}
-
-/// One tool call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Call {
-    pub id: ToolUseId,
-    pub name: String,
-    /// What it is called on, such as `"fn route"`.
-    pub summary: String,
-    /// Output so far, or the result; only its end is kept.
-    pub output: String,
-    pub result: Option<CallResult>,
-}
-
-/// How a call ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CallResult {
-    pub is_error: bool,
-    pub summary: String,
-    pub details: Option<ToolDetails>,
-    pub took: Duration,
-}
-
-/// How much of a call's output is kept for the screen, in bytes. The transcript on disk has all of it.
-const OUTPUT_KEPT: usize = 64 * 1024;
 
 /// A transcript: items in order, bounded in size when asked to be.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -517,101 +436,5 @@ impl Transcript {
     }
 }
 
-impl ItemKind {
-    /// Bytes of text, about.
-    fn len(&self) -> usize {
-        match self {
-            Self::Prompt { text, .. }
-            | Self::Text { text, .. }
-            | Self::Thinking { text, .. }
-            | Self::Shell { text, .. }
-            | Self::Notice { text, .. } => text.len(),
-            Self::Tools(calls) => calls.iter().map(|call| call.output.len() + 64).sum(),
-            Self::Batch { .. } | Self::Dropped { .. } | Self::Hidden => 0,
-        }
-    }
-}
-
-/// The last `bytes` of a text, from a character's start.
-fn end_of(text: &str, bytes: usize) -> &str {
-    let mut start = text.len().saturating_sub(bytes);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    &text[start..]
-}
-
-/// Keeps the end of a text; lets it grow by half before it cuts, so that each byte is moved a bounded number of times.
-fn keep_end(text: &mut String, bytes: usize) {
-    if text.len() > bytes + bytes / 2 {
-        *text = end_of(text, bytes).to_owned();
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text_of(transcript: &Transcript, id: ItemId) -> &str {
-        match &transcript.get(id).unwrap().kind {
-            ItemKind::Text { text, .. } | ItemKind::Thinking { text, .. } => text,
-            other => panic!("not a text: {other:?}"),
-        }
-    }
-
-    #[test]
-    fn a_finished_block_stands_for_its_deltas() {
-        let mut transcript = Transcript::default();
-        transcript.text_delta("The ses");
-        transcript.text_delta("sion");
-        transcript.text_finished("The session");
-        transcript.text_delta("Next");
-        assert_eq!(text_of(&transcript, 0), "The session");
-        assert_eq!(text_of(&transcript, 1), "Next");
-    }
-
-    #[test]
-    fn a_repeated_request_takes_back_only_what_it_said() {
-        let mut transcript = Transcript::default();
-        transcript.text_finished("kept");
-        transcript.request_started();
-        transcript.text_delta("void");
-        transcript.void_request();
-        transcript.text_delta("again");
-        assert_eq!(text_of(&transcript, 0), "kept");
-        assert_eq!(transcript.get(1).unwrap().kind, ItemKind::Hidden);
-        assert_eq!(text_of(&transcript, 2), "again");
-    }
-
-    #[test]
-    fn reading_calls_in_a_row_share_an_item_and_others_do_not() {
-        let mut transcript = Transcript::default();
-        for (id, name) in [("1", "Read"), ("2", "Grep"), ("3", "Bash"), ("4", "Read")] {
-            transcript.call_started(ToolUseId::new(id), name.to_owned(), String::new());
-        }
-        assert_eq!(transcript.ids(), 0..3);
-    }
-
-    #[test]
-    fn a_bounded_transcript_gives_up_its_oldest_items_and_says_so() {
-        let mut transcript = Transcript::bounded(1000);
-        for _ in 0..20 {
-            transcript.text_finished(&"x".repeat(100));
-        }
-        assert!(transcript.iter().count() < 12);
-        let (_, front) = transcript.iter().next().unwrap();
-        assert!(matches!(front.kind, ItemKind::Dropped { items } if items > 5));
-        assert!(transcript.changed_since(3).is_none());
-    }
-
-    #[test]
-    fn a_view_learns_which_items_changed() {
-        let mut transcript = Transcript::default();
-        transcript.text_finished("a");
-        let seen = transcript.revision();
-        transcript.text_delta("b");
-        transcript.text_delta("c");
-        assert_eq!(transcript.changed_since(seen), Some(vec![1]));
-        assert_eq!(transcript.changed_since(transcript.revision()), Some(vec![]));
-    }
-}
+mod tests;

@@ -202,3 +202,62 @@ fn empty_enter_tries_a_failed_turn_again() {
         matches!(&screen.sent()[..], [Command::Prompt { prompt, .. }] if prompt.text == "hello")
     );
 }
+
+#[test]
+fn a_click_focuses_a_second_one_zooms_and_a_click_on_an_answer_only_chooses_it() {
+    use crate::tui::msg::Target;
+    use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    let (column, row, modifiers) = (0, 0, KeyModifiers::NONE);
+    let event =
+        MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column, row, modifiers };
+    let at = screen.at;
+    let click = |screen: &mut Screen, target: Target| {
+        screen.send(Msg::Mouse { event, target, at });
+    };
+    click(&mut screen, Target::Pane(agent.clone()));
+    assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&agent), false));
+    click(&mut screen, Target::Pane(agent.clone()));
+    assert!(screen.model.zoom);
+    screen.asks(&agent, 1, "explore-1", "psql");
+    click(&mut screen, Target::Answer(1));
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().selected, Some(1));
+}
+
+#[test]
+fn an_at_sign_offers_agents_and_the_files_that_the_host_finds() {
+    use crate::tui::host::{AgentChoice, HostReply, HostRequest};
+    let mut screen = Screen::new();
+    screen.write("ask @ex");
+    assert!(screen.effects.contains(&Effect::Ask(HostRequest::Agents)));
+    assert!(screen.effects.contains(&Effect::Ask(HostRequest::Files("ex".to_owned()))));
+    let at = screen.at;
+    let (name, origin) = ("explore".to_owned(), "built in".to_owned());
+    let choices = vec![AgentChoice { name, description: "looks".to_owned(), origin }];
+    screen.send(Msg::Host { reply: HostReply::Agents(choices), at });
+    let paths = vec!["docs/example.md".to_owned()];
+    screen.send(Msg::Host { reply: HostReply::Files { query: "ex".to_owned(), paths }, at });
+    let rows: Vec<_> = screen.model.composer.menu.iter().flat_map(|menu| &menu.items).collect();
+    assert_eq!(
+        rows.iter().map(|row| row.insert.as_str()).collect::<Vec<_>>(),
+        ["@agent-explore", "@docs/example.md"]
+    );
+    screen.key(KeyCode::Down).key(KeyCode::Tab);
+    assert_eq!(screen.model.composer.text(), "ask @docs/example.md ");
+}
+
+#[test]
+fn history_search_takes_the_newest_match() {
+    let mut screen = Screen::new();
+    for text in ["fix login", "read docs", "fix logout"] {
+        screen.model.composer.remember(text);
+    }
+    screen.ctrl('r').write("fix").enter();
+    assert_eq!(screen.model.composer.text(), "fix logout");
+    screen.model.composer.discard();
+    screen.ctrl('r').write("fix").ctrl('r').enter();
+    assert_eq!(screen.model.composer.text(), "fix login");
+}

@@ -6,8 +6,10 @@ use crate::protocol::{
     AgentEvent, AgentPath, ContentBlock, End, EventKind, Message, NoticeLevel, Outcome,
     ResultBlock, Role,
 };
-use crate::tui::model::transcript::CallResult;
-use crate::tui::model::{Draw, ItemKind, Model, Phase, Run, Scroll, Transcript, mode_words};
+use crate::tui::model::item::CallResult;
+use crate::tui::model::{
+    Draw, ItemKind, Model, Phase, Questions, Run, Scroll, Transcript, mode_words,
+};
 use crate::tui::msg::Effect;
 
 use super::{question, queue};
@@ -206,6 +208,7 @@ fn agent_finished(model: &mut Model, path: &AgentPath, outcome: Outcome) {
     agent.transcript.settle();
     agent.transcript.close_calls();
     agent.outcome = Some(outcome);
+    question::withdraw(model, path);
 }
 
 /// Main says a word: what its agents left folds, unless a pane has the focus.
@@ -238,6 +241,7 @@ pub fn fold(model: &mut Model) {
 fn main_finished(model: &mut Model, outcome: &Outcome, effects: &mut Vec<Effect>) {
     model.main.settle();
     model.main.close_calls();
+    question::withdraw(model, &AgentPath::root());
     let took = model.run.elapsed(model.now).unwrap_or_default();
     if !model.focused_window && model.settings.notifications && took >= LONG_TURN {
         effects.push(Effect::Notify("main is done".to_owned()));
@@ -294,6 +298,7 @@ fn open_session(model: &mut Model, history: &[Message], another: bool) {
         model.main_scroll = Scroll::default();
         model.session.cost = crate::protocol::Cost::default();
         model.queue.list.clear();
+        model.questions = Questions::default();
     }
     for message in history {
         recall(&mut model.main, message);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::protocol::{Answer, Command, Question, QuestionId, RuleFile};
+use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
 use crate::tui::composer::Buffer;
 use crate::tui::figures::{cut, one_line};
 use crate::tui::keymap::{Action, Context, Keymap};
@@ -64,6 +64,16 @@ pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
             model.say(format!("denied without you: {} ({agent})", waiting.question.tool));
         }
         None => model.say(format!("withdrawn: {agent} was cancelled")),
+    }
+}
+
+/// An agent has ended: nothing that it, or one below it, asked needs an answer any more.
+pub fn withdraw(model: &mut Model, path: &AgentPath) {
+    let gone =
+        model.questions.waiting.iter().filter(|waiting| waiting.question.path.is_within(path));
+    let gone: Vec<QuestionId> = gone.map(|waiting| waiting.question.id).collect();
+    for id in gone {
+        closed(model, id, None);
     }
 }
 

@@ -14,7 +14,7 @@ use super::panes::turns;
 
 /// `─ to main · writing 0:12 ────`: whom Enter addresses, and what that one does.
 #[must_use]
-pub fn rule(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
+pub fn rule(model: &Model, room: u16, small: bool, pen: Pen<'_>) -> Line<'static> {
     let theme = pen.theme;
     let sign = theme.glyphs.rule;
     let mut left = vec![Span::styled(format!("{sign} to "), theme.dim)];
@@ -38,7 +38,14 @@ pub fn rule(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
             theme.question,
         ));
     }
-    two_ends(left, Vec::new(), usize::from(room), Some((sign, theme.dim)))
+    // A small screen has no status line, and this mode is spelt out always.
+    let bypass = model.session.mode == Mode::BypassPermissions && small;
+    let right = if bypass {
+        vec![Span::styled(Mode::BypassPermissions.name(), theme.alarm)]
+    } else {
+        Vec::new()
+    };
+    two_ends(left, right, usize::from(room), Some((sign, theme.dim)))
 }
 
 fn agent_words(model: &Model, agent: &Agent) -> String {
@@ -188,6 +195,11 @@ fn prompt_hint(model: &Model) -> Vec<String> {
             .map(str::to_owned)
             .to_vec();
     }
+    let waiting = model.questions.waiting.len();
+    let later = (waiting > 0 && model.questions.open.is_none()).then(|| {
+        let verb = if waiting == 1 { "asks" } else { "wait" };
+        format!("{} {waiting} {verb} · Tab", pen_sign(model))
+    });
     let interrupt = model.interrupt_step();
     let escape = model.escape_step();
     if let Some(agent) = model.focused() {
@@ -195,7 +207,7 @@ fn prompt_hint(model: &Model) -> Vec<String> {
     }
     let draft = !model.composer.is_empty();
     let enter = if draft { "Enter queues it" } else { "Enter queues a message" };
-    let mut words = Vec::new();
+    let mut words: Vec<String> = later.into_iter().collect();
     match (&interrupt, &escape) {
         (Step::Stop, Step::Stop) => words.push("Esc or Ctrl+C stop main".to_owned()),
         (Step::ClearDraft, Step::Stop) => {
@@ -232,6 +244,10 @@ fn prompt_hint(model: &Model) -> Vec<String> {
         words.push(enter.to_owned());
     }
     words
+}
+
+fn pen_sign(model: &Model) -> &'static str {
+    words::Glyph::Asks.sign(model.settings.ascii(), None)
 }
 
 fn focus_hint(model: &Model, agent: &Agent, interrupt: &Step) -> Vec<String> {

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{NoticeLevel, ToolDetails};
 use crate::tui::figures::{clock, count, one_line};
-use crate::tui::model::transcript::{Call, CallResult, Item, ItemKind};
+use crate::tui::model::item::{Call, CallResult, Item, ItemKind};
 use crate::tui::text::{diff_lines, sanitize, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 

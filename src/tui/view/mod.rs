@@ -40,6 +40,7 @@ const LAID_KEPT: usize = 3;
 pub struct View {
     theme: Arc<Theme>,
     highlighter: Highlighter,
+    draft: prompt::Draft,
     main: Laid,
     agents: HashMap<AgentPath, Laid>,
     reader: Option<(AgentPath, Laid)>,
@@ -55,6 +56,7 @@ impl View {
         Self {
             theme: Arc::new(theme),
             highlighter,
+            draft: prompt::Draft::default(),
             main: Laid::default(),
             agents: HashMap::new(),
             reader: None,
@@ -91,11 +93,12 @@ impl View {
         let pen = Pen { theme: &theme, frame: spinner(model), ascii: model.settings.ascii() };
         self.places.clear();
         self.metrics = Metrics::default();
+        self.draft.refresh(model, area.width);
         let layout = Layout::of(Needs {
             width: area.width,
             height: area.height,
             agents: model.agents.shown().len(),
-            prompt: prompt::lines_needed(model, area.width),
+            prompt: self.draft.height(),
             queued: u16::try_from(model.queue.shown().count()).unwrap_or(u16::MAX),
             zoom: model.zoomed().is_some(),
             panes: model.settings.panes,
@@ -115,10 +118,10 @@ impl View {
             layout.queue,
             &chrome::queue(model, usize::from(layout.queue.height), area.width, pen),
         );
-        put(buffer, layout.rule, 0, &chrome::rule(model, area.width, pen));
+        put(buffer, layout.rule, 0, &chrome::rule(model, area.width, layout.small, pen));
         put(buffer, layout.hint, 0, &chrome::hint(model, area.width, pen));
         put(buffer, layout.status, 0, &chrome::status(model, area.width, pen));
-        let draft = prompt::draw(model, layout.prompt, pen, buffer);
+        let draft = prompt::draw(model, &self.draft, layout.prompt, pen, buffer);
         self.places.push((layout.prompt, Target::Prompt));
         if model.overlay.is_none() {
             prompt::draw_menu(model, layout.queue.y, area.width, pen, buffer);

@@ -17,6 +17,7 @@ const MENU_ROWS: u16 = 8;
 const MARK: u16 = 2;
 
 /// A draft in lines as wide as the prompt, and where its cursor stands.
+#[derive(Default)]
 pub struct Wrapped {
     pub lines: Vec<String>,
     pub row: usize,
@@ -64,20 +65,42 @@ pub fn wrapped(text: &str, cursor: usize, room: u16) -> Wrapped {
     Wrapped { lines, row, column }
 }
 
-/// How many lines the draft needs at this width of the screen.
-#[must_use]
-pub fn lines_needed(model: &Model, screen: u16) -> u16 {
-    let buffer = &model.composer.buffer;
-    let lines =
-        wrapped(buffer.text(), buffer.cursor(), screen.saturating_sub(MARK + 1)).lines.len();
-    u16::try_from(lines).unwrap_or(u16::MAX)
+/// The draft as it was wrapped last: long ones are not wrapped again for each frame.
+#[derive(Default)]
+pub struct Draft {
+    key: Option<(u64, u16)>,
+    wrapped: Wrapped,
+}
+
+impl Draft {
+    /// Wraps the draft for this width of the screen, if anything changed.
+    pub fn refresh(&mut self, model: &Model, screen: u16) {
+        let draft = &model.composer.buffer;
+        let key = Some((draft.revision(), screen));
+        if self.key != key {
+            self.key = key;
+            self.wrapped = wrapped(draft.text(), draft.cursor(), screen.saturating_sub(MARK + 1));
+        }
+    }
+
+    /// How many lines it needs.
+    #[must_use]
+    pub fn height(&self) -> u16 {
+        u16::try_from(self.wrapped.lines.len()).unwrap_or(u16::MAX)
+    }
 }
 
 /// Draws the draft and answers where the cursor stands.
-pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Option<Position> {
+pub fn draw(
+    model: &Model,
+    shown: &Draft,
+    area: Rect,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) -> Option<Position> {
     let theme = pen.theme;
     let draft = &model.composer.buffer;
-    let wrapped = wrapped(draft.text(), draft.cursor(), area.width.saturating_sub(MARK + 1));
+    let wrapped = &shown.wrapped;
     let height = usize::from(area.height);
     let first = (wrapped.row + 1).saturating_sub(height);
     for (row, line) in wrapped.lines.iter().enumerate().skip(first).take(height) {
