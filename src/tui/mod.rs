@@ -1,5 +1,28 @@
 //! The screen: a pure update and view over plain data, and the loop that feeds them.
 
+pub mod composer;
+mod escape;
+pub mod event_loop;
+mod farewell;
+pub mod figures;
+pub mod host;
+pub mod keymap;
+pub mod model;
+pub mod msg;
+pub mod settings;
+pub mod surface;
 pub mod terminal;
 pub mod text;
 pub mod theme;
+pub mod update;
+pub mod view;
+pub mod words;
+
+pub use event_loop::{TuiError, TuiIo, run};
+pub use host::Host;
+pub use settings::{Exit, FirstRun, Motion, Panes, StartInfo, TuiSettings};
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,346 @@
+//! A text with a cursor: the draft of a prompt, a filter, a reason. Knows editing, nothing of keys or drawing.
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// Steps of undo that are kept.
+const UNDO_STEPS: usize = 100;
+
+/// Bytes of undo that are kept, so that large pastes do not pile up.
+const UNDO_BYTES: usize = 4 * 1024 * 1024;
+
+/// An editable text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Buffer {
+    text: String,
+    /// Byte position, always between two grapheme clusters.
+    cursor: usize,
+    killed: String,
+    undo: Vec<(String, usize)>,
+    /// Whether the last change was typing, which undo takes back as a whole.
+    typing: bool,
+    /// Counts up with each change of text or cursor.
+    revision: u64,
+}
+
+impl From<&str> for Buffer {
+    fn from(text: &str) -> Self {
+        Self { text: text.to_owned(), cursor: text.len(), ..Self::default() }
+    }
+}
+
+impl Buffer {
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Counts up with each change of text or cursor.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    #[must_use]
+    pub fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Replaces the whole text and puts the cursor to its end. Can be undone.
+    pub fn set(&mut self, text: &str) {
+        self.remember(false);
+        text.clone_into(&mut self.text);
+        self.cursor = self.text.len();
+    }
+
+    /// Empties the buffer and answers with what it held.
+    pub fn take(&mut self) -> String {
+        self.revision += 1;
+        self.undo.clear();
+        self.typing = false;
+        self.cursor = 0;
+        std::mem::take(&mut self.text)
+    }
+
+    /// Writes one typed character.
+    pub fn type_char(&mut self, letter: char) {
+        let goes_on = !letter.is_whitespace();
+        self.remember(true);
+        self.typing = goes_on;
+        self.text.insert(self.cursor, letter);
+        self.cursor += letter.len_utf8();
+    }
+
+    /// Writes a text at the cursor. Line ends become `\n`; other control characters but tabs are dropped.
+    pub fn insert(&mut self, text: &str) {
+        self.remember(false);
+        let clean: String = text
+            .replace("\r\n", "\n")
+            .replace('\r', "\n")
+            .chars()
+            .filter(|letter| matches!(letter, '\n' | '\t') || !letter.is_control())
+            .collect();
+        self.text.insert_str(self.cursor, &clean);
+        self.cursor += clean.len();
+    }
+
+    /// Replaces the bytes from `start` to the cursor.
+    pub fn replace_before(&mut self, start: usize, text: &str) {
+        self.remember(false);
+        self.text.replace_range(start..self.cursor, text);
+        self.cursor = start + text.len();
+    }
+
+    /// Puts a text before everything else; the cursor stays with its text.
+    pub fn prepend(&mut self, at: usize, text: &str) {
+        self.remember(false);
+        self.text.insert_str(at, text);
+        if self.cursor >= at {
+            self.cursor += text.len();
+        }
+    }
+
+    pub fn left(&mut self) {
+        self.go(self.before());
+    }
+
+    pub fn right(&mut self) {
+        self.go(self.after());
+    }
+
+    pub fn word_left(&mut self) {
+        self.go(self.word_before());
+    }
+
+    pub fn word_right(&mut self) {
+        self.go(self.word_after());
+    }
+
+    pub fn line_start(&mut self) {
+        self.go(self.start_of_line());
+    }
+
+    pub fn line_end(&mut self) {
+        self.go(self.end_of_line());
+    }
+
+    /// One line up. Answers false when there is none.
+    pub fn up(&mut self) -> bool {
+        let start = self.start_of_line();
+        if start == 0 {
+            return false;
+        }
+        let column = self.text[start..self.cursor].width();
+        let above = self.text[..start - 1].rfind('\n').map_or(0, |newline| newline + 1);
+        self.go(self.at_column(above, column));
+        true
+    }
+
+    /// One line down. Answers false when there is none.
+    pub fn down(&mut self) -> bool {
+        let end = self.end_of_line();
+        if end == self.text.len() {
+            return false;
+        }
+        let column = self.text[self.start_of_line()..self.cursor].width();
+        self.go(self.at_column(end + 1, column));
+        true
+    }
+
+    pub fn backspace(&mut self) {
+        self.erase(self.before(), false);
+    }
+
+    pub fn delete(&mut self) {
+        self.erase(self.after(), false);
+    }
+
+    pub fn kill_word_left(&mut self) {
+        self.erase(self.word_before(), true);
+    }
+
+    pub fn kill_word_right(&mut self) {
+        self.erase(self.word_after(), true);
+    }
+
+    /// Kills to the start of the line; at the start, the newline before it.
+    pub fn kill_line_left(&mut self) {
+        let start = self.start_of_line();
+        self.erase(if start == self.cursor { self.before() } else { start }, true);
+    }
+
+    /// Kills to the end of the line; at the end, the newline.
+    pub fn kill_line_right(&mut self) {
+        let end = self.end_of_line();
+        self.erase(if end == self.cursor { self.after() } else { end }, true);
+    }
+
+    /// Writes what was killed last.
+    pub fn yank(&mut self) {
+        let killed = self.killed.clone();
+        self.insert(&killed);
+    }
+
+    pub fn undo(&mut self) {
+        self.revision += 1;
+        if let Some((text, cursor)) = self.undo.pop() {
+            self.text = text;
+            self.cursor = cursor;
+        }
+        self.typing = false;
+    }
+
+    fn go(&mut self, to: usize) {
+        self.revision += 1;
+        self.cursor = to;
+        self.typing = false;
+    }
+
+    fn erase(&mut self, to: usize, kill: bool) {
+        let (from, to) = (self.cursor.min(to), self.cursor.max(to));
+        if from == to {
+            return;
+        }
+        self.remember(false);
+        let gone: String = self.text.drain(from..to).collect();
+        if kill {
+            self.killed = gone;
+        }
+        self.cursor = from;
+    }
+
+    fn remember(&mut self, typing: bool) {
+        self.revision += 1;
+        if typing && self.typing {
+            return;
+        }
+        self.typing = false;
+        self.undo.push((self.text.clone(), self.cursor));
+        let mut bytes: usize = self.undo.iter().map(|(text, _)| text.len()).sum();
+        while self.undo.len() > UNDO_STEPS || (bytes > UNDO_BYTES && self.undo.len() > 1) {
+            bytes -= self.undo.remove(0).0.len();
+        }
+    }
+
+    fn before(&self) -> usize {
+        let cluster = self.text[..self.cursor].graphemes(true).next_back();
+        self.cursor - cluster.map_or(0, str::len)
+    }
+
+    fn after(&self) -> usize {
+        let cluster = self.text[self.cursor..].graphemes(true).next();
+        self.cursor + cluster.map_or(0, str::len)
+    }
+
+    fn word_before(&self) -> usize {
+        let mut start = self.cursor;
+        let mut in_word = false;
+        for (at, cluster) in self.text[..self.cursor].grapheme_indices(true).rev() {
+            if is_word(cluster) {
+                in_word = true;
+            } else if in_word {
+                break;
+            }
+            start = at;
+        }
+        start
+    }
+
+    fn word_after(&self) -> usize {
+        let mut in_word = false;
+        for (at, cluster) in self.text[self.cursor..].grapheme_indices(true) {
+            if is_word(cluster) {
+                in_word = true;
+            } else if in_word {
+                return self.cursor + at;
+            }
+        }
+        self.text.len()
+    }
+
+    fn start_of_line(&self) -> usize {
+        self.text[..self.cursor].rfind('\n').map_or(0, |newline| newline + 1)
+    }
+
+    fn end_of_line(&self) -> usize {
+        self.text[self.cursor..].find('\n').map_or(self.text.len(), |newline| self.cursor + newline)
+    }
+
+    /// The byte position in the line at `start` that is closest to the column, in cells.
+    fn at_column(&self, start: usize, column: usize) -> usize {
+        let line = self.text[start..].split('\n').next().unwrap_or_default();
+        let mut used = 0;
+        for (at, cluster) in line.grapheme_indices(true) {
+            if used >= column {
+                return start + at;
+            }
+            used += cluster.width();
+        }
+        start + line.len()
+    }
+}
+
+/// Whether a cluster belongs to a word, whatever marks stand on its letter.
+fn is_word(cluster: &str) -> bool {
+    cluster.chars().next().is_some_and(char::is_alphanumeric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn editing_moves_by_clusters_and_words() {
+        let mut buffer = Buffer::from("fix the e\u{301}tude");
+        buffer.word_left();
+        assert_eq!(buffer.cursor(), 8);
+        buffer.right();
+        buffer.right();
+        buffer.backspace();
+        assert_eq!(buffer.text(), "fix the e\u{301}ude");
+        buffer.kill_word_left();
+        assert_eq!(buffer.text(), "fix the ude");
+        buffer.yank();
+        assert_eq!(buffer.text(), "fix the e\u{301}ude");
+    }
+
+    #[test]
+    fn killing_to_a_line_end_takes_the_newline_only_when_nothing_else_is_left() {
+        let mut buffer = Buffer::from("one\ntwo");
+        buffer.kill_line_left();
+        assert_eq!(buffer.text(), "one\n");
+        buffer.kill_line_left();
+        assert_eq!(buffer.text(), "one");
+    }
+
+    #[test]
+    fn undo_takes_back_a_typed_word_at_a_time() {
+        let mut buffer = Buffer::default();
+        "check it".chars().for_each(|letter| buffer.type_char(letter));
+        buffer.undo();
+        assert_eq!(buffer.text(), "check ");
+        buffer.undo();
+        assert_eq!(buffer.text(), "");
+    }
+
+    #[test]
+    fn pasted_line_ends_become_newlines_and_escapes_are_dropped() {
+        let mut buffer = Buffer::default();
+        buffer.insert("a\r\nb\rc\u{1b}[31m");
+        assert_eq!(buffer.text(), "a\nb\nc[31m");
+    }
+
+    #[test]
+    fn moving_between_lines_keeps_the_column() {
+        let mut buffer = Buffer::from("first line\n2\nthird line");
+        assert!(buffer.up());
+        assert!(buffer.up());
+        assert_eq!(buffer.cursor(), 1);
+        assert!(!buffer.up());
+    }
+}

@@ -1,0 +1,81 @@
+//! The menu that completes `/commands`, `@files` and `@agents` in the draft.
+
+use super::Composer;
+
+/// What is being completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MenuKind {
+    Command,
+    Mention,
+}
+
+/// The open menu.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Menu {
+    pub kind: MenuKind,
+    /// Byte position of the sign that opened it.
+    pub start: usize,
+    /// What was typed behind the sign.
+    pub query: String,
+    pub items: Vec<MenuItem>,
+    pub selected: usize,
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MenuItem {
+    /// What takes the place of sign and query, without a blank.
+    pub insert: String,
+    pub detail: String,
+}
+
+/// Where completion could happen in a draft.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trigger {
+    pub kind: MenuKind,
+    pub start: usize,
+    pub query: String,
+}
+
+impl Composer {
+    /// What could be completed at the cursor.
+    #[must_use]
+    pub fn trigger(&self) -> Option<Trigger> {
+        let head = &self.buffer.text()[..self.buffer.cursor()];
+        if head.starts_with('/')
+            && !head[1..].contains(|letter: char| letter.is_whitespace() || letter == '/')
+        {
+            let query = head[1..].to_owned();
+            return Some(Trigger { kind: MenuKind::Command, start: 0, query });
+        }
+        let start = head
+            .rfind(char::is_whitespace)
+            .map_or(0, |blank| blank + head[blank..].chars().next().map_or(1, char::len_utf8));
+        let word = &head[start..];
+        let query = word.strip_prefix('@')?.to_owned();
+        Some(Trigger { kind: MenuKind::Mention, start, query })
+    }
+
+    /// Replaces sign and query with the chosen row and closes the menu.
+    pub fn take_menu_item(&mut self) -> Option<MenuItem> {
+        let menu = self.menu.take()?;
+        let item = menu.items.get(menu.selected)?.clone();
+        self.buffer.replace_before(menu.start, &format!("{} ", item.insert));
+        self.dismissed = None;
+        Some(item)
+    }
+
+    /// Moves the choice in the menu, round and round.
+    pub fn move_menu(&mut self, down: bool) {
+        let Some(menu) = &mut self.menu else { return };
+        let count = menu.items.len().max(1);
+        menu.selected = if down { menu.selected + 1 } else { menu.selected + count - 1 } % count;
+    }
+
+    /// Closes the menu; it stays closed until something else is completed.
+    pub fn dismiss_menu(&mut self) {
+        if let Some(menu) = self.menu.take() {
+            self.dismissed = Some(menu.start);
+        }
+    }
+}

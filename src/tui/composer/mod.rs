@@ -1,0 +1,177 @@
+//! The prompt editor: the draft, the history of prompts, and the completion menu.
+
+mod buffer;
+pub mod menu;
+
+pub use buffer::Buffer;
+pub use menu::{Menu, MenuItem, MenuKind, Trigger};
+
+use crate::protocol::{AgentPath, When};
+
+/// Prompts that are kept for Up and Ctrl+R.
+const HISTORY_KEPT: usize = 1000;
+
+/// The state of the prompt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Composer {
+    pub buffer: Buffer,
+    pub menu: Option<Menu>,
+    /// Start of the word whose menu was closed by hand.
+    pub dismissed: Option<usize>,
+    /// A message that was taken back from the queue and can be put back.
+    pub taken: Option<Taken>,
+    /// Oldest first.
+    history: Vec<String>,
+    /// Where Up and Down stand in the history, and the draft that they left.
+    browsing: Option<(usize, String)>,
+}
+
+/// Where a message came from that was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    pub to: AgentPath,
+    pub when: When,
+}
+
+impl Composer {
+    /// An empty prompt with the given history, oldest first.
+    #[must_use]
+    pub fn new(history: Vec<String>) -> Self {
+        Self { history, ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.buffer.text()
+    }
+
+    /// Empties the prompt and keeps its text in the history.
+    pub fn take(&mut self) -> String {
+        let text = self.buffer.take();
+        self.remember(&text);
+        self.reset();
+        text
+    }
+
+    /// Empties the prompt without a trace.
+    pub fn discard(&mut self) {
+        self.buffer.take();
+        self.reset();
+    }
+
+    /// Adds to the history, but not twice in a row.
+    pub fn remember(&mut self, text: &str) {
+        if text.trim().is_empty() || self.history.last().is_some_and(|last| last == text) {
+            return;
+        }
+        if self.history.len() >= HISTORY_KEPT {
+            self.history.remove(0);
+        }
+        self.history.push(text.to_owned());
+    }
+
+    /// One prompt back in the history. Answers false when there is none.
+    pub fn older(&mut self) -> bool {
+        let at = match &self.browsing {
+            Some((0, _)) => return false,
+            Some((at, _)) => at - 1,
+            None if self.history.is_empty() => return false,
+            None => self.history.len() - 1,
+        };
+        let draft = match self.browsing.take() {
+            Some((_, draft)) => draft,
+            None => self.buffer.text().to_owned(),
+        };
+        self.buffer.set(&self.history[at].clone());
+        self.browsing = Some((at, draft));
+        true
+    }
+
+    /// One prompt forward, at last the draft that was left.
+    pub fn newer(&mut self) -> bool {
+        let Some((at, draft)) = self.browsing.take() else { return false };
+        if let Some(text) = self.history.get(at + 1) {
+            self.buffer.set(&text.clone());
+            self.browsing = Some((at + 1, draft));
+        } else {
+            self.buffer.set(&draft);
+        }
+        true
+    }
+
+    /// Whether Up and Down walk the history now.
+    #[must_use]
+    pub fn browsing(&self) -> bool {
+        self.browsing.is_some()
+    }
+
+    /// The draft was changed by hand: Up begins at the newest prompt again.
+    pub fn edited(&mut self) {
+        self.browsing = None;
+        if self.buffer.is_empty() {
+            self.taken = None;
+            self.dismissed = None;
+        }
+    }
+
+    /// Prompts that contain the query, newest first, each once.
+    #[must_use]
+    pub fn search(&self, query: &str) -> Vec<&str> {
+        let query = query.to_lowercase();
+        let mut found: Vec<&str> = Vec::new();
+        for prompt in self.history.iter().rev() {
+            if found.len() == 100 {
+                break;
+            }
+            if prompt.to_lowercase().contains(&query) && !found.contains(&prompt.as_str()) {
+                found.push(prompt);
+            }
+        }
+        found
+    }
+
+    fn reset(&mut self) {
+        self.menu = None;
+        self.dismissed = None;
+        self.taken = None;
+        self.browsing = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn up_and_down_walk_the_history_and_come_back_to_the_draft() {
+        let mut composer = Composer::new(vec!["first".into(), "second".into()]);
+        composer.buffer.insert("draft");
+        assert!(composer.older());
+        assert!(composer.older());
+        assert_eq!(composer.text(), "first");
+        assert!(!composer.older());
+        assert!(composer.newer());
+        assert!(composer.newer());
+        assert_eq!(composer.text(), "draft");
+        assert!(!composer.newer());
+    }
+
+    #[test]
+    fn a_slash_opens_commands_only_at_the_start_and_an_at_sign_anywhere() {
+        let mut composer = Composer::default();
+        composer.buffer.insert("/he");
+        assert_eq!(composer.trigger().map(|found| found.kind), Some(MenuKind::Command));
+        composer.buffer.set("see /he");
+        assert_eq!(composer.trigger(), None);
+        composer.buffer.set("/usr/bin");
+        assert_eq!(composer.trigger(), None);
+        composer.buffer.set("read @src/ma");
+        let found = composer.trigger().unwrap();
+        assert_eq!((found.start, found.query.as_str()), (5, "src/ma"));
+    }
+}

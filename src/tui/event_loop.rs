@@ -1,0 +1,395 @@
+//! The loop: keys first, then what agents say, then time; at most one frame each 16 ms, and none when nothing changed.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{Event, EventStream, KeyEvent};
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep_until};
+
+use crate::protocol::{AgentEvent, Command, EventQueue};
+
+use super::escape::EscapeFilter;
+use super::farewell::farewell;
+use super::host::{self, Host, HostReply};
+use super::keymap::{Keymap, KeymapError};
+use super::model::{Draw, Model};
+use super::msg::{Effect, Msg};
+use super::settings::{Exit, Motion, StartInfo, TuiSettings};
+use super::surface::Surface;
+use super::terminal::{GuardOptions, TerminalGuard};
+use super::text::Highlighter;
+use super::theme::{Theme, ThemeError};
+use super::update::{self, update};
+use super::view::{self, View};
+
+/// The shortest time between two frames.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// How long the text of panes may wait for its frame.
+const LAZY: Duration = Duration::from_millis(100);
+
+/// The same with reduced motion.
+const LAZY_REDUCED: Duration = Duration::from_millis(500);
+
+/// Events taken at once, so that keys never wait long.
+const BATCH: usize = 512;
+
+/// Keys taken before a frame.
+const KEY_BURST: usize = 256;
+
+/// Why the screen could not be shown, or went away.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    #[error("the terminal does not answer: {0}. Run caliban in a terminal, or use caliban -p")]
+    Terminal(#[from] io::Error),
+    #[error("{0}")]
+    Theme(#[from] ThemeError),
+    #[error("{0}")]
+    Keymap(#[from] KeymapError),
+    #[error("the agents' side ended by itself; the log says why. The session can be resumed")]
+    RuntimeGone,
+}
+
+/// Everything that the screen is connected to.
+pub struct TuiIo {
+    pub commands: mpsc::Sender<Command>,
+    pub events: EventQueue,
+    pub start: StartInfo,
+    pub settings: TuiSettings,
+    /// Earlier prompts, oldest first.
+    pub history: Vec<String>,
+    /// The person's own keys, as TOML; empty when there are none.
+    pub keymap: String,
+    /// Where a panic points to.
+    pub log: Option<std::path::PathBuf>,
+}
+
+/// Shows the screen on the terminal until the person leaves or a signal ends it.
+/// Has to run on the thread that calls it, not in a spawned task: a panic there gives the terminal back.
+pub async fn run(io: TuiIo, host: Arc<dyn Host>) -> Result<Exit, TuiError> {
+    let theme = theme(&io.settings)?;
+    let options = GuardOptions { mouse: io.settings.mouse, log: io.log.clone() };
+    let mut guard = TerminalGuard::enter(&options)?;
+    run_on(io, host, theme, &mut guard, EventStream::new).await
+}
+
+fn theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
+    if settings.no_color {
+        let env = settings.env.with([("NO_COLOR", "1")]);
+        return Ok(Theme::no_color().for_terminal(&env));
+    }
+    let named = match settings.theme.as_str() {
+        "" => Theme::default(),
+        name => Theme::named(name)?,
+    };
+    Ok(named.for_terminal(&settings.env))
+}
+
+/// The same on any surface and any input; `input` is called again after an editor had the terminal.
+pub async fn run_on<S, I>(
+    io: TuiIo,
+    host: Arc<dyn Host>,
+    theme: Theme,
+    surface: &mut S,
+    mut input: impl FnMut() -> I,
+) -> Result<Exit, TuiError>
+where
+    S: Surface,
+    I: Stream<Item = io::Result<Event>> + Unpin,
+{
+    let keys = Keymap::built_in()?.with(&io.keymap)?;
+    let prompt = io.start.prompt.clone();
+    let coloured = Arc::new(Notify::new());
+    let notify = Arc::clone(&coloured);
+    let view = View::new(theme, Highlighter::new(move || notify.notify_one()));
+    let mut screen = Screen {
+        model: Model::new(io.start, io.settings, io.history),
+        keys,
+        view,
+        host,
+        surface,
+        start: Instant::now(),
+        last_frame: None,
+        commands: io.commands,
+        outbox: VecDeque::new(),
+        replies: FuturesUnordered::new(),
+        escape: EscapeFilter::default(),
+        edit: None,
+        quit: false,
+    };
+    screen.draw()?;
+    screen.surface.after_first_frame()?;
+    let effects = update::start(&mut screen.model, prompt);
+    screen.perform(effects)?;
+    let mut signals = Signals::new()?;
+    let mut keyboard = input();
+    let mut batch = Vec::new();
+    while !screen.quit {
+        screen.draw_if_due()?;
+        screen.flush()?;
+        if let Some(draft) = screen.edit.take() {
+            drop(keyboard);
+            screen.run_editor(&draft).await?;
+            keyboard = input();
+        }
+        if let Some(number) =
+            screen.step(&mut keyboard, &mut signals, &io.events, &mut batch, &coloured).await?
+        {
+            screen.model.exit_in_turn = screen.model.main_works();
+            let _ = screen.commands.try_send(Command::Shutdown);
+            return Ok(Exit { farewell: farewell(&screen.model), signal: Some(number) });
+        }
+    }
+    screen.flush()?;
+    Ok(Exit { farewell: farewell(&screen.model), signal: None })
+}
+
+/// Signals that end the screen.
+struct Signals {
+    hangup: Signal,
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            hangup: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.hangup.recv() => 1,
+            _ = self.interrupt.recv() => 2,
+            _ = self.terminate.recv() => 15,
+        }
+    }
+}
+
+struct Screen<'a, S: Surface> {
+    model: Model,
+    keys: Keymap,
+    view: View,
+    host: Arc<dyn Host>,
+    surface: &'a mut S,
+    start: Instant,
+    last_frame: Option<Instant>,
+    commands: mpsc::Sender<Command>,
+    /// Commands that the runtime has no room for yet.
+    outbox: VecDeque<Command>,
+    replies: FuturesUnordered<BoxFuture<'static, HostReply>>,
+    escape: EscapeFilter,
+    /// The draft to open in an editor.
+    edit: Option<String>,
+    quit: bool,
+}
+
+impl<S: Surface> Screen<'_, S> {
+    /// Waits for one thing to happen and takes it. Answers with the signal that ends the screen.
+    async fn step<I: Stream<Item = io::Result<Event>> + Unpin>(
+        &mut self,
+        keyboard: &mut I,
+        signals: &mut Signals,
+        events: &EventQueue,
+        batch: &mut Vec<AgentEvent>,
+        coloured: &Notify,
+    ) -> Result<Option<i32>, TuiError> {
+        let far = self.start + Duration::from_secs(u32::MAX.into());
+        let escape = self.escape.deadline().map(|at| self.start + at);
+        let wake = self.model.next_wake().map(|at| self.start + at);
+        let frame = self.next_frame();
+        let full = !self.outbox.is_empty();
+        let commands = self.commands.clone();
+        tokio::select! {
+            biased;
+            event = keyboard.next() => match event {
+                Some(event) => self.take_input(event?, keyboard)?,
+                // The terminal is gone: as if it had hung up.
+                None => return Ok(Some(1)),
+            },
+            () = sleep_until(escape.unwrap_or(far)), if escape.is_some() => self.release_escape()?,
+            number = signals.next() => return Ok(Some(number)),
+            Some(reply) = self.replies.next(), if !self.replies.is_empty() => {
+                self.update(|at| Msg::Host { reply, at })?;
+            }
+            () = sleep_until(frame.unwrap_or(far)), if frame.is_some() => {}
+            () = events.drain(batch, BATCH) => {
+                let events = std::mem::take(batch);
+                self.update(|at| Msg::Events { events, at })?;
+            }
+            () = sleep_until(wake.unwrap_or(far)), if wake.is_some() => {
+                self.update(|at| Msg::Tick { at })?;
+            }
+            () = coloured.notified() => {
+                self.view.highlighting_ready();
+                self.model.draw = Draw::Now;
+            }
+            permit = commands.reserve(), if full => match permit {
+                Ok(permit) => if let Some(command) = self.outbox.pop_front() {
+                    permit.send(command);
+                },
+                Err(_) => return Err(TuiError::RuntimeGone),
+            },
+        }
+        Ok(None)
+    }
+
+    /// One input event, and what else is there already: a burst makes one frame.
+    fn take_input<I: Stream<Item = io::Result<Event>> + Unpin>(
+        &mut self,
+        first: Event,
+        keyboard: &mut I,
+    ) -> Result<(), TuiError> {
+        let mut next = Some(first);
+        let mut left = KEY_BURST;
+        while let Some(event) = next.take() {
+            self.input(event)?;
+            left -= 1;
+            if left > 0 && !self.quit && self.edit.is_none() {
+                next = keyboard.next().now_or_never().flatten().transpose()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn input(&mut self, event: Event) -> Result<(), TuiError> {
+        match event {
+            Event::Key(key) => {
+                let now = self.now();
+                for key in self.escape.push(key, now) {
+                    self.press(key)?;
+                }
+                Ok(())
+            }
+            Event::Paste(text) => self.update(|at| Msg::Paste { text, at }),
+            Event::Mouse(event) => {
+                let target = self.view.target(event.column, event.row);
+                self.update(|at| Msg::Mouse { event, target, at })
+            }
+            Event::Resize(width, height) => self.update(|_| Msg::Resize { width, height }),
+            Event::FocusGained => self.update(|_| Msg::Window { focused: true }),
+            Event::FocusLost => self.update(|_| Msg::Window { focused: false }),
+        }
+    }
+
+    fn press(&mut self, key: KeyEvent) -> Result<(), TuiError> {
+        self.update(|at| Msg::Key { key, at })
+    }
+
+    fn release_escape(&mut self) -> Result<(), TuiError> {
+        let now = self.now();
+        match self.escape.expired(now) {
+            Some(key) => self.press(key),
+            None => Ok(()),
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn update(&mut self, msg: impl FnOnce(Duration) -> Msg) -> Result<(), TuiError> {
+        let now = self.now();
+        let effects = update(&mut self.model, &self.keys, msg(now));
+        self.perform(effects)
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>) -> Result<(), TuiError> {
+        for effect in effects {
+            match effect {
+                Effect::Send(command) => self.outbox.push_back(command),
+                Effect::Ask(request) => {
+                    let host = Arc::clone(&self.host);
+                    self.replies.push(async move { host::ask(&*host, request).await }.boxed());
+                }
+                Effect::Copy(text) => {
+                    if let Err(problem) = self.surface.copy(&text) {
+                        self.model.say(problem.to_string());
+                    }
+                }
+                Effect::Notify(text) => self.surface.notify(&text)?,
+                Effect::Edit(draft) => self.edit = Some(draft),
+                Effect::Mouse(on) => self.surface.set_mouse(on)?,
+                Effect::Redraw => self.surface.redraw()?,
+                Effect::Suspend => {
+                    self.surface.stop()?;
+                    self.model.draw = Draw::Now;
+                }
+                Effect::Quit => self.quit = true,
+            }
+        }
+        self.flush()
+    }
+
+    /// Hands over the commands that there is room for.
+    fn flush(&mut self) -> Result<(), TuiError> {
+        while let Some(command) = self.outbox.pop_front() {
+            match self.commands.try_send(command) {
+                Ok(()) => {}
+                Err(mpsc::error::TrySendError::Full(command)) => {
+                    self.outbox.push_front(command);
+                    break;
+                }
+                Err(mpsc::error::TrySendError::Closed(_)) if self.quit || self.model.closing => {}
+                Err(mpsc::error::TrySendError::Closed(_)) => return Err(TuiError::RuntimeGone),
+            }
+        }
+        Ok(())
+    }
+
+    /// When the next frame is due; `None` when nothing has changed.
+    fn next_frame(&self) -> Option<Instant> {
+        let reduced = self.model.settings.motion == Motion::Reduced;
+        let pause = match self.model.draw {
+            Draw::Clean => return None,
+            Draw::Now => FRAME,
+            Draw::Lazy if reduced => LAZY_REDUCED,
+            Draw::Lazy => LAZY,
+        };
+        Some(self.last_frame.map_or(self.start, |last| last + pause))
+    }
+
+    fn draw_if_due(&mut self) -> Result<(), TuiError> {
+        if self.next_frame().is_some_and(|due| due <= Instant::now()) {
+            self.draw()?;
+        }
+        Ok(())
+    }
+
+    fn draw(&mut self) -> Result<(), TuiError> {
+        let (model, view) = (&self.model, &mut self.view);
+        let mut size = model.size;
+        self.surface.draw(&mut |frame| {
+            let area = frame.area();
+            size = (area.width, area.height);
+            view.draw(model, frame);
+        })?;
+        self.surface.set_title(&view::title(model))?;
+        let metrics = self.view.metrics();
+        self.model.size = size;
+        self.model.draw = Draw::Clean;
+        self.last_frame = Some(Instant::now());
+        update(&mut self.model, &self.keys, Msg::Drawn(metrics));
+        Ok(())
+    }
+
+    /// Gives the terminal to an editor, and takes it back. Agents go on meanwhile.
+    async fn run_editor(&mut self, draft: &str) -> Result<(), TuiError> {
+        self.surface.suspend()?;
+        let edited = self.host.edit(draft).await;
+        self.surface.resume()?;
+        self.update(|at| Msg::Host { reply: HostReply::Edited(edited), at })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+use async_trait::async_trait;
+use crossterm::event::{KeyCode, KeyModifiers};
+use futures_util::stream;
+use ratatui::backend::TestBackend;
+use ratatui::{Frame, Terminal};
+
+use super::*;
+use crate::protocol::EventKind;
+use crate::tui::host::{AgentChoice, ModelChoice, SessionChoice};
+use crate::tui::text::CopyError;
+
+struct NoHost;
+
+#[async_trait]
+impl Host for NoHost {
+    async fn files(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+    async fn agents(&self) -> Vec<AgentChoice> {
+        Vec::new()
+    }
+    async fn sessions(&self) -> Vec<SessionChoice> {
+        Vec::new()
+    }
+    async fn models(&self) -> Vec<ModelChoice> {
+        Vec::new()
+    }
+    async fn branch(&self) -> Option<String> {
+        Some("main".to_owned())
+    }
+    async fn edit(&self, draft: &str) -> Result<String, String> {
+        Ok(format!("{draft} edited"))
+    }
+    async fn remember(&self, _: &str) {}
+}
+
+/// A screen in memory that counts its frames.
+struct Paper {
+    terminal: Terminal<TestBackend>,
+    frames: usize,
+}
+
+impl Surface for Paper {
+    fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
+        self.frames += 1;
+        self.terminal.draw(|frame| render(frame)).map(|_| ()).map_err(io::Error::other)
+    }
+    fn after_first_frame(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    fn redraw(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    fn suspend(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    fn resume(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    fn stop(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    fn set_mouse(&mut self, _: bool) -> io::Result<()> {
+        Ok(())
+    }
+    fn set_title(&mut self, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+    fn copy(&mut self, _: &str) -> Result<(), CopyError> {
+        Ok(())
+    }
+    fn notify(&mut self, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn key(code: KeyCode, modifiers: KeyModifiers) -> io::Result<Event> {
+    Ok(Event::Key(KeyEvent::new(code, modifiers)))
+}
+
+#[tokio::test]
+async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
+    let (commands, mut sent) = mpsc::channel(8);
+    let events = EventQueue::unhurried();
+    events.sink().emit(EventKind::PromptRead { id: None, text: "earlier".to_owned() });
+    events.sink().emit(EventKind::TextDelta { text: "A **streamed** word".to_owned() });
+    let io = TuiIo {
+        commands,
+        events: events.clone(),
+        start: StartInfo { cwd: "shop".to_owned(), ..StartInfo::default() },
+        settings: TuiSettings::default(),
+        history: Vec::new(),
+        keymap: String::new(),
+        log: None,
+    };
+    let mut paper = Paper { terminal: Terminal::new(TestBackend::new(80, 24)).unwrap(), frames: 0 };
+    // The second half of the keys waits until the runtime has the first prompt.
+    let (tell, told) = tokio::sync::oneshot::channel::<()>();
+    let typed: Vec<_> = "hi"
+        .chars()
+        .map(|letter| key(KeyCode::Char(letter), KeyModifiers::NONE))
+        .chain([key(KeyCode::Enter, KeyModifiers::NONE)])
+        .collect();
+    let later = stream::once(async move {
+        let _ = told.await;
+        key(KeyCode::Char('d'), KeyModifiers::CONTROL)
+    });
+    let mut keys = Some(Box::pin(stream::iter(typed).chain(later).chain(stream::pending())));
+    let runtime = async {
+        let command = sent.recv().await.unwrap();
+        let Command::Prompt { to, prompt } = command else { panic!("{command:?}") };
+        assert!(to.is_root());
+        assert_eq!(prompt.text, "hi");
+        events.sink().emit(crate::tui::testing::finish(crate::protocol::End::Completed, "done"));
+        // The screen has heard of the end once it has drawn it.
+        while events.drain_ready(&mut Vec::new(), 0) > 0 {}
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        tell.send(()).unwrap();
+        sent.recv().await
+    };
+    let screen =
+        run_on(io, Arc::new(NoHost), Theme::default(), &mut paper, move || keys.take().unwrap());
+    let (exit, shutdown) = tokio::join!(screen, runtime);
+    assert_eq!(shutdown, Some(Command::Shutdown));
+    let exit = exit.unwrap();
+    assert_eq!(exit.signal, None);
+    assert_eq!(exit.farewell.first().map(String::as_str), Some("A **streamed** word"));
+    let shown = paper.terminal.backend().to_string();
+    assert!(shown.contains("A streamed word"), "{shown}");
+    assert!(paper.frames < 12, "{} frames", paper.frames);
+}

@@ -1,0 +1,93 @@
+//! What the screen needs from outside besides agents: files, definitions, stored sessions, an editor.
+
+use async_trait::async_trait;
+
+use crate::protocol::SessionId;
+
+/// Serves what the screen may not fetch itself. All calls may be dropped before they are done.
+#[async_trait]
+pub trait Host: Send + Sync {
+    /// Paths below the working directory that fit the query, best first, at most fifty.
+    async fn files(&self, query: &str) -> Vec<String>;
+    /// Sub-agent definitions.
+    async fn agents(&self) -> Vec<AgentChoice>;
+    /// Stored sessions of this project, newest first.
+    async fn sessions(&self) -> Vec<SessionChoice>;
+    /// Models that can be picked.
+    async fn models(&self) -> Vec<ModelChoice>;
+    /// The git branch of the working directory.
+    async fn branch(&self) -> Option<String>;
+    /// Opens the draft in the person's editor and answers with what was saved, or why it could not be.
+    /// The terminal is in its normal state meanwhile.
+    async fn edit(&self, draft: &str) -> Result<String, String>;
+    /// Keeps a prompt in the history.
+    async fn remember(&self, prompt: &str);
+}
+
+/// A sub-agent definition as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentChoice {
+    pub name: String,
+    pub description: String,
+    /// Where it was found, such as `built in` or a file.
+    pub origin: String,
+}
+
+/// A stored session as the picker shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionChoice {
+    pub id: SessionId,
+    /// Its first prompt, on one line.
+    pub title: String,
+    /// Age and size, such as `2 h ago · 6 prompts`.
+    pub detail: String,
+}
+
+/// A model as the picker shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelChoice {
+    pub provider: String,
+    pub name: String,
+    pub detail: String,
+}
+
+/// What `update` asks of the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostRequest {
+    Files(String),
+    Agents,
+    Sessions,
+    Models,
+    Branch,
+    Remember(String),
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostReply {
+    Files { query: String, paths: Vec<String> },
+    Agents(Vec<AgentChoice>),
+    Sessions(Vec<SessionChoice>),
+    Models(Vec<ModelChoice>),
+    Branch(Option<String>),
+    Edited(Result<String, String>),
+    Remembered,
+}
+
+/// Asks the host and packs its answer.
+pub async fn ask(host: &dyn Host, request: HostRequest) -> HostReply {
+    match request {
+        HostRequest::Files(query) => {
+            let paths = host.files(&query).await;
+            HostReply::Files { query, paths }
+        }
+        HostRequest::Agents => HostReply::Agents(host.agents().await),
+        HostRequest::Sessions => HostReply::Sessions(host.sessions().await),
+        HostRequest::Models => HostReply::Models(host.models().await),
+        HostRequest::Branch => HostReply::Branch(host.branch().await),
+        HostRequest::Remember(prompt) => {
+            host.remember(&prompt).await;
+            HostReply::Remembered
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! The sub-agents of the session: who they are, how they are numbered, and in which order they are shown.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use crate::protocol::{AgentId, AgentInfo, AgentPath, End, Outcome};
+
+use super::item::ItemKind;
+use super::run::{Phase, Run};
+use super::transcript::Transcript;
+
+/// Bytes of text that are kept of one sub-agent.
+const TEXT_KEPT: usize = 1024 * 1024;
+
+/// Ended sub-agents whose transcripts stay in memory; older ones are on disk only.
+const ENDED_KEPT: usize = 64;
+
+/// One sub-agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent {
+    pub path: AgentPath,
+    pub id: AgentId,
+    /// Lowest number that was free when it started; stays.
+    pub number: usize,
+    pub info: AgentInfo,
+    pub run: Run,
+    pub transcript: Transcript,
+    pub outcome: Option<Outcome>,
+    /// The lines scrolled up from its end in its pane, if not following.
+    pub scroll: super::Scroll,
+    /// Counts batches: agents of one batch are shown and folded together.
+    pub batch: usize,
+    /// Whether it has a slot in the panel.
+    pub shown: bool,
+    /// Index into the colours for agents.
+    pub colour: usize,
+}
+
+impl Agent {
+    #[must_use]
+    pub fn alive(&self) -> bool {
+        self.run.alive()
+    }
+
+    /// Whether it is alive and not just queued.
+    #[must_use]
+    pub fn running(&self) -> bool {
+        self.run.alive() && !self.run.queued()
+    }
+}
+
+/// All sub-agents of the session, in order of start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Agents {
+    list: Vec<Agent>,
+    by_path: HashMap<AgentPath, usize>,
+    /// Number of the present (or last) batch.
+    batch: usize,
+    started: usize,
+    forgotten: VecDeque<usize>,
+}
+
+/// How many agents of a set are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub all: usize,
+    pub running: usize,
+    pub queued: usize,
+    pub done: usize,
+    pub cancelled: usize,
+    pub failed: usize,
+    pub partial: usize,
+    pub empty: usize,
+}
+
+impl Agents {
+    #[must_use]
+    pub fn get(&self, path: &AgentPath) -> Option<&Agent> {
+        self.list.get(*self.by_path.get(path)?)
+    }
+
+    pub fn get_mut(&mut self, path: &AgentPath) -> Option<&mut Agent> {
+        self.list.get_mut(*self.by_path.get(path)?)
+    }
+
+    /// All agents of the session, in order of start.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Agent> {
+        self.list.iter()
+    }
+
+    pub fn alive(&self) -> impl Iterator<Item = &Agent> {
+        self.list.iter().filter(|agent| agent.alive())
+    }
+
+    pub fn running(&self) -> impl Iterator<Item = &Agent> {
+        self.list.iter().filter(|agent| agent.running())
+    }
+
+    /// Those with a slot in the panel, sorted by number, children under their parent.
+    #[must_use]
+    pub fn shown(&self) -> Vec<&Agent> {
+        let mut shown: Vec<&Agent> = self.list.iter().filter(|agent| agent.shown).collect();
+        shown.sort_by_key(|agent| agent.number);
+        let mut ordered = Vec::with_capacity(shown.len());
+        let tops = shown.iter().filter(|agent| !has_parent_in(agent, &shown));
+        for top in tops {
+            push_with_children(top, &shown, &mut ordered);
+        }
+        ordered
+    }
+
+    /// The batch that is or was shown last.
+    #[must_use]
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// Adds an agent that has just started. Begins a batch when nothing of the last one is shown.
+    pub fn start(&mut self, path: AgentPath, info: AgentInfo, at: Duration) -> &mut Agent {
+        if !self.list.iter().any(|agent| agent.shown && agent.batch == self.batch) || self.folded()
+        {
+            self.begin_batch();
+        }
+        let taken: Vec<usize> = self.list.iter().filter(|a| a.shown).map(|a| a.number).collect();
+        let number = (1..).find(|number| !taken.contains(number)).unwrap_or(usize::MAX);
+        let mut transcript = Transcript::bounded(TEXT_KEPT);
+        transcript.push(ItemKind::Prompt { text: info.prompt.clone(), task: true });
+        let mut run = Run { last_sign: at, ..Run::default() };
+        run.phase = Phase::Starting;
+        run.since = at;
+        run.limit = Some(info.max_turns);
+        let id = path.id().unwrap_or_else(AgentId::generate);
+        self.by_path.insert(path.clone(), self.list.len());
+        let colour = self.started;
+        self.started += 1;
+        self.list.push(Agent {
+            path,
+            id,
+            number,
+            info,
+            run,
+            transcript,
+            outcome: None,
+            scroll: super::Scroll::default(),
+            batch: self.batch,
+            shown: true,
+            colour,
+        });
+        let last = self.list.len() - 1;
+        &mut self.list[last]
+    }
+
+    /// Whether the last batch has been folded and was opened again for reading.
+    fn folded(&self) -> bool {
+        self.forgotten.contains(&self.batch)
+    }
+
+    fn begin_batch(&mut self) {
+        self.batch += 1;
+        for agent in &mut self.list {
+            agent.shown &= agent.alive();
+        }
+        self.forgotten.clear();
+        let ended: Vec<usize> = (0..self.list.len()).filter(|at| !self.list[*at].alive()).collect();
+        for old in ended.iter().rev().skip(ENDED_KEPT) {
+            if self.list[*old].transcript.ids().count() > 1 {
+                self.list[*old].transcript.forget();
+            }
+        }
+    }
+
+    /// Takes the ended agents out of the panel. Answers whether the whole batch is folded now.
+    pub fn fold(&mut self) -> bool {
+        if self.list.iter().any(|agent| agent.shown && agent.alive()) {
+            return false;
+        }
+        for agent in &mut self.list {
+            agent.shown = false;
+        }
+        self.forgotten.push_back(self.batch);
+        true
+    }
+
+    /// Shows the agents of the last batch again. Answers whether there are any.
+    pub fn reopen(&mut self) -> bool {
+        let batch = self.batch;
+        for agent in &mut self.list {
+            agent.shown |= agent.batch == batch;
+        }
+        self.list.iter().any(|agent| agent.shown)
+    }
+
+    /// Shows one agent's batch again, so that the agent can have the focus.
+    pub fn reveal(&mut self, path: &AgentPath) {
+        let Some(batch) = self.get(path).map(|agent| agent.batch) else { return };
+        for agent in &mut self.list {
+            agent.shown = agent.alive() || agent.batch == batch;
+        }
+    }
+
+    /// Forgets all agents, for another session.
+    pub fn clear(&mut self) {
+        *self = Self { started: 0, ..Self::default() };
+    }
+
+    /// Counts a set of agents by state.
+    #[must_use]
+    pub fn tally<'a>(agents: impl Iterator<Item = &'a Agent>) -> Tally {
+        let mut tally = Tally::default();
+        for agent in agents {
+            tally.all += 1;
+            let slot = match &agent.run.phase {
+                Phase::Queued { .. } => &mut tally.queued,
+                Phase::Ended(end) => match end {
+                    End::Completed => &mut tally.done,
+                    End::MaxTurns { .. } | End::Budget { .. } => &mut tally.partial,
+                    End::Cancelled { .. } | End::Interrupted => &mut tally.cancelled,
+                    End::Failed { .. } | End::Refused => &mut tally.failed,
+                    End::Empty => &mut tally.empty,
+                },
+                _ => &mut tally.running,
+            };
+            *slot += 1;
+        }
+        tally
+    }
+}
+
+fn has_parent_in(agent: &Agent, shown: &[&Agent]) -> bool {
+    agent.path.parent().is_some_and(|above| shown.iter().any(|other| other.path == above))
+}
+
+fn push_with_children<'a>(agent: &'a Agent, shown: &[&'a Agent], ordered: &mut Vec<&'a Agent>) {
+    ordered.push(agent);
+    for child in shown {
+        if child.path.parent().as_ref() == Some(&agent.path) {
+            push_with_children(child, shown, ordered);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::testing::{agent_info, finish};
+
+    fn start(agents: &mut Agents, name: &str) -> AgentPath {
+        let path = AgentPath::root().child(AgentId::generate());
+        agents.start(path.clone(), agent_info(name, "task"), Duration::ZERO);
+        path
+    }
+
+    fn end(agents: &mut Agents, path: &AgentPath) {
+        let kind = finish(End::Completed, "");
+        agents.get_mut(path).unwrap().run.follow(&kind, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_number_stays_until_the_batch_folds_and_is_the_lowest_free_one_then() {
+        let mut agents = Agents::default();
+        let first = start(&mut agents, "explore-1");
+        let second = start(&mut agents, "explore-2");
+        end(&mut agents, &first);
+        let third = start(&mut agents, "explore-3");
+        assert_eq!(agents.get(&second).unwrap().number, 2);
+        assert_eq!(agents.get(&third).unwrap().number, 3);
+        assert!(!agents.fold());
+        end(&mut agents, &second);
+        end(&mut agents, &third);
+        assert!(agents.fold());
+        let next = start(&mut agents, "explore-4");
+        assert_eq!(agents.get(&next).unwrap().number, 1);
+        assert_eq!(agents.shown().len(), 1);
+    }
+
+    #[test]
+    fn children_stand_under_their_parent() {
+        let mut agents = Agents::default();
+        let plan = start(&mut agents, "plan-1");
+        start(&mut agents, "review-1");
+        let child = plan.child(AgentId::generate());
+        agents.start(child, agent_info("explore-1", "task"), Duration::ZERO);
+        let names: Vec<&str> = agents.shown().iter().map(|a| a.info.name.as_str()).collect();
+        assert_eq!(names, ["plan-1", "explore-1", "review-1"]);
+    }
+
+    #[test]
+    fn a_folded_batch_opens_again_and_goes_when_new_agents_start() {
+        let mut agents = Agents::default();
+        let first = start(&mut agents, "explore-1");
+        end(&mut agents, &first);
+        agents.fold();
+        assert!(agents.shown().is_empty());
+        assert!(agents.reopen());
+        start(&mut agents, "explore-2");
+        let names: Vec<&str> = agents.shown().iter().map(|a| a.info.name.as_str()).collect();
+        assert_eq!(names, ["explore-2"]);
+    }
+}

@@ -1,0 +1,163 @@
+//! What covers the body: lists, pickers, help, the reader, and "Cancel which?". At most one at a time.
+
+use crate::protocol::{AgentPath, Mode, SessionId};
+use crate::tui::composer::Buffer;
+use crate::tui::host::{AgentChoice, ModelChoice, SessionChoice};
+
+use super::Scroll;
+use super::item::ItemId;
+
+/// The one thing that covers the body.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Overlay {
+    /// `/agents`.
+    Agents(AgentList),
+    /// `/resume`, `/model`, `/permissions`.
+    Picker(Picker),
+    /// `?` and `/help`.
+    Help {
+        scroll: usize,
+    },
+    /// `/cost` and the like: a title and lines.
+    Page {
+        title: String,
+        lines: Vec<String>,
+        scroll: usize,
+    },
+    /// Ctrl+R.
+    History(HistorySearch),
+    /// Ctrl+O.
+    Reader(Reader),
+    CancelWhich(CancelWhich),
+}
+
+/// The list of agents: those that run, those of this session, and definitions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentList {
+    pub filter: Buffer,
+    /// Whether letters go to the filter; else they act.
+    pub filtering: bool,
+    pub selected: usize,
+    /// `None` until the host has answered.
+    pub definitions: Option<Vec<AgentChoice>>,
+}
+
+/// One row of the list of agents.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentRow {
+    Agent(AgentPath),
+    Definition(AgentChoice),
+}
+
+/// A list from which one row is taken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picker {
+    pub title: String,
+    pub filter: Buffer,
+    pub selected: usize,
+    pub rows: Rows,
+    /// Lines below the rows, only to be read.
+    pub notes: Vec<String>,
+}
+
+/// What a picker offers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rows {
+    /// The host has not answered yet.
+    Loading,
+    Sessions(Vec<SessionChoice>),
+    Models(Vec<ModelChoice>),
+    Modes(Vec<Mode>),
+}
+
+/// What taking a row of a picker means.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    Session(SessionId),
+    Model(ModelChoice),
+    Mode(Mode),
+}
+
+/// One row of a picker: what is shown, and what it stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PickerRow {
+    pub label: String,
+    pub detail: String,
+    pub choice: Choice,
+}
+
+impl Picker {
+    #[must_use]
+    pub fn new(title: &str, rows: Rows) -> Self {
+        let title = title.to_owned();
+        Self { title, filter: Buffer::default(), selected: 0, rows, notes: Vec::new() }
+    }
+
+    /// The rows that fit the filter.
+    #[must_use]
+    pub fn matching(&self) -> Vec<PickerRow> {
+        let filter = self.filter.text().to_lowercase();
+        let fits = |row: &PickerRow| {
+            filter.split_whitespace().all(|word| {
+                row.label.to_lowercase().contains(word) || row.detail.to_lowercase().contains(word)
+            })
+        };
+        self.all().into_iter().filter(fits).collect()
+    }
+
+    fn all(&self) -> Vec<PickerRow> {
+        match &self.rows {
+            Rows::Loading => Vec::new(),
+            Rows::Sessions(sessions) => sessions
+                .iter()
+                .map(|session| PickerRow {
+                    label: session.title.clone(),
+                    detail: session.detail.clone(),
+                    choice: Choice::Session(session.id),
+                })
+                .collect(),
+            Rows::Models(models) => models
+                .iter()
+                .map(|model| PickerRow {
+                    label: model.name.clone(),
+                    detail: model.detail.clone(),
+                    choice: Choice::Model(model.clone()),
+                })
+                .collect(),
+            Rows::Modes(modes) => modes
+                .iter()
+                .map(|mode| PickerRow {
+                    label: mode.name().to_owned(),
+                    detail: super::mode_words(*mode).to_owned(),
+                    choice: Choice::Mode(*mode),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Search in the prompt history.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistorySearch {
+    pub query: Buffer,
+    pub selected: usize,
+}
+
+/// A whole transcript in one column, with plain keys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reader {
+    pub path: AgentPath,
+    pub scroll: Scroll,
+    /// `Some` while the search text is typed.
+    pub typing: Option<Buffer>,
+    pub query: String,
+    /// The item that was found last.
+    pub found: Option<ItemId>,
+}
+
+/// The question which agent is meant. Rows never shift.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CancelWhich {
+    pub rows: Vec<AgentPath>,
+    pub selected: usize,
+}

@@ -1,0 +1,64 @@
+use super::*;
+
+fn text_of(transcript: &Transcript, id: ItemId) -> &str {
+    match &transcript.get(id).unwrap().kind {
+        ItemKind::Text { text, .. } | ItemKind::Thinking { text, .. } => text,
+        other => panic!("not a text: {other:?}"),
+    }
+}
+
+#[test]
+fn a_finished_block_stands_for_its_deltas() {
+    let mut transcript = Transcript::default();
+    transcript.text_delta("The ses");
+    transcript.text_delta("sion");
+    transcript.text_finished("The session");
+    transcript.text_delta("Next");
+    assert_eq!(text_of(&transcript, 0), "The session");
+    assert_eq!(text_of(&transcript, 1), "Next");
+}
+
+#[test]
+fn a_repeated_request_takes_back_only_what_it_said() {
+    let mut transcript = Transcript::default();
+    transcript.text_finished("kept");
+    transcript.request_started();
+    transcript.text_delta("void");
+    transcript.void_request();
+    transcript.text_delta("again");
+    assert_eq!(text_of(&transcript, 0), "kept");
+    assert_eq!(transcript.get(1).unwrap().kind, ItemKind::Hidden);
+    assert_eq!(text_of(&transcript, 2), "again");
+}
+
+#[test]
+fn reading_calls_in_a_row_share_an_item_and_others_do_not() {
+    let mut transcript = Transcript::default();
+    for (id, name) in [("1", "Read"), ("2", "Grep"), ("3", "Bash"), ("4", "Read")] {
+        transcript.call_started(ToolUseId::new(id), name.to_owned(), String::new());
+    }
+    assert_eq!(transcript.ids(), 0..3);
+}
+
+#[test]
+fn a_bounded_transcript_gives_up_its_oldest_items_and_says_so() {
+    let mut transcript = Transcript::bounded(1000);
+    for _ in 0..20 {
+        transcript.text_finished(&"x".repeat(100));
+    }
+    assert!(transcript.iter().count() < 12);
+    let (_, front) = transcript.iter().next().unwrap();
+    assert!(matches!(front.kind, ItemKind::Dropped { items } if items > 5));
+    assert!(transcript.changed_since(3).is_none());
+}
+
+#[test]
+fn a_view_learns_which_items_changed() {
+    let mut transcript = Transcript::default();
+    transcript.text_finished("a");
+    let seen = transcript.revision();
+    transcript.text_delta("b");
+    transcript.text_delta("c");
+    assert_eq!(transcript.changed_since(seen), Some(vec![1]));
+    assert_eq!(transcript.changed_since(transcript.revision()), Some(vec![]));
+}

@@ -1,0 +1,221 @@
+//! Events, keys and models for tests.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use jiff::Timestamp;
+
+use crate::protocol::{
+    Access, AgentEvent, AgentId, AgentInfo, AgentPath, Command, Cost, End, EventKind, Outcome,
+    Question, QuestionId, ToolUseId, Usage,
+};
+
+use super::keymap::Keymap;
+use super::model::Model;
+use super::msg::{Effect, Msg};
+use super::settings::{StartInfo, TuiSettings};
+use super::update::update;
+
+/// Who an agent of a test is.
+pub fn agent_info(name: &str, description: &str) -> AgentInfo {
+    AgentInfo {
+        name: name.to_owned(),
+        agent: name.split('-').next().unwrap_or(name).to_owned(),
+        description: description.to_owned(),
+        prompt: format!("Please {description}."),
+        model: "sonnet-5".to_owned(),
+        tool_use_id: ToolUseId::new(format!("call-{name}")),
+        max_turns: 20,
+        color: None,
+    }
+}
+
+/// The end of a run.
+pub fn finish(end: End, text: &str) -> EventKind {
+    EventKind::Finished(Box::new(Outcome {
+        end,
+        text: text.to_owned(),
+        turns: 1,
+        tool_uses: 0,
+        usage: Usage::default(),
+        cost: Cost::default(),
+        took: Duration::from_secs(1),
+    }))
+}
+
+/// A model with its keymap and a clock that the test moves.
+pub struct Screen {
+    pub model: Model,
+    pub keys: Keymap,
+    pub at: Duration,
+    /// All effects since they were last taken.
+    pub effects: Vec<Effect>,
+}
+
+impl Screen {
+    pub fn new() -> Self {
+        let start = StartInfo {
+            cwd: "shop".to_owned(),
+            branch: Some("main".to_owned()),
+            model: "sonnet-5".to_owned(),
+            version: "0.1.0".to_owned(),
+            context_window: Some(200_000),
+            notes: vec!["AGENTS.md read".to_owned(), "4 agents defined".to_owned()],
+            ..StartInfo::default()
+        };
+        let settings = TuiSettings { mouse: true, notifications: true, ..TuiSettings::default() };
+        let model = Model::new(start, settings, Vec::new());
+        let keys = Keymap::built_in().unwrap();
+        Self { model, keys, at: Duration::from_secs(10), effects: Vec::new() }
+    }
+
+    pub fn send(&mut self, msg: Msg) -> &mut Self {
+        self.effects.extend(update(&mut self.model, &self.keys, msg));
+        self
+    }
+
+    /// Lets time pass.
+    pub fn wait(&mut self, millis: u64) -> &mut Self {
+        self.at += Duration::from_millis(millis);
+        let at = self.at;
+        self.send(Msg::Tick { at })
+    }
+
+    pub fn key(&mut self, code: KeyCode) -> &mut Self {
+        self.chord(code, KeyModifiers::NONE)
+    }
+
+    pub fn ctrl(&mut self, letter: char) -> &mut Self {
+        self.chord(KeyCode::Char(letter), KeyModifiers::CONTROL)
+    }
+
+    pub fn chord(&mut self, code: KeyCode, modifiers: KeyModifiers) -> &mut Self {
+        let at = self.at;
+        self.send(Msg::Key { key: KeyEvent::new(code, modifiers), at })
+    }
+
+    pub fn esc(&mut self) -> &mut Self {
+        self.key(KeyCode::Esc)
+    }
+
+    pub fn enter(&mut self) -> &mut Self {
+        self.key(KeyCode::Enter)
+    }
+
+    pub fn write(&mut self, text: &str) -> &mut Self {
+        for letter in text.chars() {
+            self.key(KeyCode::Char(letter));
+        }
+        self
+    }
+
+    pub fn event(&mut self, path: &AgentPath, kind: EventKind) -> &mut Self {
+        let at = self.at;
+        let event = AgentEvent { path: path.clone(), seq: 0, at: Timestamp::UNIX_EPOCH, kind };
+        self.send(Msg::Events { events: vec![event], at })
+    }
+
+    pub fn main(&mut self, kind: EventKind) -> &mut Self {
+        self.event(&AgentPath::root(), kind)
+    }
+
+    /// A prompt of the person that main has read and begun to work on.
+    pub fn prompt(&mut self, text: &str) -> &mut Self {
+        self.main(EventKind::PromptRead { id: None, text: text.to_owned() });
+        self.main(EventKind::TurnStarted { turn: 1, limit: None })
+    }
+
+    pub fn says(&mut self, path: &AgentPath, text: &str) -> &mut Self {
+        self.event(path, EventKind::TextDelta { text: text.to_owned() })
+    }
+
+    /// An agent that has begun its first turn.
+    pub fn agent(&mut self, parent: &AgentPath, name: &str, description: &str) -> AgentPath {
+        let path = self.queued_agent(parent, name, description);
+        self.event(&path, EventKind::TurnStarted { turn: 1, limit: Some(20) });
+        path
+    }
+
+    /// An agent that exists and has not begun.
+    pub fn queued_agent(&mut self, parent: &AgentPath, name: &str, description: &str) -> AgentPath {
+        let path = parent.child(AgentId::generate());
+        let info = agent_info(name, description);
+        let tool = EventKind::ToolStarted {
+            id: info.tool_use_id.clone(),
+            name: "AgentTool".to_owned(),
+            summary: description.to_owned(),
+        };
+        self.event(parent, tool);
+        self.event(&path, EventKind::Started(Box::new(info)));
+        path
+    }
+
+    pub fn tool(&mut self, path: &AgentPath, id: &str, name: &str, summary: &str) -> &mut Self {
+        let (id, name, summary) = (ToolUseId::new(id), name.to_owned(), summary.to_owned());
+        self.event(path, EventKind::ToolStarted { id, name, summary })
+    }
+
+    pub fn tool_done(
+        &mut self,
+        path: &AgentPath,
+        id: &str,
+        name: &str,
+        summary: &str,
+    ) -> &mut Self {
+        self.event(
+            path,
+            EventKind::ToolFinished {
+                id: ToolUseId::new(id),
+                name: name.to_owned(),
+                is_error: false,
+                summary: summary.to_owned(),
+                content: Vec::new(),
+                details: None,
+                took: Duration::from_millis(5),
+            },
+        )
+    }
+
+    pub fn turn_done(&mut self, path: &AgentPath, tokens: u64, usd: f64) -> &mut Self {
+        self.event(
+            path,
+            EventKind::TurnFinished {
+                usage: Usage { input_tokens: tokens, ..Usage::default() },
+                cost: Cost::known(usd),
+                model: "sonnet-5".to_owned(),
+                api_time: Duration::from_secs(1),
+            },
+        )
+    }
+
+    pub fn asks(&mut self, path: &AgentPath, id: u64, agent: &str, command: &str) -> &mut Self {
+        let question = Question {
+            id: QuestionId(id),
+            path: path.clone(),
+            agent: agent.to_owned(),
+            tool_use_id: ToolUseId::new(format!("ask-{id}")),
+            tool: "Bash".to_owned(),
+            input: serde_json::json!({ "command": command }),
+            access: Access::Command { line: command.to_owned(), cwd: "shop".into() },
+            cwd: "shop".into(),
+            reason: "no rule allows psql".to_owned(),
+            warnings: Vec::new(),
+            rules: vec!["Bash(psql:*)".to_owned()],
+            preview: None,
+        };
+        self.event(path, EventKind::PermissionAsked(Box::new(question)))
+    }
+
+    /// The commands that were sent since this was asked last.
+    pub fn sent(&mut self) -> Vec<Command> {
+        let sent = self.effects.drain(..).filter_map(|effect| match effect {
+            Effect::Send(command) => Some(command),
+            _ => None,
+        });
+        sent.collect()
+    }
+
+    pub fn notice(&self) -> &str {
+        self.model.notice.as_ref().map_or("", |notice| &notice.text)
+    }
+}

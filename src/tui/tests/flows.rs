@@ -1,0 +1,263 @@
+//! Prompts, queueing, focus, folding, commands.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use crate::protocol::{AgentPath, Command, End, EventKind, Mode, PromptId, SessionId, When};
+use crate::tui::model::{ItemKind, QueuedState};
+use crate::tui::msg::{Effect, Msg};
+use crate::tui::testing::{Screen, finish};
+
+fn root() -> AgentPath {
+    AgentPath::root()
+}
+
+#[test]
+fn enter_sends_to_main_and_three_keys_make_a_new_line() {
+    let mut screen = Screen::new();
+    screen.write("a").ctrl('j').write("b\\").enter().write("c");
+    screen.chord(KeyCode::Enter, KeyModifiers::SHIFT).write("d").enter();
+    let sent = screen.sent();
+    let [Command::Prompt { to, prompt }] = &sent[..] else { panic!("{sent:?}") };
+    assert!(to.is_root());
+    assert_eq!((prompt.text.as_str(), prompt.when), ("a\nb\nc\nd", When::NextStep));
+    assert!(screen.model.composer.is_empty());
+}
+
+#[test]
+fn a_prompt_to_idle_main_never_stands_in_the_queue_and_a_later_one_does() {
+    let mut screen = Screen::new();
+    screen.write("one").enter();
+    assert_eq!(screen.model.queue.shown().count(), 0);
+    screen.main(EventKind::PromptRead { id: Some(PromptId(1)), text: "one".to_owned() });
+    screen.write("two").enter();
+    assert_eq!(screen.model.queue.shown().count(), 1);
+    screen.main(EventKind::PromptRead { id: Some(PromptId(2)), text: "two".to_owned() });
+    assert_eq!(screen.model.queue.list, []);
+}
+
+#[test]
+fn a_message_goes_to_the_focused_agent_and_never_to_an_ended_one() {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    screen.key(KeyCode::Tab).write("hurry").enter();
+    assert!(matches!(&screen.sent()[..], [Command::Prompt { to, .. }] if *to == agent));
+    screen.event(&agent, finish(End::Completed, ""));
+    assert_eq!(screen.model.queue.list[0].state, QueuedState::Orphaned);
+    screen.write("again").enter();
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.notice(), "explore-1 has ended · Esc, then Enter sends it to main");
+    assert_eq!(screen.model.composer.text(), "again");
+}
+
+#[test]
+fn tab_goes_round_the_agents_and_never_back_to_the_prompt() {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let first = screen.agent(&root(), "explore-1", "one");
+    let second = screen.agent(&root(), "explore-2", "two");
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.model.focus.as_ref(), Some(&first));
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.model.focus.as_ref(), Some(&second));
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.model.focus.as_ref(), Some(&first));
+    screen.key(KeyCode::BackTab);
+    assert_eq!(screen.model.focus.as_ref(), Some(&second));
+    assert_eq!(screen.sent(), []);
+}
+
+#[test]
+fn an_agent_that_ends_keeps_the_focus() {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let first = screen.agent(&root(), "explore-1", "one");
+    screen.agent(&root(), "explore-2", "two");
+    screen.key(KeyCode::Tab).event(&first, finish(End::Completed, "done"));
+    assert_eq!(screen.model.focus.as_ref(), Some(&first));
+}
+
+#[test]
+fn the_batch_folds_when_main_speaks_but_never_under_a_focus() {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    screen.key(KeyCode::Tab).event(&agent, finish(End::Completed, "done"));
+    screen.says(&root(), "So");
+    assert_eq!(screen.model.agents.shown().len(), 1);
+    screen.esc();
+    assert_eq!(screen.model.agents.shown().len(), 0);
+    screen.main(finish(End::Completed, "")).key(KeyCode::Tab);
+    assert_eq!(screen.model.focus.as_ref(), Some(&agent));
+}
+
+#[test]
+fn the_call_of_an_agent_is_shown_by_the_line_of_its_batch() {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    screen.agent(&root(), "explore-1", "one");
+    screen.agent(&root(), "explore-2", "two");
+    let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| &item.kind).collect();
+    assert!(matches!(kinds[1], ItemKind::Batch { members, folded: false } if members.len() == 2));
+    assert_eq!(kinds[2], &ItemKind::Hidden);
+}
+
+#[test]
+fn shift_tab_on_the_prompt_walks_the_safe_modes() {
+    let mut screen = Screen::new();
+    screen.key(KeyCode::BackTab);
+    assert_eq!(screen.sent(), [Command::SetMode(Mode::AcceptEdits)]);
+    screen.main(EventKind::ModeChanged { mode: Mode::AcceptEdits });
+    assert_eq!(screen.notice(), "mode: acceptEdits, edits run without asking");
+}
+
+#[test]
+fn commands_run_from_the_menu_and_unknown_ones_keep_the_draft() {
+    let mut screen = Screen::new();
+    screen.write("/qu").enter();
+    assert!(screen.effects.contains(&Effect::Quit));
+    let mut screen = Screen::new();
+    screen.write("/frobnicate now").enter();
+    assert_eq!(screen.notice(), "there is no /frobnicate · /help lists the commands");
+    assert_eq!(screen.model.composer.text(), "/frobnicate now");
+    screen.model.composer.discard();
+    screen.write("/usr/bin/env is a path").enter();
+    assert_eq!(screen.sent().len(), 1);
+}
+
+#[test]
+fn clear_waits_while_main_works() {
+    let mut screen = Screen::new();
+    screen.prompt("go").write("/clear").enter();
+    assert_eq!(
+        (screen.sent(), screen.notice()),
+        (vec![], "/clear waits: main works · Esc stops it")
+    );
+}
+
+#[test]
+fn another_session_replaces_what_is_shown() {
+    let mut screen = Screen::new();
+    let first = SessionId::generate();
+    screen.main(EventKind::SessionOpened { id: first, history: Vec::new() });
+    screen.prompt("go").main(finish(End::Completed, ""));
+    let history = vec![crate::protocol::Message::user_text("earlier")];
+    screen.main(EventKind::SessionOpened { id: SessionId::generate(), history });
+    let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
+    assert_eq!(kinds, [ItemKind::Prompt { text: "earlier".to_owned(), task: false }]);
+}
+
+#[test]
+fn without_a_model_the_draft_stays() {
+    let mut screen = Screen::new();
+    screen.model.session.first_run = Some(crate::tui::FirstRun::default());
+    screen.write("hello").enter();
+    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "hello"));
+    assert_eq!(screen.notice(), "No model yet: your text stays here · /model");
+}
+
+#[test]
+fn a_large_paste_stays_text_and_sends_nothing() {
+    let mut screen = Screen::new();
+    let text = "line\r\n".repeat(5000);
+    let at = screen.at;
+    screen.send(Msg::Paste { text, at });
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.model.composer.text().lines().count(), 5000);
+}
+
+#[test]
+fn nothing_wakes_an_idle_screen() {
+    let mut screen = Screen::new();
+    assert_eq!(screen.model.next_wake(), None);
+    screen.prompt("go");
+    assert!(screen.model.next_wake().is_some());
+    screen.main(finish(End::Completed, ""));
+    assert_eq!(screen.model.next_wake(), None);
+}
+
+#[test]
+fn a_retried_request_takes_back_its_text_and_says_why_it_waits() {
+    let mut screen = Screen::new();
+    screen.prompt("go").says(&root(), "half an ans");
+    let (wait, reason) = (std::time::Duration::from_secs(4), "overloaded".to_owned());
+    screen.main(EventKind::Retrying { attempt: 2, limit: 8, wait, reason });
+    assert_eq!(screen.model.main.last_text(), None);
+    let words = crate::tui::words::main_words(&screen.model);
+    assert_eq!(words, "retrying in 4 s: overloaded (2 of 8)");
+}
+
+#[test]
+fn empty_enter_tries_a_failed_turn_again() {
+    let mut screen = Screen::new();
+    screen.write("hello").enter();
+    screen.main(EventKind::PromptRead { id: Some(PromptId(1)), text: "hello".to_owned() });
+    let failure = crate::protocol::Failure::Connection;
+    let message =
+        "Cannot reach 127.0.0.1:11434: is the server running? Enter tries again".to_owned();
+    screen.main(finish(End::Failed { failure, message }, ""));
+    screen.sent();
+    screen.enter();
+    assert!(
+        matches!(&screen.sent()[..], [Command::Prompt { prompt, .. }] if prompt.text == "hello")
+    );
+}
+
+#[test]
+fn a_click_focuses_a_second_one_zooms_and_a_click_on_an_answer_only_chooses_it() {
+    use crate::tui::msg::Target;
+    use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    let (column, row, modifiers) = (0, 0, KeyModifiers::NONE);
+    let event =
+        MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column, row, modifiers };
+    let at = screen.at;
+    let click = |screen: &mut Screen, target: Target| {
+        screen.send(Msg::Mouse { event, target, at });
+    };
+    click(&mut screen, Target::Pane(agent.clone()));
+    assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&agent), false));
+    click(&mut screen, Target::Pane(agent.clone()));
+    assert!(screen.model.zoom);
+    screen.asks(&agent, 1, "explore-1", "psql");
+    click(&mut screen, Target::Answer(1));
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().selected, Some(1));
+}
+
+#[test]
+fn an_at_sign_offers_agents_and_the_files_that_the_host_finds() {
+    use crate::tui::host::{AgentChoice, HostReply, HostRequest};
+    let mut screen = Screen::new();
+    screen.write("ask @ex");
+    assert!(screen.effects.contains(&Effect::Ask(HostRequest::Agents)));
+    assert!(screen.effects.contains(&Effect::Ask(HostRequest::Files("ex".to_owned()))));
+    let at = screen.at;
+    let (name, origin) = ("explore".to_owned(), "built in".to_owned());
+    let choices = vec![AgentChoice { name, description: "looks".to_owned(), origin }];
+    screen.send(Msg::Host { reply: HostReply::Agents(choices), at });
+    let paths = vec!["docs/example.md".to_owned()];
+    screen.send(Msg::Host { reply: HostReply::Files { query: "ex".to_owned(), paths }, at });
+    let rows: Vec<_> = screen.model.composer.menu.iter().flat_map(|menu| &menu.items).collect();
+    assert_eq!(
+        rows.iter().map(|row| row.insert.as_str()).collect::<Vec<_>>(),
+        ["@agent-explore", "@docs/example.md"]
+    );
+    screen.key(KeyCode::Down).key(KeyCode::Tab);
+    assert_eq!(screen.model.composer.text(), "ask @docs/example.md ");
+}
+
+#[test]
+fn history_search_takes_the_newest_match() {
+    let mut screen = Screen::new();
+    for text in ["fix login", "read docs", "fix logout"] {
+        screen.model.composer.remember(text);
+    }
+    screen.ctrl('r').write("fix").enter();
+    assert_eq!(screen.model.composer.text(), "fix logout");
+    screen.model.composer.discard();
+    screen.ctrl('r').write("fix").ctrl('r').enter();
+    assert_eq!(screen.model.composer.text(), "fix login");
+}

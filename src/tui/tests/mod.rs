@@ -1,0 +1,6 @@
+//! The screen as a person meets it: keys and events in, commands and pictures out.
+
+mod flows;
+mod outs;
+mod pictures;
+mod questions;

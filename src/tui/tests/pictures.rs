@@ -1,0 +1,259 @@
+//! Whole screens at the sizes that matter, as text.
+
+use std::time::Duration;
+
+use crossterm::event::KeyCode;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use crate::protocol::{AgentPath, End, EventKind, Failure};
+use crate::tui::msg::Msg;
+use crate::tui::testing::{Screen, finish};
+use crate::tui::text::Highlighter;
+use crate::tui::theme::Theme;
+use crate::tui::view::View;
+
+/// The screen's text at a size, without blanks at line ends.
+fn picture(screen: &mut Screen, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    screen.send(Msg::Resize { width, height });
+    terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
+    screen.send(Msg::Drawn(view.metrics()));
+    let buffer = terminal.backend().buffer();
+    let mut lines = Vec::new();
+    for y in 0..height {
+        let mut line = String::new();
+        let mut skip = 0;
+        for x in 0..width {
+            let symbol = buffer[(x, y)].symbol();
+            if skip == 0 {
+                line.push_str(symbol);
+            }
+            skip = crate::tui::figures::width(symbol).max(skip).saturating_sub(1);
+        }
+        lines.push(line.trim_end().to_owned());
+    }
+    lines.join("\n")
+}
+
+/// Three agents at work for main, as in the specification's pictures.
+fn three() -> (Screen, [AgentPath; 3]) {
+    let mut screen = Screen::new();
+    let main = AgentPath::root();
+    screen.prompt("find out why login is slow and fix it");
+    let routes = screen.agent(&main, "explore-1", "map the routes");
+    screen.turn_done(&routes, 9_000, 0.04);
+    screen.event(&routes, EventKind::TurnStarted { turn: 4, limit: Some(20) });
+    screen.says(
+        &routes,
+        "Two route tables; the one in http.rs is generated, so the other one must be edited.",
+    );
+    screen.at += Duration::from_secs(1);
+    let query = screen.agent(&main, "explore-2", "find the slow query");
+    screen.turn_done(&query, 8_000, 0.02);
+    screen.event(&query, EventKind::TurnStarted { turn: 3, limit: Some(20) });
+    screen.at += Duration::from_secs(1);
+    let tests = screen.agent(&main, "review-1", "check the tests");
+    screen.turn_done(&tests, 4_000, 0.01);
+    screen.event(&tests, EventKind::TurnStarted { turn: 2, limit: Some(20) });
+    screen.says(&tests, "tests/login.rs covers the guard, but not the second read of the session.");
+    screen.at += Duration::from_secs(37);
+    screen.tool(&routes, "t1", "Grep", "\"fn route\"");
+    screen.says(&tests, " ");
+    screen.wait(3000);
+    (screen, [routes, query, tests])
+}
+
+fn twelve() -> Screen {
+    let mut screen = Screen::new();
+    let main = AgentPath::root();
+    screen.prompt("review everything");
+    for number in 1..=12 {
+        let name = format!("review-{number}");
+        if number <= 6 {
+            let path = screen.agent(&main, &name, "read the docs");
+            screen.says(
+                &path,
+                "The slow one is in session.rs: it reads the whole file for each request.",
+            );
+            if number == 3 {
+                let failure = Failure::RateLimit;
+                let message = "rate limit after 8 tries".to_owned();
+                screen.event(&path, finish(End::Failed { failure, message }, ""));
+            }
+        } else {
+            let path = screen.queued_agent(&main, &name, "read the docs");
+            screen.event(&path, EventKind::Queued { place: number - 6 });
+        }
+    }
+    screen.wait(12_000);
+    screen
+}
+
+fn folded() -> Screen {
+    let (mut screen, [routes, query, tests]) = three();
+    screen.event(&routes, finish(End::Completed, "Two route tables."));
+    screen.event(&query, finish(End::Cancelled { before_start: false }, ""));
+    let message = "rate limit after 8 tries".to_owned();
+    screen.event(&tests, finish(End::Failed { failure: Failure::RateLimit, message }, ""));
+    screen.says(
+        &AgentPath::root(),
+        "Login reads the session twice. I removed the second read; 214 tests pass.",
+    );
+    screen.main(finish(End::Completed, ""));
+    screen
+}
+
+#[test]
+fn idle_at_all_sizes() {
+    insta::assert_snapshot!("idle_80x24", picture(&mut Screen::new(), 80, 24));
+    insta::assert_snapshot!("idle_60x15", picture(&mut Screen::new(), 60, 15));
+    insta::assert_snapshot!("idle_20x5", picture(&mut Screen::new(), 20, 5));
+}
+
+#[test]
+fn main_streams_at_80x24() {
+    let mut screen = Screen::new();
+    let main = AgentPath::root();
+    screen.prompt("find out why login is slow");
+    for id in ["1", "2", "3"] {
+        screen.tool(&main, id, "Read", "src/lib.rs").tool_done(&main, id, "Read", "");
+    }
+    screen.tool(&main, "4", "Grep", "\"session\"").tool_done(&main, "4", "Grep", "14 hits");
+    screen.says(&main, "The session is read twice: once in the guard and onc");
+    screen.wait(12_000);
+    insta::assert_snapshot!(picture(&mut screen, 80, 24));
+}
+
+#[test]
+fn three_agents_with_a_focus() {
+    let (mut screen, [_, query, _]) = three();
+    screen.asks(&query, 1, "explore-2", "psql shop -c 'EXPLAIN …'");
+    // Tab puts the question off, then goes to the panes.
+    screen.key(KeyCode::Tab);
+    screen.model.focus = Some(query);
+    screen.wait(5000);
+    insta::assert_snapshot!("three_80x24", picture(&mut screen, 80, 24));
+    insta::assert_snapshot!("three_60x15", picture(&mut screen, 60, 15));
+    insta::assert_snapshot!("three_120x40", picture(&mut screen, 120, 40));
+    insta::assert_snapshot!("three_200x60", picture(&mut screen, 200, 60));
+}
+
+#[test]
+fn a_question_covers_the_transcript_and_the_panes_go_on() {
+    let (mut screen, [_, query, tests]) = three();
+    screen.asks(&query, 1, "explore-2", "psql shop -c 'EXPLAIN ANALYZE SELECT * FROM sessions'");
+    screen.asks(&tests, 2, "review-1", "cargo test").wait(5000);
+    insta::assert_snapshot!("question_120x40", picture(&mut screen, 120, 40));
+    insta::assert_snapshot!("question_80x24", picture(&mut screen, 80, 24));
+    screen.key(KeyCode::Char('3'));
+    insta::assert_snapshot!("rule_120x40", picture(&mut screen, 120, 40));
+}
+
+#[test]
+fn a_zoomed_agent_fills_the_body() {
+    let (mut screen, [_, query, _]) = three();
+    screen.tool(&query, "g", "Grep", "\"sessions\"").tool_done(&query, "g", "Grep", "14 hits");
+    screen.says(&query, "The slow one is in session.rs:88. It reads the whole");
+    screen.key(KeyCode::Tab).key(KeyCode::Tab).enter().wait(200);
+    insta::assert_snapshot!(picture(&mut screen, 100, 24));
+}
+
+#[test]
+fn twelve_agents() {
+    insta::assert_snapshot!("twelve_80x24", picture(&mut twelve(), 80, 24));
+    insta::assert_snapshot!("twelve_60x15", picture(&mut twelve(), 60, 15));
+    insta::assert_snapshot!("twelve_120x40", picture(&mut twelve(), 120, 40));
+    insta::assert_snapshot!("twelve_200x60", picture(&mut twelve(), 200, 60));
+}
+
+#[test]
+fn children_stand_under_their_parent() {
+    let mut screen = Screen::new();
+    screen.prompt("split the work");
+    let plan = screen.agent(&AgentPath::root(), "plan-1", "split the work");
+    let first = screen.agent(&plan, "explore-1", "map the routes");
+    screen.tool(&first, "t", "Grep", "\"fn route\"");
+    screen.agent(&plan, "explore-2", "find the query");
+    screen.wait(42_000);
+    insta::assert_snapshot!(picture(&mut screen, 120, 20));
+}
+
+#[test]
+fn a_finished_turn_folds_its_agents() {
+    insta::assert_snapshot!("folded_80x24", picture(&mut folded(), 80, 24));
+    insta::assert_snapshot!("folded_120x40", picture(&mut folded(), 120, 40));
+}
+
+#[test]
+fn an_opened_panel_rewraps_no_prose() {
+    let text = "The session is read twice: once in the guard and once in the handler, which is why each request waits for the database two times in a row.";
+    let mut screen = Screen::new();
+    screen.prompt("why").says(&AgentPath::root(), text);
+    let before = picture(&mut screen, 120, 40);
+    screen.agent(&AgentPath::root(), "explore-1", "map the routes");
+    let after = picture(&mut screen, 120, 40);
+    let prose = |picture: &str| {
+        picture.lines().find(|line| line.contains("The session")).unwrap()[..60].to_owned()
+    };
+    assert_eq!(prose(&before), prose(&after));
+}
+
+#[test]
+fn lists_and_help_cover_the_body() {
+    let (mut screen, _) = three();
+    screen.write("/agents").enter().wait(5000);
+    insta::assert_snapshot!("agents_80x24", picture(&mut screen, 80, 24));
+    screen.esc().wait(300).write("?");
+    insta::assert_snapshot!("help_80x24", picture(&mut screen, 80, 24));
+    screen.esc().wait(300).write("/").wait(100);
+    insta::assert_snapshot!("commands_80x24", picture(&mut screen, 80, 24));
+    screen.key(KeyCode::Backspace).wait(300).ctrl('c').wait(5000);
+    insta::assert_snapshot!("which_80x24", picture(&mut screen, 80, 24));
+}
+
+#[test]
+fn without_a_model_the_first_screen_says_what_is_enough() {
+    let mut screen = Screen::new();
+    screen.model.session.first_run =
+        Some(crate::tui::FirstRun { found: Some(("Ollama".to_owned(), 3)) });
+    insta::assert_snapshot!(picture(&mut screen, 100, 24));
+}
+
+#[test]
+fn the_reader_shows_all_of_it_in_one_column() {
+    let (mut screen, _) = three();
+    screen.says(&AgentPath::root(), "One.\n\nTwo.");
+    screen.ctrl('o');
+    insta::assert_snapshot!(picture(&mut screen, 80, 24));
+}
+
+#[test]
+fn only_what_is_visible_is_drawn_and_scrolling_holds_its_place() {
+    let mut screen = Screen::new();
+    for number in 0..300 {
+        screen.main(EventKind::PromptRead { id: None, text: format!("prompt {number}") });
+        screen.main(EventKind::TextDelta { text: format!("answer {number}") });
+    }
+    picture(&mut screen, 80, 24);
+    screen.key(KeyCode::PageUp);
+    let held = picture(&mut screen, 80, 24);
+    screen.main(EventKind::PromptRead { id: None, text: "one more".to_owned() });
+    let after = picture(&mut screen, 80, 24);
+    assert_eq!(held.lines().next(), after.lines().next());
+    assert!(after.contains("↓ 2 new · End"), "{after}");
+    screen.key(KeyCode::End);
+    assert!(picture(&mut screen, 80, 24).contains("one more"));
+}
+
+#[test]
+fn control_characters_of_a_command_are_visible_in_its_question() {
+    let mut screen = Screen::new();
+    screen
+        .prompt("go")
+        .asks(&AgentPath::root(), 1, "main", "echo hi\u{1b}[8m; rm -rf x")
+        .wait(5000);
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("echo hi␛[8m; rm -rf x"), "{shown}");
+}

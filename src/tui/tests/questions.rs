@@ -1,0 +1,135 @@
+//! Permission questions: when they open, what their keys do, what typing does.
+
+use crossterm::event::KeyCode;
+
+use crate::protocol::{AgentPath, Answer, Command, End, EventKind, QuestionId, RuleFile};
+use crate::tui::testing::{Screen, finish};
+
+fn asked() -> (Screen, AgentPath) {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&AgentPath::root(), "explore-2", "query");
+    screen.wait(2000).asks(&agent, 1, "explore-2", "psql shop");
+    (screen, agent)
+}
+
+fn answer(id: u64, answer: Answer) -> Command {
+    Command::Answer { id: QuestionId(id), answer }
+}
+
+#[test]
+fn the_digits_answer() {
+    let (mut screen, _) = asked();
+    screen.write("1");
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+    let (mut screen, _) = asked();
+    screen.write("2");
+    assert_eq!(screen.sent(), [answer(1, Answer::Session)]);
+    let (mut screen, agent) = asked();
+    screen.write("5");
+    let no = answer(1, Answer::No { reason: None });
+    assert_eq!(screen.sent(), [no, Command::Cancel(agent.id().unwrap())]);
+}
+
+#[test]
+fn three_shows_the_rule_first_lets_it_be_edited_and_switches_the_file() {
+    let (mut screen, _) = asked();
+    screen.write("3");
+    assert_eq!(screen.sent(), []);
+    screen.key(KeyCode::Tab).key(KeyCode::Backspace).write(" -c)").enter();
+    let rules = vec!["Bash(psql:* -c)".to_owned()];
+    assert_eq!(screen.sent(), [answer(1, Answer::Always { rules, file: RuleFile::Shared })]);
+}
+
+#[test]
+fn esc_in_the_rule_goes_back_to_the_answers() {
+    let (mut screen, _) = asked();
+    screen.write("3").esc().wait(300).write("1");
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+}
+
+#[test]
+fn four_takes_a_reason_and_an_empty_one_is_a_plain_no() {
+    let (mut screen, _) = asked();
+    screen.write("4").write("use the replica").enter();
+    let reason = Some("use the replica".to_owned());
+    assert_eq!(screen.sent(), [answer(1, Answer::No { reason })]);
+    let (mut screen, _) = asked();
+    screen.write("4").enter();
+    assert_eq!(screen.sent(), [answer(1, Answer::No { reason: None })]);
+}
+
+#[test]
+fn enter_does_nothing_until_an_answer_was_chosen_with_the_arrows() {
+    let (mut screen, _) = asked();
+    screen.enter();
+    assert_eq!(screen.sent(), []);
+    screen.key(KeyCode::Down).enter();
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+}
+
+#[test]
+fn letters_are_typing_and_digits_behind_them_too() {
+    let (mut screen, _) = asked();
+    screen.write("yes 1");
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.model.composer.text(), "yes 1");
+    screen.key(KeyCode::Tab).write("1");
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+}
+
+#[test]
+fn a_question_waits_while_somebody_types_and_opens_after_a_second_of_quiet() {
+    let mut screen = Screen::new();
+    screen.prompt("go").write("hm").key(KeyCode::Backspace).key(KeyCode::Backspace);
+    screen.asks(&AgentPath::root(), 1, "main", "psql");
+    assert_eq!(screen.model.questions.open, None);
+    assert_eq!(screen.notice(), "⚑ main asks");
+    assert_eq!(screen.model.next_wake().map(|at| at - screen.at).unwrap().as_millis(), 200);
+    screen.wait(1000);
+    assert!(screen.model.questions.open.is_some());
+}
+
+#[test]
+fn the_shown_question_is_never_replaced_and_the_next_opens_after_the_receipt() {
+    let (mut screen, agent) = asked();
+    screen.asks(&agent, 2, "explore-2", "ls");
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(1));
+    screen.write("1");
+    assert_eq!(screen.model.questions.open, None);
+    screen.wait(399);
+    assert_eq!(screen.model.questions.open, None);
+    screen.wait(1);
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(2));
+}
+
+#[test]
+fn tab_goes_to_the_next_and_then_leaves_all_waiting_until_tab() {
+    let (mut screen, agent) = asked();
+    screen.asks(&agent, 2, "explore-2", "ls").key(KeyCode::Tab);
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(2));
+    screen.key(KeyCode::Tab).wait(5000);
+    assert_eq!(screen.model.questions.open, None);
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(1));
+}
+
+#[test]
+fn a_question_is_withdrawn_with_its_asker() {
+    let (mut screen, agent) = asked();
+    screen.event(&agent, EventKind::QuestionClosed { id: QuestionId(1), allowed: None });
+    assert_eq!(screen.notice(), "withdrawn: explore-2 was cancelled");
+    assert_eq!(screen.model.questions.open, None);
+    screen.event(&agent, finish(End::Cancelled { before_start: false }, ""));
+    assert!(screen.model.questions.waiting.is_empty());
+}
+
+#[test]
+fn an_open_list_goes_first() {
+    let mut screen = Screen::new();
+    screen.prompt("go").write("?").wait(3000);
+    screen.asks(&AgentPath::root(), 1, "main", "psql").wait(5000);
+    assert_eq!(screen.model.questions.open, None);
+    screen.esc();
+    assert!(screen.model.questions.open.is_some());
+}

@@ -1,0 +1,339 @@
+//! What the agents' events do to the model.
+
+use std::time::Duration;
+
+use crate::protocol::{
+    AgentEvent, AgentPath, ContentBlock, End, EventKind, Message, NoticeLevel, Outcome,
+    ResultBlock, Role,
+};
+use crate::tui::model::item::CallResult;
+use crate::tui::model::{
+    Draw, ItemKind, Model, Phase, Questions, Run, Scroll, Transcript, mode_words,
+};
+use crate::tui::msg::Effect;
+
+use super::{question, queue};
+
+/// A turn that took this long is announced when the window has no focus.
+const LONG_TURN: Duration = Duration::from_secs(10);
+
+/// Takes a batch of events.
+pub fn follow(model: &mut Model, events: Vec<AgentEvent>, effects: &mut Vec<Effect>) {
+    for event in events {
+        let urgency = urgency(model, &event);
+        model.draw = model.draw.max(urgency);
+        if event.path.is_root() {
+            main_event(model, event.kind, effects);
+        } else {
+            agent_event(model, &event.path, event.kind);
+        }
+    }
+}
+
+/// Text of an agent that does not fill the body can wait a little.
+fn urgency(model: &Model, event: &AgentEvent) -> Draw {
+    let text = matches!(
+        event.kind,
+        EventKind::TextDelta { .. }
+            | EventKind::ThinkingDelta { .. }
+            | EventKind::ToolProgress { .. }
+    );
+    let reading = matches!(&model.overlay, Some(crate::tui::model::Overlay::Reader(reader)) if reader.path == event.path);
+    let zoomed = model.zoomed().is_some_and(|agent| agent.path == event.path);
+    let in_body = event.path.is_root() && model.zoomed().is_none();
+    if !text || zoomed || in_body || reading { Draw::Now } else { Draw::Lazy }
+}
+
+fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
+    let now = model.now;
+    if !matches!(kind, EventKind::Notice { .. } | EventKind::SessionOpened { .. }) {
+        model.run.follow(&kind, now);
+    }
+    match kind {
+        EventKind::SessionOpened { id, history } => {
+            let was = model.session.id.replace(id);
+            open_session(model, &history, was.is_some_and(|was| was != id));
+        }
+        EventKind::PromptRead { id, text } => {
+            if let Some(id) = id {
+                queue::read(model, id);
+            }
+            if !model.main_works() {
+                fold(model);
+                model.run.begin(now);
+            }
+            model.main.push(ItemKind::Prompt { text, task: false });
+        }
+        EventKind::PromptQueued { id } => queue::waits(model, id),
+        EventKind::PromptReturned { id, text } => {
+            queue::returned(model, &AgentPath::root(), id, &text);
+        }
+        EventKind::TextDelta { text } => {
+            if !text.trim().is_empty() {
+                main_speaks(model);
+            }
+            model.main.text_delta(&text);
+        }
+        EventKind::TurnFinished { cost, .. } => model.session.cost += cost,
+        EventKind::PermissionAsked(asked) => question::ask(model, *asked),
+        EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
+        EventKind::ModeChanged { mode } => mode_changed(model, mode),
+        EventKind::ModelChanged { provider, model: name, context_window } => {
+            model.session.model = name;
+            model.session.provider = Some(provider);
+            model.session.context_window = context_window;
+            model.session.first_run = None;
+        }
+        EventKind::ShellOutput { text } => model.main.shell_output(&text),
+        EventKind::ShellFinished { line, text, status } => {
+            model.shell = None;
+            model.main.shell_finished(line, &text, status);
+        }
+        EventKind::Notice { level, text } => notice(model, level, text),
+        EventKind::Finished(outcome) => main_finished(model, &outcome, effects),
+        kind => transcribe(&mut model.main, kind, now),
+    }
+}
+
+fn agent_event(model: &mut Model, path: &AgentPath, kind: EventKind) {
+    let now = model.now;
+    if let EventKind::Started(info) = kind {
+        return started(model, path, *info);
+    }
+    if let Some(agent) = model.agents.get_mut(path) {
+        agent.run.follow(&kind, now);
+    }
+    match kind {
+        EventKind::PermissionAsked(asked) => question::ask(model, *asked),
+        EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
+        EventKind::PromptQueued { id } => queue::waits(model, id),
+        EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
+        EventKind::PromptRead { id, text } => {
+            if let Some(id) = id {
+                queue::read(model, id);
+                if let Some(agent) = model.agents.get_mut(path) {
+                    agent.transcript.push(ItemKind::Prompt { text, task: false });
+                }
+            }
+        }
+        EventKind::Finished(outcome) => agent_finished(model, path, *outcome),
+        kind => {
+            if let EventKind::TurnFinished { cost, .. } = &kind {
+                model.session.cost += *cost;
+            }
+            if let Some(agent) = model.agents.get_mut(path) {
+                transcribe(&mut agent.transcript, kind, now);
+            }
+        }
+    }
+}
+
+/// What every agent's events do to its transcript.
+fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Duration) {
+    match kind {
+        EventKind::TurnStarted { .. } => transcript.request_started(),
+        EventKind::TextDelta { text } => transcript.text_delta(&text),
+        EventKind::ThinkingDelta { text } => transcript.thinking_delta(&text, now),
+        EventKind::BlockFinished { block, .. } => match block {
+            ContentBlock::Text { text } => transcript.text_finished(&text),
+            ContentBlock::Thinking { thinking, .. } => transcript.thinking_finished(&thinking, now),
+            _ => {}
+        },
+        EventKind::Retrying { .. } => transcript.void_request(),
+        EventKind::TurnFinished { .. } => transcript.settle_at(now),
+        EventKind::ToolStarted { id, name, summary } => transcript.call_started(id, name, summary),
+        EventKind::ToolProgress { id, text } => transcript.call_progress(&id, &text),
+        EventKind::ToolFinished { id, name, is_error, summary, content, details, took } => {
+            let result = CallResult { is_error, summary, details, took };
+            transcript.call_finished(&id, &name, &text_of(&content), result);
+        }
+        EventKind::PermissionDenied { tool, reason, .. } => {
+            let text = format!("{tool} denied: {reason}");
+            transcript.push(ItemKind::Notice { level: NoticeLevel::Warning, text });
+        }
+        EventKind::Notice { level, text } => {
+            transcript.push(ItemKind::Notice { level, text });
+        }
+        _ => {}
+    }
+}
+
+fn text_of(content: &[ResultBlock]) -> String {
+    let texts: Vec<&str> = content
+        .iter()
+        .map(|block| match block {
+            ResultBlock::Text { text } => text.as_str(),
+            ResultBlock::Image { .. } => "[image]",
+        })
+        .collect();
+    texts.join("\n")
+}
+
+/// A sub-agent exists: it gets a number and a slot, and the line of its batch stands for the call.
+fn started(model: &mut Model, path: &AgentPath, info: crate::protocol::AgentInfo) {
+    let now = model.now;
+    let call = info.tool_use_id.clone();
+    let before = model.agents.batch();
+    let batch = model.agents.start(path.clone(), info, now).batch;
+    if batch != before {
+        model.batch_item = None;
+        model.fold_due = false;
+    }
+    if let Some(parent) = path.parent().filter(|parent| !parent.is_root()) {
+        if let Some(agent) = model.agents.get_mut(&parent) {
+            agent.transcript.touch_call(&call);
+        }
+        return;
+    }
+    match model.batch_item {
+        Some(item) => {
+            model.main.change(item, |item| {
+                if let ItemKind::Batch { members, .. } = &mut item.kind {
+                    members.push(path.clone());
+                }
+            });
+            model.main.replace_call(&call, ItemKind::Hidden);
+        }
+        None => {
+            let kind = ItemKind::Batch { members: vec![path.clone()], folded: false };
+            let replaced = model.main.replace_call(&call, kind.clone());
+            model.batch_item = replaced.or_else(|| Some(model.main.push(kind)));
+        }
+    }
+}
+
+fn agent_finished(model: &mut Model, path: &AgentPath, outcome: Outcome) {
+    queue::orphan(model, path);
+    let Some(agent) = model.agents.get_mut(path) else { return };
+    agent.transcript.settle();
+    agent.transcript.close_calls();
+    agent.outcome = Some(outcome);
+    question::withdraw(model, path);
+}
+
+/// Main says a word: what its agents left folds, unless a pane has the focus.
+fn main_speaks(model: &mut Model) {
+    if model.batch_item.is_none() {
+        return;
+    }
+    if model.focus.is_some() {
+        model.fold_due = true;
+    } else {
+        fold(model);
+    }
+}
+
+/// Folds the panel if all agents in it have ended.
+pub fn fold(model: &mut Model) {
+    model.fold_due = false;
+    if model.focus.is_some() || model.batch_item.is_none() || !model.agents.fold() {
+        return;
+    }
+    if let Some(item) = model.batch_item.take() {
+        model.main.change(item, |item| {
+            if let ItemKind::Batch { folded, .. } = &mut item.kind {
+                *folded = true;
+            }
+        });
+    }
+}
+
+fn main_finished(model: &mut Model, outcome: &Outcome, effects: &mut Vec<Effect>) {
+    model.main.settle();
+    model.main.close_calls();
+    question::withdraw(model, &AgentPath::root());
+    let took = model.run.elapsed(model.now).unwrap_or_default();
+    if !model.focused_window && model.settings.notifications && took >= LONG_TURN {
+        effects.push(Effect::Notify("main is done".to_owned()));
+    }
+    let (level, text) = match &outcome.end {
+        End::Completed | End::Cancelled { .. } | End::Interrupted => {
+            if matches!(outcome.end, End::Cancelled { .. }) {
+                stopped_line(model);
+            }
+            return;
+        }
+        End::Failed { message, .. } => (NoticeLevel::Error, message.clone()),
+        End::MaxTurns { limit } => {
+            (NoticeLevel::Warning, format!("turn limit {limit} reached · say go on to continue"))
+        }
+        End::Budget { what } => (NoticeLevel::Warning, format!("budget {what} spent")),
+        End::Refused => (NoticeLevel::Error, "refused by the model".to_owned()),
+        End::Empty => (NoticeLevel::Warning, "the model ended without a text".to_owned()),
+    };
+    model.can_retry = level == NoticeLevel::Error;
+    model.main.push(ItemKind::Notice { level, text });
+}
+
+fn stopped_line(model: &mut Model) {
+    let text = "stopped by you".to_owned();
+    model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
+}
+
+fn mode_changed(model: &mut Model, mode: crate::protocol::Mode) {
+    if model.session.mode != mode {
+        model.session.mode = mode;
+        model.say(format!("mode: {}, {}", mode.name(), mode_words(mode)));
+    }
+}
+
+/// Information goes to the hint line; what went wrong stays in the transcript.
+fn notice(model: &mut Model, level: NoticeLevel, text: String) {
+    if level == NoticeLevel::Info && !text.contains('\n') {
+        model.say(text);
+        return;
+    }
+    model.main.push(ItemKind::Notice { level, text });
+}
+
+/// A session is open: its stored messages become the transcript.
+fn open_session(model: &mut Model, history: &[Message], another: bool) {
+    if another || !history.is_empty() {
+        model.main = Transcript::default();
+        model.agents.clear();
+        model.batch_item = None;
+        model.focus = None;
+        model.zoom = false;
+        model.run = Run::default();
+        model.main_scroll = Scroll::default();
+        model.session.cost = crate::protocol::Cost::default();
+        model.queue.list.clear();
+        model.questions = Questions::default();
+    }
+    for message in history {
+        recall(&mut model.main, message);
+    }
+    model.main.close_calls();
+    if !history.is_empty() {
+        model.run.phase = Phase::Idle;
+    }
+}
+
+/// One stored message.
+fn recall(transcript: &mut Transcript, message: &Message) {
+    for block in &message.content {
+        match (block, message.role) {
+            (ContentBlock::Text { text }, Role::User) => {
+                transcript.push(ItemKind::Prompt { text: text.clone(), task: false });
+            }
+            (ContentBlock::Text { text }, Role::Assistant) => transcript.text_finished(text),
+            (ContentBlock::Thinking { thinking, .. }, _) => {
+                transcript.thinking_finished(thinking, Duration::ZERO);
+            }
+            (ContentBlock::ToolUse { id, name, input, .. }, _) => {
+                let subject = crate::tui::words::call_subject("", input);
+                transcript.call_started(id.clone(), name.clone(), subject.trim().to_owned());
+            }
+            (ContentBlock::ToolResult { tool_use_id, content, is_error, details }, _) => {
+                let result = CallResult {
+                    is_error: *is_error,
+                    summary: String::new(),
+                    details: details.clone(),
+                    took: Duration::ZERO,
+                };
+                transcript.call_finished(tool_use_id, "", &text_of(content), result);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Takes the step that Ctrl+C or Esc stands for. Which one that is, `model::step` decides.
+
+use crate::protocol::{AgentPath, Answer, Command, QueuedPrompt};
+use crate::tui::figures::{count, cut, one_line};
+use crate::tui::model::question::Stage;
+use crate::tui::model::step::{DEAF, QUIT_ARMED};
+use crate::tui::model::{Model, Notice, Overlay, Step, StepKey};
+use crate::tui::msg::Effect;
+use crate::tui::words;
+
+/// One press of Ctrl+C or Esc.
+pub fn step_out(model: &mut Model, key: StepKey, effects: &mut Vec<Effect>) {
+    let now = model.now;
+    if let Some((deaf, until)) = &mut model.keys.deaf
+        && *deaf == key
+        && now < *until
+    {
+        *until = now + DEAF;
+        return;
+    }
+    let step = match key {
+        StepKey::Interrupt => model.interrupt_step(),
+        StepKey::Escape => model.escape_step(),
+    };
+    let counts = !matches!(
+        step,
+        Step::ArmQuit
+            | Step::Quit
+            | Step::LeaveNow
+            | Step::Nothing
+            | Step::HasEnded(_)
+            | Step::ClearDraft
+    );
+    let closes = counts || step == Step::ClearDraft;
+    let stops_by_interrupt = step == Step::Stop && key == StepKey::Interrupt;
+    take(model, step, effects);
+    if stops_by_interrupt {
+        arm_quit(model);
+        if let Some(notice) = &mut model.notice {
+            notice.text.push_str(" · Ctrl+C again quits");
+        }
+    }
+    if closes {
+        model.keys.deaf = Some((key, now + DEAF));
+    }
+}
+
+fn take(model: &mut Model, step: Step, effects: &mut Vec<Effect>) {
+    match step {
+        Step::CloseMenu => model.composer.dismiss_menu(),
+        Step::CloseOverlay => step_out_of_overlay(model, effects),
+        Step::CancelListed => cancel_listed(model, effects),
+        Step::CancelNobody => {
+            model.overlay = None;
+            model.say("nobody cancelled");
+        }
+        Step::BackToAnswers => {
+            if let Some(open) = &mut model.questions.open {
+                open.stage = Stage::Choose;
+            }
+        }
+        Step::Deny => super::question::answer(model, Answer::No { reason: None }, effects),
+        Step::TakeKeyboard => {
+            if let Some(open) = &mut model.questions.open {
+                open.keyboard = true;
+            }
+        }
+        Step::PutBack => put_back(model, effects),
+        Step::Cancel(path) => cancel(model, &path, effects),
+        Step::AlreadyCancelling(path) => {
+            let name = model.name(&path).to_owned();
+            model.say(format!("{name} is being cancelled"));
+        }
+        Step::HasEnded(path) => say_ended(model, &path),
+        Step::StepBack => super::focus::step_back(model),
+        Step::KillShell => kill_shell(model, effects),
+        Step::AskWhich => super::lists::ask_which(model),
+        Step::ClearDraft => {
+            model.composer.take();
+            model.say("draft cleared · Up brings it back");
+        }
+        Step::Stop => stop(model, effects),
+        Step::ArmQuit => {
+            arm_quit(model);
+            let until = model.now + QUIT_ARMED;
+            model.notice = Some(Notice { text: "Ctrl+C again quits".to_owned(), until });
+        }
+        Step::Quit => super::quit(model, effects),
+        Step::LeaveNow => effects.push(Effect::Quit),
+        Step::Nothing => {}
+    }
+}
+
+fn arm_quit(model: &mut Model) {
+    model.keys.quit_by_interrupt = Some(model.now + QUIT_ARMED);
+}
+
+/// One step out of what covers the body: first the line that is typed in it, then the thing itself.
+fn step_out_of_overlay(model: &mut Model, effects: &mut Vec<Effect>) {
+    match &mut model.overlay {
+        Some(Overlay::Reader(reader)) if reader.typing.is_some() => reader.typing = None,
+        Some(Overlay::Agents(list)) if list.filtering => {
+            list.filtering = false;
+            list.filter.take();
+        }
+        _ => close_overlay(model, effects),
+    }
+}
+
+/// Closes what covers the body; the reader gives the mouse back.
+pub fn close_overlay(model: &mut Model, effects: &mut Vec<Effect>) {
+    if let Some(Overlay::Reader(_)) = model.overlay.take()
+        && model.settings.mouse
+    {
+        effects.push(Effect::Mouse(true));
+    }
+}
+
+/// Cancels one agent and those under it.
+pub fn cancel(model: &mut Model, path: &AgentPath, effects: &mut Vec<Effect>) {
+    let Some(agent) = model.agents.get(path) else { return };
+    if !agent.alive() {
+        return say_ended(model, path);
+    }
+    let (id, name, queued) = (agent.id, agent.info.name.clone(), agent.run.queued());
+    mark_cancelling(model, path);
+    effects.push(Effect::Send(Command::Cancel(id)));
+    model.say(if queued {
+        format!("{name} cancelled before it started")
+    } else {
+        format!("{name} cancelled · partial text goes to main")
+    });
+}
+
+fn say_ended(model: &mut Model, path: &AgentPath) {
+    let Some(agent) = model.agents.get(path) else { return };
+    let end = match &agent.run.phase {
+        crate::tui::model::Phase::Ended(end) => words::short_end(end),
+        _ => return,
+    };
+    let text = format!("{} has ended ({end}) · Esc back", agent.info.name);
+    model.say(text);
+}
+
+/// Cancels every agent that "Cancel which?" lists and that is still alive.
+pub fn cancel_listed(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(Overlay::CancelWhich(which)) = model.overlay.take() else { return };
+    cancel_all(model, &which.rows, effects);
+}
+
+/// Cancels these agents, and says how many those were.
+pub fn cancel_all(model: &mut Model, paths: &[AgentPath], effects: &mut Vec<Effect>) {
+    let mut cancelled = 0;
+    for path in paths {
+        let Some(agent) = model.agents.get(path).filter(|agent| agent.alive()) else { continue };
+        effects.push(Effect::Send(Command::Cancel(agent.id)));
+        mark_cancelling(model, path);
+        cancelled += 1;
+    }
+    model.say(format!("{} cancelled", count(cancelled, "agent")));
+}
+
+fn mark_cancelling(model: &mut Model, path: &AgentPath) {
+    let below: Vec<AgentPath> = model
+        .agents
+        .alive()
+        .filter(|agent| agent.path.is_within(path))
+        .map(|agent| agent.path.clone())
+        .collect();
+    for path in below {
+        if let Some(agent) = model.agents.get_mut(&path) {
+            agent.run.cancelling = true;
+        }
+    }
+}
+
+/// Stops main and all agents that its turn waits for.
+pub fn stop(model: &mut Model, effects: &mut Vec<Effect>) {
+    let agents = model.agents.alive().count();
+    effects.push(Effect::Send(Command::CancelTurn));
+    mark_cancelling(model, &AgentPath::root());
+    model.run.cancelling = true;
+    model.queue.returned = (0, 0);
+    model.stopped_at = Some(model.now);
+    model.say(match agents {
+        0 => "Stopped".to_owned(),
+        1 => "Stopped: main and 1 agent".to_owned(),
+        more => format!("Stopped: main and {more} agents · partial texts kept"),
+    });
+}
+
+fn kill_shell(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(shell) = &model.shell else { return };
+    let text = format!("stopped: {}", cut(&one_line(&shell.line), 40));
+    effects.push(Effect::Send(Command::CancelShell));
+    model.say(text);
+}
+
+/// The message in the prompt goes back to where it was queued.
+fn put_back(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(taken) = model.composer.taken.take() else { return };
+    let text = model.composer.buffer.text().to_owned();
+    model.composer.discard();
+    let id = model.queue.enqueue(taken.to.clone(), &text, taken.when, model.now);
+    let prompt = QueuedPrompt { id, text, when: taken.when };
+    effects.push(Effect::Send(Command::Prompt { to: taken.to, prompt }));
+    model.say("back in the queue");
+}

@@ -1,0 +1,306 @@
+//! The permission question that has the keyboard, and when one opens by itself.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
+use crate::tui::composer::Buffer;
+use crate::tui::figures::{cut, one_line};
+use crate::tui::keymap::{Action, Context, Keymap};
+use crate::tui::model::question::{RECEIPT, Stage};
+use crate::tui::model::{Draw, Model, Questions};
+use crate::tui::msg::Effect;
+use crate::tui::words;
+
+use super::{focus, prompt, reader};
+
+/// How long a question waits before the terminal of an unfocused window is told.
+const NOTIFY_AFTER: Duration = Duration::from_secs(3);
+
+/// A question has come.
+pub fn ask(model: &mut Model, question: Question) {
+    let name = question.agent.clone();
+    let now = model.now;
+    model.questions.ask(question, now);
+    model.questions.notify_at = (!model.focused_window).then_some(now + NOTIFY_AFTER);
+    if model.questions.open.is_some() || model.overlay.is_some() || !quiet(model) {
+        let waiting = model.questions.waiting.len();
+        model.say(if waiting > 1 {
+            format!("⚑ {waiting} wait")
+        } else {
+            format!("⚑ {name} asks")
+        });
+    }
+}
+
+fn quiet(model: &Model) -> bool {
+    model.question_opens_at().is_some_and(|at| at <= model.now)
+}
+
+/// Shows the next question when nobody types and nothing else is open.
+pub fn open_if_due(model: &mut Model) {
+    if !quiet(model) {
+        return;
+    }
+    if let Some(id) = model.questions.next() {
+        let keyboard = model.composer.is_empty();
+        model.questions.show(id, keyboard);
+        model.draw = Draw::Now;
+    }
+}
+
+/// The question needs no answer any more, and nobody gave one here.
+pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
+    let Some(waiting) = model.questions.remove(id) else { return };
+    let agent = waiting.question.agent;
+    match allowed {
+        Some(true) => {
+            model.judged += 1;
+            let allowed = model.judged;
+            model.say(format!("{allowed} more allowed by the new rule"));
+        }
+        Some(false) => {
+            model.say(format!("denied without you: {} ({agent})", waiting.question.tool));
+        }
+        None => model.say(format!("withdrawn: {agent} was cancelled")),
+    }
+}
+
+/// An agent has ended: nothing that it, or one below it, asked needs an answer any more.
+pub fn withdraw(model: &mut Model, path: &AgentPath) {
+    let gone =
+        model.questions.waiting.iter().filter(|waiting| waiting.question.path.is_within(path));
+    let gone: Vec<QuestionId> = gone.map(|waiting| waiting.question.id).collect();
+    for id in gone {
+        closed(model, id, None);
+    }
+}
+
+/// One key while the question has the keyboard.
+pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
+    let choosing = model.questions.open.as_ref().is_some_and(|open| open.stage == Stage::Choose);
+    if !choosing {
+        return edit(model, keys, key, effects);
+    }
+    if let KeyCode::Char(letter) = key.code
+        && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+    {
+        return match letter.to_digit(10).and_then(|digit| u8::try_from(digit).ok()) {
+            Some(digit) => choose(model, digit, effects),
+            None => letter_typed(model, letter, effects),
+        };
+    }
+    match keys.action(Context::Prompt, key) {
+        Some(Action::Up) => select(model, false),
+        Some(Action::Down) => select(model, true),
+        Some(Action::Submit) => {
+            if let Some(digit) = model.questions.open.as_ref().and_then(|open| open.selected) {
+                choose(model, digit, effects);
+            }
+        }
+        Some(Action::Next) => next(model),
+        Some(Action::PageUp) => scroll(model, -focus::page_of(model.metrics.question)),
+        Some(Action::PageDown) => scroll(model, focus::page_of(model.metrics.question)),
+        Some(Action::Reader) => reader::open_question(model),
+        Some(Action::Redraw) => effects.push(Effect::Redraw),
+        Some(Action::Suspend) => effects.push(Effect::Suspend),
+        _ => {}
+    }
+}
+
+/// Letters are typing: the draft takes the keyboard, the question stays.
+fn letter_typed(model: &mut Model, letter: char, effects: &mut Vec<Effect>) {
+    if let Some(open) = &mut model.questions.open {
+        open.keyboard = false;
+        open.selected = None;
+    }
+    if letter == '?' && model.composer.is_empty() {
+        return;
+    }
+    prompt::type_letter(model, letter, effects);
+}
+
+fn select(model: &mut Model, down: bool) {
+    let Some((_, waiting)) = model.questions.shown() else { return };
+    let choices = Questions::choices(&waiting.question);
+    let Some(open) = &mut model.questions.open else { return };
+    let at = open.selected.and_then(|digit| choices.iter().position(|choice| *choice == digit));
+    let next = match (at, down) {
+        (None, true) => 0,
+        (None, false) => choices.len() - 1,
+        (Some(at), true) => (at + 1) % choices.len(),
+        (Some(at), false) => (at + choices.len() - 1) % choices.len(),
+    };
+    open.selected = Some(choices[next]);
+}
+
+/// Tab: the next question; with none left, all wait until the next Tab on the prompt.
+fn next(model: &mut Model) {
+    if let Some(id) = model.questions.after_open() {
+        model.questions.show(id, true);
+        return;
+    }
+    for waiting in &mut model.questions.waiting {
+        waiting.later = true;
+    }
+    model.questions.open = None;
+    let waiting = model.questions.waiting.len();
+    model.say(format!("⚑ {waiting} wait · Tab shows them"));
+}
+
+/// Scrolls the command or diff.
+pub fn scroll(model: &mut Model, lines: isize) {
+    let extent = model.metrics.question;
+    if let Some(open) = &mut model.questions.open {
+        let last = extent.total.saturating_sub(extent.height);
+        open.scroll = open.scroll.saturating_add_signed(lines).min(last);
+    }
+}
+
+fn choose(model: &mut Model, digit: u8, effects: &mut Vec<Effect>) {
+    let Some((_, waiting)) = model.questions.shown() else { return };
+    let question = &waiting.question;
+    if !Questions::choices(question).contains(&digit) {
+        return;
+    }
+    let rules = question.rules.join("\n");
+    let path = question.path.clone();
+    match digit {
+        1 => answer(model, Answer::Once, effects),
+        2 => answer(model, Answer::Session, effects),
+        3 => {
+            stage(
+                model,
+                Stage::Rule { rules: Buffer::from(rules.as_str()), file: RuleFile::Local },
+            );
+        }
+        4 => stage(model, Stage::Reason(Buffer::default())),
+        _ => {
+            answer(model, Answer::No { reason: None }, effects);
+            if path.is_root() {
+                super::outs::stop(model, effects);
+            } else {
+                super::outs::cancel(model, &path, effects);
+            }
+        }
+    }
+}
+
+fn stage(model: &mut Model, stage: Stage) {
+    if let Some(open) = &mut model.questions.open {
+        open.stage = stage;
+    }
+}
+
+/// Answers the shown question; its receipt stands for a moment before the next one opens.
+pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
+    let Some(id) = model.questions.open.as_ref().map(|open| open.id) else { return };
+    let Some(waiting) = model.questions.remove(id) else { return };
+    let question = waiting.question;
+    let call = cut(&words::call_subject(&question.tool, &question.input), 40);
+    let agent = &question.agent;
+    let receipt = match &answer {
+        Answer::Once => format!("allowed once: {call} ({agent})"),
+        Answer::Session => {
+            format!("allowed until it ends: {} ({agent})", question.rules.join(", "))
+        }
+        Answer::Always { rules, .. } => format!("allowed always: {}", rules.join(", ")),
+        Answer::No { .. } => format!("denied: {call} ({agent})"),
+    };
+    model.say(receipt);
+    model.judged = 0;
+    model.questions.receipt_until = Some(model.now + RECEIPT);
+    model.questions.notify_at = None;
+    effects.push(Effect::Send(Command::Answer { id, answer }));
+}
+
+/// Keys while a reason or a rule is typed.
+fn edit(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
+    let Some(open) = &mut model.questions.open else { return };
+    let buffer = match &mut open.stage {
+        Stage::Reason(buffer) | Stage::Rule { rules: buffer, .. } => buffer,
+        Stage::Choose => return,
+    };
+    if let KeyCode::Char(letter) = key.code
+        && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+    {
+        buffer.type_char(letter);
+        return;
+    }
+    match keys.action(Context::Prompt, key) {
+        Some(Action::Submit) => finish_edit(model, effects),
+        Some(Action::Next | Action::Previous) => {
+            if let Stage::Rule { file, .. } = &mut open.stage {
+                *file = match file {
+                    RuleFile::Local => RuleFile::Shared,
+                    RuleFile::Shared => RuleFile::Local,
+                };
+            }
+        }
+        Some(action) => edit_line(buffer, action),
+        None => {}
+    }
+}
+
+/// The editing keys that also work in a line of an overlay.
+pub fn edit_line(buffer: &mut Buffer, action: Action) {
+    match action {
+        Action::Left => buffer.left(),
+        Action::Right => buffer.right(),
+        Action::Up => {
+            buffer.up();
+        }
+        Action::Down => {
+            buffer.down();
+        }
+        Action::WordLeft => buffer.word_left(),
+        Action::WordRight => buffer.word_right(),
+        Action::LineStart | Action::Home => buffer.line_start(),
+        Action::LineEnd | Action::End => buffer.line_end(),
+        Action::Backspace => buffer.backspace(),
+        Action::Delete | Action::DeleteOrQuit => buffer.delete(),
+        Action::KillWordLeft => buffer.kill_word_left(),
+        Action::KillWordRight => buffer.kill_word_right(),
+        Action::KillLineLeft => buffer.kill_line_left(),
+        Action::KillLineRight => buffer.kill_line_right(),
+        Action::Yank => buffer.yank(),
+        Action::Undo => buffer.undo(),
+        _ => {}
+    }
+}
+
+fn finish_edit(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(open) = &model.questions.open else { return };
+    let given = match &open.stage {
+        Stage::Choose => return,
+        Stage::Reason(reason) => {
+            let reason = one_line(reason.text());
+            Answer::No { reason: Some(reason).filter(|reason| !reason.is_empty()) }
+        }
+        Stage::Rule { rules, file } => {
+            let lines = rules.text().lines().map(str::trim).filter(|line| !line.is_empty());
+            Answer::Always { rules: lines.map(str::to_owned).collect(), file: *file }
+        }
+    };
+    if matches!(&given, Answer::Always { rules, .. } if rules.is_empty()) {
+        model.say("no rule is left to write · Esc back");
+        return;
+    }
+    answer(model, given, effects);
+}
+
+/// A paste goes to the line that is typed in the question. Answers false when there is none.
+pub fn paste(model: &mut Model, text: &str) -> bool {
+    let Some(open) = model.questions.open.as_mut().filter(|open| open.keyboard) else {
+        return false;
+    };
+    match &mut open.stage {
+        Stage::Reason(buffer) | Stage::Rule { rules: buffer, .. } => buffer.insert(text),
+        Stage::Choose => {
+            open.keyboard = false;
+            return false;
+        }
+    }
+    true
+}

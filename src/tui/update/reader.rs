@@ -1,0 +1,236 @@
+//! The reader: a whole transcript with plain keys, and search in it.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::protocol::AgentPath;
+use crate::tui::composer::Buffer;
+use crate::tui::figures::count;
+use crate::tui::keymap::{Action, Context, Keymap};
+use crate::tui::model::overlay::Reader;
+use crate::tui::model::{Item, ItemId, ItemKind, Model, Overlay, Scroll, Transcript};
+use crate::tui::msg::Effect;
+
+use super::{focus, outs};
+
+/// Opens the reader on what is shown: the focused agent's transcript, else main's. Releases the mouse.
+pub fn open(model: &mut Model, effects: &mut Vec<Effect>) {
+    let path = model.focus.clone().unwrap_or_else(AgentPath::root);
+    let scroll = Scroll::default();
+    let reader = Reader { path, scroll, typing: None, query: String::new(), found: None };
+    model.overlay = Some(Overlay::Reader(reader));
+    if model.settings.mouse {
+        effects.push(Effect::Mouse(false));
+    }
+}
+
+/// Shows the whole of the question's call.
+pub fn open_question(model: &mut Model) {
+    let Some((_, waiting)) = model.questions.shown() else { return };
+    let question = &waiting.question;
+    let mut lines: Vec<String> = Vec::new();
+    lines.push(format!(
+        "{} asks to run {} in {}",
+        question.agent,
+        question.tool,
+        question.cwd.display()
+    ));
+    lines.push(question.reason.clone());
+    lines.extend(question.warnings.iter().cloned());
+    if let Some(preview) = &question.preview {
+        lines.push(String::new());
+        lines.extend(preview.lines().map(str::to_owned));
+    }
+    lines.push(String::new());
+    let input = serde_json::to_string_pretty(&question.input).unwrap_or_default();
+    lines.extend(input.lines().map(str::to_owned));
+    let title = format!("{} in full", question.tool);
+    model.overlay = Some(Overlay::Page { title, lines, scroll: 0 });
+}
+
+/// One key in the reader.
+pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
+    let Some(Overlay::Reader(reader)) = &mut model.overlay else { return };
+    if let Some(buffer) = &mut reader.typing {
+        if let KeyCode::Char(letter) = key.code
+            && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+        {
+            buffer.type_char(letter);
+        } else if key.code == KeyCode::Enter {
+            let query = buffer.take();
+            reader.typing = None;
+            search(model, query);
+        } else if let Some(action) = keys.action(Context::Prompt, key) {
+            super::question::edit_line(buffer, action);
+        }
+        return;
+    }
+    if key.code == KeyCode::Char('e') && key.modifiers.is_empty() {
+        return expand(model);
+    }
+    let Some(action) = keys.action(Context::Reader, key) else { return };
+    let extent = model.metrics.reader;
+    let mut by = |lines: isize| {
+        if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+            focus::move_by(&mut reader.scroll, extent, lines);
+        }
+    };
+    match action {
+        Action::Up => by(-1),
+        Action::Down => by(1),
+        Action::PageUp => by(-focus::page_of(extent)),
+        Action::PageDown => by(focus::page_of(extent)),
+        Action::Home => by(isize::MIN / 2),
+        Action::End => by(isize::MAX / 2),
+        Action::Search => {
+            if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+                reader.typing = Some(Buffer::default());
+            }
+        }
+        Action::FindNext => find(model, true),
+        Action::FindPrevious => find(model, false),
+        Action::MarkNext => mark(model, true),
+        Action::MarkPrevious => mark(model, false),
+        Action::Copy => copy(model, effects),
+        Action::Next => turn(model, true),
+        Action::Previous => turn(model, false),
+        Action::Close => outs::close_overlay(model, effects),
+        Action::Redraw => effects.push(Effect::Redraw),
+        Action::Suspend => effects.push(Effect::Suspend),
+        _ => {}
+    }
+}
+
+fn reader(model: &Model) -> Option<&Reader> {
+    match &model.overlay {
+        Some(Overlay::Reader(reader)) => Some(reader),
+        _ => None,
+    }
+}
+
+fn goto(model: &mut Model, item: ItemId) {
+    if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+        reader.scroll = Scroll { top: Some(0), goto: Some(item), seen: 0 };
+    }
+}
+
+fn search(model: &mut Model, query: String) {
+    if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+        reader.query = query;
+        reader.found = None;
+    }
+    find(model, true);
+}
+
+/// The next or previous item that contains the search text, round and round.
+fn find(model: &mut Model, forward: bool) {
+    let Some(reader) = reader(model) else { return };
+    let query = reader.query.to_lowercase();
+    if query.is_empty() {
+        return;
+    }
+    let transcript = model.transcript(&reader.path);
+    let from = reader.found.unwrap_or(model.metrics.reader.item);
+    let inclusive = reader.found.is_none();
+    let found = round(transcript, from, forward, inclusive, |item| {
+        text_of(item).to_lowercase().contains(&query)
+    });
+    match found {
+        Some(item) => {
+            goto(model, item);
+            if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+                reader.found = Some(item);
+            }
+        }
+        None => model.say(format!("not found: {query}")),
+    }
+}
+
+/// The next or previous prompt; in an agent, tool call.
+fn mark(model: &mut Model, forward: bool) {
+    let Some(reader) = reader(model) else { return };
+    let main = reader.path.is_root();
+    let transcript = model.transcript(&reader.path);
+    let from = model.metrics.reader.item;
+    let wanted = |item: &Item| match item.kind {
+        ItemKind::Prompt { .. } => main,
+        ItemKind::Tools(_) => !main,
+        _ => false,
+    };
+    if let Some(item) = round(transcript, from, forward, false, wanted) {
+        goto(model, item);
+    }
+}
+
+/// The first wanted item after (or before) `from`, going round at the ends.
+fn round(
+    transcript: &Transcript,
+    from: ItemId,
+    forward: bool,
+    inclusive: bool,
+    wanted: impl Fn(&Item) -> bool,
+) -> Option<ItemId> {
+    let ids = transcript.ids();
+    let fits = |id: &ItemId| transcript.get(*id).is_some_and(&wanted);
+    let from = from.clamp(ids.start, ids.end);
+    if forward {
+        let start = if inclusive { from } else { from + 1 };
+        (start..ids.end).chain(ids.start..from.min(ids.end)).find(fits)
+    } else {
+        (ids.start..from).rev().chain((from..ids.end).rev()).find(fits)
+    }
+}
+
+/// What search and copy see of an item.
+fn text_of(item: &Item) -> String {
+    match &item.kind {
+        ItemKind::Prompt { text, .. }
+        | ItemKind::Text { text, .. }
+        | ItemKind::Thinking { text, .. }
+        | ItemKind::Notice { text, .. } => text.clone(),
+        ItemKind::Shell { line, text, .. } => format!("! {line}\n{text}"),
+        ItemKind::Tools(calls) => calls
+            .iter()
+            .map(|call| format!("{} {}\n{}", call.name, call.summary, call.output))
+            .collect::<Vec<_>>()
+            .join("\n"),
+        ItemKind::Batch { .. } | ItemKind::Dropped { .. } | ItemKind::Hidden => String::new(),
+    }
+}
+
+/// Expands or folds the item at the top.
+fn expand(model: &mut Model) {
+    let Some(path) = reader(model).map(|reader| reader.path.clone()) else { return };
+    let item = model.metrics.reader.item;
+    let transcript = match model.agents.get_mut(&path) {
+        Some(agent) => &mut agent.transcript,
+        None => &mut model.main,
+    };
+    transcript.change(item, |item| item.open = !item.open);
+    goto(model, item);
+}
+
+/// Copies the item at the top.
+fn copy(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(reader) = reader(model) else { return };
+    let transcript = model.transcript(&reader.path);
+    let Some(item) = transcript.get(reader.found.unwrap_or(model.metrics.reader.item)) else {
+        return;
+    };
+    let text = text_of(item);
+    model.say(format!("copied {}", count(text.lines().count(), "line")));
+    effects.push(Effect::Copy(text));
+}
+
+/// The transcript of the next or previous agent; main is among them.
+fn turn(model: &mut Model, forward: bool) {
+    let Some(reader) = reader(model) else { return };
+    let mut all = vec![AgentPath::root()];
+    all.extend(model.agents.shown().iter().map(|agent| agent.path.clone()));
+    let at = all.iter().position(|path| *path == reader.path).unwrap_or(0);
+    let next = if forward { at + 1 } else { at + all.len() - 1 } % all.len();
+    if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+        reader.path = all[next].clone();
+        reader.scroll = Scroll::default();
+        reader.found = None;
+    }
+}

@@ -1,0 +1,192 @@
+//! Slash commands: one table, and what each does.
+
+use std::time::Duration;
+
+use crate::protocol::{Command, Mode};
+use crate::tui::composer::MenuItem;
+use crate::tui::figures::{count, money, tokens};
+use crate::tui::host::HostRequest;
+use crate::tui::model::overlay::{Picker, Rows};
+use crate::tui::model::{Model, Overlay};
+use crate::tui::msg::Effect;
+use crate::tui::words;
+
+use super::{focus, lists, prompt, reader};
+
+/// How long saying `/clear` again confirms it.
+const CLEAR_ARMED: Duration = Duration::from_secs(4);
+
+/// The modes that `/permissions` offers.
+const MODES: [Mode; 5] =
+    [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
+
+/// Every command with what it does, in the order of the menu.
+pub const COMMANDS: [(&str, &str); 12] = [
+    ("help", "keys and commands"),
+    ("agents", "what runs, what ran, and definitions"),
+    ("model", "use another model"),
+    ("permissions", "what may run without asking"),
+    ("clear", "start an empty session"),
+    ("resume", "go on with a stored session"),
+    ("cost", "what the session has used"),
+    ("status", "session, model, directory"),
+    ("copy", "copy the last answer"),
+    ("read", "read the transcript in full"),
+    ("edit", "write the prompt in your editor"),
+    ("quit", "leave"),
+];
+
+/// The menu's rows for what was typed behind the slash.
+#[must_use]
+pub fn matching(query: &str) -> Vec<MenuItem> {
+    let query = query.to_lowercase();
+    let (mut first, rest): (Vec<_>, Vec<_>) = COMMANDS
+        .iter()
+        .filter(|(name, _)| name.contains(&query))
+        .partition(|(name, _)| name.starts_with(&query));
+    first.extend(rest);
+    first
+        .into_iter()
+        .map(|(name, words)| MenuItem { insert: format!("/{name}"), detail: (*words).to_owned() })
+        .collect()
+}
+
+/// Runs the draft if it is a command. Answers false when it is not.
+pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) -> bool {
+    let Some(line) = text.trim().strip_prefix('/') else { return false };
+    let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if name.is_empty() || !name.chars().all(|letter| letter.is_alphanumeric() || letter == '-') {
+        return false;
+    }
+    let argument = argument.trim().to_owned();
+    if !COMMANDS.iter().any(|(known, _)| *known == name) {
+        model.say(format!("there is no /{name} · /help lists the commands"));
+        return true;
+    }
+    let name = name.to_owned();
+    if matches!(name.as_str(), "clear" | "resume") && model.main_works() {
+        model.say(format!("/{name} waits: main works · Esc stops it"));
+        return true;
+    }
+    if name == "edit" {
+        model.composer.discard();
+        effects.push(Effect::Edit(argument));
+        return true;
+    }
+    prompt::remember(model, effects);
+    command(model, &name, &argument, effects);
+    true
+}
+
+fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effect>) {
+    match name {
+        "help" => model.overlay = Some(Overlay::Help { scroll: 0 }),
+        "agents" => lists::open_agents(model, effects),
+        "model" if argument.is_empty() => {
+            effects.push(Effect::Ask(HostRequest::Models));
+            model.overlay = Some(Overlay::Picker(Picker::new("model", Rows::Loading)));
+        }
+        "model" => {
+            model.say(format!("model: {argument}, from the next request on"));
+            let model = argument.to_owned();
+            effects.push(Effect::Send(Command::SetModel { provider: None, model }));
+        }
+        "permissions" => permissions(model),
+        "clear" => clear(model, effects),
+        "resume" => {
+            focus::leave(model);
+            match argument.parse() {
+                Ok(id) => effects.push(Effect::Send(Command::Resume(id))),
+                Err(_) => {
+                    effects.push(Effect::Ask(HostRequest::Sessions));
+                    model.overlay = Some(Overlay::Picker(Picker::new("resume", Rows::Loading)));
+                }
+            }
+        }
+        "cost" => page(model, "cost", cost_lines(model)),
+        "status" => page(model, "status", status_lines(model)),
+        "copy" => copy(model, effects),
+        "read" => reader::open(model, effects),
+        _ => super::quit(model, effects),
+    }
+}
+
+fn page(model: &mut Model, title: &str, lines: Vec<String>) {
+    model.overlay = Some(Overlay::Page { title: title.to_owned(), lines, scroll: 0 });
+}
+
+/// The modes, the present one chosen.
+fn permissions(model: &mut Model) {
+    let mut picker = Picker::new("permission mode", Rows::Modes(MODES.to_vec()));
+    picker.selected = MODES.iter().position(|mode| *mode == model.session.mode).unwrap_or(0);
+    if !model.session.rules.is_empty() {
+        picker.notes.push("rules in force".to_owned());
+        picker.notes.extend(model.session.rules.iter().map(|rule| format!("  {rule}")));
+    }
+    model.overlay = Some(Overlay::Picker(picker));
+}
+
+/// Asked twice while agents work, since they would be lost.
+fn clear(model: &mut Model, effects: &mut Vec<Effect>) {
+    let armed = model.keys.clear_armed.is_some_and(|until| model.now <= until);
+    if model.agents.alive().next().is_some() && !armed {
+        model.keys.clear_armed = Some(model.now + CLEAR_ARMED);
+        model.say("agents work · /clear again stops them");
+        return;
+    }
+    focus::leave(model);
+    effects.push(Effect::Send(Command::Clear));
+}
+
+fn copy(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(text) = model.main.last_text().map(str::to_owned) else {
+        model.say("nothing to copy yet");
+        return;
+    };
+    model.say(format!("copied {}", count(text.lines().count(), "line")));
+    effects.push(Effect::Copy(text));
+}
+
+fn cost_lines(model: &Model) -> Vec<String> {
+    let mut lines = vec![format!("session   {}   agents included", money(model.total_cost()))];
+    lines.push(format!("context   {} tokens of the last request", tokens(model.run.context)));
+    if model.agents.iter().next().is_some() {
+        lines.push(String::new());
+    }
+    for agent in model.agents.iter() {
+        let (used, cost) = words::spent(&model.agents, &agent.path);
+        lines.push(format!(
+            "{:<16} {:>6}  {:>6}  {}",
+            agent.info.name,
+            tokens(used),
+            money(cost),
+            agent.info.description
+        ));
+    }
+    lines
+}
+
+fn status_lines(model: &Model) -> Vec<String> {
+    let session = &model.session;
+    let mut lines = vec![
+        format!("caliban     {}", session.version),
+        format!("session     {}", session.id.map_or("none".to_owned(), |id| id.to_string())),
+        format!("model       {}", session.model),
+        format!(
+            "permissions {}: {}",
+            session.mode.name(),
+            crate::tui::model::mode_words(session.mode)
+        ),
+        format!("directory   {}", session.cwd),
+    ];
+    if let Some(branch) = &session.branch {
+        lines.push(format!("branch      {branch}"));
+    }
+    lines.extend(session.notes.iter().map(|note| format!("            {note}")));
+    if !session.rules.is_empty() {
+        lines.push(String::new());
+        lines.push("rules in force".to_owned());
+        lines.extend(session.rules.iter().map(|rule| format!("  {rule}")));
+    }
+    lines
+}

@@ -1,0 +1,129 @@
+//! The line of a batch of agents in main's transcript, with one line for each of them.
+
+use ratatui::text::{Line, Span};
+
+use crate::protocol::AgentPath;
+use crate::tui::figures::{clock, count, cut, money, tokens, width};
+use crate::tui::model::{Agent, Agents, Model, Phase};
+use crate::tui::words::{self, Glyph, tally_words};
+
+use super::paint::{Pen, two_ends};
+
+/// The lines of a batch: live while its agents work, and what became of them afterwards.
+#[must_use]
+pub fn lines(
+    model: &Model,
+    members: &[AgentPath],
+    folded: bool,
+    room: u16,
+    pen: Pen<'_>,
+) -> Vec<Line<'static>> {
+    let agents: Vec<&Agent> = members
+        .iter()
+        .flat_map(|top| model.agents.iter().filter(move |agent| agent.path.is_within(top)))
+        .collect();
+    let room = usize::from(room);
+    let mut all = vec![head(model, &agents, folded, room, pen)];
+    let name = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).min(20);
+    let title =
+        agents.iter().map(|agent| width(&agent.info.description)).max().unwrap_or(0).min(28);
+    all.extend(agents.iter().map(|agent| row(model, agent, (name, title), room, pen)));
+    all
+}
+
+fn head(
+    model: &Model,
+    agents: &[&Agent],
+    folded: bool,
+    room: usize,
+    pen: Pen<'_>,
+) -> Line<'static> {
+    let theme = pen.theme;
+    let tally = Agents::tally(agents.iter().copied());
+    let alive = tally.running + tally.queued > 0;
+    let asks = words::asking(model, agents.iter().copied());
+    let mut text =
+        if alive { tally_words(tally, asks, pen.ascii, true) } else { ended_words(tally, pen) };
+    if !alive {
+        let from = agents.iter().filter_map(|agent| agent.run.started).min();
+        let to = agents.iter().filter_map(|agent| agent.run.ended).max();
+        if let (Some(from), Some(to)) = (from, to) {
+            text.push_str(&format!(" · {}", clock(to.saturating_sub(from))));
+        }
+        let (used, cost) = sum(agents);
+        text.push_str(&format!(" · {} · {}", tokens(used), money(cost)));
+    }
+    let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.dim);
+    let right = if folded { vec![Span::styled("Tab opens them", theme.dim)] } else { Vec::new() };
+    two_ends(vec![mark, Span::raw(text)], right, room, None)
+}
+
+/// `4 agents · ✓1 ⊘1 ✗1 ~1`.
+fn ended_words(tally: crate::tui::model::Tally, pen: Pen<'_>) -> String {
+    let ends = [
+        (Glyph::Done, tally.done),
+        (Glyph::Cancelled, tally.cancelled),
+        (Glyph::Failed, tally.failed),
+        (Glyph::Partial, tally.partial),
+        (Glyph::Empty, tally.empty),
+    ];
+    let there = ends.iter().filter(|(_, number)| *number > 0);
+    let ends: Vec<String> =
+        there.map(|(glyph, number)| format!("{}{number}", pen.sign(*glyph))).collect();
+    format!("{} · {}", count(tally.all, "agent"), ends.join(" "))
+}
+
+fn sum(agents: &[&Agent]) -> (u64, crate::protocol::Cost) {
+    let mut cost = crate::protocol::Cost::default();
+    let mut used = 0;
+    for agent in agents {
+        used += agent.run.usage.counted();
+        cost += agent.run.cost;
+    }
+    (used, cost)
+}
+
+fn row(
+    model: &Model,
+    agent: &Agent,
+    columns: (usize, usize),
+    room: usize,
+    pen: Pen<'_>,
+) -> Line<'static> {
+    let theme = pen.theme;
+    let state = words::agent_state(model, agent);
+    let text = match &agent.run.phase {
+        Phase::Ended(end) => words::short_end(end),
+        _ => state.words,
+    };
+    let (name, title) = columns;
+    let nested = "  ".repeat(agent.path.depth().saturating_sub(1) as usize);
+    let pad =
+        |text: &str, to: usize| format!("{text}{}", " ".repeat(to.saturating_sub(width(text))));
+    let left = vec![
+        Span::raw(format!("  {nested}")),
+        Span::styled(pen.sign(state.glyph), pen.style(state.glyph)),
+        Span::raw(format!(" {}  ", pad(&cut(&agent.info.name, name), name))),
+        Span::styled(format!("{}  ", pad(&cut(&agent.info.description, title), title)), theme.dim),
+        Span::raw(text),
+    ];
+    let (used, cost) = words::spent(&model.agents, &agent.path);
+    let turns = count(agent.run.turn as usize, "turn");
+    let mut figures = Vec::new();
+    if let Some(elapsed) = agent.run.elapsed(model.now) {
+        figures.push(clock(elapsed));
+        if agent.alive() {
+            figures.push(super::panes::turns(&agent.run));
+        } else {
+            figures.push(format!("{turns} {}", tokens(used)));
+        }
+        figures.push(money(cost));
+    }
+    // Too narrow: cost goes first, then turns, then time.
+    let needed =
+        |figures: &[String]| super::paint::spans_width(&left) + width(&figures.join(" ")) + 1;
+    while !figures.is_empty() && needed(&figures) > room {
+        figures.pop();
+    }
+    two_ends(left, vec![Span::styled(figures.join(" "), theme.dim)], room, None)
+}

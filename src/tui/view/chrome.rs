@@ -1,0 +1,335 @@
+//! The lines around the prompt: queued messages, the rule, the hint, the status.
+
+use ratatui::text::{Line, Span};
+
+use crate::protocol::{Mode, When};
+use crate::tui::figures::{clock, count, cut, money, one_line, tokens};
+use crate::tui::model::overlay::Overlay;
+use crate::tui::model::question::Stage;
+use crate::tui::model::{Agent, Model, Phase, Queued, QueuedState, Step};
+use crate::tui::words;
+
+use super::paint::{Pen, two_ends};
+use super::panes::turns;
+
+/// `─ to main · writing 0:12 ────`: whom Enter addresses, and what that one does.
+#[must_use]
+pub fn rule(model: &Model, room: u16, small: bool, pen: Pen<'_>) -> Line<'static> {
+    let theme = pen.theme;
+    let sign = theme.glyphs.rule;
+    let mut left = vec![Span::styled(format!("{sign} to "), theme.dim)];
+    match model.focused() {
+        Some(agent) => {
+            let colour = theme.agent(agent.info.color.as_deref(), agent.colour);
+            left.push(Span::styled(agent.info.name.clone(), colour));
+            left.push(Span::styled(agent_words(model, agent), theme.dim));
+        }
+        None => {
+            left.push(Span::raw("main"));
+            let words = words::main_words(model);
+            if !words.is_empty() {
+                left.push(Span::styled(format!(" · {words}"), theme.dim));
+            }
+        }
+    }
+    if model.composer.text().starts_with('!') {
+        left.push(Span::styled(
+            " · runs as you, no agent reads it before your next prompt",
+            theme.question,
+        ));
+    }
+    // A small screen has no status line, and this mode is spelt out always.
+    let bypass = model.session.mode == Mode::BypassPermissions && small;
+    let right = if bypass {
+        vec![Span::styled(Mode::BypassPermissions.name(), theme.alarm)]
+    } else {
+        Vec::new()
+    };
+    two_ends(left, right, usize::from(room), Some((sign, theme.dim)))
+}
+
+fn agent_words(model: &Model, agent: &Agent) -> String {
+    let state = words::agent_state(model, agent);
+    let mut parts = vec![cut(&words::row_words(model, agent, &state), 36)];
+    if let Some(elapsed) = agent.run.elapsed(model.now) {
+        parts[0] = format!("{} {}", parts[0], clock(elapsed));
+        let (used, cost) = words::spent(&model.agents, &agent.path);
+        parts.push(turns(&agent.run));
+        parts.push(tokens(used));
+        parts.push(money(cost));
+    }
+    format!(" · {}", parts.join(" · "))
+}
+
+/// Queued messages, the newest last.
+#[must_use]
+pub fn queue(model: &Model, rows: usize, room: u16, pen: Pen<'_>) -> Vec<Line<'static>> {
+    let shown: Vec<&Queued> = model.queue.shown().collect();
+    let skip = shown.len().saturating_sub(rows);
+    let newest = shown.len().saturating_sub(1);
+    shown
+        .iter()
+        .enumerate()
+        .skip(skip)
+        .map(|(at, queued)| {
+            let mut words = queued_words(model, queued, at == newest);
+            if at == skip && skip > 0 {
+                words = format!("+{skip} · {words}");
+            }
+            Line::styled(cut(&format!(" {words}"), usize::from(room)), pen.theme.dim)
+        })
+        .collect()
+}
+
+fn queued_words(model: &Model, queued: &Queued, newest: bool) -> String {
+    let name = model.name(&queued.to);
+    let text = cut(&one_line(&queued.text), 40);
+    if queued.state == QueuedState::Orphaned {
+        return format!("{name} ended before it read this · Up takes it back: \"{text}\"");
+    }
+    let when = match queued.when {
+        When::Done => format!("read when {name} is done"),
+        When::NextStep => next_step(model, queued),
+    };
+    let mut words = format!("queued for {name} · {when}: \"{text}\"");
+    if newest {
+        let other = match queued.when {
+            When::NextStep => "at the end instead",
+            When::Done => "at the next step instead",
+        };
+        words.push_str(&format!(" · Enter: {other} · Up: edit"));
+    }
+    words
+}
+
+/// When an agent's next step comes.
+fn next_step(model: &Model, queued: &Queued) -> String {
+    let run = model.agents.get(&queued.to).map_or(&model.run, |agent| &agent.run);
+    if queued.to.is_root() && model.agents.alive().next().is_some() {
+        return "read with the agents' results".to_owned();
+    }
+    match (&run.phase, run.tools.last()) {
+        (Phase::Tools, Some(tool)) => format!("read after {}", tool.name),
+        (Phase::Queued { .. }, _) => "read when it starts".to_owned(),
+        _ => "read at its next step".to_owned(),
+    }
+}
+
+/// The notice that stands now, else what the keys would do.
+#[must_use]
+pub fn hint(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
+    let theme = pen.theme;
+    let room = usize::from(room);
+    let (text, style) = match &model.notice {
+        _ if model.closing => (closing_words(model), theme.question),
+        Some(notice) => (notice.text.clone(), theme.accent),
+        None => (fitting(hint_words(model), room), theme.dim),
+    };
+    Line::styled(cut(&format!(" {text}"), room), style)
+}
+
+/// As many of the pieces as fit, the first ones first.
+fn fitting(pieces: Vec<String>, room: usize) -> String {
+    let mut text = String::new();
+    for piece in pieces {
+        let longer = if text.is_empty() { piece } else { format!("{text} · {piece}") };
+        if crate::tui::figures::width(&longer) + 2 > room && !text.is_empty() {
+            break;
+        }
+        text = longer;
+    }
+    text
+}
+
+fn closing_words(model: &Model) -> String {
+    let commands = model.run.tools.len()
+        + usize::from(model.shell.is_some())
+        + model.agents.alive().map(|agent| agent.run.tools.len()).sum::<usize>();
+    if commands == 0 {
+        return "closing · Ctrl+C at once".to_owned();
+    }
+    let verb = if commands == 1 { "is" } else { "are" };
+    format!("closing: {} {verb} being ended · Ctrl+C at once", count(commands, "command"))
+}
+
+/// What Ctrl+C and Esc would do now, and what else is at hand; the most telling first.
+fn hint_words(model: &Model) -> Vec<String> {
+    let pieces: &[&str] = match &model.overlay {
+        Some(Overlay::CancelWhich(_)) => {
+            &["1–9 or ↑↓ Enter cancels one", "a or Ctrl+C all", "Esc nobody"]
+        }
+        Some(Overlay::Agents(list)) if list.filtering => {
+            &["type to filter", "Enter open", "Esc closes"]
+        }
+        Some(Overlay::Agents(_)) => {
+            &["↑↓", "Enter open", "x cancel", "a cancel all", "/ filter", "Esc closes"]
+        }
+        Some(Overlay::Picker(_)) => &["type to filter", "↑↓", "Enter take", "Esc closes"],
+        Some(Overlay::History(_)) => {
+            &["type to search", "↑↓ or Ctrl+R", "Enter take", "Esc closes"]
+        }
+        Some(Overlay::Help { .. } | Overlay::Page { .. }) => &["↑↓ scroll", "Esc closes"],
+        Some(Overlay::Reader(reader)) if reader.typing.is_some() => {
+            &["Enter searches", "Esc closes"]
+        }
+        Some(Overlay::Reader(_)) => &[
+            "j k, space b, g G",
+            "/ search, n N",
+            "[ ] jump",
+            "e expand",
+            "y copy",
+            "Tab next agent",
+            "Esc back",
+        ],
+        None => return prompt_hint(model),
+    };
+    pieces.iter().map(|piece| (*piece).to_owned()).collect()
+}
+
+fn prompt_hint(model: &Model) -> Vec<String> {
+    if let Some(words) = question_hint(model) {
+        return words.iter().map(|piece| (*piece).to_owned()).collect();
+    }
+    if model.composer.menu.is_some() {
+        return ["↑↓ choose", "Enter take", "Tab complete", "Esc closes"]
+            .map(str::to_owned)
+            .to_vec();
+    }
+    let waiting = model.questions.waiting.len();
+    let later = (waiting > 0 && model.questions.open.is_none()).then(|| {
+        let verb = if waiting == 1 { "asks" } else { "wait" };
+        format!("{} {waiting} {verb} · Tab", pen_sign(model))
+    });
+    let interrupt = model.interrupt_step();
+    let escape = model.escape_step();
+    if let Some(agent) = model.focused() {
+        return focus_hint(model, agent, &interrupt);
+    }
+    let draft = !model.composer.is_empty();
+    let enter = if draft { "Enter queues it" } else { "Enter queues a message" };
+    let mut words: Vec<String> = later.into_iter().collect();
+    match (&interrupt, &escape) {
+        (Step::Stop, Step::Stop) => words.push("Esc or Ctrl+C stop main".to_owned()),
+        (Step::ClearDraft, Step::Stop) => {
+            words.push("Esc stops main".to_owned());
+            words.push("Ctrl+C clears the draft".to_owned());
+        }
+        (Step::ClearDraft, Step::PutBack) => words.push("Esc puts it back".to_owned()),
+        (Step::Cancel(path), _) => {
+            words.push(format!("Ctrl+C cancel {}", model.name(path)));
+            words.push("Esc stops all".to_owned());
+            words.push("Tab agents".to_owned());
+        }
+        (Step::AskWhich, _) => {
+            words.push("Ctrl+C asks which to cancel".to_owned());
+            words.push("Esc stops all".to_owned());
+            words.push("Tab agents".to_owned());
+        }
+        (Step::AlreadyCancelling(path), _) => {
+            words.push(format!("{} is being cancelled", model.name(path)));
+            words.push("Esc stops all".to_owned());
+        }
+        (Step::KillShell, _) => words.push("Esc or Ctrl+C kill the command".to_owned()),
+        _ if model.main_works() => words.push("stopping".to_owned()),
+        _ if draft => {
+            words.push("Enter sends".to_owned());
+            words.push("Ctrl+C clears the draft".to_owned());
+            words.push("Ctrl+J new line".to_owned());
+        }
+        _ => {
+            return ["? keys", "Shift+Tab mode", "Ctrl+D quits"].map(str::to_owned).to_vec();
+        }
+    }
+    if model.main_works() {
+        words.push(enter.to_owned());
+    }
+    words
+}
+
+fn pen_sign(model: &Model) -> &'static str {
+    words::Glyph::Asks.sign(model.settings.ascii(), None)
+}
+
+fn focus_hint(model: &Model, agent: &Agent, interrupt: &Step) -> Vec<String> {
+    let cancel = match interrupt {
+        Step::Cancel(_) => format!("Ctrl+C cancel {}", agent.info.name),
+        Step::AlreadyCancelling(_) => format!("{} is being cancelled", agent.info.name),
+        _ => format!("{} has ended", agent.info.name),
+    };
+    let several = model.agents.shown().len() > 1;
+    let next = several.then(|| "Tab next".to_owned());
+    if model.zoom {
+        let mut words = vec!["Esc all agents".to_owned()];
+        words.extend(next);
+        words.push(cancel);
+        words.push("Ctrl+O read and search".to_owned());
+        return words;
+    }
+    let enter = if model.composer.is_empty() { "Enter zoom" } else { "Enter sends it there" };
+    let mut words = vec![cancel, enter.to_owned()];
+    // The way back stays when there is little room.
+    if model.size.0 >= 80 {
+        words.extend(next);
+    }
+    words.push("Esc back".to_owned());
+    words
+}
+
+fn question_hint(model: &Model) -> Option<&'static [&'static str]> {
+    let (open, _) = model.questions.shown()?;
+    Some(match (&open.stage, open.keyboard) {
+        (_, false) => &["Tab, Esc or Ctrl+C: answer the question", "Enter sends the draft"],
+        (Stage::Choose, true) => &["1–5 answer", "typing leaves the question waiting"],
+        (Stage::Reason(_), true) => &["Enter says no with this reason", "Esc back"],
+        (Stage::Rule { .. }, true) => &["Enter writes the rule", "Tab the other file", "Esc back"],
+    })
+}
+
+/// `default · sonnet-5 · context 17% · $0.03 · shop (main)`.
+#[must_use]
+pub fn status(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
+    let theme = pen.theme;
+    let session = &model.session;
+    let mode = match session.mode {
+        Mode::BypassPermissions => Span::styled(session.mode.name(), theme.alarm),
+        mode => Span::styled(mode.name(), theme.dim),
+    };
+    let mut parts = vec![session.model.clone()];
+    if session.scripted {
+        parts.push("scripted model".to_owned());
+    }
+    if let Some(window) = session.context_window.filter(|window| *window > 0) {
+        parts.push(format!("context {}%", model.run.context * 100 / window));
+    }
+    parts.push(money(model.total_cost()));
+    parts.push(place(model));
+    let rest: String =
+        parts.iter().filter(|part| !part.is_empty()).map(|part| format!(" · {part}")).collect();
+    two_ends(
+        vec![Span::raw(" "), mode, Span::styled(rest, theme.dim)],
+        Vec::new(),
+        usize::from(room),
+        None,
+    )
+}
+
+/// `shop (main)`.
+#[must_use]
+pub fn place(model: &Model) -> String {
+    match &model.session.branch {
+        Some(branch) => format!("{} ({branch})", model.session.cwd),
+        None => model.session.cwd.clone(),
+    }
+}
+
+/// The terminal's title.
+#[must_use]
+pub fn title(model: &Model) -> String {
+    if !model.questions.waiting.is_empty() {
+        return "caliban: question".to_owned();
+    }
+    match model.agents.alive().count() {
+        0 => format!("caliban: {}", model.session.cwd),
+        agents => format!("caliban: {}", count(agents, "agent")),
+    }
+}

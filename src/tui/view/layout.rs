@@ -1,0 +1,260 @@
+//! Where everything stands, for every size of the screen. Numbers only, no drawing.
+
+use ratatui::layout::Rect;
+
+use crate::tui::settings::Panes;
+
+/// Lines that the prompt grows to.
+const PROMPT_LINES: u16 = 8;
+
+/// Lines of queued messages that are shown.
+const QUEUE_LINES: u16 = 3;
+
+/// The widest that prose gets, in cells.
+const PROSE: u16 = 100;
+
+/// Lines that one agent's slot has at most.
+const SLOT: u16 = 18;
+
+/// One-column slots lower than this make room for a second column where the screen is wide.
+const COLUMN_SLOT: u16 = 9;
+
+/// What the layout depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Needs {
+    pub width: u16,
+    pub height: u16,
+    /// Agents with a slot.
+    pub agents: usize,
+    /// Lines that the draft needs.
+    pub prompt: u16,
+    /// Queued messages.
+    pub queued: u16,
+    /// Whether one agent fills the body.
+    pub zoom: bool,
+    pub panes: Panes,
+}
+
+/// How the agents are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Panel {
+    /// The whole panel without its header.
+    pub area: Rect,
+    /// The line above the slots; absent when agents are rows below the transcript.
+    pub header: Option<Rect>,
+    /// Whether it stands right of the transcript, with a line between.
+    pub right: bool,
+    pub columns: u16,
+    /// Lines of each slot; 1 means rows.
+    pub slot: u16,
+}
+
+/// The areas of one frame. Absent areas have no lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Everything above the queued messages.
+    pub body: Rect,
+    /// Main's text, or the zoomed agent's.
+    pub transcript: Rect,
+    pub panel: Option<Panel>,
+    pub queue: Rect,
+    pub rule: Rect,
+    pub prompt: Rect,
+    pub hint: Rect,
+    pub status: Rect,
+    /// The width at which prose wraps, the same with the panel open and closed.
+    pub prose: u16,
+    /// Under 80 wide or 20 high.
+    pub small: bool,
+}
+
+impl Layout {
+    /// The layout for these needs.
+    #[must_use]
+    pub fn of(needs: Needs) -> Self {
+        let (width, height) = (needs.width, needs.height);
+        let small = width < 80 || height < 20;
+        let tiny = width < 40 || height < 8;
+        let nothing_else = width < 20 || height < 5;
+        let under = if tiny {
+            0
+        } else if small {
+            2
+        } else {
+            3
+        };
+        let most = if nothing_else { height } else { (height / 3).max(1) };
+        let prompt = needs.prompt.clamp(1, PROMPT_LINES).min(most);
+        let queue = if tiny { 0 } else { needs.queued.min(QUEUE_LINES).min(height / 5) };
+        let below = prompt + under + queue;
+        let body_height = if nothing_else { 0 } else { height.saturating_sub(below) };
+        let body = Rect::new(0, 0, width, body_height);
+
+        let mut y = body_height;
+        let mut take = |lines: u16| {
+            let area = Rect::new(0, y, width, lines.min(height.saturating_sub(y)));
+            y += area.height;
+            area
+        };
+        let queue = take(queue);
+        let rule = take(u16::from(!tiny));
+        let prompt = take(if nothing_else { height } else { prompt });
+        let hint = take(u16::from(!tiny));
+        let status = take(u16::from(!small));
+
+        let kind = kind(needs, small);
+        let right = right_width(width);
+        let open_width = if kind == Panes::Right { width - right - 1 } else { width };
+        let mut layout = Self {
+            body,
+            transcript: body,
+            panel: None,
+            queue,
+            rule,
+            prompt,
+            hint,
+            status,
+            prose: open_width.min(PROSE),
+            small,
+        };
+        if needs.agents > 0 && !needs.zoom && !tiny {
+            layout.place_panel(kind, needs.agents, right);
+        }
+        layout
+    }
+
+    fn place_panel(&mut self, kind: Panes, agents: usize, right: u16) {
+        let agents = u16::try_from(agents).unwrap_or(u16::MAX);
+        let body = self.body;
+        match kind {
+            Panes::Right => {
+                let outer = Rect::new(body.width - right, 0, right, body.height);
+                let inner = Rect::new(outer.x + 2, 0, outer.width - 2, body.height);
+                self.transcript.width = body.width - right - 1;
+                let room = body.height.saturating_sub(1);
+                let (columns, slot) = slots(agents, room, body.width >= 160);
+                self.panel = Some(Panel {
+                    area: Rect::new(inner.x, 1, inner.width, room),
+                    header: Some(Rect::new(inner.x, 0, inner.width, 1)),
+                    right: true,
+                    columns,
+                    slot,
+                });
+            }
+            Panes::Below => {
+                let most = (body.height / 2).max(2);
+                let (_, slot) = slots(agents, most - 1, false);
+                let room = if slot > 1 { slot * agents } else { agents.min(most - 1) };
+                let top = body.height - room - 1;
+                self.transcript.height = top;
+                self.panel = Some(Panel {
+                    area: Rect::new(0, top + 1, body.width, room),
+                    header: Some(Rect::new(0, top, body.width, 1)),
+                    right: false,
+                    columns: 1,
+                    slot,
+                });
+            }
+            Panes::Rows | Panes::Auto => {
+                let rows = agents.min(4).min(body.height / 2);
+                self.transcript.height = body.height - rows;
+                let area = Rect::new(0, body.height - rows, body.width, rows);
+                self.panel = Some(Panel { area, header: None, right: false, columns: 1, slot: 1 });
+            }
+        }
+    }
+}
+
+/// Where the agents stand: by the settings, else by the size.
+fn kind(needs: Needs, small: bool) -> Panes {
+    let fits = |kind: Panes| match kind {
+        Panes::Right => needs.width >= 80,
+        Panes::Below => needs.height >= 12,
+        _ => true,
+    };
+    match needs.panes {
+        Panes::Auto if small => Panes::Rows,
+        Panes::Auto if needs.width < 100 => Panes::Below,
+        Panes::Auto => Panes::Right,
+        chosen if fits(chosen) => chosen,
+        _ => Panes::Rows,
+    }
+}
+
+/// The width of a panel on the right, with the line before it.
+fn right_width(width: u16) -> u16 {
+    if width >= 160 { width / 2 } else { width * 42 / 100 + 2 }
+}
+
+/// Columns, and lines of a slot: 2 to 18, or 1 when each agent is a row.
+fn slots(agents: u16, room: u16, wide: bool) -> (u16, u16) {
+    let one = room / agents.max(1);
+    if wide && one < COLUMN_SLOT && agents > 1 {
+        let two = room / agents.div_ceil(2);
+        return if two < 2 { (2, 1) } else { (2, two.min(SLOT)) };
+    }
+    if one < 2 { (1, 1) } else { (1, one.min(SLOT)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel(width: u16, height: u16, agents: usize) -> (Layout, Panel) {
+        let layout = Layout::of(Needs { width, height, agents, prompt: 1, ..Needs::default() });
+        (layout, layout.panel.unwrap())
+    }
+
+    #[test]
+    fn a_small_screen_has_three_lines_under_the_body_and_at_most_four_rows() {
+        let (layout, three) = panel(60, 15, 3);
+        assert_eq!(15 - layout.body.height, 3);
+        assert_eq!((three.area.height, three.slot), (3, 1));
+        assert_eq!(panel(60, 15, 12).1.area.height, 4);
+    }
+
+    #[test]
+    fn at_80x24_the_panel_stands_below_and_takes_at_most_half() {
+        let (layout, three) = panel(80, 24, 3);
+        assert_eq!(24 - layout.body.height, 4);
+        assert_eq!((three.slot, three.area.height, layout.transcript.height), (3, 9, 10));
+        assert_eq!(panel(80, 24, 1).1.slot, 9);
+        let (_, twelve) = panel(80, 24, 12);
+        assert_eq!((twelve.slot, twelve.area.height), (1, 9));
+    }
+
+    #[test]
+    fn at_120x40_the_panel_stands_right() {
+        let (layout, three) = panel(120, 40, 3);
+        assert_eq!((three.area.width, three.slot, layout.transcript.width), (50, 11, 67));
+        assert_eq!(panel(120, 40, 1).1.slot, 18);
+        assert_eq!(panel(120, 40, 12).1.slot, 2);
+        assert_eq!(panel(120, 40, 32).1.slot, 1);
+    }
+
+    #[test]
+    fn at_200x60_many_agents_get_two_columns() {
+        let (layout, three) = panel(200, 60, 3);
+        assert_eq!((three.slot, three.columns, layout.transcript.width), (18, 1, 99));
+        let (_, twelve) = panel(200, 60, 12);
+        assert_eq!((twelve.slot, twelve.columns), (9, 2));
+        let (_, many) = panel(200, 60, 32);
+        assert_eq!((many.slot, many.columns), (3, 2));
+    }
+
+    #[test]
+    fn prose_wraps_the_same_with_the_panel_open_and_closed() {
+        let closed = Layout::of(Needs { width: 120, height: 40, prompt: 1, ..Needs::default() });
+        assert_eq!(closed.prose, panel(120, 40, 3).0.prose);
+        assert_eq!(closed.transcript.width, 120);
+    }
+
+    #[test]
+    fn the_tiniest_screens_keep_the_prompt() {
+        let small =
+            Layout::of(Needs { width: 39, height: 10, prompt: 1, agents: 3, ..Needs::default() });
+        assert_eq!((small.rule.height, small.prompt.height, small.transcript.height), (0, 1, 9));
+        let least = Layout::of(Needs { width: 19, height: 5, prompt: 1, ..Needs::default() });
+        assert_eq!((least.transcript.height, least.prompt.height), (0, 5));
+    }
+}

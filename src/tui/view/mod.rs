@@ -1,0 +1,374 @@
+//! Draws the model. Everything that is remembered between frames is here: layouts of text, and where things were drawn.
+
+mod batch;
+mod chrome;
+mod dialog;
+mod items;
+mod layout;
+mod lists;
+mod paint;
+mod panes;
+mod prompt;
+mod transcript;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::protocol::AgentPath;
+
+use super::figures::count;
+use super::model::{Agent, Extent, Item, ItemKind, Metrics, Model, Overlay};
+use super::msg::Target;
+use super::settings::Motion;
+use super::text::Highlighter;
+use super::theme::Theme;
+use layout::{Layout, Needs};
+use paint::{Pen, put, put_all};
+use transcript::{Laid, Sight};
+
+pub use chrome::title;
+
+/// Transcripts of sub-agents whose layout is kept.
+const LAID_KEPT: usize = 3;
+
+/// The drawing side of the screen.
+pub struct View {
+    theme: Arc<Theme>,
+    highlighter: Highlighter,
+    draft: prompt::Draft,
+    main: Laid,
+    agents: HashMap<AgentPath, Laid>,
+    reader: Option<(AgentPath, Laid)>,
+    /// What lies where in the last frame; later entries lie on top.
+    places: Vec<(Rect, Target)>,
+    metrics: Metrics,
+}
+
+impl View {
+    /// A view with a theme.
+    #[must_use]
+    pub fn new(theme: Theme, highlighter: Highlighter) -> Self {
+        Self {
+            theme: Arc::new(theme),
+            highlighter,
+            draft: prompt::Draft::default(),
+            main: Laid::default(),
+            agents: HashMap::new(),
+            reader: None,
+            places: Vec::new(),
+            metrics: Metrics::default(),
+        }
+    }
+
+    /// Sizes of what the last frame showed.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.metrics
+    }
+
+    /// What lies at a cell of the last frame.
+    #[must_use]
+    pub fn target(&self, x: u16, y: u16) -> Target {
+        let at = Position { x, y };
+        let found = self.places.iter().rev().find(|(area, _)| area.contains(at));
+        found.map_or(Target::Nothing, |(_, target)| target.clone())
+    }
+
+    /// Code that was drawn plain can be drawn again.
+    pub fn highlighting_ready(&mut self) {
+        self.main = Laid::default();
+        self.agents.clear();
+        self.reader = None;
+    }
+
+    /// Draws one frame.
+    pub fn draw(&mut self, model: &Model, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        let theme = Arc::clone(&self.theme);
+        let pen = Pen { theme: &theme, frame: spinner(model), ascii: model.settings.ascii() };
+        self.places.clear();
+        self.metrics = Metrics::default();
+        self.draft.refresh(model, area.width);
+        let layout = Layout::of(Needs {
+            width: area.width,
+            height: area.height,
+            agents: model.agents.shown().len(),
+            prompt: self.draft.height(),
+            queued: u16::try_from(model.queue.shown().count()).unwrap_or(u16::MAX),
+            zoom: model.zoomed().is_some(),
+            panes: model.settings.panes,
+        });
+        let buffer = frame.buffer_mut();
+        self.body(model, &layout, pen, buffer);
+        if let Some(panel) = &layout.panel {
+            let places = panes::draw(model, panel, pen, buffer);
+            self.places.extend(places.into_iter().map(|(area, path)| (area, Target::Pane(path))));
+            if let Some(agent) = model.focused() {
+                self.focused_pane(model, agent, buffer);
+            }
+        }
+        let mut cursor = self.cover(model, &layout, pen, buffer);
+        put_all(
+            buffer,
+            layout.queue,
+            &chrome::queue(model, usize::from(layout.queue.height), area.width, pen),
+        );
+        put(buffer, layout.rule, 0, &chrome::rule(model, area.width, layout.small, pen));
+        put(buffer, layout.hint, 0, &chrome::hint(model, area.width, pen));
+        put(buffer, layout.status, 0, &chrome::status(model, area.width, pen));
+        let draft = prompt::draw(model, &self.draft, layout.prompt, pen, buffer);
+        self.places.push((layout.prompt, Target::Prompt));
+        if model.overlay.is_none() {
+            prompt::draw_menu(model, layout.queue.y, area.width, pen, buffer);
+            cursor = cursor.or(draft);
+        }
+        if let Some(cursor) = cursor {
+            frame.set_cursor_position(cursor);
+        }
+    }
+
+    /// Main's transcript, or the zoomed agent with its header.
+    fn body(
+        &mut self,
+        model: &Model,
+        layout: &Layout,
+        pen: Pen<'_>,
+        buffer: &mut ratatui::buffer::Buffer,
+    ) {
+        let area = layout.transcript;
+        self.places.push((area, Target::Body));
+        let extent = match model.zoomed() {
+            Some(agent) => {
+                put(
+                    buffer,
+                    Rect { height: area.height.min(1), ..area },
+                    0,
+                    &panes::zoom_header(model, agent, area.width, pen),
+                );
+                let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+                self.agent_transcript(model, agent, below, area.width.min(100), Some(buffer))
+            }
+            None => self.main_transcript(model, area, layout.prose, buffer),
+        };
+        self.metrics.body = extent;
+        let scroll = model.zoomed().map_or(model.main_scroll, |agent| agent.scroll);
+        if scroll.top.is_some() && area.height > 0 {
+            let new = extent.total.saturating_sub(scroll.seen);
+            let words = if new > 0 {
+                format!(" {} {new} new · End ", self.theme.glyphs.down)
+            } else {
+                format!(" {} End ", self.theme.glyphs.down)
+            };
+            let width = u16::try_from(super::figures::width(&words)).unwrap_or(0).min(area.width);
+            let edge = Rect::new(area.right() - width, area.bottom() - 1, width, 1);
+            put(buffer, edge, 0, &Line::styled(words, self.theme.selection));
+        }
+    }
+
+    fn main_transcript(
+        &mut self,
+        model: &Model,
+        area: Rect,
+        prose: u16,
+        buffer: &mut ratatui::buffer::Buffer,
+    ) -> Extent {
+        let theme = &self.theme;
+        let pen = Pen { theme, frame: spinner(model), ascii: model.settings.ascii() };
+        let width = area.width;
+        let live = |item: &Item| match &item.kind {
+            ItemKind::Batch { members, folded } => {
+                Some(batch::lines(model, members, *folded, width, pen))
+            }
+            _ => None,
+        };
+        let sight = Sight {
+            theme,
+            highlighter: &self.highlighter,
+            transcript: &model.main,
+            scroll: model.main_scroll,
+            head: head(model, theme),
+            live: &live,
+            live_item: model.batch_item,
+            prose,
+            full: false,
+            caret: model.settings.motion == Motion::Full,
+        };
+        self.main.draw(&sight, area, buffer)
+    }
+
+    fn agent_transcript(
+        &mut self,
+        model: &Model,
+        agent: &Agent,
+        area: Rect,
+        prose: u16,
+        buffer: Option<&mut ratatui::buffer::Buffer>,
+    ) -> Extent {
+        if self.agents.len() >= LAID_KEPT && !self.agents.contains_key(&agent.path) {
+            self.agents.clear();
+        }
+        let laid = self.agents.entry(agent.path.clone()).or_default();
+        let sight = Sight {
+            theme: &self.theme,
+            highlighter: &self.highlighter,
+            transcript: &agent.transcript,
+            scroll: agent.scroll,
+            head: Vec::new(),
+            live: &|_| None,
+            live_item: None,
+            prose: prose.min(area.width),
+            full: false,
+            caret: model.settings.motion == Motion::Full,
+        };
+        match buffer {
+            Some(buffer) => laid.draw(&sight, area, buffer),
+            None => laid.measure(&sight, area),
+        }
+    }
+
+    /// The focused pane shows its transcript instead of its tail while it is scrolled; else it is only measured.
+    fn focused_pane(&mut self, model: &Model, agent: &Agent, buffer: &mut ratatui::buffer::Buffer) {
+        let Some(area) = self.pane_area(&agent.path).filter(|area| area.height > 3) else { return };
+        let inner =
+            Rect::new(area.x + 3, area.y + 2, area.width.saturating_sub(3), area.height - 2);
+        let buffer = agent.scroll.top.is_some().then(|| {
+            paint::clear(buffer, inner);
+            buffer
+        });
+        self.metrics.pane = self.agent_transcript(model, agent, inner, inner.width, buffer);
+    }
+
+    fn pane_area(&self, path: &AgentPath) -> Option<Rect> {
+        let wanted = Target::Pane(path.clone());
+        self.places.iter().find(|(_, target)| *target == wanted).map(|(area, _)| *area)
+    }
+
+    /// What covers the body or the transcript. Answers with the cursor, if a line in it is typed.
+    fn cover(
+        &mut self,
+        model: &Model,
+        layout: &Layout,
+        pen: Pen<'_>,
+        buffer: &mut ratatui::buffer::Buffer,
+    ) -> Option<Position> {
+        match &model.overlay {
+            Some(Overlay::Reader(reader)) => {
+                self.places.push((layout.body, Target::Overlay));
+                self.read(model, reader, layout.body, buffer);
+                None
+            }
+            Some(_) => {
+                let extent = lists::draw(model, layout.body, pen, buffer);
+                self.metrics.page = extent;
+                self.places.push((layout.body, Target::Overlay));
+                None
+            }
+            None => {
+                let area = if layout.small { layout.body } else { layout.transcript };
+                let drawn = dialog::draw(model, area, pen, buffer)?;
+                self.metrics.question = drawn.extent;
+                self.places.push((drawn.area, Target::Overlay));
+                let answers = drawn.answers.into_iter();
+                self.places.extend(answers.map(|(area, digit)| (area, Target::Answer(digit))));
+                drawn.cursor
+            }
+        }
+    }
+
+    fn read(
+        &mut self,
+        model: &Model,
+        reader: &super::model::overlay::Reader,
+        area: Rect,
+        buffer: &mut ratatui::buffer::Buffer,
+    ) {
+        paint::clear(buffer, area);
+        let theme = &self.theme;
+        let pen = Pen { theme, frame: spinner(model), ascii: model.settings.ascii() };
+        let width = area.width;
+        if self.reader.as_ref().is_none_or(|(path, _)| *path != reader.path) {
+            self.reader = Some((reader.path.clone(), Laid::default()));
+        }
+        let Some((_, laid)) = &mut self.reader else { return };
+        let live = |item: &Item| match &item.kind {
+            ItemKind::Batch { members, folded } => {
+                Some(batch::lines(model, members, *folded, width, pen))
+            }
+            _ => None,
+        };
+        let sight = Sight {
+            theme,
+            highlighter: &self.highlighter,
+            transcript: model.transcript(&reader.path),
+            scroll: reader.scroll,
+            head: Vec::new(),
+            live: &live,
+            live_item: model.batch_item.filter(|_| reader.path.is_root()),
+            prose: width,
+            full: true,
+            caret: false,
+        };
+        let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+        let extent = laid.draw(&sight, below, buffer);
+        self.metrics.reader = extent;
+        let name = model.name(&reader.path);
+        let shown = (extent.top + extent.height).min(extent.total);
+        let mut words = format!("{name} · {} · line {shown}", count(extent.total, "line"));
+        if let Some(typed) = &reader.typing {
+            words = format!("{name} · search: {}", typed.text());
+        } else if !reader.query.is_empty() {
+            words.push_str(&format!(" · /{}", reader.query));
+        }
+        let left = vec![Span::styled(words, theme.accent)];
+        let line = paint::two_ends(
+            left,
+            Vec::new(),
+            usize::from(width),
+            Some((theme.glyphs.rule, theme.dim)),
+        );
+        put(buffer, area, 0, &line);
+    }
+}
+
+/// The spinner's step; `None` with reduced motion.
+fn spinner(model: &Model) -> Option<usize> {
+    let steps = model.now.as_millis() / 200;
+    (model.settings.motion == Motion::Full).then(|| usize::try_from(steps % 1000).unwrap_or(0))
+}
+
+/// The first line of a session, and what to do when there is no model.
+fn head(model: &Model, theme: &Theme) -> Vec<Line<'static>> {
+    let session = &model.session;
+    let mut words = format!("  caliban · {}", chrome::place(model));
+    for note in &session.notes {
+        words.push_str(&format!(" · {note}"));
+    }
+    let mut lines = vec![Line::styled(words, theme.dim)];
+    if let Some(first) = &session.first_run {
+        lines.extend(first_run(first, theme.text));
+    }
+    lines
+}
+
+fn first_run(first: &super::settings::FirstRun, style: Style) -> Vec<Line<'static>> {
+    let local = match &first.found {
+        Some((server, models)) => {
+            format!("found {server} with {}: /model picks one", count(*models, "model"))
+        }
+        None => "a local server: none on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)"
+            .to_owned(),
+    };
+    let words = [
+        "No model yet. One of these is enough:".to_owned(),
+        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY, GEMINI_API_KEY), then start again"
+            .to_owned(),
+        format!("  {local}"),
+        "  caliban demo: three agents on a sample project, no key, no network".to_owned(),
+    ];
+    words.into_iter().map(|line| Line::styled(format!("  {line}"), style)).collect()
+}

@@ -1,0 +1,144 @@
+//! Small pieces of drawing that all views share: lines into areas, and lines with two ends.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::tui::figures::{cut, width};
+use crate::tui::theme::Theme;
+use crate::tui::words::Glyph;
+
+/// What all views are drawn with.
+#[derive(Clone, Copy)]
+pub struct Pen<'a> {
+    pub theme: &'a Theme,
+    /// The spinner's step; `None` stands still.
+    pub frame: Option<usize>,
+    pub ascii: bool,
+}
+
+impl Pen<'_> {
+    /// The sign of a state.
+    #[must_use]
+    pub fn sign(&self, glyph: Glyph) -> &'static str {
+        glyph.sign(self.ascii, self.frame)
+    }
+
+    /// The style of a state.
+    #[must_use]
+    pub fn style(&self, glyph: Glyph) -> Style {
+        match glyph {
+            Glyph::Spinner => self.theme.accent,
+            Glyph::Queued | Glyph::Waits => self.theme.dim,
+            Glyph::Asks => self.theme.question,
+            Glyph::Done => self.theme.good,
+            Glyph::Partial | Glyph::Empty => self.theme.question,
+            Glyph::Cancelled => self.theme.cancelled,
+            Glyph::Failed => self.theme.bad,
+        }
+    }
+}
+
+/// Puts a line into one row of an area.
+pub fn put(buffer: &mut Buffer, area: Rect, row: usize, line: &Line<'_>) {
+    let Ok(row) = u16::try_from(row) else { return };
+    if row < area.height {
+        buffer.set_line(area.x, area.y + row, line, area.width);
+    }
+}
+
+/// Puts lines from the top of an area on.
+pub fn put_all(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>]) {
+    for (row, line) in lines.iter().enumerate().take(usize::from(area.height)) {
+        put(buffer, area, row, line);
+    }
+}
+
+/// Blanks an area, so that nothing shines through.
+pub fn clear(buffer: &mut Buffer, area: Rect) {
+    for y in area.top()..area.bottom() {
+        for x in area.left()..area.right() {
+            if let Some(cell) = buffer.cell_mut((x, y)) {
+                cell.reset();
+            }
+        }
+    }
+}
+
+/// The width of some spans in cells.
+#[must_use]
+pub fn spans_width(spans: &[Span<'_>]) -> usize {
+    spans.iter().map(|span| width(&span.content)).sum()
+}
+
+/// A line with something at its right end, and `fill` (or blanks) between. The left is cut first.
+#[must_use]
+pub fn two_ends(
+    mut left: Vec<Span<'static>>,
+    right: Vec<Span<'static>>,
+    room: usize,
+    fill: Option<(&str, Style)>,
+) -> Line<'static> {
+    let right_width = spans_width(&right);
+    let left_room = room.saturating_sub(right_width + usize::from(right_width > 0));
+    cut_spans(&mut left, left_room);
+    let gap = room.saturating_sub(spans_width(&left) + right_width);
+    match fill {
+        Some((sign, style)) if gap > 2 => {
+            let tail = usize::from(right_width > 0);
+            left.push(Span::raw(" "));
+            left.push(Span::styled(sign.repeat(gap - 1 - tail), style));
+            left.push(Span::raw(" ".repeat(tail)));
+        }
+        _ => left.push(Span::raw(" ".repeat(gap))),
+    }
+    left.extend(right);
+    Line::from(left)
+}
+
+/// Cuts spans to a width, with `…` where something is missing.
+pub fn cut_spans(spans: &mut Vec<Span<'static>>, room: usize) {
+    let mut used = 0;
+    for at in 0..spans.len() {
+        let cells = width(&spans[at].content);
+        if used + cells > room {
+            let kept = cut(&spans[at].content, room - used);
+            spans[at].content = kept.into();
+            spans.truncate(at + 1);
+            return;
+        }
+        used += cells;
+    }
+}
+
+/// A box with a title in its upper and words in its lower edge. Answers with the area inside.
+pub fn frame(
+    buffer: &mut Buffer,
+    area: Rect,
+    theme: &Theme,
+    style: Style,
+    title: &str,
+    foot: &str,
+) -> Rect {
+    clear(buffer, area);
+    if area.width < 4 || area.height < 3 {
+        return area;
+    }
+    let glyphs = theme.glyphs;
+    let inner = usize::from(area.width) - 2;
+    let edge = |left: &'static str, words: &str, right: &'static str| {
+        let words =
+            if words.is_empty() { String::new() } else { format!(" {} ", cut(words, inner - 2)) };
+        let fill = glyphs.rule.repeat(inner.saturating_sub(width(&words)));
+        Line::styled(format!("{left}{words}{fill}{right}"), style)
+    };
+    let height = usize::from(area.height);
+    put(buffer, area, 0, &edge(glyphs.top_left, title, glyphs.top_right));
+    put(buffer, area, height - 1, &edge(glyphs.bottom_left, foot, glyphs.bottom_right));
+    for y in area.y + 1..area.bottom() - 1 {
+        buffer.set_string(area.x, y, glyphs.vertical, style);
+        buffer.set_string(area.right() - 1, y, glyphs.vertical, style);
+    }
+    Rect::new(area.x + 2, area.y + 1, area.width.saturating_sub(4), area.height - 2)
+}

@@ -1,0 +1,416 @@
+//! The agents: slots with a header, a state and the end of what they write; or one row each.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::protocol::AgentPath;
+use crate::tui::figures::{clock, cut, money, one_line, tokens, width};
+use crate::tui::model::{Agent, Agents, Model, Phase, Run};
+use crate::tui::text::{sanitize, tail_lines};
+use crate::tui::words::{self, Glyph, State, tally_words};
+
+use super::layout::Panel;
+use super::paint::{Pen, cut_spans, put, spans_width, two_ends};
+
+/// Lines that the focused agent gets where all agents are rows.
+const ROW_GROWS: u16 = 6;
+
+/// Where the pieces of the panel were drawn, for the mouse.
+pub type Places = Vec<(Rect, AgentPath)>;
+
+/// Draws the panel.
+pub fn draw(model: &Model, panel: &Panel, pen: Pen<'_>, buffer: &mut Buffer) -> Places {
+    let agents = model.agents.shown();
+    if let Some(area) = panel.header {
+        put(buffer, area, 0, &header(model, &agents, panel, pen));
+    }
+    if panel.right {
+        for y in 0..panel.area.bottom() {
+            buffer.set_string(panel.area.x - 2, y, pen.theme.glyphs.vertical, pen.theme.dim);
+        }
+    }
+    if panel.slot > 1 {
+        slots(model, &agents, panel, pen, buffer)
+    } else {
+        rows(model, &agents, panel, pen, buffer)
+    }
+}
+
+/// `3 agents · 2 running · ⚑ 1 asks        21k · $0.07`.
+fn header(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>) -> Line<'static> {
+    let theme = pen.theme;
+    let room = usize::from(panel.header.map_or(0, |area| area.width));
+    let tally = Agents::tally(agents.iter().copied());
+    let asks = words::asking(model, agents.iter().copied());
+    let words = tally_words(tally, asks, pen.ascii, false);
+    let mut used = 0;
+    let mut cost = crate::protocol::Cost::default();
+    for agent in agents {
+        used += agent.run.usage.counted();
+        cost += agent.run.cost;
+    }
+    let mut figures = format!("{} · {}", tokens(used), money(cost));
+    if width(&words) + width(&figures) + 4 > room {
+        figures = money(cost);
+    }
+    if width(&words) + width(&figures) + 2 > room {
+        figures = String::new();
+    }
+    if panel.right {
+        let right = vec![Span::styled(figures, theme.dim)];
+        return two_ends(vec![Span::raw(words)], right, room, None);
+    }
+    let rule = theme.glyphs.rule;
+    let left = vec![Span::styled(format!("{rule} "), theme.dim), Span::raw(words)];
+    let right = vec![Span::styled(format!("{figures} {rule} "), theme.dim)];
+    two_ends(left, right, room, Some((rule, theme.dim)))
+}
+
+fn slots(
+    model: &Model,
+    agents: &[&Agent],
+    panel: &Panel,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) -> Places {
+    let columns = panel.columns.max(1);
+    let per_column = agents.len().div_ceil(usize::from(columns)).max(1);
+    let column_width = (panel.area.width - 3 * (columns - 1)) / columns;
+    let mut places = Vec::new();
+    for (at, agent) in agents.iter().enumerate() {
+        let (column, row) = (at / per_column, at % per_column);
+        let (Ok(column), Ok(row)) = (u16::try_from(column), u16::try_from(row)) else { continue };
+        let x = panel.area.x + column * (column_width + 3);
+        let y = panel.area.y + row * panel.slot;
+        let area = Rect::new(x, y, column_width, panel.slot).intersection(panel.area);
+        if column > 0 && row == 0 {
+            for y in 0..panel.area.bottom() {
+                buffer.set_string(x - 2, y, pen.theme.glyphs.vertical, pen.theme.dim);
+            }
+        }
+        slot(model, agents, at, area, pen, buffer);
+        places.push((area, agent.path.clone()));
+    }
+    places
+}
+
+/// One slot: header, state, and the end of the text.
+fn slot(
+    model: &Model,
+    agents: &[&Agent],
+    at: usize,
+    area: Rect,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) {
+    let agent = agents[at];
+    let focused = model.focus.as_ref() == Some(&agent.path);
+    let edge = Edge::of(agents, at, focused, pen);
+    put(buffer, area, 0, &slot_header(model, agent, &edge, area.width, pen));
+    let state = words::agent_state(model, agent);
+    let inner = usize::from(area.width).saturating_sub(edge.width() + 2);
+    let writing = matches!(agent.run.phase, Phase::Writing) && state.glyph == Glyph::Spinner;
+    if area.height == 2 && writing {
+        let line = tail(agent, inner, 1, pen.theme.text).pop().unwrap_or_default();
+        put(buffer, area, 1, &edge.before(line));
+        return;
+    }
+    put(buffer, area, 1, &edge.before(state_line(agent, &state, inner, pen)));
+    if area.height <= 2 {
+        return;
+    }
+    let style = if agent.alive() { pen.theme.text } else { pen.theme.dim };
+    let lines = tail(agent, inner, usize::from(area.height) - 2, style);
+    for row in 0..usize::from(area.height) - 2 {
+        let line = lines.get(row).cloned().unwrap_or_default();
+        put(buffer, area, row + 2, &edge.before(line));
+    }
+}
+
+fn tail(agent: &Agent, room: usize, count: usize, style: Style) -> Vec<Line<'static>> {
+    let width = u16::try_from(room.max(1)).unwrap_or(u16::MAX);
+    let text = agent.transcript.tail(room.max(20) * (count + 2) * 4);
+    tail_lines(&sanitize(text.trim_end()), width, count, style)
+}
+
+/// `⠹ Grep "fn route"`, `✓ done: Two route tables. …`.
+fn state_line(agent: &Agent, state: &State, room: usize, pen: Pen<'_>) -> Line<'static> {
+    let mut words = state.words.clone();
+    match (&agent.run.phase, &agent.outcome) {
+        (Phase::Ended(crate::protocol::End::Completed), Some(outcome)) => {
+            let first =
+                outcome.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            if !first.is_empty() {
+                words = format!("{words}: {}", one_line(first));
+            }
+        }
+        (Phase::Ended(crate::protocol::End::Cancelled { before_start: false }), _) => {
+            words.push_str(" · partial text goes to main");
+        }
+        _ => {}
+    }
+    let look = pen.style(state.glyph);
+    let words_look = match state.glyph {
+        Glyph::Asks | Glyph::Failed => look,
+        _ if agent.alive() => pen.theme.text,
+        _ => pen.theme.dim,
+    };
+    let mut spans = vec![
+        Span::styled(format!("{} ", pen.sign(state.glyph)), look),
+        Span::styled(words, words_look),
+    ];
+    cut_spans(&mut spans, room);
+    Line::from(spans)
+}
+
+/// What stands left of everything in a slot: the branch of a child, and the bar in the agent's colour.
+struct Edge {
+    head: Vec<Span<'static>>,
+    rest: Vec<Span<'static>>,
+}
+
+impl Edge {
+    fn of(agents: &[&Agent], at: usize, focused: bool, pen: Pen<'_>) -> Self {
+        let agent = agents[at];
+        let glyphs = pen.theme.glyphs;
+        let colour = pen.theme.agent(agent.info.color.as_deref(), agent.colour);
+        let bar = Span::styled(glyphs.bar, colour);
+        let mark = if focused { Span::styled(glyphs.focus, pen.theme.accent) } else { bar.clone() };
+        let (mut head, mut rest) = (Vec::new(), Vec::new());
+        let parent = agent.path.parent();
+        let nested = agents.iter().any(|other| Some(&other.path) == parent.as_ref());
+        if nested {
+            let last = !agents[at + 1..].iter().any(|other| other.path.parent() == parent);
+            let (branch, line) =
+                if last { (glyphs.last_branch, " ") } else { (glyphs.branch, glyphs.vertical) };
+            head.push(Span::styled(branch, pen.theme.dim));
+            rest.push(Span::styled(line, pen.theme.dim));
+        }
+        head.push(mark);
+        rest.push(bar);
+        Self { head, rest }
+    }
+
+    fn width(&self) -> usize {
+        spans_width(&self.rest)
+    }
+
+    /// A line inside the slot.
+    fn before(&self, line: Line<'static>) -> Line<'static> {
+        let mut spans = self.rest.clone();
+        spans.push(Span::raw("  "));
+        spans.extend(line.spans);
+        Line::from(spans)
+    }
+}
+
+/// `4/20`.
+#[must_use]
+pub fn turns(run: &Run) -> String {
+    match run.limit {
+        Some(limit) => format!("{}/{limit}", run.turn),
+        None => run.turn.to_string(),
+    }
+}
+
+/// Time, turns and cost, in the order in which they stay when it gets narrow.
+fn figures(model: &Model, agent: &Agent) -> Vec<String> {
+    let Some(elapsed) = agent.run.elapsed(model.now) else { return vec!["–".to_owned()] };
+    let (_, cost) = words::spent(&model.agents, &agent.path);
+    vec![clock(elapsed), turns(&agent.run), money(cost)]
+}
+
+/// `▌1 explore-1 · map the routes ──── 0:42 4/20 $0.04`.
+fn slot_header(
+    model: &Model,
+    agent: &Agent,
+    edge: &Edge,
+    room: u16,
+    pen: Pen<'_>,
+) -> Line<'static> {
+    let theme = pen.theme;
+    let room = usize::from(room);
+    let focused = model.focus.as_ref() == Some(&agent.path);
+    let look = match (focused, agent.alive()) {
+        (true, _) => theme.focus,
+        (false, true) => theme.text,
+        (false, false) => theme.dim,
+    };
+    let number = theme.agent(agent.info.color.as_deref(), agent.colour);
+    let number = if focused { look } else { number };
+    let fixed = format!(" {}", agent.info.name);
+    let title = format!(" · {}", one_line(&agent.info.description));
+    let mut figures = figures(model, agent);
+    let taken = edge.width() + agent.number.to_string().len() + width(&fixed);
+    // Too narrow: cost goes first, then turns, then time; the title keeps a few cells.
+    let least = width(&title).min(11);
+    while !figures.is_empty() && taken + least + 1 + width(&figures.join(" ")) > room {
+        figures.pop();
+    }
+    let figures = figures.join(" ");
+    let title_room =
+        room.saturating_sub(taken + width(&figures) + usize::from(!figures.is_empty()));
+    let mut left = edge.head.clone();
+    left.push(Span::styled(agent.number.to_string(), number));
+    left.push(Span::styled(fixed, look));
+    left.push(Span::styled(cut(&title, title_room), look));
+    let fill = Some((theme.glyphs.rule, theme.dim));
+    let right_look = if focused { look } else { theme.dim };
+    let mark = if panel_has_margin(model) && !figures.is_empty() { " " } else { "" };
+    let right = vec![Span::styled(format!("{figures}{mark}"), right_look)];
+    two_ends(left, right, room, fill)
+}
+
+/// Below the transcript the figures keep a cell from the edge, as the rules do.
+fn panel_has_margin(model: &Model) -> bool {
+    model.size.0 < 100 && model.settings.panes == crate::tui::settings::Panes::Auto
+}
+
+/// One line per agent; what does not fit is named in the last line.
+fn rows(
+    model: &Model,
+    agents: &[&Agent],
+    panel: &Panel,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) -> Places {
+    let focus = agents.iter().position(|agent| model.focus.as_ref() == Some(&agent.path));
+    let grow = if panel.header.is_some() && focus.is_some() && panel.area.height > ROW_GROWS + 2 {
+        ROW_GROWS
+    } else {
+        0
+    };
+    let columns = panel.columns.max(1);
+    if columns > 1 && grow == 0 {
+        return row_columns(model, agents, panel, pen, buffer);
+    }
+    let room = usize::from(panel.area.height - grow);
+    let visible = if agents.len() > room { room.saturating_sub(1) } else { agents.len() };
+    let at = focus.unwrap_or(0);
+    let first = at.saturating_sub(visible / 2).min(agents.len() - visible);
+    let mut places = Vec::new();
+    let mut y = panel.area.y;
+    for (at, agent) in agents.iter().enumerate().skip(first).take(visible) {
+        let lines = if Some(at) == focus { 1 + grow } else { 1 };
+        let area = Rect::new(panel.area.x, y, panel.area.width, lines).intersection(panel.area);
+        if lines > 2 {
+            slot(model, agents, at, area, pen, buffer);
+        } else {
+            put(buffer, area, 0, &row(model, agents, at, area.width, pen));
+        }
+        places.push((area, agent.path.clone()));
+        y += lines;
+    }
+    if visible < agents.len() {
+        let hidden = agents[..first].iter().chain(&agents[first + visible..]).copied();
+        let area = Rect::new(panel.area.x, y, panel.area.width, 1).intersection(panel.area);
+        put(buffer, area, 0, &more_line(model, &hidden.collect::<Vec<_>>(), area.width, pen));
+    }
+    places
+}
+
+fn row_columns(
+    model: &Model,
+    agents: &[&Agent],
+    panel: &Panel,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) -> Places {
+    let columns = panel.columns;
+    let width = (panel.area.width - 3 * (columns - 1)) / columns;
+    let per_column = usize::from(panel.area.height);
+    let mut places = Vec::new();
+    for (at, agent) in agents.iter().enumerate().take(per_column * usize::from(columns)) {
+        let (Ok(column), Ok(line)) =
+            (u16::try_from(at / per_column), u16::try_from(at % per_column))
+        else {
+            continue;
+        };
+        let area = Rect::new(panel.area.x + column * (width + 3), panel.area.y + line, width, 1);
+        put(buffer, area, 0, &row(model, agents, at, width, pen));
+        places.push((area, agent.path.clone()));
+    }
+    places
+}
+
+/// `▌1 explore-1 ⠹ Grep "fn route" · map the ro… 0:42 4/20 $0.04`.
+fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> Line<'static> {
+    let agent = agents[at];
+    let theme = pen.theme;
+    let room = usize::from(room);
+    let focused = model.focus.as_ref() == Some(&agent.path);
+    let edge = Edge::of(agents, at, focused, pen);
+    let state = words::agent_state(model, agent);
+    let names = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).min(20);
+    let look = match (focused, agent.alive()) {
+        (true, _) => theme.focus,
+        (false, true) => theme.text,
+        (false, false) => theme.dim,
+    };
+    let number = theme.agent(agent.info.color.as_deref(), agent.colour);
+    let mut left = edge.head.clone();
+    left.push(Span::styled(format!("{} ", agent.number), number));
+    let pad = names.saturating_sub(width(&agent.info.name));
+    left.push(Span::styled(agent.info.name.clone(), look));
+    left.push(Span::raw(" ".repeat(pad + 1)));
+    left.push(Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)));
+    let mut figures = figures(model, agent);
+    let words = words::row_words(model, agent, &state);
+    let words = cut(&words, room.saturating_sub(spans_width(&left)));
+    let needed = spans_width(&left) + width(&words) + 1;
+    while !figures.is_empty() && needed + width(&figures.join(" ")) > room {
+        figures.pop();
+    }
+    let figures = figures.join(" ");
+    let words_look = if state.glyph == Glyph::Asks { theme.question } else { look };
+    left.push(Span::styled(words, if focused { theme.text } else { words_look }));
+    left.push(Span::styled(format!(" · {}", one_line(&agent.info.description)), theme.dim));
+    two_ends(left, vec![Span::styled(figures, theme.dim)], room, None)
+}
+
+/// `+7 more · ⚑ plan-2 asks · ✗ review-7 failed`.
+fn more_line(model: &Model, hidden: &[&Agent], room: u16, pen: Pen<'_>) -> Line<'static> {
+    let mut spans = vec![Span::styled(format!(" +{} more", hidden.len()), pen.theme.dim)];
+    for glyph in [Glyph::Asks, Glyph::Failed] {
+        for agent in hidden {
+            let state = words::agent_state(model, agent);
+            if state.glyph == glyph {
+                let verb = if glyph == Glyph::Asks { "asks" } else { "failed" };
+                let text = format!("{} {} {verb}", pen.sign(glyph), agent.info.name);
+                spans.push(Span::styled(" · ", pen.theme.dim));
+                spans.push(Span::styled(text, pen.style(glyph)));
+            }
+        }
+    }
+    cut_spans(&mut spans, usize::from(room));
+    Line::from(spans)
+}
+
+/// The line above a zoomed agent: the way to it, and what its neighbours do.
+#[must_use]
+pub fn zoom_header(model: &Model, agent: &Agent, room: u16, pen: Pen<'_>) -> Line<'static> {
+    let theme = pen.theme;
+    let mut left = vec![Span::styled("main › ", theme.dim)];
+    let mut above = Vec::new();
+    let mut parent = agent.path.parent();
+    while let Some(path) = parent.filter(|path| !path.is_root()) {
+        above.push(model.name(&path).to_owned());
+        parent = path.parent();
+    }
+    left.extend(above.into_iter().rev().map(|name| Span::styled(format!("{name} › "), theme.dim)));
+    let colour = theme.agent(agent.info.color.as_deref(), agent.colour);
+    left.push(Span::styled(agent.info.name.clone(), colour));
+    left.push(Span::raw(format!(" · {}", one_line(&agent.info.description))));
+    let shown = model.agents.shown();
+    let at = shown.iter().position(|other| other.path == agent.path).map_or(1, |at| at + 1);
+    let mut right = format!("{at} of {}", shown.len());
+    for other in shown.iter().filter(|other| other.path != agent.path).take(4) {
+        let state = words::agent_state(model, other);
+        let words =
+            if other.alive() { format!(" {}", cut(&state.words, 16)) } else { String::new() };
+        right.push_str(&format!(" · {} {}{words}", other.number, pen.sign(state.glyph)));
+    }
+    two_ends(left, vec![Span::styled(right, theme.dim)], usize::from(room), None)
+}

@@ -1,0 +1,330 @@
+//! The words and signs for states. Every state is a sign and a word, so that colour is never needed.
+
+use std::time::Duration;
+
+use crate::protocol::{AgentPath, End};
+
+use super::figures::{clock, count, one_line, ordinal};
+use super::model::{Agent, Agents, Model, Phase, Run, Tally};
+
+/// After this long a running tool shows its own time, and a silent agent says so.
+const OWN_TIME: Duration = Duration::from_secs(5);
+
+/// After this long without a sign an agent says so.
+const SILENT: Duration = Duration::from_secs(40);
+
+/// The sign before a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Glyph {
+    Queued,
+    Spinner,
+    Waits,
+    Asks,
+    Done,
+    Partial,
+    Cancelled,
+    Failed,
+    Empty,
+}
+
+/// The frames of the spinner, five a second.
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const SPINNER_ASCII: [&str; 4] = ["|", "/", "-", "\\"];
+
+impl Glyph {
+    /// The sign itself. `frame` counts the spinner's steps; `None` stands still.
+    #[must_use]
+    pub fn sign(self, ascii: bool, frame: Option<usize>) -> &'static str {
+        match (self, ascii) {
+            (Self::Queued, false) => "◌",
+            (Self::Queued, true) => ".",
+            (Self::Spinner, false) => SPINNER[frame.unwrap_or(2) % SPINNER.len()],
+            (Self::Spinner, true) => SPINNER_ASCII[frame.unwrap_or(2) % SPINNER_ASCII.len()],
+            (Self::Waits, false) => "◦",
+            (Self::Waits, true) => "o",
+            (Self::Asks, false) => "⚑",
+            (Self::Asks, true) => "!",
+            (Self::Done, false) => "✓",
+            (Self::Done, true) => "+",
+            (Self::Partial, _) => "~",
+            (Self::Cancelled, false) => "⊘",
+            (Self::Cancelled, true) => "x",
+            (Self::Failed, false) => "✗",
+            (Self::Failed, true) => "X",
+            (Self::Empty, false) => "∅",
+            (Self::Empty, true) => "0",
+        }
+    }
+}
+
+/// A state: its sign and its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    pub glyph: Glyph,
+    pub words: String,
+}
+
+fn state(glyph: Glyph, words: impl Into<String>) -> State {
+    State { glyph, words: words.into() }
+}
+
+/// What an agent does now, or how it ended.
+#[must_use]
+pub fn agent_state(model: &Model, agent: &Agent) -> State {
+    let run = &agent.run;
+    if let Phase::Ended(end) = &run.phase {
+        let words = end_words(end);
+        return state(end_glyph(end), words);
+    }
+    if run.cancelling {
+        return state(Glyph::Spinner, "cancelling");
+    }
+    if let Some(asks) = asks(model, &agent.path) {
+        return asks;
+    }
+    if let Phase::Queued { place } = run.phase {
+        let all = model.agents.alive().filter(|other| other.run.queued()).count();
+        return state(Glyph::Queued, format!("queued, {} of {}", ordinal(place), all.max(place)));
+    }
+    let below = |other: &&Agent| other.path != agent.path && other.path.is_within(&agent.path);
+    let children = model.agents.alive().filter(below).count();
+    if children > 0 {
+        return state(Glyph::Waits, format!("waits for {}", count(children, "agent")));
+    }
+    state(Glyph::Spinner, run_words(run, model.now))
+}
+
+/// What a run does, without looking at questions and children.
+#[must_use]
+pub fn run_words(run: &Run, now: Duration) -> String {
+    match &run.phase {
+        Phase::Retrying { until, attempt, limit, reason } => {
+            let wait = until.saturating_sub(now).as_secs_f32().ceil();
+            format!("retrying in {wait:.0} s: {reason} ({attempt} of {limit})")
+        }
+        Phase::Tools => tool_words(run, now),
+        phase => {
+            let silent = now.saturating_sub(run.last_sign);
+            if silent >= SILENT {
+                return format!("no sign for {} s (stalls at 120 s)", silent.as_secs());
+            }
+            match phase {
+                Phase::Thinking => "thinking".to_owned(),
+                Phase::Writing => "writing".to_owned(),
+                _ if run.turn > 1 && run.limit == Some(run.turn) => {
+                    format!("turn {} of {}, summing up", run.turn, run.turn)
+                }
+                _ if run.turn > 1 => "thinking".to_owned(),
+                _ => "starting".to_owned(),
+            }
+        }
+    }
+}
+
+fn tool_words(run: &Run, now: Duration) -> String {
+    let Some(tool) = run.tools.last() else { return "working".to_owned() };
+    let mut words = one_line(&format!("{} {}", tool.name, tool.summary));
+    let own = now.saturating_sub(tool.since);
+    if own >= OWN_TIME {
+        words = format!("{words} {}", clock(own));
+    }
+    if run.tools.len() > 1 {
+        words = format!("{words} +{}", run.tools.len() - 1);
+    }
+    words
+}
+
+/// The state of an agent that asks, if it does.
+fn asks(model: &Model, path: &AgentPath) -> Option<State> {
+    let questions = &model.questions.waiting;
+    let at = questions.iter().position(|waiting| waiting.question.path == *path)?;
+    let waiting = questions.get(at)?;
+    let time = model.now.saturating_sub(waiting.since);
+    let shown = model.questions.open.as_ref().is_some_and(|open| open.id == waiting.question.id);
+    let words = if at == 0 || shown {
+        let asks = if time >= OWN_TIME {
+            format!("asks you {}", clock(time))
+        } else {
+            "asks you".to_owned()
+        };
+        format!("{asks}: {}", call_subject(&waiting.question.tool, &waiting.question.input))
+    } else {
+        format!("asks you, {} in line", ordinal(at + 1))
+    };
+    Some(state(Glyph::Asks, words))
+}
+
+/// A state in as few words as a row has room for.
+#[must_use]
+pub fn row_words(model: &Model, agent: &Agent, state: &State) -> String {
+    let asked = model.questions.waiting.iter().find(|waiting| waiting.question.path == agent.path);
+    match asked {
+        Some(waiting) if state.glyph == Glyph::Asks && state.words.contains(':') => {
+            format!("asks you: {}", waiting.question.tool)
+        }
+        _ => state.words.clone(),
+    }
+}
+
+/// A call in a few words: the tool and its most telling input.
+#[must_use]
+pub fn call_subject(tool: &str, input: &serde_json::Value) -> String {
+    const TELLING: [&str; 8] =
+        ["command", "file_path", "path", "pattern", "url", "description", "prompt", "query"];
+    let field = TELLING.iter().find_map(|name| input.get(name)?.as_str());
+    match field {
+        Some(field) => one_line(&format!("{tool} {field}")),
+        None => tool.to_owned(),
+    }
+}
+
+/// The sign of an end.
+#[must_use]
+pub fn end_glyph(end: &End) -> Glyph {
+    match end {
+        End::Completed => Glyph::Done,
+        End::MaxTurns { .. } | End::Budget { .. } => Glyph::Partial,
+        End::Cancelled { .. } | End::Interrupted => Glyph::Cancelled,
+        End::Failed { .. } | End::Refused => Glyph::Failed,
+        End::Empty => Glyph::Empty,
+    }
+}
+
+/// An end in words.
+#[must_use]
+pub fn end_words(end: &End) -> String {
+    match end {
+        End::Completed => "done".to_owned(),
+        End::MaxTurns { limit } => format!("turn limit {limit}, partial"),
+        End::Budget { what } => budget_words(what),
+        End::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
+        End::Cancelled { before_start: false } => "cancelled by you".to_owned(),
+        End::Interrupted => "interrupted".to_owned(),
+        End::Failed { failure, message } => {
+            let message = one_line(message);
+            if message.is_empty() {
+                format!("failed: {}", failure.words())
+            } else if message.to_lowercase().starts_with(failure.words()) {
+                format!("failed: {message}")
+            } else {
+                format!("failed: {}: {message}", failure.words())
+            }
+        }
+        End::Refused => "refused by the model".to_owned(),
+        End::Empty => "ended without a text".to_owned(),
+    }
+}
+
+/// An end in as few words as a folded line has room for.
+#[must_use]
+pub fn short_end(end: &End) -> String {
+    match end {
+        End::MaxTurns { .. } => "turn limit, partial".to_owned(),
+        End::Failed { failure, .. } => format!("failed: {}", failure.words()),
+        other => end_words(other),
+    }
+}
+
+fn budget_words(what: &str) -> String {
+    if what.contains(':') {
+        format!("time limit {what}, partial")
+    } else {
+        format!("budget {what} spent, partial")
+    }
+}
+
+/// The panel's first line: `3 agents · 2 running · ⚑ 1 asks`. Ends are counted once there are any.
+#[must_use]
+pub fn tally_words(tally: Tally, asks: usize, ascii: bool, done: bool) -> String {
+    let mut parts = vec![count(tally.all, "agent")];
+    let mut running = tally.running;
+    running = running.saturating_sub(asks);
+    if running > 0 {
+        parts.push(format!("{running} running"));
+    }
+    if tally.queued > 0 {
+        parts.push(format!("{} queued", tally.queued));
+    }
+    if asks > 0 {
+        let sign = if done { String::new() } else { format!("{} ", Glyph::Asks.sign(ascii, None)) };
+        let verb = if asks == 1 { "asks" } else { "ask" };
+        let whom = if done { " you" } else { "" };
+        parts.push(format!("{sign}{asks} {verb}{whom}"));
+    }
+    let ends = ends_words(tally, ascii);
+    if !ends.is_empty() {
+        parts.push(ends);
+    }
+    parts.join(" · ")
+}
+
+/// `✓1 ⊘1 ✗1`; a single kind of failure while others work reads `✗ 1 failed`.
+fn ends_words(tally: Tally, ascii: bool) -> String {
+    let ended = [
+        (Glyph::Done, tally.done),
+        (Glyph::Cancelled, tally.cancelled),
+        (Glyph::Failed, tally.failed),
+        (Glyph::Partial, tally.partial),
+        (Glyph::Empty, tally.empty),
+    ];
+    let there: Vec<_> = ended.iter().filter(|(_, number)| *number > 0).collect();
+    if let [(Glyph::Failed, number)] = there[..] {
+        return format!("{} {number} failed", Glyph::Failed.sign(ascii, None));
+    }
+    let parts: Vec<String> = there
+        .iter()
+        .map(|(glyph, number)| format!("{}{number}", glyph.sign(ascii, None)))
+        .collect();
+    parts.join(" ")
+}
+
+/// How many of the shown agents ask.
+#[must_use]
+pub fn asking<'a>(model: &Model, agents: impl Iterator<Item = &'a Agent>) -> usize {
+    let asks = |agent: &&Agent| {
+        model.questions.waiting.iter().any(|waiting| waiting.question.path == agent.path)
+    };
+    agents.filter(asks).count()
+}
+
+/// What main does, for the rule over the prompt; empty when it is idle.
+#[must_use]
+pub fn main_words(model: &Model) -> String {
+    if !model.main_works() {
+        return String::new();
+    }
+    if model.run.cancelling {
+        return "stopping".to_owned();
+    }
+    if model.questions.waiting.iter().any(|waiting| waiting.question.path.is_root()) {
+        return "waits for you".to_owned();
+    }
+    let agents = model.agents.alive().count();
+    if agents > 0 {
+        return format!("waits for {}", count(agents, "agent"));
+    }
+    let elapsed = clock(model.now.saturating_sub(model.run.since));
+    match &model.run.phase {
+        Phase::Tools => match model.run.tools.last() {
+            Some(tool) => {
+                let own = clock(model.now.saturating_sub(tool.since));
+                format!("runs {} {own}", one_line(&format!("{} {}", tool.name, tool.summary)))
+            }
+            None => "works".to_owned(),
+        },
+        Phase::Retrying { .. } => run_words(&model.run, model.now),
+        _ => format!("{} {elapsed}", run_words(&model.run, model.now)),
+    }
+}
+
+/// Tokens and cost of an agent with all below it.
+#[must_use]
+pub fn spent(agents: &Agents, path: &AgentPath) -> (u64, crate::protocol::Cost) {
+    let mut tokens = 0;
+    let mut cost = crate::protocol::Cost::default();
+    for agent in agents.iter().filter(|agent| agent.path.is_within(path)) {
+        tokens += agent.run.usage.counted();
+        cost += agent.run.cost;
+    }
+    (tokens, cost)
+}
