@@ -29,3 +29,9 @@ pub fn current_dir() -> io::Result<PathBuf> {
 pub fn args() -> impl Iterator<Item = OsString> {
     env::args_os()
 }
+
+/// The system that the program runs on, such as `linux (x86_64)`.
+#[must_use]
+pub fn platform() -> String {
+    format!("{} ({})", env::consts::OS, env::consts::ARCH)
+}

@@ -1,6 +1,6 @@
 //! The model catalogue: windows, limits, prices and thinking modes, as data.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -189,6 +189,16 @@ impl Catalogue {
         let tables = [self.table(), &*self.user];
         let pairs = tables.into_iter().flat_map(|table| &table.aliases);
         pairs.map(|(alias, name)| (alias.as_str(), name.as_str())).collect()
+    }
+
+    /// The full names of all models that are known, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let names: BTreeSet<&str> = [self.table(), &*self.user]
+            .iter()
+            .flat_map(|table| table.models.keys())
+            .map(String::as_str)
+            .collect();
+        names.into_iter()
     }
 
     fn table(&self) -> &Table {

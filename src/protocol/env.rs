@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::sync::Arc;
 
 /// The environment variables that one session (or one agent) sees. Cheap to clone; changes make a new overlay.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct EnvOverlay(Arc<BTreeMap<OsString, OsString>>);
 
 impl EnvOverlay {
@@ -51,6 +52,13 @@ impl EnvOverlay {
     /// All variables, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+}
+
+impl fmt::Debug for EnvOverlay {
+    /// Names only: values may be keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
     }
 }
 

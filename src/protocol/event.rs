@@ -74,12 +74,14 @@ pub enum EventKind {
         wait: Duration,
         reason: String,
     },
-    /// The answer is whole. `usage` and `cost` are of this request alone.
+    /// A request is over. `usage` and `cost` are of this request alone. It is not `whole` when it failed or was
+    /// stopped, which costs all the same.
     TurnFinished {
         usage: Usage,
         cost: Cost,
         model: String,
         api_time: Duration,
+        whole: bool,
     },
     /// A call runs now: it was valid and allowed. `summary` is one line, such as `"fn route"`.
     ToolStarted {

@@ -14,7 +14,7 @@ use super::usage::{Cost, Usage};
 #[async_trait]
 pub trait Journal: Send + Sync {
     /// Writes one whole message. An agent awaits this *before* it acts on the message.
-    /// `usage` and `cost` are those of the request that made an assistant message.
+    /// `spent` is what the request that made an assistant message used and cost.
     async fn append(
         &self,
         message: &Message,

@@ -43,6 +43,12 @@ pub enum ErrorKind {
 }
 
 impl ProviderError {
+    /// The stream ended before the answer did.
+    #[must_use]
+    pub fn cut(provider: &str) -> Self {
+        Self::new(ErrorKind::Connection, format!("The answer of {provider} was cut in the middle."))
+    }
+
     /// An error without advice on waiting.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {

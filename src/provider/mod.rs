@@ -15,19 +15,22 @@ mod error;
 mod exchange;
 mod failure;
 mod http;
+pub mod local;
+mod model;
 mod openai_chat;
 mod report;
 pub mod retry;
+pub mod scripted;
 mod secret;
 mod settings;
 mod sse;
 #[cfg(test)]
 mod test_server;
 mod turns;
-pub mod scripted;
 
 pub use error::{ErrorKind, ProviderError};
 pub use http::{DEFAULT_CONNECT_TIMEOUT, HttpClient};
+pub use model::{Model, ModelSlot};
 pub use retry::RetryPolicy;
 pub use secret::Secret;
 pub use settings::{DEFAULT_IDLE_TIMEOUT, Key, Kind, ProviderSettings, build};

@@ -264,6 +264,34 @@ pub enum SoftKind {
     Failed,
 }
 
+impl SoftKind {
+    /// The name in the log.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "invalid_input",
+            Self::UnknownTool => "unknown_tool",
+            Self::Denied => "denied",
+            Self::Cancelled => "cancelled",
+            Self::Timeout => "timeout",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The words on the screen.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::InvalidInput => "bad input",
+            Self::UnknownTool => "no such tool",
+            Self::Denied => "denied",
+            Self::Cancelled => "cancelled",
+            Self::Timeout => "timed out",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// An input that a tool cannot take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

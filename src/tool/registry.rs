@@ -10,6 +10,8 @@ use super::{Tool, ToolSpec};
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
+    /// Answers when called, but is not offered to the model.
+    hidden: Option<Arc<dyn Tool>>,
     /// From each name and alias, folded, to the place in `tools`.
     by_name: BTreeMap<String, usize>,
 }
@@ -37,16 +39,27 @@ impl ToolRegistry {
         }
     }
 
+    /// Sets the tool that is not offered but answers when a model calls its name all the same.
+    #[must_use]
+    pub fn with_hidden(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.hidden = Some(tool);
+        self
+    }
+
     /// The tool of this name or alias.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.by_name.get(canonical_name(name)).map(|&place| &self.tools[place])
+        let name = canonical_name(name);
+        let hidden =
+            || self.hidden.as_ref().filter(|tool| canonical_name(&tool.spec().name) == name);
+        self.by_name.get(name).map(|&place| &self.tools[place]).or_else(hidden)
     }
 
     /// Only the tools that `keep` says yes to, in the same order.
     #[must_use]
     pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
-        Self::new(self.tools.iter().filter(|tool| keep(&tool.spec().name)).cloned())
+        let kept = self.tools.iter().filter(|tool| keep(&tool.spec().name)).cloned();
+        Self { hidden: self.hidden.clone(), ..Self::new(kept) }
     }
 
     /// What the model is told, in order.

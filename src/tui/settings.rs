@@ -70,6 +70,10 @@ pub struct StartInfo {
     pub rules: Vec<String>,
     /// A prompt to send at once.
     pub prompt: Option<String>,
+    /// Whether the session is stored, so that it can be gone on with.
+    pub resumable: bool,
+    /// Whether the list of stored sessions opens first.
+    pub pick_session: bool,
 }
 
 /// What is known when no model is configured.

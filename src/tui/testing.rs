@@ -180,6 +180,7 @@ impl Screen {
         self.event(
             path,
             EventKind::TurnFinished {
+                whole: true,
                 usage: Usage { input_tokens: tokens, ..Usage::default() },
                 cost: Cost::known(usd),
                 model: "sonnet-5".to_owned(),

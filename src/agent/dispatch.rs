@@ -1,0 +1,286 @@
+//! The tool calls of one message: checked, permitted and run side by side, answered in call order.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{Agent, GRACE, Run};
+use crate::permission::{Call, Verdict};
+use crate::protocol::{ContentBlock, EventKind, Failure, ResultBlock, ToolUseId};
+use crate::tool::{SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+
+/// What a message's calls came to.
+pub(super) struct Dispatched {
+    /// One result per call, in call order.
+    pub results: Vec<ContentBlock>,
+    /// The first error that the model cannot mend.
+    pub fatal: Option<(Failure, String)>,
+}
+
+/// One call, as the model wrote it.
+struct ToolCall {
+    id: ToolUseId,
+    name: String,
+    input: Value,
+    malformed: Option<String>,
+}
+
+impl Agent {
+    /// Runs all calls at once. A fatal error in one cancels the others; each still gets its result.
+    pub(super) async fn dispatch(&self, calls: Vec<ContentBlock>, run: &Run<'_>) -> Dispatched {
+        let batch = run.cancel.child_token();
+        let answers = join_all(calls.into_iter().filter_map(ToolCall::of).map(|call| {
+            let batch = &batch;
+            async move {
+                let (id, name, in_bytes) = (call.id.clone(), call.name.clone(), call.size());
+                let began = Instant::now();
+                let answer = self.answer(call, run, batch).await;
+                if let Err(ToolError::Fatal { .. }) = answer {
+                    batch.cancel();
+                }
+                finish(id, name, in_bytes, answer, began.elapsed(), run)
+            }
+        }))
+        .await;
+        let mut fatal = None;
+        let results = answers
+            .into_iter()
+            .map(|(result, error)| {
+                fatal = fatal.take().or(error);
+                result
+            })
+            .collect();
+        Dispatched { results, fatal }
+    }
+
+    /// Takes one call through its stations: known, valid, permitted, run.
+    async fn answer(
+        &self,
+        call: ToolCall,
+        run: &Run<'_>,
+        batch: &CancellationToken,
+    ) -> Result<ToolOutcome, ToolError> {
+        if let Some(text) = call.malformed {
+            let why = format!("The input of {} is not a JSON object: {}", call.name, head(&text));
+            return Err(ToolError::soft(SoftKind::InvalidInput, why));
+        }
+        let Some(tool) = self.setup.tools.get(&call.name) else {
+            let known: Vec<_> = self.setup.tools.names().collect();
+            let why =
+                format!("There is no tool {}. The tools are: {}.", call.name, known.join(", "));
+            return Err(ToolError::soft(SoftKind::UnknownTool, why));
+        };
+        tool.validate(&call.input)
+            .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
+        self.permit(tool.as_ref(), &call, batch).await?;
+        run.events.emit(EventKind::ToolStarted {
+            id: call.id.clone(),
+            name: tool.spec().name.clone(),
+            summary: tool.summary(&call.input),
+        });
+        let context = ToolContext {
+            tool_use_id: call.id,
+            events: run.events.clone(),
+            cancel: batch.child_token(),
+            cwd: self.setup.cwd.clone(),
+            env: self.setup.env.clone(),
+            budget: self.setup.budget.clone(),
+            depth: run.events.path().depth(),
+        };
+        run_tool(tool.as_ref(), call.input, context).await
+    }
+
+    async fn permit(
+        &self,
+        tool: &dyn Tool,
+        call: &ToolCall,
+        cancel: &CancellationToken,
+    ) -> Result<(), ToolError> {
+        let access = tool.access(&call.input, &self.setup.cwd);
+        let mut request = Call {
+            id: &call.id,
+            tool: &tool.spec().name,
+            input: &call.input,
+            access: &access,
+            cwd: &self.setup.cwd,
+            preview: None,
+        };
+        // A preview may cost a read of the file: it is made only for one who will see it.
+        if self.setup.gate.would_ask(&request) {
+            request.preview = tool.preview(&call.input, &self.setup.cwd).await;
+        }
+        match self.setup.gate.decide(&request, cancel).await {
+            Verdict::Allowed => Ok(()),
+            Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
+        }
+    }
+}
+
+impl ToolCall {
+    fn of(block: ContentBlock) -> Option<Self> {
+        match block {
+            ContentBlock::ToolUse { id, name, input, malformed } => {
+                Some(Self { id, name, input, malformed })
+            }
+            _ => None,
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.malformed.as_ref().map_or_else(|| self.input.to_string().len(), String::len)
+    }
+}
+
+/// Runs one tool within its time. A cancelled or overdue tool may end by itself within a grace, so that it can tell
+/// what it had done; then it is dropped. A panic is a bug of ours and ends the run, not the program.
+async fn run_tool(
+    tool: &dyn Tool,
+    input: Value,
+    cx: ToolContext,
+) -> Result<ToolOutcome, ToolError> {
+    let cancel = cx.cancel.clone();
+    let limit = tool.time_limit();
+    let call = AssertUnwindSafe(tool.call(input, cx)).catch_unwind();
+    tokio::pin!(call);
+    let overdue = async {
+        match limit {
+            Some(limit) => tokio::time::sleep(limit).await,
+            None => std::future::pending().await,
+        }
+    };
+    let stopped = tokio::select! {
+        biased;
+        result = &mut call => return unwound(result),
+        () = cancel.cancelled() => ToolError::soft(SoftKind::Cancelled, "This call was cancelled."),
+        () = overdue => {
+            cancel.cancel();
+            let seconds = limit.unwrap_or_default().as_secs();
+            ToolError::soft(SoftKind::Timeout, format!("This call took longer than {seconds} s and was stopped."))
+        }
+    };
+    match tokio::time::timeout(GRACE, &mut call).await {
+        Ok(result) => unwound(result),
+        Err(_) => Err(stopped),
+    }
+}
+
+fn unwound(
+    result: Result<Result<ToolOutcome, ToolError>, Box<dyn Any + Send>>,
+) -> Result<ToolOutcome, ToolError> {
+    result.unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        tracing::error!(text, "a tool panicked");
+        Err(ToolError::fatal(
+            Failure::Internal,
+            format!("A tool failed inside: {text}. This is a bug."),
+        ))
+    })
+}
+
+/// Turns an answer into the result block, and tells the screen and the log.
+fn finish(
+    id: ToolUseId,
+    name: String,
+    in_bytes: usize,
+    answer: Result<ToolOutcome, ToolError>,
+    took: Duration,
+    run: &Run<'_>,
+) -> (ContentBlock, Option<(Failure, String)>) {
+    let status = status(&answer);
+    let (outcome, fatal) = match answer {
+        Ok(outcome) => (outcome, None),
+        Err(error) => failed(error),
+    };
+    let content = filled(outcome.content);
+    let out_bytes: usize = content.iter().map(size).sum();
+    tracing::info!(
+        event = "tool_call",
+        tool = name,
+        agent = %run.events.path(),
+        ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        in_bytes,
+        out_bytes,
+        status,
+    );
+    run.events.emit(EventKind::ToolFinished {
+        id: id.clone(),
+        name,
+        is_error: outcome.is_error,
+        summary: outcome.summary,
+        content: content.clone(),
+        details: outcome.details.clone(),
+        took,
+    });
+    let result = ContentBlock::ToolResult {
+        tool_use_id: id,
+        content,
+        is_error: outcome.is_error,
+        details: outcome.details,
+    };
+    (result, fatal)
+}
+
+fn failed(error: ToolError) -> (ToolOutcome, Option<(Failure, String)>) {
+    let message = error.to_string();
+    let summary = match &error {
+        ToolError::Fatal { failure, .. } => failure.words().to_owned(),
+        ToolError::Soft { kind, .. } => kind.words().to_owned(),
+    };
+    let fatal = match error {
+        ToolError::Fatal { failure, message } => Some((failure, message)),
+        ToolError::Soft { .. } => None,
+    };
+    (ToolOutcome { is_error: true, ..ToolOutcome::text(message, summary) }, fatal)
+}
+
+fn status(answer: &Result<ToolOutcome, ToolError>) -> &'static str {
+    match answer {
+        Ok(outcome) if outcome.is_error => "error",
+        Ok(_) => "ok",
+        Err(ToolError::Soft { kind, .. }) => kind.as_str(),
+        Err(ToolError::Fatal { .. }) => "fatal",
+    }
+}
+
+/// No wire accepts an empty result.
+fn filled(content: Vec<ResultBlock>) -> Vec<ResultBlock> {
+    let mut content: Vec<_> = content
+        .into_iter()
+        .filter(|block| !matches!(block, ResultBlock::Text { text } if text.trim().is_empty()))
+        .collect();
+    if content.is_empty() {
+        content.push(ResultBlock::text("(no output)"));
+    }
+    content
+}
+
+fn size(block: &ResultBlock) -> usize {
+    match block {
+        ResultBlock::Text { text } => text.len(),
+        ResultBlock::Image { source } => source.data.len(),
+    }
+}
+
+/// The beginning of a text, for a message.
+fn head(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
+/// The result of a call that did not run.
+pub(super) fn error_result(id: &ToolUseId, why: &str) -> ContentBlock {
+    ContentBlock::ToolResult {
+        tool_use_id: id.clone(),
+        content: vec![ResultBlock::text(why)],
+        is_error: true,
+        details: None,
+    }
+}

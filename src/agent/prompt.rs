@@ -1,0 +1,114 @@
+//! The system prompt: assembled once per agent, then never changed, so that the provider's cache holds.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// What every agent is told about where it works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    pub cwd: String,
+    /// The day, such as `2026-11-20`: no clock time, so that the prompt stays the same from start to start.
+    pub date: String,
+    pub platform: String,
+    /// The checked-out branch, or the commit's beginning; absent outside a repository.
+    pub branch: Option<String>,
+}
+
+impl Facts {
+    /// Looks at the working directory and the calendar. `platform` is such as `linux (x86_64)`.
+    #[must_use]
+    pub fn gather(cwd: &Path, platform: &str) -> Self {
+        Self {
+            cwd: cwd.display().to_string(),
+            date: jiff::Zoned::now().date().to_string(),
+            platform: platform.to_owned(),
+            branch: git_branch(cwd),
+        }
+    }
+}
+
+/// The parts of a system prompt, in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// Who the agent is and how it works.
+    pub base: &'a str,
+    /// What the person adds.
+    pub append: Option<&'a str>,
+    pub facts: &'a Facts,
+    /// The project's own instructions; empty when there are none.
+    pub memory: &'a str,
+}
+
+impl Parts<'_> {
+    /// The whole text.
+    #[must_use]
+    pub fn assemble(&self) -> String {
+        let mut text = self.base.trim().to_owned();
+        if let Some(append) = self.append {
+            text.push_str("\n\n");
+            text.push_str(append.trim());
+        }
+        text.push_str("\n\n# Environment\n");
+        let Facts { cwd, date, platform, branch } = self.facts;
+        // Writing to a String cannot fail.
+        let _ = write!(text, "Working directory: {cwd}\nDate: {date}\nPlatform: {platform}");
+        if let Some(branch) = branch {
+            let _ = write!(text, "\nGit branch: {branch}");
+        }
+        if !self.memory.is_empty() {
+            text.push_str("\n\n");
+            text.push_str(self.memory);
+        }
+        text
+    }
+}
+
+/// The branch that is checked out at or above `dir`, read off git's own files: no process is started.
+#[must_use]
+pub fn git_branch(dir: &Path) -> Option<String> {
+    let dot_git = dir.ancestors().map(|above| above.join(".git")).find(|path| path.exists())?;
+    let git_dir = if dot_git.is_file() {
+        // A worktree or submodule: the file says where the real folder is.
+        let link = std::fs::read_to_string(&dot_git).ok()?;
+        dot_git.parent()?.join(link.strip_prefix("gitdir:")?.trim())
+    } else {
+        dot_git
+    };
+    let head = std::fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = head.trim();
+    Some(match head.strip_prefix("ref: refs/heads/") {
+        Some(branch) => branch.to_owned(),
+        None => head.chars().take(12).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_stand_in_order_and_absent_ones_leave_nothing() {
+        let facts = Facts {
+            cwd: "/p".to_owned(),
+            date: "2026-01-02".to_owned(),
+            platform: "linux (x86_64)".to_owned(),
+            branch: None,
+        };
+        let parts =
+            Parts { base: "You work.\n", append: Some("Be brief."), facts: &facts, memory: "" };
+        assert_eq!(
+            parts.assemble(),
+            "You work.\n\nBe brief.\n\n# Environment\nWorking directory: /p\nDate: 2026-01-02\nPlatform: linux (x86_64)"
+        );
+    }
+
+    #[test]
+    fn the_branch_is_read_without_git() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join(".git")).unwrap();
+        std::fs::write(dir.path().join(".git/HEAD"), "ref: refs/heads/fix/a\n").unwrap();
+        let below = dir.path().join("src");
+        std::fs::create_dir(&below).unwrap();
+        assert_eq!(git_branch(&below).as_deref(), Some("fix/a"));
+    }
+}

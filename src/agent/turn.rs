@@ -1,0 +1,169 @@
+//! One answer of the model: the request, its stream, and its repetition when it fails.
+
+use std::time::Instant;
+
+use futures_util::StreamExt;
+
+use super::{Agent, Run, Stop};
+use crate::protocol::{
+    Accumulator, ContentBlock, Delta, End, EventKind, Message, Reply, StreamEvent,
+};
+use crate::provider::{EventStream, Model, ProviderError};
+
+/// How one attempt ended other than well, with what it had streamed.
+enum Cut {
+    Cancelled,
+    Failed(ProviderError),
+}
+
+impl Agent {
+    /// Asks the model until there is a whole answer, the retries are used up, or the run is cancelled.
+    /// Nothing of an answer is acted on before it is whole, so asking again can run nothing twice.
+    pub(super) async fn ask(&mut self, run: &mut Run<'_>, last: bool) -> Result<Reply, Stop> {
+        run.turns += 1;
+        run.events.emit(EventKind::TurnStarted { turn: run.turns, limit: self.setup.max_turns });
+        let mut attempt = 0;
+        loop {
+            let model = self.setup.model.get();
+            self.forget_thoughts_of_others(&model.name);
+            let tools = if last { &[][..] } else { &self.specs };
+            let stream = model.stream(&self.setup.system, &self.setup.history, tools);
+            let began = Instant::now();
+            let mut partial = Accumulator::default();
+            let cut = self.consume(stream, &mut partial, run).await;
+            self.settle(&model, &partial, began, run);
+            let Some(cut) = cut else {
+                return Ok(partial.into_reply());
+            };
+            let error = match cut {
+                Cut::Cancelled => return Err(self.give_up(partial.text(), None, run).await),
+                Cut::Failed(error) => error,
+            };
+            attempt += 1;
+            let Some(wait) = model.retry.next(attempt, &error) else {
+                return Err(self.give_up(partial.text(), Some(error), run).await);
+            };
+            tracing::info!(%error, attempt, "a request is repeated");
+            run.events.emit(EventKind::Retrying {
+                attempt,
+                limit: model.retry.max_retries,
+                wait,
+                reason: error.message,
+            });
+            tokio::select! {
+                biased;
+                () = run.cancel.cancelled() => {
+                    return Err(self.give_up(partial.text(), None, run).await);
+                }
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Thinking blocks are signed by the model that made them, and refused by any other.
+    fn forget_thoughts_of_others(&mut self, model: &str) {
+        let thinker = self.setup.thinker.replace(model.to_owned());
+        if thinker.is_none_or(|thinker| thinker == model) {
+            return;
+        }
+        for message in &mut self.setup.history {
+            message.content.retain(|block| {
+                !matches!(
+                    block,
+                    ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. }
+                )
+            });
+        }
+        self.setup.history.retain(|message| !message.content.is_empty());
+    }
+
+    /// Reads one stream to its end. Dropping it, on any way out, closes its connection.
+    async fn consume(
+        &self,
+        mut stream: EventStream,
+        partial: &mut Accumulator,
+        run: &Run<'_>,
+    ) -> Option<Cut> {
+        let mut message_id = String::new();
+        loop {
+            let item = tokio::select! {
+                biased;
+                () = run.cancel.cancelled() => return Some(Cut::Cancelled),
+                item = stream.next() => item,
+            };
+            let event = match item {
+                Some(Ok(event)) => event,
+                Some(Err(error)) => return Some(Cut::Failed(error)),
+                None if partial.is_whole() => return None,
+                None => {
+                    return Some(Cut::Failed(ProviderError::cut(
+                        self.setup.model.get().provider.name(),
+                    )));
+                }
+            };
+            if let StreamEvent::MessageStart { id, .. } = &event {
+                message_id.clone_from(id);
+            }
+            let finished = partial.push(&event);
+            show(event, run);
+            if let Some(block) = finished {
+                let message_id = message_id.clone();
+                run.events.emit(EventKind::BlockFinished { message_id, block });
+            }
+            if partial.is_whole() {
+                return None;
+            }
+            run.events.ready().await;
+        }
+    }
+
+    /// Books what an attempt used, also one that failed: the provider charges for it all the same.
+    fn settle(&self, model: &Model, partial: &Accumulator, began: Instant, run: &mut Run<'_>) {
+        let usage = partial.usage();
+        if !partial.is_whole() && usage.context() == 0 {
+            return;
+        }
+        let cost = model.cost(usage);
+        run.usage += usage;
+        self.setup.budget.charge(usage, cost);
+        run.events.emit(EventKind::TurnFinished {
+            usage,
+            cost,
+            model: model.name.clone(),
+            api_time: began.elapsed(),
+            whole: partial.is_whole(),
+        });
+    }
+
+    /// Ends the run in the middle of an answer: its text so far stays in the conversation, its calls do not.
+    async fn give_up(
+        &mut self,
+        text: String,
+        error: Option<ProviderError>,
+        run: &mut Run<'_>,
+    ) -> Stop {
+        if !text.is_empty() {
+            run.text.clone_from(&text);
+            let message = Message::assistant(vec![ContentBlock::text(text)]);
+            if let Err(error) = self.keep(message).await {
+                return Stop::Disk(error);
+            }
+        }
+        Stop::End(match error {
+            None => End::Cancelled { before_start: false },
+            Some(error) => End::Failed { failure: error.kind.into(), message: error.message },
+        })
+    }
+}
+
+/// Shows what a person can see of a stream event.
+fn show(event: StreamEvent, run: &Run<'_>) {
+    let kind = match event {
+        StreamEvent::BlockDelta { delta: Delta::Text(text), .. } => EventKind::TextDelta { text },
+        StreamEvent::BlockDelta { delta: Delta::Thinking(text), .. } => {
+            EventKind::ThinkingDelta { text }
+        }
+        _ => return,
+    };
+    run.events.emit(kind);
+}

@@ -1,0 +1,83 @@
+//! A model ready to be asked: its provider, and what the catalogue knows about it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::config::models::{Catalogue, ModelInfo};
+use crate::protocol::{Cost, Message, Usage};
+use crate::tool::ToolSpec;
+
+use super::{EventStream, ModelRequest, Provider, RetryPolicy};
+
+/// One model at one provider.
+#[derive(Clone)]
+pub struct Model {
+    pub provider: Arc<dyn Provider>,
+    /// The id on the wire.
+    pub name: String,
+    pub info: ModelInfo,
+    /// The most tokens that one answer may have.
+    pub max_tokens: u32,
+    /// How hard to think, in the provider's words.
+    pub effort: Option<String>,
+    pub retry: RetryPolicy,
+}
+
+impl Model {
+    /// Sends one request, once.
+    #[must_use]
+    pub fn stream(&self, system: &str, messages: &[Message], tools: &[ToolSpec]) -> EventStream {
+        self.provider.stream(&ModelRequest {
+            model: &self.name,
+            system,
+            messages,
+            tools,
+            max_tokens: self.max_tokens,
+            thinking: self.info.thinking,
+            effort: self.effort.as_deref(),
+        })
+    }
+
+    /// What a request cost.
+    #[must_use]
+    pub fn cost(&self, usage: Usage) -> Cost {
+        self.info.price.as_ref().map_or(Cost::UNKNOWN, |price| price.cost(usage))
+    }
+
+    /// Another model at the same provider, with the same settings.
+    #[must_use]
+    pub fn sibling(&self, name: &str, catalogue: &Catalogue) -> Self {
+        let name = catalogue.resolve_alias(name).to_owned();
+        let info = catalogue.get(&name);
+        Self { info, name, ..self.clone() }
+    }
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider.name(), self.name)
+    }
+}
+
+/// The model that an agent uses at present. A person may change it while the agent works: the next request uses it.
+#[derive(Clone, Debug)]
+pub struct ModelSlot(Arc<Mutex<Arc<Model>>>);
+
+impl ModelSlot {
+    /// A slot that holds `model`.
+    #[must_use]
+    pub fn new(model: Model) -> Self {
+        Self(Arc::new(Mutex::new(Arc::new(model))))
+    }
+
+    /// The model of the next request.
+    #[must_use]
+    pub fn get(&self) -> Arc<Model> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes the model from the next request on.
+    pub fn set(&self, model: Model) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(model);
+    }
+}
