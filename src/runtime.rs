@@ -1,1 +1,0 @@
-//! Commands in, events out: owns the main agent of a session.

@@ -1,0 +1,222 @@
+//! Puts a session and its main agent together from parts that the composition root decided on.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::Open;
+use crate::agent::prompt::{Facts, Parts as PromptParts};
+use crate::agent::{Agent, Inbox, Setup, memory};
+use crate::budget::{self, Budget};
+use crate::config::models::Catalogue;
+use crate::permission::Gate;
+use crate::protocol::{
+    EnvOverlay, EventQueue, EventSink, Journal, Message, NoticeLevel, SessionId, Usage,
+};
+use crate::provider::{Model, ModelSlot};
+use crate::session::{NewSession, NoJournal, Opened, SessionStore};
+use crate::subagent::registry::{DefinitionSources, Definitions};
+use crate::subagent::{AgentTool, AgentTree, Factory, Limits, Parent, Settings};
+use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, canonical_name};
+
+/// Who the main agent is and how it works.
+const MAIN_PROMPT: &str = include_str!("../../assets/prompts/main.md");
+
+/// All that a runtime is made of. Nothing in it has touched the network or the project's files yet.
+pub struct Parts {
+    pub events: EventQueue,
+    /// Absent until the person has set one up.
+    pub model: Option<Model>,
+    pub models: Arc<dyn ModelSource>,
+    pub catalogue: Arc<Catalogue>,
+    pub gate: Gate,
+    /// Absent when nothing is to be stored.
+    pub store: Option<SessionStore>,
+    pub definitions: DefinitionSources,
+    pub builtin: BuiltinSettings,
+    /// Only these tools, when given; by any of their names.
+    pub tools: Option<Vec<String>>,
+    pub cwd: Arc<Path>,
+    pub env: EnvOverlay,
+    pub platform: String,
+    /// Where the person's own AGENTS.md lies.
+    pub user_dir: PathBuf,
+    /// Replaces the built-in prompt.
+    pub system_prompt: Option<String>,
+    pub append_system_prompt: Option<String>,
+    /// The most requests that one run of the main agent may make.
+    pub max_turns: Option<u32>,
+    /// For the whole tree.
+    pub budget: budget::Limits,
+    pub subagents: SubAgents,
+}
+
+/// The part of sub-agents.
+#[derive(Clone, Debug)]
+pub struct SubAgents {
+    pub enabled: bool,
+    pub limits: Limits,
+    pub settings: Settings,
+}
+
+/// Turns the name of a model into one that can be asked.
+#[async_trait]
+pub trait ModelSource: Send + Sync {
+    /// The model at the given provider, or at the configured one. The error is one line for the person.
+    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, String>;
+}
+
+/// One conversation: where it is written, and what was said so far.
+#[derive(Clone)]
+pub(super) struct Session {
+    pub id: SessionId,
+    pub journal: Arc<dyn Journal>,
+    pub history: Vec<Message>,
+    /// The model of the last answer in `history`.
+    pub model: Option<String>,
+    /// What was found out and mended while it was read.
+    pub notices: Vec<String>,
+    /// What the tree may spend: one account per session.
+    pub budget: Budget,
+}
+
+impl Session {
+    /// A session that is stored nowhere.
+    pub fn empty(id: SessionId, limits: budget::Limits) -> Self {
+        Self {
+            id,
+            journal: Arc::new(NoJournal),
+            history: Vec::new(),
+            model: None,
+            notices: Vec::new(),
+            budget: Budget::new(limits),
+        }
+    }
+}
+
+/// Opens a new session or a stored one. The error is one line for the person.
+pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, String> {
+    let (Open::New(id) | Open::Stored(id)) = open;
+    let mut session = Session::empty(id, parts.budget);
+    let Some(store) = parts.store.clone() else { return Ok(session) };
+    match open {
+        Open::New(id) => {
+            let model = parts.model.as_ref();
+            let new = NewSession {
+                id,
+                cwd: parts.cwd.to_path_buf(),
+                model: model.map(|model| model.name.clone()).unwrap_or_default(),
+                provider: model.map(|model| model.provider.name().to_owned()).unwrap_or_default(),
+            };
+            session.journal = store.create(new).map_err(|error| error.to_string())?;
+        }
+        Open::Stored(id) => {
+            let opened = tokio::task::spawn_blocking(move || store.open(id)).await;
+            let opened = opened.map_err(|error| error.to_string())?;
+            let Opened { journal, transcript, agents } =
+                opened.map_err(|error| error.to_string())?;
+            session.journal = journal;
+            session.budget.charge(transcript.usage, transcript.cost);
+            for agent in agents.iter().filter_map(|agent| agent.end.as_ref()) {
+                session.budget.charge(Usage::default(), agent.cost);
+            }
+            session.model = transcript.session.map(|header| header.model);
+            session.history = transcript.messages;
+            session.notices = transcript.warnings;
+        }
+    }
+    Ok(session)
+}
+
+/// Builds the main agent of a session. Reads the project's files: not for the start path, and it may block.
+pub(super) fn main_agent(
+    parts: &Arc<Parts>,
+    session: Session,
+    model: ModelSlot,
+    tree: AgentTree,
+    inbox: Inbox,
+    events: EventSink,
+) -> Agent {
+    let facts = Facts::gather(&parts.cwd, &parts.platform);
+    let memory = memory::read(&parts.cwd, &parts.user_dir);
+    for notice in &memory.notices {
+        events.notice(NoticeLevel::Warning, notice.clone());
+    }
+    let system = PromptParts {
+        base: parts.system_prompt.as_deref().unwrap_or(MAIN_PROMPT),
+        append: parts.append_system_prompt.as_deref(),
+        facts: &facts,
+        memory: &memory.text,
+    }
+    .assemble();
+    let mut tools = ToolRegistry::new(session_tools(parts));
+    if parts.offers_subagents() {
+        let parent = Parent { model: model.clone(), journal: session.journal.clone() };
+        let factory = factory(parts, tree, facts, memory.text);
+        for problem in factory.definitions.problems() {
+            events.notice(NoticeLevel::Warning, problem.error().to_string());
+        }
+        tools.insert(Arc::new(AgentTool::new(factory, parent)));
+    }
+    Agent::new(Setup {
+        name: "main".to_owned(),
+        model,
+        system: system.into(),
+        tools,
+        gate: parts.gate.for_agent("main".to_owned(), events),
+        journal: session.journal,
+        inbox,
+        budget: session.budget,
+        cwd: parts.cwd.clone(),
+        env: parts.env.clone(),
+        max_turns: parts.max_turns,
+        history: session.history,
+        thinker: session.model,
+    })
+}
+
+fn factory(parts: &Arc<Parts>, tree: AgentTree, facts: Facts, memory: String) -> Arc<Factory> {
+    let tools_of = parts.clone();
+    Arc::new(Factory {
+        settings: parts.subagents.settings.clone(),
+        tree,
+        definitions: Definitions::load(&parts.definitions),
+        gate: parts.gate.clone(),
+        catalogue: parts.catalogue.clone(),
+        tools: Box::new(move || session_tools(&tools_of)),
+        cwd: parts.cwd.clone(),
+        env: parts.env.clone(),
+        facts,
+        memory,
+    })
+}
+
+/// A fresh set of the tools that this session's agents may have.
+fn session_tools(parts: &Parts) -> Vec<Arc<dyn Tool>> {
+    let mut tools = builtin(&parts.builtin);
+    tools.retain(|tool| parts.allows(&tool.spec().name));
+    tools
+}
+
+impl Parts {
+    fn allows(&self, tool: &str) -> bool {
+        let same = |name: &String| canonical_name(name) == canonical_name(tool);
+        self.tools.as_ref().is_none_or(|names| names.iter().any(same))
+    }
+
+    fn offers_subagents(&self) -> bool {
+        self.subagents.enabled && self.allows(&self.subagents.settings.tool_name)
+    }
+
+    /// The names of the tools that the main agent gets, in order.
+    #[must_use]
+    pub fn tool_names(&self) -> Vec<String> {
+        let mut names: Vec<_> =
+            session_tools(self).iter().map(|tool| tool.spec().name.clone()).collect();
+        if self.offers_subagents() {
+            names.push(self.subagents.settings.tool_name.clone());
+        }
+        names
+    }
+}

@@ -1,0 +1,306 @@
+//! Commands in, events out: owns the main agent of a session and serves one front end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Agent, Inbox, Prompt};
+use crate::protocol::{
+    AgentPath, Answer, Command, Cost, End, EventKind, EventSink, Failure, NoticeLevel, Outcome,
+    PromptId, QuestionId, QueuedPrompt, SessionId, Usage,
+};
+use crate::provider::{Model, ModelSlot};
+use crate::subagent::AgentTree;
+
+mod assemble;
+mod shell;
+
+use assemble::Session;
+pub use assemble::{ModelSource, Parts, SubAgents};
+use shell::OwnShell;
+
+/// How long the end of a run is waited for when the program ends.
+const END_WAIT: Duration = Duration::from_secs(4);
+
+/// What session a runtime starts with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    New(SessionId),
+    /// A stored one, which is gone on with.
+    Stored(SessionId),
+}
+
+/// The backend of one front end.
+pub struct Runtime {
+    parts: Arc<Parts>,
+    events: EventSink,
+    tree: AgentTree,
+    model: Option<ModelSlot>,
+    session: Session,
+    /// The main agent between its runs; built at the first prompt.
+    main: Option<Box<Agent>>,
+    inbox: Inbox,
+    run: Option<Run>,
+    shell: OwnShell,
+}
+
+/// The main agent at work.
+struct Run {
+    task: JoinHandle<(Box<Agent>, End)>,
+    cancel: CancellationToken,
+}
+
+impl Runtime {
+    /// A runtime whose session is not open yet.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        let events = parts.events.sink();
+        let tree = AgentTree::new(parts.subagents.limits);
+        let model = parts.model.clone().map(ModelSlot::new);
+        let secrets = parts.builtin.secret_env.clone();
+        let shell = OwnShell::new(parts.cwd.clone(), parts.env.clone(), secrets);
+        let session = Session::empty(SessionId::generate(), parts.budget);
+        Self {
+            parts: Arc::new(parts),
+            events,
+            tree,
+            model,
+            session,
+            main: None,
+            inbox: Inbox::default(),
+            run: None,
+            shell,
+        }
+    }
+
+    /// Serves commands until `Shutdown`, or until the front end is gone. Nothing runs any more when this returns.
+    pub async fn serve(mut self, open: Open, mut commands: mpsc::Receiver<Command>) {
+        self.open(open).await;
+        loop {
+            tokio::select! {
+                biased;
+                command = commands.recv() => match command {
+                    None | Some(Command::Shutdown) => break,
+                    Some(command) => self.handle(command).await,
+                },
+                ended = ended(&mut self.run) => self.run_ended(ended).await,
+                () = self.shell.ended() => {}
+            }
+        }
+        self.shell.stop().await;
+        if let Some(run) = self.run.take() {
+            run.cancel.cancel();
+            if tokio::time::timeout(END_WAIT, run.task).await.is_err() {
+                tracing::error!("a run did not end in time");
+            }
+        }
+    }
+
+    async fn handle(&mut self, command: Command) {
+        match command {
+            Command::Prompt { to, prompt } if to.is_root() => self.prompt(prompt).await,
+            Command::Prompt { to, prompt } => self.steer(&to, prompt),
+            Command::TakeBack { to, id } => self.take_back(&to, id),
+            Command::Requeue { to, id, when } => {
+                if let Some(inbox) = self.inbox_of(&to) {
+                    inbox.requeue(id, when);
+                }
+            }
+            Command::Cancel(id) => {
+                self.tree.cancel(id);
+            }
+            Command::CancelTurn => {
+                if let Some(run) = &self.run {
+                    run.cancel.cancel();
+                }
+            }
+            Command::Answer { id, answer } => self.answer(id, answer),
+            Command::SetMode(mode) => {
+                self.parts.gate.set_mode(mode);
+                self.events.emit(EventKind::ModeChanged { mode });
+            }
+            Command::SetModel { provider, model } => self.set_model(provider, &model).await,
+            Command::Shell { line } => self.shell.start(line, &self.events),
+            Command::CancelShell => self.shell.cancel(),
+            Command::Clear => self.change_session(Open::New(SessionId::generate())).await,
+            Command::Resume(id) => self.change_session(Open::Stored(id)).await,
+            Command::Shutdown => {}
+        }
+    }
+
+    /// Reads a prompt at once when the main agent is idle, else queues it.
+    async fn prompt(&mut self, prompt: QueuedPrompt) {
+        if self.run.is_none() {
+            self.start(prompt).await;
+            return;
+        }
+        let id = prompt.id;
+        self.inbox.push(prompt);
+        self.events.emit(EventKind::PromptQueued { id });
+    }
+
+    fn steer(&self, to: &AgentPath, prompt: QueuedPrompt) {
+        let QueuedPrompt { id, .. } = prompt;
+        match self.tree.inbox(to) {
+            Some(inbox) => {
+                inbox.push(prompt);
+                self.events.emit(EventKind::PromptQueued { id });
+            }
+            None => self.events.emit(EventKind::PromptReturned { id, text: prompt.text }),
+        }
+    }
+
+    fn take_back(&self, to: &AgentPath, id: PromptId) {
+        if let Some(prompt) = self.inbox_of(to).and_then(|inbox| inbox.take_back(id)) {
+            self.events.emit(EventKind::PromptReturned { id, text: prompt.text });
+        }
+    }
+
+    fn inbox_of(&self, path: &AgentPath) -> Option<Inbox> {
+        if path.is_root() { Some(self.inbox.clone()) } else { self.tree.inbox(path) }
+    }
+
+    async fn start(&mut self, prompt: QueuedPrompt) {
+        let Some(model) = self.model.clone() else {
+            let QueuedPrompt { id, text, .. } = prompt;
+            self.events.emit(EventKind::PromptReturned { id, text });
+            self.events
+                .notice(NoticeLevel::Error, "No model yet: your text stays here. /model picks one");
+            return;
+        };
+        let mut agent = match self.main.take() {
+            Some(agent) => agent,
+            None => Box::new(self.build(model).await),
+        };
+        let cancel = CancellationToken::new();
+        let (token, events) = (cancel.clone(), self.events.clone());
+        let note = self.shell.take_printed();
+        let prompt = Prompt { id: Some(prompt.id), text: prompt.text, note };
+        let task = tokio::spawn(async move {
+            let outcome = agent.run(prompt, &events, &token).await;
+            (agent, outcome.end)
+        });
+        self.run = Some(Run { task, cancel });
+    }
+
+    /// Builds the main agent off the runtime's threads: it reads the project's files.
+    async fn build(&mut self, model: ModelSlot) -> Agent {
+        let (parts, events) = (self.parts.clone(), self.events.clone());
+        let (tree, inbox) = (self.tree.clone(), self.inbox.clone());
+        let session =
+            Session { history: std::mem::take(&mut self.session.history), ..self.session.clone() };
+        let build = move || assemble::main_agent(&parts, session, model, tree, inbox, events);
+        // The closure only fails by panicking, and then there is nothing better than to pass that on.
+        match tokio::task::spawn_blocking(build).await {
+            Ok(agent) => agent,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+
+    /// Takes the agent back, and goes on with what was queued for the end.
+    async fn run_ended(&mut self, ended: Option<(Box<Agent>, End)>) {
+        self.run = None;
+        let Some((agent, end)) = ended else {
+            // Only a bug gets here. The transcript is the truth: the agent is built anew from it.
+            self.events.emit(EventKind::Finished(Box::new(crashed())));
+            self.reload().await;
+            return;
+        };
+        self.main = Some(agent);
+        if end != End::Completed {
+            return;
+        }
+        if let Some(next) = self.inbox.take_first() {
+            self.start(next).await;
+        }
+    }
+
+    fn answer(&self, id: QuestionId, answer: Answer) {
+        if let Err(error) = self.parts.gate.answer(id, answer) {
+            self.events.notice(NoticeLevel::Error, error.to_string());
+        }
+    }
+
+    async fn set_model(&mut self, provider: Option<String>, name: &str) {
+        let model = match self.parts.models.resolve(provider.as_deref(), name).await {
+            Ok(model) => model,
+            Err(error) => {
+                self.events.notice(NoticeLevel::Error, error);
+                return;
+            }
+        };
+        self.events.emit(model_changed(&model));
+        match &self.model {
+            Some(slot) => slot.set(model),
+            None => self.model = Some(ModelSlot::new(model)),
+        }
+    }
+
+    /// Leaves the present session for another. Only between runs: the front end stops a run first.
+    async fn change_session(&mut self, open: Open) {
+        if self.run.is_some() {
+            self.events.notice(NoticeLevel::Warning, "main works: stop it first (Esc)");
+            return;
+        }
+        self.open(open).await;
+    }
+
+    async fn open(&mut self, open: Open) {
+        match assemble::open_session(&self.parts, open).await {
+            Ok(session) => {
+                self.main = None;
+                let history = session.history.clone();
+                self.events.emit(EventKind::SessionOpened { id: session.id, history });
+                for notice in &session.notices {
+                    self.events.notice(NoticeLevel::Warning, notice.clone());
+                }
+                self.session = session;
+            }
+            Err(error) => self.events.notice(NoticeLevel::Error, error),
+        }
+    }
+
+    async fn reload(&mut self) {
+        let stored = Open::Stored(self.session.id);
+        match assemble::open_session(&self.parts, stored).await {
+            Ok(session) => self.session = session,
+            Err(error) => tracing::warn!(error, "the session could not be read again"),
+        }
+    }
+}
+
+/// Waits for the end of the run, for ever when there is none. `None` when it panicked.
+async fn ended(run: &mut Option<Run>) -> Option<(Box<Agent>, End)> {
+    match run {
+        Some(run) => (&mut run.task).await.ok(),
+        None => std::future::pending().await,
+    }
+}
+
+fn model_changed(model: &Model) -> EventKind {
+    EventKind::ModelChanged {
+        provider: model.provider.name().to_owned(),
+        model: model.name.clone(),
+        context_window: Some(model.info.context_window),
+    }
+}
+
+fn crashed() -> Outcome {
+    Outcome {
+        end: End::Failed {
+            failure: Failure::Internal,
+            message:
+                "The agent failed inside: this is a bug. The log says more; your session is kept."
+                    .to_owned(),
+        },
+        text: String::new(),
+        turns: 0,
+        tool_uses: 0,
+        usage: Usage::default(),
+        cost: Cost::default(),
+        took: Duration::ZERO,
+    }
+}

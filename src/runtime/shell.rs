@@ -1,0 +1,87 @@
+//! The person's own shell commands (`!` in the prompt): run beside the agents, shown to the model with the next prompt.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::exec::{Shell, ShellCall};
+use crate::protocol::{EnvOverlay, EventKind, EventSink, NoticeLevel};
+
+/// The person's shell: at most one command at a time.
+#[derive(Debug)]
+pub(super) struct OwnShell {
+    shell: Arc<Shell>,
+    env: EnvOverlay,
+    running: Option<Running>,
+    /// What ended commands printed, until the next prompt carries it.
+    printed: String,
+}
+
+#[derive(Debug)]
+struct Running {
+    task: JoinHandle<String>,
+    cancel: CancellationToken,
+}
+
+impl OwnShell {
+    /// A shell that begins in `base`. `secrets` are names of variables that commands must not see.
+    pub fn new(base: Arc<Path>, env: EnvOverlay, secrets: Arc<[String]>) -> Self {
+        let shell = Arc::new(Shell::new(base, secrets));
+        Self { shell, env, running: None, printed: String::new() }
+    }
+
+    /// Starts a command, unless one is running.
+    pub fn start(&mut self, line: String, events: &EventSink) {
+        if self.running.is_some() {
+            events.notice(NoticeLevel::Warning, "a command is running: Ctrl+C stops it");
+            return;
+        }
+        let cancel = CancellationToken::new();
+        let (shell, env) = (self.shell.clone(), self.env.clone());
+        let (token, events) = (cancel.clone(), events.clone());
+        let task = tokio::spawn(async move {
+            let call = ShellCall { line: &line, env: &env, depth: 0, limit: None, cancel: &token };
+            let show = |text| events.emit(EventKind::ShellOutput { text });
+            let (text, status) = match shell.run(call, show).await {
+                Ok(outcome) => (outcome.report(), outcome.exit.words().unwrap_or_default()),
+                Err(error) => (error.to_string(), "not run".to_owned()),
+            };
+            let note = format!("[The user ran `{line}` in a shell. It printed:]\n{text}");
+            events.emit(EventKind::ShellFinished { line, text, status });
+            note
+        });
+        self.running = Some(Running { task, cancel });
+    }
+
+    /// Waits for the end of the running command, for ever when there is none.
+    pub async fn ended(&mut self) {
+        let Some(running) = &mut self.running else { return std::future::pending().await };
+        if let Ok(note) = (&mut running.task).await {
+            self.printed.push_str(&note);
+            self.printed.push('\n');
+        }
+        self.running = None;
+    }
+
+    /// Kills the running command.
+    pub fn cancel(&self) {
+        if let Some(running) = &self.running {
+            running.cancel.cancel();
+        }
+    }
+
+    /// Kills the running command and waits until it is gone.
+    pub async fn stop(&mut self) {
+        self.cancel();
+        if self.running.is_some() {
+            self.ended().await;
+        }
+    }
+
+    /// What was printed since the last prompt, for the model.
+    pub fn take_printed(&mut self) -> Option<String> {
+        Some(std::mem::take(&mut self.printed)).filter(|printed| !printed.is_empty())
+    }
+}

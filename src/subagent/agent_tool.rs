@@ -1,0 +1,271 @@
+//! `AgentTool`: starts a sub-agent and blocks its parent's call until the final text is there.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::definition::Definition;
+use super::factory::{Factory, Plan};
+use super::report::Reporter;
+use crate::agent::Prompt;
+use crate::protocol::{
+    Access, AgentId, AgentInfo, ChildMeta, Cost, End, EventKind, EventSink, Failure, Journal,
+    NoticeLevel, Outcome, Usage,
+};
+use crate::provider::{Model, ModelSlot};
+use crate::tool::{
+    InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool,
+};
+
+/// When to delegate, and when not to; the list of agents follows it.
+const DESCRIPTION: &str = include_str!("../../assets/prompts/delegation.md");
+
+/// The definition that is used when a call names none.
+const DEFAULT_AGENT: &str = "general-purpose";
+
+/// The agent whose tool this is.
+#[derive(Clone)]
+pub struct Parent {
+    /// Its model, which children use unless told otherwise.
+    pub model: ModelSlot,
+    /// Its journal, beside which theirs are opened.
+    pub journal: Arc<dyn Journal>,
+}
+
+/// The tool that starts a sub-agent of `parent`.
+pub struct AgentTool {
+    factory: Arc<Factory>,
+    parent: Parent,
+    spec: ToolSpec,
+}
+
+/// The input of a call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The whole task. The agent knows nothing of this conversation.
+    prompt: String,
+    /// The task in 3-6 words.
+    description: Option<String>,
+    /// Which agent; default general-purpose.
+    #[serde(alias = "subagent_type")]
+    agent: Option<String>,
+    /// Only these tools.
+    tool_allowlist: Option<Vec<String>>,
+    /// Default: your own.
+    model: Option<String>,
+    /// Lowers its turn limit.
+    max_turns: Option<u32>,
+}
+
+impl AgentTool {
+    /// The tool, with the agents that there are in its description.
+    #[must_use]
+    pub fn new(factory: Arc<Factory>, parent: Parent) -> Self {
+        let mut description = DESCRIPTION.trim().to_owned();
+        for definition in factory.definitions.iter() {
+            description.push_str(&format!("\n- {}: {}", definition.name, definition.description));
+        }
+        let spec = ToolSpec::of::<Input>(&factory.settings.tool_name, &description);
+        Self { factory, parent, spec }
+    }
+
+    fn definition(&self, input: &Input) -> Result<&Definition, InvalidInput> {
+        let name = input.agent.as_deref().unwrap_or(DEFAULT_AGENT);
+        self.factory.definitions.get(name).map(Arc::as_ref).ok_or_else(|| {
+            let known: Vec<_> =
+                self.factory.definitions.iter().map(|known| known.name.as_str()).collect();
+            InvalidInput(format!(
+                "`agent`: there is no agent {name}. The agents are: {}.",
+                known.join(", ")
+            ))
+        })
+    }
+
+    fn model(&self, input: &Input, definition: &Definition) -> Model {
+        let own = self.parent.model.get();
+        let named = input.model.as_deref().or(definition.model.as_deref());
+        match named.filter(|name| *name != "inherit") {
+            Some(name) => own.sibling(name, &self.factory.catalogue),
+            None => (*own).clone(),
+        }
+    }
+
+    fn max_turns(&self, input: &Input, definition: &Definition) -> u32 {
+        let asked = [input.max_turns, definition.max_turns];
+        asked.into_iter().flatten().fold(self.factory.settings.max_turns, u32::min)
+    }
+
+    /// Runs one sub-agent from its first event to its last.
+    async fn delegate(&self, input: Input, cx: &ToolContext) -> Result<ToolOutcome, ToolError> {
+        let definition = self
+            .definition(&input)
+            .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
+        let factory = &self.factory;
+        let id = AgentId::generate();
+        let name = factory.tree.name(&definition.name);
+        let events = cx.events.child(id);
+        let cancel = cx.cancel.child_token();
+        let member = factory.tree.join(&events, id, cancel.clone());
+        let selection = factory.tools_for(definition, input.tool_allowlist.as_deref());
+        let max_turns = self.max_turns(&input, definition);
+        let model = self.model(&input, definition);
+        let reporter = Reporter { id, name: &name, max_chars: factory.settings.result_max_chars };
+        let info = AgentInfo {
+            name: name.clone(),
+            agent: definition.name.clone(),
+            description: title(&input),
+            prompt: input.prompt.clone(),
+            model: model.name.clone(),
+            tool_use_id: cx.tool_use_id.clone(),
+            max_turns,
+            color: definition.color.clone(),
+        };
+        let journal = self.parent.journal.child(ChildMeta {
+            id,
+            path: events.path().clone(),
+            agent: info.agent.clone(),
+            name: info.name.clone(),
+            description: info.description.clone(),
+            tool_use_id: info.tool_use_id.clone(),
+            model: info.model.clone(),
+            depth: events.path().depth(),
+        });
+        events.emit(EventKind::Started(Box::new(info)));
+        warn_of_unknown(&selection.unknown, &events);
+        let outcome = if member.slot().await {
+            let tools = selection.tools.with_hidden(Arc::new(AtLimit::new(&self.spec)));
+            let plan = Plan { name: &name, definition, model, tools, max_turns };
+            let mut child = factory.build(plan, &member, journal, &cx.budget, &events);
+            child.run(Prompt { id: None, text: input.prompt, note: None }, &events, &cancel).await
+        } else {
+            never_started(&events)
+        };
+        match outcome.end {
+            // What the parent cannot mend either ends its run as well.
+            End::Failed { failure, ref message } if is_fatal(failure) => {
+                Err(ToolError::fatal(failure, format!("{name}: {message}")))
+            }
+            _ => Ok(reporter.outcome(&outcome)),
+        }
+    }
+}
+
+#[async_trait]
+impl TypedTool for AgentTool {
+    type Input = Input;
+
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn summary(&self, input: &Input) -> String {
+        title(input)
+    }
+
+    fn access(&self, input: &Input, _cwd: &Path) -> Access {
+        Access::Agent { name: input.agent.clone().unwrap_or_else(|| DEFAULT_AGENT.to_owned()) }
+    }
+
+    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+        if input.prompt.trim().is_empty() {
+            return Err(InvalidInput("`prompt` must not be blank.".to_owned()));
+        }
+        if input.max_turns == Some(0) {
+            return Err(InvalidInput("`max_turns` must be at least 1.".to_owned()));
+        }
+        let definition = self.definition(input)?;
+        let selection = self.factory.tools_for(definition, input.tool_allowlist.as_deref());
+        let strict = self.factory.settings.strict_tools;
+        if selection.nothing_left || (strict && !selection.unknown.is_empty()) {
+            return Err(InvalidInput(format!(
+                "`tool_allowlist` or the agent's own list names tools that do not exist: {}.",
+                selection.unknown.join(", ")
+            )));
+        }
+        Ok(())
+    }
+
+    /// An agent has its own limits.
+    fn time_limit(&self) -> Option<Duration> {
+        None
+    }
+
+    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        Box::pin(self.delegate(input, &cx)).await
+    }
+}
+
+/// Stands in for the agent tool where the depth limit withholds it: a call made anyway breaks the limit, and that is
+/// for the operator to know, not for the model to try again.
+struct AtLimit(ToolSpec);
+
+impl AtLimit {
+    fn new(offered: &ToolSpec) -> Self {
+        Self(offered.clone())
+    }
+}
+
+#[async_trait]
+impl TypedTool for AtLimit {
+    type Input = serde_json::Value;
+
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn summary(&self, _input: &Self::Input) -> String {
+        "beyond the depth limit".to_owned()
+    }
+
+    fn access(&self, _input: &Self::Input, _cwd: &Path) -> Access {
+        Access::Nothing
+    }
+
+    async fn run(&self, _input: Self::Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let depth = cx.depth;
+        let message = format!(
+            "An agent at depth {depth} tried to start a sub-agent: the depth limit is {depth}."
+        );
+        Err(ToolError::fatal(Failure::Autonomy, message))
+    }
+}
+
+/// Whether a child's failure ends its parent's run too.
+fn is_fatal(failure: Failure) -> bool {
+    matches!(failure, Failure::Auth | Failure::Autonomy | Failure::Internal)
+}
+
+/// What the pane is called: the description, or the prompt's beginning.
+fn title(input: &Input) -> String {
+    let text = input.description.as_deref().unwrap_or(&input.prompt);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().take(60).collect()
+}
+
+fn warn_of_unknown(unknown: &[String], events: &EventSink) {
+    if !unknown.is_empty() {
+        let names = unknown.join(", ");
+        tracing::warn!(agent = %events.path(), names, "unknown tools in a list were dropped");
+        events.notice(NoticeLevel::Warning, format!("unknown tools left out: {names}"));
+    }
+}
+
+/// The end of an agent that was cancelled while it waited for a slot: no request, no file.
+fn never_started(events: &EventSink) -> Outcome {
+    let outcome = Outcome {
+        end: End::Cancelled { before_start: true },
+        text: String::new(),
+        turns: 0,
+        tool_uses: 0,
+        usage: Usage::default(),
+        cost: Cost::default(),
+        took: Duration::ZERO,
+    };
+    events.emit(EventKind::Finished(Box::new(outcome.clone())));
+    outcome
+}

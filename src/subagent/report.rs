@@ -1,0 +1,193 @@
+//! What a parent gets from a finished sub-agent: its final text, cut to size, and how it ended.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::protocol::event::AgentReport;
+use crate::protocol::{AgentId, End, Outcome, ResultBlock, ToolDetails};
+use crate::tool::ToolOutcome;
+
+/// What stands between the text and the bracketed line.
+const GAP: &str = "\n\n";
+
+/// Who reports, and how much of the text the parent may get.
+#[derive(Clone, Copy, Debug)]
+pub struct Reporter<'a> {
+    pub id: AgentId,
+    pub name: &'a str,
+    /// Characters (Unicode scalar values), the bracketed line included; 0 is no limit.
+    pub max_chars: usize,
+}
+
+impl Reporter<'_> {
+    /// One text block: the final text and nothing else when the agent completed and the text fits; otherwise the text
+    /// as far as it fits and one bracketed line that says how it ended, how much is shown, and where the rest is.
+    #[must_use]
+    pub fn outcome(&self, outcome: &Outcome) -> ToolOutcome {
+        let total = outcome.text.chars().count();
+        let fits = self.max_chars == 0 || total <= self.max_chars;
+        let plain = fits && outcome.end == End::Completed;
+        let (text, shown) =
+            if plain { (outcome.text.clone(), total) } else { self.marked(outcome, total) };
+        ToolOutcome {
+            content: vec![ResultBlock::text(text)],
+            is_error: outcome.end != End::Completed,
+            summary: words(&outcome.end),
+            details: Some(ToolDetails::Agent(Box::new(self.report(outcome, shown, total)))),
+        }
+    }
+
+    fn marked(&self, outcome: &Outcome, total: usize) -> (String, usize) {
+        let fits = |line: &str| {
+            self.max_chars == 0 || total + line.chars().count() + GAP.len() <= self.max_chars
+        };
+        let whole =
+            if total == 0 { "no final text".to_owned() } else { format!("{total} characters") };
+        let line = self.line(outcome, &whole);
+        if total == 0 {
+            return (line, 0);
+        }
+        if fits(&line) {
+            return (format!("{}{GAP}{line}", outcome.text), total);
+        }
+        // Room is kept for the longest number; the one that stands there in the end is not longer.
+        let part =
+            |shown: usize| self.line(outcome, &format!("{shown} of {total} characters shown"));
+        let room = self.max_chars.saturating_sub(part(total).chars().count() + GAP.len());
+        let text = cut(&outcome.text, room);
+        let shown = text.chars().count();
+        (format!("{text}{GAP}{}", part(shown)), shown)
+    }
+
+    fn line(&self, outcome: &Outcome, shown: &str) -> String {
+        let Self { id, name, .. } = self;
+        let Outcome { turns, tool_uses, .. } = outcome;
+        let words = words(&outcome.end);
+        let detail = match &outcome.end {
+            End::Failed { message, .. } => format!(" ({})", cut(message, 300)),
+            _ => String::new(),
+        };
+        format!(
+            "[{name}: {words}{detail} · {turns} turns, {tool_uses} tool calls · {shown} · transcript {id}]"
+        )
+    }
+
+    fn report(&self, outcome: &Outcome, shown: usize, total: usize) -> AgentReport {
+        AgentReport {
+            agent_id: self.id,
+            name: self.name.to_owned(),
+            status: outcome.end.clone(),
+            turns: outcome.turns,
+            tool_uses: outcome.tool_uses,
+            usage: outcome.usage,
+            cost: outcome.cost,
+            duration_ms: u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX),
+            shown,
+            total,
+        }
+    }
+}
+
+/// How a run ended, in the words of the screen.
+fn words(end: &End) -> String {
+    match end {
+        End::Completed => "done".to_owned(),
+        End::MaxTurns { limit } => format!("turn limit {limit}, partial"),
+        End::Budget { what } => format!("budget {what} used up, partial"),
+        End::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
+        End::Cancelled { before_start: false } => "cancelled by the user, partial".to_owned(),
+        End::Interrupted => "interrupted, partial".to_owned(),
+        End::Failed { failure, .. } => format!("failed: {}", failure.words()),
+        End::Refused => "refused by the model".to_owned(),
+        End::Empty => "ended without a final text".to_owned(),
+    }
+}
+
+/// The longest beginning of at most `limit` characters that ends between two graphemes.
+fn cut(text: &str, limit: usize) -> &str {
+    let mut count = 0;
+    for (start, grapheme) in text.grapheme_indices(true) {
+        count += grapheme.chars().count();
+        if count > limit {
+            return &text[..start];
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::protocol::{Cost, Failure, Usage};
+
+    fn outcome(end: End, text: &str) -> Outcome {
+        Outcome {
+            end,
+            text: text.to_owned(),
+            turns: 3,
+            tool_uses: 2,
+            usage: Usage::default(),
+            cost: Cost::default(),
+            took: Duration::ZERO,
+        }
+    }
+
+    fn text_of(end: End, text: &str, max_chars: usize) -> String {
+        let reporter = Reporter { id: AgentId::generate(), name: "explore-1", max_chars };
+        let outcome = reporter.outcome(&outcome(end, text));
+        assert_eq!(outcome.content.len(), 1);
+        match outcome.content.into_iter().next() {
+            Some(ResultBlock::Text { text }) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn s0_6_a_text_of_exactly_the_limit_is_untouched() {
+        let text = "é".repeat(5000);
+        assert_eq!(text_of(End::Completed, &text, 5000), text);
+    }
+
+    #[test]
+    fn s0_6_one_character_more_is_cut_and_the_cap_holds_with_the_marker() {
+        let shown = text_of(End::Completed, &"x".repeat(5001), 5000);
+        assert!(shown.chars().count() <= 5000, "{}", shown.chars().count());
+        assert!(shown.contains(" of 5001 characters shown · transcript "), "{shown}");
+    }
+
+    #[test]
+    fn t8_no_text_is_said_and_never_an_empty_block() {
+        let shown = text_of(End::Empty, "", 5000);
+        assert!(
+            shown.starts_with("[explore-1: ended without a final text · 3 turns, 2 tool calls"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn a_failure_says_why_after_the_partial_text() {
+        let end = End::Failed { failure: Failure::RateLimit, message: "HTTP 429".to_owned() };
+        let shown = text_of(end, "half", 5000);
+        assert!(
+            shown.starts_with("half\n\n[explore-1: failed: rate limit (HTTP 429) · "),
+            "{shown}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn t2_the_cut_never_splits_a_grapheme(
+            pieces in prop::collection::vec(prop::sample::select(vec!["👨‍👩‍👧", "e\u{301}", "語", "a", "🇩🇪"]), 0..400),
+        ) {
+            let text = pieces.concat();
+            let shown = text_of(End::MaxTurns { limit: 20 }, &text, 300);
+            prop_assert!(shown.chars().count() <= 300);
+            let body = shown.rsplit_once('[').map_or("", |(body, _)| body.trim_end_matches('\n'));
+            prop_assert!(text.starts_with(body));
+            prop_assert!(text.grapheme_indices(true).any(|(start, _)| start == body.len()) || body.len() == text.len());
+        }
+    }
+}
