@@ -1,0 +1,348 @@
+//! The frames of `stream-json`, in the shape that the Claude Agent SDK reads.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::totals::Totals;
+use crate::protocol::event::AgentReport;
+use crate::protocol::{
+    AgentEvent, AgentInfo, AgentPath, ContentBlock, End, EventKind, Mode, NoticeLevel, Outcome,
+    ResultBlock, SessionId, ToolDetails, ToolUseId, Usage,
+};
+
+/// What the first frame says about the session.
+#[derive(Clone, Debug)]
+pub struct SessionInfo {
+    pub cwd: String,
+    pub model: String,
+    pub mode: Mode,
+    pub tools: Vec<String>,
+    pub agents: Vec<String>,
+    /// Where the key came from, such as `ANTHROPIC_API_KEY`, or `none`.
+    pub key_source: String,
+    /// Per model: context window and output limit, for the result frame.
+    pub context_window: u64,
+    pub max_output_tokens: u32,
+}
+
+/// Makes frames of events. Knows which call started which agent.
+#[derive(Debug)]
+pub struct Frames {
+    info: SessionInfo,
+    session: Option<SessionId>,
+    agents: HashMap<AgentPath, Track>,
+    /// Whole blocks of answers that are not whole yet: a repeated request makes them void.
+    open: HashMap<AgentPath, Vec<(String, ContentBlock)>>,
+}
+
+/// What is known of one sub-agent.
+#[derive(Debug)]
+struct Track {
+    info: AgentInfo,
+    began: Instant,
+    tool_uses: u32,
+    tokens: u64,
+}
+
+impl Track {
+    fn usage(&self) -> Value {
+        json!({
+            "total_tokens": self.tokens,
+            "tool_uses": self.tool_uses,
+            "duration_ms": millis(self.began.elapsed()),
+        })
+    }
+}
+
+impl Frames {
+    /// Frames for a session that is about to be opened.
+    #[must_use]
+    pub fn new(info: SessionInfo) -> Self {
+        Self { info, session: None, agents: HashMap::new(), open: HashMap::new() }
+    }
+
+    /// The name of an agent, for a person.
+    #[must_use]
+    pub fn agent_name(&self, path: &AgentPath) -> &str {
+        self.agents.get(path).map_or("main", |track| &track.info.name)
+    }
+
+    /// The frames that tell of an event; none for what only a screen shows.
+    pub fn of(&mut self, event: &AgentEvent) -> Vec<Value> {
+        let path = &event.path;
+        match &event.kind {
+            EventKind::SessionOpened { id, .. } => {
+                self.session = Some(*id);
+                vec![self.init()]
+            }
+            EventKind::Started(info) => vec![self.task_started(path, info)],
+            EventKind::PromptRead { text, .. } if !path.is_root() => {
+                vec![self.message(path, "user", &json!({"role": "user", "content": text}))]
+            }
+            EventKind::BlockFinished { message_id, block } => {
+                let open = self.open.entry(path.clone()).or_default();
+                open.push((message_id.clone(), block.clone()));
+                Vec::new()
+            }
+            EventKind::Retrying { attempt, limit, wait, reason } => {
+                self.open.remove(path);
+                vec![self.frame(
+                    "system",
+                    path,
+                    json!({
+                        "subtype": "api_retry", "attempt": attempt, "max_retries": limit,
+                        "retry_delay_ms": millis(*wait), "error": reason,
+                    }),
+                )]
+            }
+            EventKind::TurnFinished { usage, model, whole, .. } => {
+                if let Some(track) = self.agents.get_mut(path) {
+                    track.tokens += usage.counted();
+                }
+                let blocks = self.open.remove(path).unwrap_or_default();
+                if *whole { self.assistant(path, blocks, usage, model) } else { Vec::new() }
+            }
+            EventKind::ToolStarted { name, summary, .. } => self.task_progress(path, name, summary),
+            EventKind::ToolFinished { id, is_error, content, details, .. } => {
+                let block = json!({
+                    "type": "tool_result", "tool_use_id": id,
+                    "content": result_content(content), "is_error": is_error,
+                });
+                let mut frame =
+                    self.message(path, "user", &json!({"role": "user", "content": [block]}));
+                if let Some(details) = details {
+                    frame["tool_use_result"] = tool_use_result(details);
+                }
+                vec![frame]
+            }
+            EventKind::Notice { level, text } if *level != NoticeLevel::Info => {
+                vec![self.frame(
+                    "system",
+                    path,
+                    json!({
+                        "subtype": "notice", "level": level, "text": text,
+                    }),
+                )]
+            }
+            EventKind::Finished(outcome) if !path.is_root() => self.task_ended(path, outcome),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The last frame.
+    #[must_use]
+    pub fn result(&self, outcome: &Outcome, totals: &Totals) -> Value {
+        let subtype = match outcome.end {
+            End::Completed => "success",
+            End::MaxTurns { .. } => "error_max_turns",
+            End::Budget { .. } => "error_max_budget_usd",
+            _ => "error_during_execution",
+        };
+        let errors: Vec<_> = error_text(&outcome.end).into_iter().collect();
+        let models: Map<String, Value> = totals
+            .models
+            .iter()
+            .map(|(model, (usage, cost))| {
+                let value = json!({
+                    "inputTokens": usage.input_tokens,
+                    "outputTokens": usage.output_tokens,
+                    "cacheReadInputTokens": usage.cache_read_input_tokens,
+                    "cacheCreationInputTokens": usage.cache_creation_input_tokens,
+                    "costUSD": cost.usd,
+                    "contextWindow": self.info.context_window,
+                    "maxOutputTokens": self.info.max_output_tokens,
+                });
+                (model.clone(), value)
+            })
+            .collect();
+        self.frame(
+            "result",
+            &AgentPath::root(),
+            json!({
+                "subtype": subtype,
+                "is_error": outcome.end != End::Completed,
+                "result": outcome.text,
+                "stop_reason": (outcome.end == End::Completed).then_some("end_turn"),
+                "duration_ms": millis(totals.began.elapsed()),
+                "duration_api_ms": millis(totals.api_time),
+                "num_turns": outcome.turns,
+                "total_cost_usd": totals.cost.usd,
+                "usage": outcome.usage,
+                "modelUsage": models,
+                "permission_denials": totals.denials,
+                "errors": errors,
+            }),
+        )
+    }
+
+    fn init(&self) -> Value {
+        let SessionInfo { cwd, model, mode, tools, agents, key_source, .. } = &self.info;
+        self.frame(
+            "system",
+            &AgentPath::root(),
+            json!({
+                "subtype": "init", "cwd": cwd, "tools": tools, "agents": agents, "mcp_servers": [],
+                "model": model, "permissionMode": mode, "slash_commands": [], "skills": [],
+                "apiKeySource": key_source,
+            }),
+        )
+    }
+
+    fn assistant(
+        &self,
+        path: &AgentPath,
+        blocks: Vec<(String, ContentBlock)>,
+        usage: &Usage,
+        model: &str,
+    ) -> Vec<Value> {
+        let frames = blocks.into_iter().map(|(id, block)| {
+            self.message(
+                path,
+                "assistant",
+                &json!({
+                    "id": id, "type": "message", "role": "assistant", "model": model,
+                    "content": [assistant_block(block)], "stop_reason": null, "usage": usage,
+                }),
+            )
+        });
+        frames.collect()
+    }
+
+    fn task_started(&mut self, path: &AgentPath, info: &AgentInfo) -> Value {
+        let track = Track { info: info.clone(), began: Instant::now(), tool_uses: 0, tokens: 0 };
+        self.agents.insert(path.clone(), track);
+        self.frame(
+            "system",
+            path,
+            json!({
+                "subtype": "task_started", "task_id": path.id(), "tool_use_id": info.tool_use_id,
+                "description": info.description, "task_type": "local_agent",
+                "subagent_type": info.agent, "prompt": info.prompt,
+            }),
+        )
+    }
+
+    fn task_progress(&mut self, path: &AgentPath, tool: &str, summary: &str) -> Vec<Value> {
+        let Some(track) = self.agents.get_mut(path) else { return Vec::new() };
+        track.tool_uses += 1;
+        let body = json!({
+            "subtype": "task_progress", "task_id": path.id(),
+            "tool_use_id": track.info.tool_use_id, "description": format!("{tool} {summary}"),
+            "usage": track.usage(), "last_tool_name": tool,
+        });
+        vec![self.frame("system", path, body)]
+    }
+
+    fn task_ended(&mut self, path: &AgentPath, outcome: &Outcome) -> Vec<Value> {
+        let Some(track) = self.agents.get(path) else { return Vec::new() };
+        let status = match outcome.end {
+            End::Completed => "completed",
+            End::Cancelled { .. } => "stopped",
+            _ => "failed",
+        };
+        let tool_use_id = track.info.tool_use_id.clone();
+        let updated = json!({
+            "subtype": "task_updated", "task_id": path.id(),
+            "patch": {"status": status, "end_time": Timestamp::now().as_millisecond()},
+        });
+        let notification = json!({
+            "subtype": "task_notification", "task_id": path.id(), "tool_use_id": tool_use_id,
+            "status": status, "output_file": "", "summary": outcome.text, "usage": track.usage(),
+        });
+        vec![self.frame("system", path, updated), self.frame("system", path, notification)]
+    }
+
+    /// A frame that carries a message.
+    fn message(&self, path: &AgentPath, kind: &str, message: &Value) -> Value {
+        self.frame(kind, path, json!({"message": message}))
+    }
+
+    /// A frame with the fields that all frames have.
+    fn frame(&self, kind: &str, path: &AgentPath, body: Value) -> Value {
+        let mut frame = Map::new();
+        frame.insert("type".to_owned(), kind.into());
+        if let Value::Object(body) = body {
+            frame.extend(body);
+        }
+        let parent: Option<&ToolUseId> = self.agents.get(path).map(|track| &track.info.tool_use_id);
+        frame.insert("parent_tool_use_id".to_owned(), json!(parent));
+        frame.insert("session_id".to_owned(), json!(self.session));
+        frame.insert("uuid".to_owned(), json!(Uuid::now_v7()));
+        frame.insert("timestamp".to_owned(), json!(Timestamp::now()));
+        Value::Object(frame)
+    }
+}
+
+/// What went wrong, in a line; nothing for a run that did what it should.
+#[must_use]
+pub fn error_text(end: &End) -> Option<String> {
+    Some(match end {
+        End::Completed => return None,
+        End::MaxTurns { limit } => {
+            format!("stopped at the limit of {limit} turns: the answer is partial")
+        }
+        End::Budget { what } => format!("stopped: {what} used up, the answer is partial"),
+        End::Cancelled { .. } => "stopped before it was finished".to_owned(),
+        End::Interrupted => "interrupted".to_owned(),
+        End::Failed { message, .. } => message.clone(),
+        End::Refused => "the model refused to answer".to_owned(),
+        End::Empty => "the model ended without an answer".to_owned(),
+    })
+}
+
+/// A block as the SDK reads it.
+fn assistant_block(block: ContentBlock) -> Value {
+    match block {
+        ContentBlock::ToolUse { id, name, input, .. } => {
+            json!({"type": "tool_use", "id": id, "name": name, "input": input})
+        }
+        // The SDK demands a signature, which other wires do not have.
+        ContentBlock::Thinking { thinking, signature } => {
+            json!({"type": "thinking", "thinking": thinking, "signature": signature})
+        }
+        other => json!(other),
+    }
+}
+
+/// One text stays a string; everything else is a list of blocks.
+fn result_content(content: &[ResultBlock]) -> Value {
+    if let [ResultBlock::Text { text }] = content {
+        return json!(text);
+    }
+    let blocks = content.iter().map(|block| match block {
+        ResultBlock::Text { text } => json!({"type": "text", "text": text}),
+        ResultBlock::Image { source } => json!({
+            "type": "image",
+            "source": {"type": "base64", "media_type": source.media_type, "data": source.data},
+        }),
+    });
+    blocks.collect()
+}
+
+fn tool_use_result(details: &ToolDetails) -> Value {
+    let ToolDetails::Agent(report) = details else { return json!(details) };
+    let AgentReport { agent_id, name, status, turns, tool_uses, usage, cost, duration_ms, .. } =
+        report.as_ref();
+    json!({
+        "status": status_word(status), "end": status, "agentId": agent_id, "name": name,
+        "totalDurationMs": duration_ms, "totalTokens": usage.counted(),
+        "totalToolUseCount": tool_uses, "turns": turns, "usage": usage, "costUSD": cost.usd,
+        "shown": report.shown, "total": report.total,
+    })
+}
+
+fn status_word(end: &End) -> &'static str {
+    match end {
+        End::Completed => "completed",
+        End::Cancelled { .. } => "cancelled",
+        _ => "failed",
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
