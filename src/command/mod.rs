@@ -4,7 +4,6 @@
 //! terminal and a pipe get the same.
 
 use std::io::{self, ErrorKind, Write};
-use std::process::ExitCode;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -32,9 +31,9 @@ impl Report {
         Self { text: String::new(), error: Some(message.into()) }
     }
 
-    /// Writes it out. A reader that has gone away is no error.
+    /// Writes it out and answers with the exit code. A reader that has gone away is no error.
     #[must_use]
-    pub fn print(&self) -> ExitCode {
+    pub fn print(&self) -> u8 {
         let mut out = io::stdout().lock();
         let written = out.write_all(self.text.as_bytes()).and_then(|()| out.flush());
         if let Err(error) = written
@@ -44,15 +43,15 @@ impl Report {
         }
         match &self.error {
             Some(message) => fail(message, 2),
-            None => ExitCode::SUCCESS,
+            None => 0,
         }
     }
 }
 
-fn fail(message: &str, code: u8) -> ExitCode {
+fn fail(message: &str, code: u8) -> u8 {
     // When stderr is gone there is nobody left to tell.
     let _ = writeln!(io::stderr(), "caliban: {message}");
-    ExitCode::from(code)
+    code
 }
 
 /// Rows with aligned columns, two spaces between them. The last column is not padded.

@@ -1,0 +1,194 @@
+//! The backend of a front end: the runtime with all its parts, in a task of its own.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::models::Models;
+use super::{COMMAND_CAPACITY, Setup};
+use crate::budget;
+use crate::cli::Cli;
+use crate::config::models::Catalogue;
+use crate::config::{self, Loaded, PermissionsConfig};
+use crate::permission::{Base, Gate, GateSettings, List, Origin, RuleError, RuleSet};
+use crate::protocol::{Command, EventQueue, NoticeLevel};
+use crate::provider::Model;
+use crate::runtime::{ModelSource, Open, Parts, Runtime, SubAgents};
+use crate::subagent::registry::DefinitionSources;
+use crate::subagent::{Limits, Settings};
+use crate::tool::BuiltinSettings;
+
+/// The two ends that a front end holds, and the task behind them.
+pub(super) struct Backend {
+    pub commands: mpsc::Sender<Command>,
+    pub events: EventQueue,
+    pub task: JoinHandle<()>,
+}
+
+/// What the faces differ in.
+pub(super) struct Wishes {
+    pub events: EventQueue,
+    /// Whether sessions are stored.
+    pub stored: bool,
+    pub tools: Option<Vec<String>>,
+    pub system_prompt: Option<String>,
+    pub append_system_prompt: Option<String>,
+}
+
+impl Wishes {
+    /// The wishes of a command line.
+    pub fn of(cli: &Cli, events: EventQueue) -> Self {
+        Self {
+            events,
+            stored: !cli.session.no_session,
+            tools: cli.tools.offered(),
+            system_prompt: cli.model.system_prompt.clone(),
+            append_system_prompt: cli.model.append_system_prompt.clone(),
+        }
+    }
+}
+
+impl Setup {
+    /// Where definitions of sub-agents are looked for; nothing is read yet.
+    pub fn definitions(&self) -> DefinitionSources {
+        DefinitionSources::new(&self.loaded.project.folders, self.dirs.agents())
+    }
+
+    /// The gate, with the configured rules.
+    pub fn gate(&self, interactive: bool) -> Result<Gate, super::AppError> {
+        let permissions = &self.loaded.config.permissions;
+        let dirs = std::iter::once(self.cwd.to_path_buf());
+        Ok(Gate::new(GateSettings {
+            mode: permissions.mode,
+            rules: self.rules()?,
+            dirs: dirs.chain(permissions.additional_dirs.iter().cloned()).collect(),
+            home: self.home(),
+            interactive,
+            project_dir: self.loaded.project.config_root.clone(),
+        }))
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        self.env.get_os("HOME").map(PathBuf::from)
+    }
+
+    /// The configured rules, each with the place where it stands.
+    fn rules(&self) -> Result<RuleSet, RuleError> {
+        let Loaded { config, origins, project, .. } = &self.loaded;
+        let home = self.home();
+        let base = Base { project: &project.config_root, home: home.as_deref() };
+        let PermissionsConfig { allow, ask, deny, .. } = &config.permissions;
+        let mut rules = RuleSet::default();
+        for (list, name, entries) in
+            [(List::Allow, "allow", allow), (List::Ask, "ask", ask), (List::Deny, "deny", deny)]
+        {
+            for (index, entry) in entries.iter().enumerate() {
+                let origin = origins.of_entry(&format!("permissions.{name}"), index);
+                rules.add(list, &[entry], &self.rule_origin(origin), base)?;
+            }
+        }
+        Ok(rules)
+    }
+
+    fn rule_origin(&self, origin: &config::Origin) -> Origin {
+        match origin {
+            config::Origin::File { path, .. } => Origin::File(self.cwd.join(path)),
+            other => Origin::Flag(other.to_string()),
+        }
+    }
+
+    /// The source of models.
+    pub fn models(&self, catalogue: &Arc<Catalogue>) -> Models {
+        let config = Arc::new(self.loaded.config.clone());
+        Models::new(config, self.env.clone(), self.cwd.clone(), catalogue.clone())
+    }
+
+    /// The parts of a runtime that asks `model` first.
+    pub(super) fn parts(
+        &self,
+        wishes: Wishes,
+        gate: Gate,
+        model: Option<Model>,
+        models: Arc<dyn ModelSource>,
+        catalogue: Arc<Catalogue>,
+    ) -> Parts {
+        let config = &self.loaded.config;
+        let secrets = config.key_variables().into_iter().map(str::to_owned).collect();
+        Parts {
+            events: wishes.events,
+            model,
+            models,
+            catalogue,
+            gate,
+            store: wishes.stored.then(|| self.store()),
+            definitions: self.definitions(),
+            builtin: BuiltinSettings {
+                home: self.home(),
+                secret_env: secrets,
+                ..BuiltinSettings::new(self.cwd.clone())
+            },
+            tools: wishes.tools,
+            cwd: self.cwd.clone(),
+            env: self.env.clone(),
+            platform: crate::config::env::platform(),
+            user_dir: self.dirs.config.clone(),
+            system_prompt: wishes.system_prompt,
+            append_system_prompt: wishes.append_system_prompt,
+            max_turns: config.budget.max_turns,
+            budget: budget::Limits { usd: config.budget.max_usd },
+            subagents: self.subagents(),
+        }
+    }
+
+    fn subagents(&self) -> SubAgents {
+        let config = &self.loaded.config.subagents;
+        let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        SubAgents {
+            enabled: config.enabled,
+            limits: Limits {
+                concurrent: count(config.max_concurrent_agents),
+                children: count(config.max_children_per_agent),
+            },
+            settings: Settings {
+                tool_name: config.tool_name.name().to_owned(),
+                max_turns: config.max_turns,
+                result_max_chars: count(config.result_max_chars),
+                strict_tools: config.strict_tools,
+                persist: config.persist,
+            },
+        }
+    }
+}
+
+/// Starts the runtime in a task.
+pub(super) fn start(parts: Parts, open: Open) -> Backend {
+    let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
+    let events = parts.events.clone();
+    let runtime = Runtime::new(parts);
+    Backend { commands, events, task: tokio::spawn(runtime.serve(open, receiver)) }
+}
+
+/// The runtime of the asynchronous tasks: two threads do, because the work is waiting.
+pub(super) fn tasks() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(16)
+        .enable_all()
+        .build()
+}
+
+/// The catalogue of models, with the person's own over the built-in one. A broken one is told of, and left out.
+pub(super) fn catalogue(setup: &Setup, events: &EventQueue) -> Arc<Catalogue> {
+    let path = setup.dirs.models_file();
+    let read = match std::fs::read_to_string(&path) {
+        Ok(text) => Catalogue::with_user(&text, &path).map_err(|error| error.to_string()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Catalogue::built_in()),
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    };
+    Arc::new(read.unwrap_or_else(|error| {
+        events.sink().notice(NoticeLevel::Warning, error);
+        Catalogue::built_in()
+    }))
+}

@@ -1,0 +1,91 @@
+//! The demo: the same program on a scripted model, in a throw-away copy of the sample project.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::backend::Wishes;
+use super::headless::{self, Face};
+use super::screen::{self, Shown, Start};
+use super::{AppError, Setup, backend};
+use crate::cli::{Cli, PrintArgs};
+use crate::command::demo::{SCENARIO, demo_rules, unpack};
+use crate::config::Overrides;
+use crate::config::models::Catalogue;
+use crate::headless::EVENT_CAPACITY;
+use crate::protocol::{EnvOverlay, EventQueue, SessionId};
+use crate::provider::scripted::{MODEL, Scripted};
+use crate::provider::{Model, RetryPolicy};
+use crate::runtime::{ModelSource, Open};
+
+/// Plays the demo, on the screen or headless.
+pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, AppError> {
+    let print = args.print;
+    let temp_root = env.non_empty("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let project = unpack(&temp_root)?;
+    let setup = setup(cli, env, project.root(), print)?;
+    let scripted = Scripted::from_toml(SCENARIO, Path::new("assets/demo/scenario.toml"))
+        .map_err(|error| AppError::Usage(error.to_string()))?
+        .with_speed(if print { 0.0 } else { 1.0 });
+    let prompt = scripted.prompt().to_owned();
+    let catalogue = Arc::new(Catalogue::built_in());
+    let model = Model {
+        provider: Arc::new(scripted),
+        name: MODEL.to_owned(),
+        info: catalogue.get(MODEL),
+        max_tokens: setup.loaded.config.model.max_tokens,
+        effort: None,
+        retry: RetryPolicy::default(),
+    };
+    let gate = setup.gate(!print)?;
+    let open = Open::New(SessionId::generate());
+    if print {
+        let events = EventQueue::with_capacity(EVENT_CAPACITY);
+        let wishes = Wishes { stored: false, ..Wishes::of(cli, events) };
+        let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(OneModel), catalogue);
+        let info = headless::info(&setup, &parts, &model);
+        let run = headless::serve(info, parts, open, prompt, Face::of(args));
+        return backend::tasks()?.block_on(run);
+    }
+    let events = EventQueue::unhurried();
+    let wishes = Wishes { stored: false, ..Wishes::of(cli, events.clone()) };
+    let parts =
+        setup.parts(wishes, gate.clone(), Some(model), Arc::new(OneModel), catalogue.clone());
+    let start = Start {
+        prompt: Some(prompt),
+        no_color: cli.common.no_color,
+        stored: false,
+        pick_session: false,
+        scripted: true,
+    };
+    screen::show(&setup, async { parts }, Shown { events, catalogue, gate, open, start })
+}
+
+/// A setup that neither reads nor writes anything of the person's.
+fn setup(cli: &Cli, env: &EnvOverlay, root: &Path, print: bool) -> Result<Setup, AppError> {
+    let home = root.with_file_name("home");
+    let env = env.with([("CALIBAN_HOME", home)]).without([
+        "CALIBAN_PROVIDER",
+        "CALIBAN_MODEL",
+        "ANTHROPIC_BASE_URL",
+        "OPENAI_BASE_URL",
+    ]);
+    let overrides = Overrides {
+        allow: demo_rules(print).into_iter().map(str::to_owned).collect(),
+        theme: cli.common.theme.clone(),
+        log_level: cli.common.log_level.clone(),
+        ..Overrides::default()
+    };
+    Setup::in_dir(root.into(), env, &overrides)
+}
+
+/// The only model there is.
+struct OneModel;
+
+#[async_trait]
+impl ModelSource for OneModel {
+    async fn resolve(&self, _provider: Option<&str>, model: &str) -> Result<Model, String> {
+        Err(format!("The demo has one model, and that is scripted: {model} needs caliban itself."))
+    }
+}

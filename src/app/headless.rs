@@ -1,0 +1,134 @@
+//! Starts a headless run: the prompt from the arguments and stdin, the runtime behind it.
+
+use std::io::{IsTerminal, Read};
+use std::sync::Arc;
+
+use super::backend::{self, Wishes};
+use super::{AppError, Setup, log, session};
+use crate::cli::{Cli, OutputFormat, PrintArgs};
+use crate::config::KeySource;
+use crate::headless::{self, EVENT_CAPACITY, Headless, SessionInfo};
+use crate::protocol::{Command, EventQueue, NoticeLevel};
+use crate::provider::Model;
+use crate::runtime::Parts;
+use crate::subagent::registry::Definitions;
+
+/// More of stdin than this is not a prompt. Bytes.
+const STDIN_LIMIT: u64 = 8 << 20;
+
+/// Runs one prompt and answers with the exit code.
+pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
+    let prompt = prompt(cli.prompt.as_deref())?;
+    let Some(open) = session(&cli.session, setup)? else {
+        return Err(AppError::Usage(
+            "--resume needs an id here: caliban sessions lists them".to_owned(),
+        ));
+    };
+    let _log = log::start(&setup.dirs.state, &setup.loaded.config.log.level);
+    backend::tasks()?.block_on(async {
+        let events = EventQueue::with_capacity(EVENT_CAPACITY);
+        for notice in &setup.loaded.notices {
+            events.sink().notice(NoticeLevel::Warning, notice.clone());
+        }
+        let catalogue = backend::catalogue(setup, &events);
+        let gate = setup.gate(false)?;
+        let models = Arc::new(setup.models(&catalogue));
+        let no_model = || {
+            AppError::NoModel(
+                "no model yet: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server with --provider"
+                    .to_owned(),
+            )
+        };
+        let model = models.first().await.map_err(AppError::NoModel)?.ok_or_else(no_model)?;
+        let info = |parts: &Parts| info(setup, parts, &model);
+        let parts = setup.parts(
+            Wishes::of(cli, events),
+            gate,
+            Some(model.clone()),
+            models,
+            catalogue,
+        );
+        serve(info(&parts), parts, open, prompt, Face::of(&cli.print)).await
+    })
+}
+
+/// How the answer is written.
+#[derive(Clone, Copy)]
+pub(super) struct Face {
+    pub format: OutputFormat,
+    pub verbose: bool,
+}
+
+impl Face {
+    /// The face that the arguments ask for.
+    pub fn of(args: &PrintArgs) -> Self {
+        Self { format: args.output_format.unwrap_or_default(), verbose: args.verbose }
+    }
+}
+
+/// Runs one prompt over a runtime of the given parts.
+pub(super) async fn serve(
+    info: SessionInfo,
+    parts: Parts,
+    open: crate::runtime::Open,
+    prompt: String,
+    face: Face,
+) -> Result<u8, AppError> {
+    let backend = backend::start(parts, open);
+    let Face { format, verbose } = face;
+    let commands = backend.commands.clone();
+    let headless = Headless { commands, events: backend.events, info, format, verbose };
+    let code = headless::run(headless, prompt).await;
+    // The runtime may be gone already; then there is nothing left to end.
+    let _ = backend.commands.send(Command::Shutdown).await;
+    let _ = backend.task.await;
+    Ok(code?)
+}
+
+/// What the first frame tells of a session.
+pub(super) fn info(setup: &Setup, parts: &Parts, model: &Model) -> SessionInfo {
+    let agents = Definitions::load(&parts.definitions);
+    let source = setup.loaded.config.key_source(model.provider.name(), &setup.env);
+    SessionInfo {
+        cwd: setup.cwd.display().to_string(),
+        model: model.name.clone(),
+        mode: parts.gate.mode(),
+        tools: parts.tool_names(),
+        agents: agents.iter().map(|agent| agent.name.clone()).collect(),
+        key_source: match source {
+            Some(KeySource::Env { name, .. }) => name,
+            Some(KeySource::Command(_)) => "api_key_command".to_owned(),
+            Some(KeySource::Missing { .. } | KeySource::NotNeeded) | None => "none".to_owned(),
+        },
+        context_window: model.info.context_window,
+        max_output_tokens: model.max_tokens,
+    }
+}
+
+/// The prompt: the argument, then what stdin says.
+fn prompt(argument: Option<&str>) -> Result<String, AppError> {
+    let mut prompt = argument.unwrap_or_default().to_owned();
+    let mut stdin = std::io::stdin().lock();
+    if !stdin.is_terminal() {
+        let mut bytes = Vec::new();
+        (&mut stdin).take(STDIN_LIMIT + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > STDIN_LIMIT {
+            let mib = STDIN_LIMIT >> 20;
+            return Err(AppError::Usage(format!(
+                "stdin is longer than {mib} MB: name a file in the prompt instead"
+            )));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            AppError::Usage(format!("stdin is not valid UTF-8 text (byte {at})"))
+        })?;
+        if !prompt.is_empty() && !text.trim().is_empty() {
+            prompt.push_str("\n\n");
+        }
+        prompt.push_str(&text);
+    }
+    if prompt.trim().is_empty() {
+        return Err(AppError::Usage("the prompt is blank: caliban -p \"what to do\"".to_owned()));
+    }
+    Ok(prompt)
+}

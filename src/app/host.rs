@@ -1,0 +1,180 @@
+//! What the screen may not fetch itself: files, definitions, stored sessions, models, an editor.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher};
+
+use crate::agent::prompt::git_branch;
+use crate::config::models::Catalogue;
+use crate::protocol::EnvOverlay;
+use crate::provider::{HttpClient, local};
+use crate::session::SessionStore;
+use crate::subagent::registry::{DefinitionSources, Definitions};
+use crate::tui::host::{AgentChoice, Host, ModelChoice, SessionChoice};
+
+/// More files than this are not searched.
+const FILES_SEARCHED: usize = 50_000;
+
+/// How many files a search offers.
+const FILES_SHOWN: usize = 50;
+
+/// How much of the prompt history is kept. Bytes.
+const HISTORY_LIMIT: u64 = 256 * 1024;
+
+/// The screen's window on the machine.
+pub(super) struct Machine {
+    pub cwd: Arc<Path>,
+    pub env: EnvOverlay,
+    pub definitions: DefinitionSources,
+    pub store: SessionStore,
+    pub catalogue: Arc<Catalogue>,
+    pub http: HttpClient,
+    /// The name of the configured provider.
+    pub provider: Option<String>,
+    /// Where prompts are remembered; absent when nothing is to be kept.
+    pub history: Option<PathBuf>,
+}
+
+impl Machine {
+    /// The prompts of earlier sessions, oldest first.
+    pub fn remembered(&self) -> Vec<String> {
+        let Some(path) = &self.history else { return Vec::new() };
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+}
+
+#[async_trait]
+impl Host for Machine {
+    async fn files(&self, query: &str) -> Vec<String> {
+        let (cwd, query) = (self.cwd.clone(), query.to_owned());
+        tokio::task::spawn_blocking(move || best_files(&cwd, &query)).await.unwrap_or_default()
+    }
+
+    async fn agents(&self) -> Vec<AgentChoice> {
+        let definitions = self.definitions.clone();
+        let list = move || {
+            let definitions = Definitions::load(&definitions);
+            let choices = definitions.iter().map(|definition| AgentChoice {
+                name: definition.name.clone(),
+                description: definition.description.clone(),
+                origin: definition.source.to_string(),
+            });
+            choices.collect()
+        };
+        tokio::task::spawn_blocking(list).await.unwrap_or_default()
+    }
+
+    async fn sessions(&self) -> Vec<SessionChoice> {
+        let (store, cwd) = (self.store.clone(), self.cwd.clone());
+        let list = move || {
+            let here = store.list().into_iter().filter(|session| *session.cwd == *cwd);
+            here.map(|session| SessionChoice {
+                id: session.id,
+                title: session.first_prompt.clone(),
+                detail: format!(
+                    "{} · {} messages",
+                    session.last.strftime("%Y-%m-%d %H:%MZ"),
+                    session.messages
+                ),
+            })
+            .collect()
+        };
+        tokio::task::spawn_blocking(list).await.unwrap_or_default()
+    }
+
+    async fn models(&self) -> Vec<ModelChoice> {
+        let mut choices = Vec::new();
+        // Of the servers on this machine only Ollama is a provider that the built-in configuration knows.
+        let local = local::find(&self.http).await;
+        for server in local.into_iter().filter(|server| server.name == "Ollama") {
+            choices.extend(server.models.into_iter().map(|name| ModelChoice {
+                provider: "ollama".to_owned(),
+                name,
+                detail: "on this machine".to_owned(),
+            }));
+        }
+        // The catalogue knows names of one provider's models; those of others are typed.
+        if self.provider.as_deref() == Some("anthropic") {
+            choices.extend(self.catalogue.names().map(|name| ModelChoice {
+                provider: "anthropic".to_owned(),
+                name: name.to_owned(),
+                detail: format!("{}k window", self.catalogue.get(name).context_window / 1000),
+            }));
+        }
+        choices
+    }
+
+    async fn branch(&self) -> Option<String> {
+        let cwd = self.cwd.clone();
+        tokio::task::spawn_blocking(move || git_branch(&cwd)).await.ok()?
+    }
+
+    async fn edit(&self, draft: &str) -> Result<String, String> {
+        let editor = self.env.non_empty("VISUAL").or_else(|| self.env.non_empty("EDITOR"));
+        let editor = editor.ok_or("no editor: set VISUAL or EDITOR")?;
+        let file = tempfile::Builder::new().prefix("caliban-").suffix(".md").tempfile();
+        let file = file.map_err(|error| format!("no file for the editor: {error}"))?;
+        tokio::fs::write(file.path(), draft).await.map_err(|error| error.to_string())?;
+        let status = tokio::process::Command::new("sh")
+            .args(["-c", &format!("{editor} \"$1\""), "sh"])
+            .arg(file.path())
+            .current_dir(&self.cwd)
+            .env_clear()
+            .envs(self.env.iter())
+            .stdin(Stdio::inherit())
+            .status()
+            .await
+            .map_err(|error| format!("{editor} could not be started: {error}"))?;
+        if !status.success() {
+            return Err(format!("{editor} ended with {status}: the draft is as it was"));
+        }
+        let text = tokio::fs::read_to_string(file.path()).await;
+        text.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
+    }
+
+    async fn remember(&self, prompt: &str) {
+        let (Some(path), prompt) = (self.history.clone(), prompt.to_owned()) else { return };
+        let write = tokio::task::spawn_blocking(move || append(&path, &prompt)).await;
+        if let Ok(Err(error)) = write {
+            tracing::warn!(%error, "the prompt history could not be written");
+        }
+    }
+}
+
+fn append(path: &Path, prompt: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    if path.metadata().is_ok_and(|found| found.len() > HISTORY_LIMIT) {
+        let text = std::fs::read_to_string(path)?;
+        let half = text.len() / 2;
+        let newer =
+            text[text.floor_char_boundary(half)..].split_once('\n').map_or("", |(_, rest)| rest);
+        std::fs::write(path, newer)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.create(true).append(true).mode(0o600).open(path)?;
+    let line = serde_json::to_string(prompt)? + "\n";
+    file.write_all(line.as_bytes())
+}
+
+/// The files that fit a query best, as paths below `cwd`.
+fn best_files(cwd: &Path, query: &str) -> Vec<String> {
+    let walk = ignore::WalkBuilder::new(cwd).build().flatten();
+    let files = walk
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .take(FILES_SEARCHED)
+        .filter_map(|entry| Some(entry.path().strip_prefix(cwd).ok()?.to_str()?.to_owned()));
+    let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
+    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+    let matches = pattern.match_list(files, &mut matcher);
+    matches.into_iter().take(FILES_SHOWN).map(|(path, _)| path).collect()
+}

@@ -1,0 +1,149 @@
+//! The composition root: configuration in, a running program out. The only part that sees everything.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::cli::{Cli, Command, SessionArgs};
+use crate::command;
+use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Sources};
+use crate::permission::RuleError;
+use crate::protocol::{EnvOverlay, SessionId};
+use crate::runtime::Open;
+use crate::session::{FindError, SessionStore, StoreError};
+use crate::subagent::registry::Definitions;
+
+mod backend;
+mod demo;
+mod headless;
+mod host;
+mod log;
+mod models;
+mod screen;
+mod sessions;
+
+/// How many stored commands of a front end may wait for the runtime.
+const COMMAND_CAPACITY: usize = 64;
+
+/// Why the program could not do what it was started for.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    #[error("cannot work in {}: {source}", path.display())]
+    Directory { path: PathBuf, source: std::io::Error },
+    #[error("{0}")]
+    Rule(#[from] RuleError),
+    #[error("{0}")]
+    Usage(String),
+    #[error("{0}")]
+    Session(#[from] FindError),
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    #[error("{0}")]
+    NoModel(String),
+    #[error("{0}")]
+    Demo(#[from] command::demo::DemoError),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    #[error("{0}")]
+    Screen(#[from] crate::tui::TuiError),
+}
+
+impl AppError {
+    /// The exit code that tells a script what kind of error it was.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Config(_)
+            | Self::Directory { .. }
+            | Self::Rule(_)
+            | Self::Usage(_)
+            | Self::Session(_)
+            | Self::Store(_) => 2,
+            Self::NoModel(_) => 3,
+            Self::Demo(_) | Self::Io(_) | Self::Screen(_) => 1,
+        }
+    }
+}
+
+/// Does what the command line says and answers with the exit code.
+///
+/// # Errors
+/// When it cannot even begin; what goes wrong in a run is told by the run itself.
+pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
+    let setup = || Setup::load(cli, env.clone(), &cli.overrides());
+    let report = match &cli.command {
+        None if cli.print.print => return headless::run(cli, &setup()?),
+        None => return screen::run(cli, setup()?),
+        Some(Command::Demo(print)) => return demo::run(cli, env, print),
+        Some(Command::Completions { shell }) => command::completions::completions(*shell),
+        Some(Command::Agents { action }) => {
+            let definitions = Definitions::load(&setup()?.definitions());
+            command::agents::agents(&action.clone().unwrap_or_default(), &definitions)
+        }
+        Some(Command::Sessions { action }) => {
+            sessions::report(&action.clone().unwrap_or_default(), &setup()?)
+        }
+        Some(Command::Config { action }) => {
+            let setup = setup()?;
+            command::config::config(&action.clone().unwrap_or_default(), &setup.loaded, &setup.env)
+        }
+    };
+    Ok(report.print())
+}
+
+/// What every face starts from: where it works, and what the configuration says.
+pub(crate) struct Setup {
+    pub cwd: Arc<Path>,
+    pub env: EnvOverlay,
+    pub dirs: Dirs,
+    pub loaded: Loaded,
+}
+
+impl Setup {
+    fn load(cli: &Cli, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {
+        Self::in_dir(working_dir(cli.common.cd.as_deref())?, env, overrides)
+    }
+
+    fn in_dir(cwd: Arc<Path>, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {
+        let dirs = Dirs::new(&env, &cwd)?;
+        let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides };
+        let loaded = config::load(&sources)?;
+        Ok(Self { cwd, env, dirs, loaded })
+    }
+
+    fn store(&self) -> SessionStore {
+        SessionStore::new(&self.dirs.data)
+    }
+}
+
+/// The directory to work in: absolute, without symbolic links, and there.
+fn working_dir(wanted: Option<&Path>) -> Result<Arc<Path>, AppError> {
+    let path = match wanted {
+        Some(wanted) => config::env::current_dir().unwrap_or_default().join(wanted),
+        None => config::env::current_dir()?,
+    };
+    let failed = |source| AppError::Directory { path: path.clone(), source };
+    let real = path.canonicalize().map_err(failed)?;
+    if !real.is_dir() {
+        return Err(failed(std::io::ErrorKind::NotADirectory.into()));
+    }
+    Ok(real.into())
+}
+
+/// Which session the arguments mean. `None` when the person wants to pick one from a list.
+fn session(args: &SessionArgs, setup: &Setup) -> Result<Option<Open>, AppError> {
+    if args.continue_newest {
+        let newest = setup.store().newest_in(&setup.cwd);
+        let missing = || AppError::Usage("there is no session of this directory yet".to_owned());
+        return newest.map(|id| Some(Open::Stored(id))).ok_or_else(missing);
+    }
+    match args.resume.as_deref() {
+        Some("") => Ok(None),
+        Some(prefix) => Ok(Some(Open::Stored(setup.store().find(prefix)?))),
+        None => {
+            let id = args.session_id.unwrap_or_else(SessionId::generate);
+            Ok(Some(Open::New(id)))
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Models from the configuration: a provider by its name, its key, and what the catalogue knows.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::models::Catalogue;
+use crate::config::{Config, KeySource, ProviderConfig, ProviderKind};
+use crate::exec::{Shell, ShellCall};
+use crate::protocol::EnvOverlay;
+use crate::provider::scripted::Scripted;
+use crate::provider::{
+    HttpClient, Key, Kind, Model, Provider, ProviderSettings, RetryPolicy, Secret, build,
+};
+use crate::runtime::ModelSource;
+
+/// Where the Messages API is, for a provider that does not say. The other wires have no usual place.
+const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+
+/// How long the command that prints a key may take.
+const KEY_COMMAND_LIMIT: Duration = Duration::from_secs(30);
+
+/// Makes models. Each provider is built once, at its first use, and shared with its connections.
+pub struct Models {
+    config: Arc<Config>,
+    env: EnvOverlay,
+    cwd: Arc<Path>,
+    http: HttpClient,
+    catalogue: Arc<Catalogue>,
+    built: Mutex<HashMap<String, Arc<dyn Provider>>>,
+}
+
+impl Models {
+    /// A source that has built nothing yet.
+    #[must_use]
+    pub fn new(
+        config: Arc<Config>,
+        env: EnvOverlay,
+        cwd: Arc<Path>,
+        catalogue: Arc<Catalogue>,
+    ) -> Self {
+        let http = HttpClient::new(&env);
+        Self { config, env, cwd, http, catalogue, built: Mutex::default() }
+    }
+
+    /// The model that a new session starts with; `None` when nothing is set up yet.
+    pub async fn first(&self) -> Result<Option<Model>, String> {
+        let Some(choice) = self.config.choose(&self.env) else { return Ok(None) };
+        let Some(model) = choice.model else {
+            let provider = choice.provider;
+            return Err(format!("{provider} has no default model: name one with --model"));
+        };
+        self.resolve(Some(&choice.provider), &model).await.map(Some)
+    }
+
+    async fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, String> {
+        let mut built = self.built.lock().await;
+        if let Some(provider) = built.get(name) {
+            return Ok(provider.clone());
+        }
+        let provider = self.build(name).await?;
+        built.insert(name.to_owned(), provider.clone());
+        Ok(provider)
+    }
+
+    async fn build(&self, name: &str) -> Result<Arc<dyn Provider>, String> {
+        let config = self.config_of(name)?;
+        let kind = match config.kind {
+            ProviderKind::Anthropic => Kind::Anthropic,
+            ProviderKind::OpenaiChat => Kind::OpenaiChat,
+            ProviderKind::Scripted => return scripted(config),
+        };
+        let base_url = config.base_url.as_deref().unwrap_or(ANTHROPIC_URL);
+        let mut settings = ProviderSettings::new(name, kind, base_url);
+        settings.idle_timeout = config.idle_timeout();
+        settings.key_hint = config.api_key_env.clone().unwrap_or_default();
+        settings.key = self.key(name).await?;
+        // A server on this machine that speaks chat completions takes any key or none.
+        settings.key_required |= kind == Kind::Anthropic;
+        Ok(build(&settings, &self.http))
+    }
+
+    fn config_of(&self, name: &str) -> Result<&ProviderConfig, String> {
+        self.config.providers.get(name).ok_or_else(|| {
+            let known: Vec<_> = self.config.providers.keys().map(String::as_str).collect();
+            format!("There is no provider {name}. There are: {}.", known.join(", "))
+        })
+    }
+
+    async fn key(&self, provider: &str) -> Result<Option<Key>, String> {
+        match self.config.key_source(provider, &self.env) {
+            Some(KeySource::Env { name, bearer }) => {
+                let secret = self.env.get(&name).and_then(Secret::new);
+                Ok(secret.map(if bearer { Key::Bearer } else { Key::ApiKey }))
+            }
+            Some(KeySource::Command(line)) => self.key_from_command(&line).await.map(Some),
+            Some(KeySource::Missing { .. } | KeySource::NotNeeded) | None => Ok(None),
+        }
+    }
+
+    /// Runs the person's own command for the key. What it prints is never shown.
+    async fn key_from_command(&self, line: &str) -> Result<Key, String> {
+        let shell = Shell::new(self.cwd.clone(), Arc::from([]));
+        let call = ShellCall {
+            line,
+            env: &self.env,
+            depth: 0,
+            limit: Some(KEY_COMMAND_LIMIT),
+            cancel: &CancellationToken::new(),
+        };
+        let outcome = shell.run(call, |_| {}).await;
+        let outcome = outcome.map_err(|error| format!("api_key_command: {error}"))?;
+        if let Some(end) = outcome.exit.words() {
+            return Err(format!("api_key_command gave no key: {end}"));
+        }
+        let secret = Secret::new(&outcome.output.text);
+        secret.map(Key::ApiKey).ok_or_else(|| "api_key_command printed nothing".to_owned())
+    }
+}
+
+#[async_trait]
+impl ModelSource for Models {
+    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, String> {
+        let chosen = self.config.choose(&self.env).map(|choice| choice.provider);
+        let Some(name) = provider.map(str::to_owned).or(chosen) else {
+            return Err("No provider is set up: set ANTHROPIC_API_KEY or OPENAI_API_KEY".to_owned());
+        };
+        let provider = self.provider(&name).await?;
+        let name_on_wire = self.catalogue.resolve_alias(model).to_owned();
+        let info = self.catalogue.get(&name_on_wire);
+        let settings = self.config_of(&name)?;
+        let wanted = self.config.model.max_tokens;
+        Ok(Model {
+            provider,
+            max_tokens: info.max_output.map_or(wanted, |most| wanted.min(most)),
+            info,
+            name: name_on_wire,
+            effort: self.config.model.effort.clone(),
+            retry: RetryPolicy { max_retries: settings.max_retries },
+        })
+    }
+}
+
+/// A provider that plays a scenario file.
+fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, String> {
+    let path = config.scenario.as_deref().unwrap_or(Path::new(""));
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("The scenario {} cannot be read: {error}", path.display()))?;
+    let scripted = Scripted::from_toml(&text, path).map_err(|error| error.to_string())?;
+    Ok(Arc::new(scripted))
+}

@@ -1,0 +1,181 @@
+//! Starts the screen: the first frame first, the backend behind it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::backend::{self, Wishes};
+use super::host::Machine;
+use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
+use crate::cli::Cli;
+use crate::command::Report;
+use crate::config::models::Catalogue;
+use crate::config::{self, Config};
+use crate::permission::Gate;
+use crate::protocol::{Command, EventQueue, NoticeLevel};
+use crate::provider::HttpClient;
+use crate::runtime::{Open, Parts, Runtime};
+use crate::tui::settings::{FirstRun, Motion, Panes, StartInfo, TuiSettings};
+use crate::tui::{self, TuiIo};
+
+/// The file in the data folder that remembers prompts.
+const HISTORY_FILE: &str = "history.jsonl";
+
+/// Shows the screen until the person leaves, and answers with the exit code.
+pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
+    let open = session(&cli.session, &setup)?;
+    let events = EventQueue::unhurried();
+    let catalogue = backend::catalogue(&setup, &events);
+    let gate = setup.gate(true)?;
+    let start = Start {
+        prompt: cli.prompt.clone(),
+        no_color: cli.common.no_color,
+        stored: !cli.session.no_session,
+        pick_session: open.is_none(),
+        scripted: false,
+    };
+    let open = open.unwrap_or_else(|| Open::New(crate::protocol::SessionId::generate()));
+    let wishes = Wishes::of(cli, events.clone());
+    let setup = Arc::new(setup);
+    let (theirs, for_gate, for_catalogue) = (setup.clone(), gate.clone(), catalogue.clone());
+    let parts = async move {
+        let models = Arc::new(theirs.models(&for_catalogue));
+        let model = models.first().await.unwrap_or_else(|error| {
+            wishes.events.sink().notice(NoticeLevel::Error, error);
+            None
+        });
+        theirs.parts(wishes, for_gate, model, models, for_catalogue)
+    };
+    show(&setup, parts, Shown { events, catalogue, gate, open, start })
+}
+
+/// How a screen starts.
+pub(super) struct Start {
+    /// Sent at once.
+    pub prompt: Option<String>,
+    pub no_color: bool,
+    /// Whether sessions and prompts are kept.
+    pub stored: bool,
+    /// Whether the list of sessions opens first.
+    pub pick_session: bool,
+    pub scripted: bool,
+}
+
+/// What the screen and its backend have in common.
+pub(super) struct Shown {
+    pub events: EventQueue,
+    pub catalogue: Arc<Catalogue>,
+    pub gate: Gate,
+    pub open: Open,
+    pub start: Start,
+}
+
+/// Shows the screen with the backend that `parts` becomes. What making the parts costs is not waited for.
+pub(super) fn show(
+    setup: &Setup,
+    parts: impl Future<Output = Parts> + Send + 'static,
+    shown: Shown,
+) -> Result<u8, AppError> {
+    let config = &setup.loaded.config;
+    let log = log::start(&setup.dirs.state, &config.log.level);
+    let Shown { events, catalogue, gate, open, start } = shown;
+    let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
+    let machine = Machine {
+        cwd: setup.cwd.clone(),
+        env: setup.env.clone(),
+        definitions: setup.definitions(),
+        store: setup.store(),
+        http: HttpClient::new(&setup.env),
+        provider: config.choose(&setup.env).map(|choice| choice.provider),
+        history: start.stored.then(|| setup.dirs.data.join(HISTORY_FILE)),
+        catalogue,
+    };
+    let io = TuiIo {
+        commands: commands.clone(),
+        events,
+        settings: settings(setup, start.no_color),
+        history: machine.remembered(),
+        keymap: String::new(),
+        log: log.is_some().then(|| setup.dirs.logs()),
+        start: info(setup, &gate, start),
+    };
+    backend::tasks()?.block_on(async {
+        let backend =
+            tokio::spawn(async move { Runtime::new(parts.await).serve(open, receiver).await });
+        let exit = tui::run(io, Arc::new(machine)).await;
+        // A runtime that is gone has nothing left to end.
+        let _ = commands.send(Command::Shutdown).await;
+        let _ = backend.await;
+        let exit = exit?;
+        let text = exit.farewell.iter().map(|line| format!("{line}\n")).collect();
+        let code = Report { text, error: None }.print();
+        Ok(exit.signal.map_or(code, |signal| u8::try_from(128 + signal).unwrap_or(1)))
+    })
+}
+
+/// What the first frame says. Nothing here may touch the network, git or the project's files.
+fn info(setup: &Setup, gate: &Gate, start: Start) -> StartInfo {
+    let config = &setup.loaded.config;
+    let choice = config.choose(&setup.env);
+    let model = if start.scripted { Some("scripted".to_owned()) } else { label(config, setup) };
+    StartInfo {
+        cwd: folder(&setup.cwd),
+        model: model.unwrap_or_default(),
+        mode: gate.mode(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        scripted: start.scripted,
+        first_run: (choice.is_none() && !start.scripted).then(FirstRun::default),
+        notices: notices(setup),
+        rules: rules(config),
+        prompt: start.prompt,
+        resumable: start.stored,
+        pick_session: start.pick_session,
+        ..StartInfo::default()
+    }
+}
+
+fn label(config: &Config, setup: &Setup) -> Option<String> {
+    config.choose(&setup.env)?.model
+}
+
+fn notices(setup: &Setup) -> Vec<(NoticeLevel, String)> {
+    let notices = setup.loaded.notices.iter();
+    notices.map(|notice| (NoticeLevel::Warning, notice.clone())).collect()
+}
+
+/// The configured rules, one a line.
+fn rules(config: &Config) -> Vec<String> {
+    let lists = &config.permissions;
+    let named = [("deny", &lists.deny), ("ask", &lists.ask), ("allow", &lists.allow)];
+    let lines = named
+        .into_iter()
+        .flat_map(|(name, rules)| rules.iter().map(move |rule| format!("{name} {rule}")));
+    lines.collect()
+}
+
+/// The folder's own name, which is what people call a project.
+fn folder(cwd: &Path) -> String {
+    cwd.file_name().unwrap_or(cwd.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
+    let tui = &setup.loaded.config.tui;
+    TuiSettings {
+        theme: tui.theme.clone().unwrap_or_default(),
+        panes: match tui.panes {
+            config::Panes::Auto => Panes::Auto,
+            config::Panes::Right => Panes::Right,
+            config::Panes::Below => Panes::Below,
+            config::Panes::Rows => Panes::Rows,
+        },
+        motion: match tui.motion {
+            config::Motion::Full => Motion::Full,
+            config::Motion::Reduced => Motion::Reduced,
+        },
+        mouse: tui.mouse,
+        notifications: true,
+        no_color: no_color || setup.env.non_empty("NO_COLOR").is_some(),
+        env: setup.env.clone(),
+    }
+}

@@ -1,0 +1,46 @@
+//! `caliban sessions`: what the store has, handed to the command that prints it.
+
+use super::{AppError, Setup};
+use crate::cli::SessionsAction;
+use crate::command::Report;
+use crate::command::sessions::{SessionLine, Transcript, list, not_found, show};
+
+/// The report of the action.
+pub(super) fn report(action: &SessionsAction, setup: &Setup) -> Report {
+    match action {
+        SessionsAction::List => all(setup),
+        SessionsAction::Show { id } => {
+            one(id, setup).unwrap_or_else(|error| not_found(&error.to_string()))
+        }
+    }
+}
+
+fn all(setup: &Setup) -> Report {
+    let sessions = setup.store().list().into_iter().map(|session| SessionLine {
+        id: session.id,
+        updated: session.last,
+        cwd: session.cwd,
+        agents: session.agents,
+        title: session.first_prompt,
+    });
+    list(&sessions.collect::<Vec<_>>())
+}
+
+fn one(prefix: &str, setup: &Setup) -> Result<Report, AppError> {
+    let store = setup.store();
+    let id = store.find(prefix)?;
+    let main = store.load(id)?;
+    let agents = store.agents(id);
+    let mut children = Vec::new();
+    for agent in &agents {
+        children.push((agent, store.load_agent(id, agent.meta.id)?));
+    }
+    let end = main.end.as_ref().map(|outcome| &outcome.end);
+    let mut shown = vec![Transcript { meta: None, messages: &main.messages, end }];
+    shown.extend(children.iter().map(|(agent, transcript)| Transcript {
+        meta: Some(&agent.meta),
+        messages: &transcript.messages,
+        end: agent.end.as_ref().map(|outcome| &outcome.end),
+    }));
+    Ok(show(&shown))
+}
