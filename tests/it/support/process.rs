@@ -1,0 +1,44 @@
+//! Looks at processes from outside, through `/proc`.
+
+use std::path::PathBuf;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Sends a signal to one process.
+pub fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap());
+    kill(pid, signal).unwrap();
+}
+
+/// The processes whose command line has this unique text.
+pub fn with_argument(marker: &str) -> Vec<u32> {
+    all().filter(|pid| command_line(*pid).contains(marker)).collect()
+}
+
+/// The children of a process.
+pub fn children(pid: u32) -> Vec<u32> {
+    all().filter(|candidate| parent(*candidate) == Some(pid)).collect()
+}
+
+/// The working directory of a process.
+pub fn cwd(pid: u32) -> PathBuf {
+    std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap()
+}
+
+fn all() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").unwrap();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// Empty for a process that has gone, or is dead and waits to be reaped.
+fn command_line(pid: u32) -> String {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_whitespace().nth(1)?.parse().ok()
+}
