@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::needless_pass_by_value)]
 
+mod headless;
 mod layering;
 mod packages;
+mod permission;
 mod server;
 mod support;
+mod wire;

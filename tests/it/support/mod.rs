@@ -10,6 +10,7 @@ pub mod pty;
 pub mod record;
 mod restoration;
 pub mod run;
+pub mod scene;
 pub mod script;
 pub mod server;
 mod watched;

@@ -79,6 +79,12 @@ impl Recorded {
         self.body["tools"].as_array().map_or(&[], Vec::as_slice)
     }
 
+    /// Whether the model may call tools now.
+    pub fn offers_tools(&self) -> bool {
+        let choice = &self.body["tool_choice"];
+        !self.tools().is_empty() && choice["type"] != "none" && choice != "none"
+    }
+
     /// All text of the system prompt.
     pub fn system(&self) -> String {
         match self.wire {
