@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use crate::support::record::Recorded;
-use crate::support::scene::{Scene, bash};
+use crate::support::scene::{Scene, agent, bash};
 use crate::support::script::{Reply, text, thinking, tool_use};
+use crate::support::world::KEY;
 
 const BUGGY: &str = "#!/bin/sh\necho $(($1 - $2))\n";
 const CHECK: &str = "[ \"$(sh add.sh 2 3)\" = 5 ] && echo PASS-77 || echo FAIL-77\n";
@@ -180,11 +181,28 @@ async fn a_refusal_is_not_an_answer() {
 #[tokio::test]
 async fn the_first_request_is_small() {
     let scene = Scene::new();
-    scene.parent_calls([crate::support::scene::agent("CHILD-A")]);
+    scene.parent_calls([agent("CHILD-A")]);
     scene.server.when("CHILD-A").reply(text("ok"));
     scene.go().await;
     let size = |word: &str| scene.server.requests_of(word)[0].text().len();
     assert!(size("PARENT-1") <= 10 * 1024, "main: {} bytes", size("PARENT-1"));
     assert!(size("CHILD-A") <= 6 * 1024, "child: {} bytes", size("CHILD-A"));
     scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_key_goes_into_the_header_of_its_wire_and_the_environment_names_the_model() {
+    for (scene, header, value) in [
+        (Scene::new(), "x-api-key", KEY.to_owned()),
+        (Scene::on_chat(), "authorization", format!("Bearer {KEY}")),
+    ] {
+        scene.server.when("TASK-1").reply(text("ok"));
+        let run = scene.world.run(["-p", "TASK-1"]).env("CALIBAN_MODEL", "model-77");
+        run.finish().await.assert_code(0);
+        let request = scene.server.requests().remove(0);
+        assert_eq!(request.header(header), Some(value.as_str()));
+        assert_eq!(request.model(), "model-77");
+        assert!(!request.text().contains(KEY));
+        scene.server.finish();
+    }
 }

@@ -1,9 +1,12 @@
 //! Looks at processes from outside, through `/proc`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
+
+use super::DEADLINE;
 
 /// Sends a signal to one process.
 pub fn signal(pid: u32, signal: Signal) {
@@ -41,4 +44,29 @@ fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;
     after_name.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// A pipe that a command writes to when it has begun, so that nobody needs to look for it again and again.
+#[derive(Debug)]
+pub struct Fifo {
+    opened: tokio::sync::oneshot::Receiver<()>,
+}
+
+impl Fifo {
+    pub fn new(path: &Path) -> Self {
+        mkfifo(path, Mode::S_IRWXU).unwrap();
+        let (tell, opened) = tokio::sync::oneshot::channel();
+        let path = path.to_owned();
+        // Opening to read waits until somebody opens to write.
+        std::thread::spawn(move || {
+            let _ = std::fs::read(path).map(|_| tell.send(()));
+        });
+        Self { opened }
+    }
+
+    /// Waits until a command has written to it.
+    pub async fn opened(self) {
+        let waited = tokio::time::timeout(DEADLINE, self.opened).await;
+        waited.expect("no command came to the pipe").unwrap();
+    }
 }

@@ -67,7 +67,6 @@ impl Screen {
         cols: u16,
         rows: u16,
     ) -> Self {
-        let pair = native_pty_system().openpty(size(cols, rows)).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_caliban"));
         command.args(args);
         command.cwd(world.project_dir());
@@ -75,6 +74,11 @@ impl Screen {
         for (name, value) in world.variables() {
             command.env(name, value);
         }
+        Self::run(command, cols, rows)
+    }
+
+    fn run(command: CommandBuilder, cols: u16, rows: u16) -> Self {
+        let pair = native_pty_system().openpty(size(cols, rows)).unwrap();
         let mut child = pair.slave.spawn_command(command).unwrap();
         let pid = child.process_id().unwrap();
         let parser = vt100::Parser::new(cells(rows), cells(cols), 0);
@@ -114,10 +118,6 @@ impl Screen {
         }
     }
 
-    pub fn pid(&self) -> u32 {
-        self.pid
-    }
-
     /// The text on the screen.
     pub fn contents(&self) -> String {
         self.state.read(contents)
@@ -126,6 +126,11 @@ impl Screen {
     /// One line of the screen, from 0, without the space at its end.
     pub fn row(&self, row: usize) -> String {
         self.contents().lines().nth(row).unwrap_or_default().trim_end().to_owned()
+    }
+
+    /// How many bytes the program has written so far.
+    pub fn written(&self) -> usize {
+        self.state.read(|terminal| terminal.raw.len())
     }
 
     /// Waits until the text is on the screen; answers with the whole screen.
@@ -146,7 +151,7 @@ impl Screen {
         let waited = self.state.wait_blocking(|terminal| {
             let contents = contents(terminal);
             let fitting = fits(&contents);
-            assert!(fitting || terminal.exit.is_none(), "it ended before {what}:\n{contents}");
+            assert!(fitting || !terminal.ended, "it ended before {what}:\n{contents}");
             fitting.then_some(contents)
         });
         waited.unwrap_or_else(|TooLate| {
@@ -220,4 +225,56 @@ fn size(cols: u16, rows: u16) -> PtySize {
 
 fn cells(count: u16) -> NonZeroU16 {
     NonZeroU16::new(count).unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Screen {
+        let mut command = CommandBuilder::new("sh");
+        command.args(["-c", script]);
+        Screen::run(command, 40, 5)
+    }
+
+    #[test]
+    fn keys_go_in_and_the_screen_comes_out() {
+        let screen = shell("printf 'name? '; read name; printf '\\033[2;3Hhello %s' $name; exit 7");
+        screen.wait_for("name?");
+        screen.keys("bob\n");
+        screen.wait_until("the greeting", |shown| shown.contains("hello bob"));
+        let left = screen.exit();
+        assert_eq!(left.exit, Ok(7));
+        left.assert_restored();
+    }
+
+    #[test]
+    fn a_new_size_arrives_and_rows_are_the_terminals() {
+        let screen = shell("trap 'stty size' WINCH; echo ready; while :; do read x; done");
+        screen.wait_for("ready");
+        screen.resize(60, 9);
+        screen.wait_for("9 60");
+        assert_eq!(screen.row(0), "ready");
+        screen.signal(Signal::SIGTERM);
+        assert!(screen.exit().exit.is_err(), "a signal is no exit code");
+    }
+
+    #[test]
+    fn questions_to_the_terminal_are_answered() {
+        let script =
+            "stty raw -echo; printf '\\033[c'; dd bs=1 count=9 2>/dev/null | od -c | head -n 1";
+        shell(script).wait_for("6   2");
+    }
+
+    #[test]
+    #[should_panic(expected = "mode 1049 left on")]
+    fn a_terminal_that_is_not_restored_is_noticed() {
+        shell("printf '\\033[?1049hx'").exit().assert_restored();
+    }
+
+    #[test]
+    #[should_panic(expected = "it ended before")]
+    fn an_early_end_is_not_waited_out() {
+        shell("echo over").wait_for("never");
+    }
 }

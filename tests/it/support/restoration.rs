@@ -39,12 +39,26 @@ pub fn problems(output: &[u8]) -> Vec<String> {
     problems
 }
 
-/// What stands behind the last change back to the normal screen.
+/// The text behind the last change back to the normal screen, without escape sequences.
 pub fn after_alternate_screen(output: &[u8]) -> String {
     let leave = b"\x1b[?1049l";
     let place = output.windows(leave.len()).rposition(|window| window == leave);
     let start = place.map_or(0, |place| place + leave.len());
-    String::from_utf8_lossy(&output[start..]).into_owned()
+    let all = String::from_utf8_lossy(&output[start..]).into_owned();
+    let mut pieces = all.split('\x1b');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + behind_sequence(piece))
+}
+
+/// What follows the escape sequence whose first byte was taken off.
+fn behind_sequence(piece: &str) -> &str {
+    let end = match piece.chars().next() {
+        Some('[') => piece[1..].find(|c| ('@'..='~').contains(&c)).map(|at| at + 2),
+        Some(']') => piece.find('\x07').map(|at| at + 1),
+        Some(other) => Some(other.len_utf8()),
+        None => None,
+    };
+    end.map_or("", |end| &piece[end..])
 }
 
 /// The control sequences: parameters and the last letter.
@@ -72,6 +86,8 @@ mod tests {
             \x1b[<1u\x1b[?2004l\x1b[?1000;1006l\x1b[?25h\x1b[?1049lbye";
         assert_eq!(problems(output), Vec::<String>::new());
         assert_eq!(after_alternate_screen(output), "bye");
+        let coloured = b"\x1b[?1049l\x1b]0;title\x07one \x1b[1;32mtwo\x1b[0m";
+        assert_eq!(after_alternate_screen(coloured), "one two");
     }
 
     #[test]
