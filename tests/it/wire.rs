@@ -149,6 +149,7 @@ async fn a_call_that_the_output_limit_cut_off_is_never_run() {
     let cut = Reply::stream().tool_use("Bash", bash("touch evil.txt")).stop("max_tokens");
     scene.server.when("TASK-1").reply(cut).forever(text("I stop here"));
     let run = scene.world.run(["-p", "TASK-1", "--dangerously-skip-permissions"]).finish().await;
+    assert!(!scene.server.requests().is_empty(), "{run}");
     assert!(!scene.world.exists("evil.txt"), "{run}");
 }
 

@@ -2,16 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
 
 use super::DEADLINE;
 
-/// Sends a signal to one process.
+/// Sends a signal to one process, which may have ended a moment ago.
 pub fn signal(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(pid).unwrap());
-    kill(pid, signal).unwrap();
+    match kill(pid, signal) {
+        Ok(()) | Err(Errno::ESRCH) => {}
+        Err(error) => panic!("cannot send {signal} to {pid}: {error}"),
+    }
 }
 
 /// The processes whose command line has this unique text.
