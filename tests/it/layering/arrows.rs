@@ -3,11 +3,11 @@
 use super::source::Source;
 
 /// A module at the top of the crate, and what of ours it may use. `x::Y` allows that item alone; `*` is anything.
-/// Going down the table, a module uses only what stands above it.
+/// Going down the table, a module uses only what stands above it, single items aside.
 const ARROWS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
-    ("cli", &["protocol"]),
-    ("config", &["protocol", "cli"]),
+    ("config", &["protocol", "provider::Thinking"]),
+    ("cli", &["protocol", "config"]),
     ("budget", &["protocol"]),
     ("exec", &["protocol"]),
     ("tool", &["protocol", "budget", "exec"]),

@@ -12,7 +12,7 @@ pub struct Source {
     pub code: String,
 }
 
-/// All files under `src/`.
+/// All files under `src/`, without those that are compiled for unit tests alone.
 pub fn all() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
@@ -22,7 +22,9 @@ pub fn all() -> Vec<Source> {
         let path = file.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
         Source::new(&path, &std::fs::read_to_string(file).unwrap())
     };
-    files.iter().map(read).collect()
+    let all: Vec<Source> = files.iter().map(read).collect();
+    let test_files: Vec<String> = all.iter().filter_map(Source::test_file).collect();
+    all.into_iter().filter(|source| !test_files.contains(&source.path)).collect()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -45,6 +47,13 @@ impl Source {
     /// The module at the top: `agent` for `agent/turn.rs`, `app` for `app.rs`.
     pub fn top(&self) -> &str {
         self.path.split(['/', '.']).next().unwrap_or_default()
+    }
+
+    /// The file that holds this module's unit tests, where they are not at its end.
+    fn test_file(&self) -> Option<String> {
+        let apart = self.text.contains("#[cfg(test)]\nmod tests;");
+        let module = self.path.trim_end_matches(".rs").trim_end_matches("/mod");
+        apart.then(|| format!("{module}/tests.rs"))
     }
 
     /// The lines of code that have this word, as `path:line: code`.
@@ -170,6 +179,15 @@ mod tests {
         assert_eq!(source.lines_with("reqwest"), ["agent/turn.rs:6: let d = reqwest;"]);
         assert_eq!(source.line_count(), 3);
         assert_eq!(source.top(), "agent");
+    }
+
+    #[test]
+    fn a_file_of_unit_tests_is_known_by_its_declaration() {
+        let with =
+            |path: &str| Source::new(path, "//! doc\n#[cfg(test)]\nmod tests;\n").test_file();
+        assert_eq!(with("exec/pump.rs").as_deref(), Some("exec/pump/tests.rs"));
+        assert_eq!(with("exec/mod.rs").as_deref(), Some("exec/tests.rs"));
+        assert_eq!(Source::new("exec/pump.rs", "mod tests;").test_file(), None);
     }
 
     #[test]
