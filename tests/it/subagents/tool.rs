@@ -370,18 +370,27 @@ async fn s0_23_the_childs_spans_nest_under_the_parents_call() {
 }
 
 #[tokio::test]
-async fn s0_24_rules_and_hooks_apply_to_the_childs_tools() {
+async fn s0_24_a_deny_rule_holds_for_the_childs_tools() {
     let scene = Scene::new();
     scene.world.config("[permissions]\ndeny = [\"Bash(touch:*)\"]\n");
+    scene.parent_calls([agent("CHILD-A")]);
+    let batch = tool_use("Bash", bash("touch evil.txt")).tool_use("Bash", bash("echo RAN-77"));
+    scene.server.when("CHILD-A").reply(batch).then(text("ok"));
+    scene.go().await;
+    let results = scene.server.requests_of("CHILD-A")[1].tool_results();
+    assert!(results[0].is_error && !scene.world.exists("evil.txt"), "{results:?}");
+    assert!(!results[1].is_error && results[1].text.contains("RAN-77"), "{results:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s0_24_a_hook_sees_the_childs_calls() {
+    let scene = Scene::new();
     let hook = json!({ "type": "command", "command": "cat >> hook.log" });
     let settings = json!({ "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [hook] }] } });
     scene.parent_calls([agent("CHILD-A")]);
-    let batch = tool_use("Bash", bash("touch evil.txt")).tool_use("Bash", bash("echo HOOKED-77"));
-    scene.server.when("CHILD-A").reply(batch).then(text("ok"));
+    scene.server.when("CHILD-A").reply(tool_use("Bash", bash("echo HOOKED-77"))).then(text("ok"));
     scene.run().args(["--settings", &settings.to_string()]).finish().await.assert_code(0);
-    let results = scene.server.requests_of("CHILD-A")[1].tool_results();
-    assert!(results[0].is_error && !scene.world.exists("evil.txt"), "{results:?}");
-    assert!(!results[1].is_error, "{results:?}");
     assert!(scene.world.read("hook.log").contains("HOOKED-77"));
     scene.server.finish();
 }

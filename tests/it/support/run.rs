@@ -143,11 +143,15 @@ impl Running {
         self.stdin = None;
     }
 
-    /// Waits for a frame on stdout that `fits`.
+    /// Waits for a frame on stdout that `fits`; fails at once when the program ends without one.
     pub async fn frame(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let found = |output: &Output| frames(&output.stdout).into_iter().find(|frame| fits(frame));
+        let found = |output: &Output| {
+            let frame = frames(&output.stdout).into_iter().find(|frame| fits(frame));
+            (frame.is_some() || output.ended == 2).then_some(frame)
+        };
         let waited = self.output.wait(found).await;
-        waited.unwrap_or_else(|TooLate| panic!("no frame came: {what}\n{}", self.story()))
+        let frame = waited.unwrap_or_else(|TooLate| None);
+        frame.unwrap_or_else(|| panic!("no frame came: {what}\n{}", self.story()))
     }
 
     /// Waits for the end; kills the process when it takes too long.
