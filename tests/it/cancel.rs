@@ -41,9 +41,26 @@ async fn t10_signals_end_a_headless_run_with_their_code_and_a_result_frame() {
 }
 
 #[tokio::test]
-async fn after_an_interrupt_the_session_goes_on_with_what_there_was() {
+async fn after_a_signal_the_session_goes_on_with_what_there_was() {
     let scene = Scene::new();
     scene.server.when(PARENT).reply(text("half an answer").gate("held")).then(text("the rest"));
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 80, 24);
+    // Only what the program has shown has surely arrived there.
+    screen.wait_for("half an answer");
+    screen.signal(Signal::SIGTERM);
+    screen.exit().assert_restored();
+    let next = scene.world.run(["-c", "-p", "go on"]).finish().await;
+    next.assert_code(0);
+    assert_eq!(next.stdout, "the rest\n");
+    let request = scene.server.requests().pop().unwrap();
+    assert!(request.text().contains("half an answer"), "the partial text is kept");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn after_an_interrupt_the_next_prompt_is_answered() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text("half").gate("held")).then(text("the rest"));
     let running = scene.run().start();
     scene.server.reached("held").await;
     running.signal(Signal::SIGINT);
@@ -51,8 +68,6 @@ async fn after_an_interrupt_the_session_goes_on_with_what_there_was() {
     let next = scene.world.run(["-c", "-p", "go on"]).finish().await;
     next.assert_code(0);
     assert_eq!(next.stdout, "the rest\n");
-    let request = scene.server.requests().pop().unwrap();
-    assert!(request.text().contains("half an answer"), "the partial text is kept");
     scene.server.finish();
 }
 
