@@ -1,0 +1,58 @@
+//! The invariants of the architecture, read off the source: who may use what, and where.
+
+mod arrows;
+mod rules;
+mod source;
+
+use source::Source;
+
+/// A broken invariant: the file, and what is wrong there.
+fn report(problems: &[String]) {
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn crates_are_used_only_where_they_belong() {
+    report(&check(rules::misplaced_crates));
+}
+
+#[test]
+fn the_loop_does_not_know_that_sub_agents_exist() {
+    report(&check(rules::agent_names_subagent));
+}
+
+#[test]
+fn the_environment_is_read_in_one_file_and_the_directory_never_changes() {
+    report(&check(rules::process_state));
+}
+
+#[test]
+fn nothing_is_global_and_no_channel_is_unbounded() {
+    report(&check(rules::global_state));
+}
+
+#[test]
+fn only_the_faces_print() {
+    report(&check(rules::prints));
+}
+
+#[test]
+fn the_screen_touches_no_files_and_no_processes() {
+    report(&check(rules::screen_effects));
+}
+
+#[test]
+fn modules_use_only_what_lies_below_them() {
+    report(&check(arrows::problems));
+}
+
+#[test]
+fn files_are_short_and_say_what_they_are_for() {
+    report(&check(rules::shape));
+}
+
+fn check(rule: impl Fn(&Source) -> Vec<String>) -> Vec<String> {
+    let sources = source::all();
+    assert!(sources.len() > 20, "the sources were not found");
+    sources.iter().flat_map(rule).collect()
+}

@@ -1,0 +1,198 @@
+//! What may stand where: crates, process state, global state, printing, the shape of files.
+
+use super::source::{Source, has_word};
+
+/// Longest a file may be, unit tests not counted.
+const MAX_LINES: usize = 600;
+
+/// A crate, and the only places that may name it (prefixes of paths under `src/`).
+const PLACES: &[(&str, &[&str])] = &[
+    ("ratatui", &["tui/"]),
+    ("crossterm", &["tui/"]),
+    ("tui_textarea", &["tui/"]),
+    ("reqwest", &["provider/", "tool/web_"]),
+    ("rmcp", &["tool/mcp.rs"]),
+    ("anyhow", &["app.rs", "main.rs"]),
+];
+
+const PRINTERS: &[&str] = &["headless/", "command/", "main.rs"];
+
+pub fn misplaced_crates(source: &Source) -> Vec<String> {
+    let misplaced = PLACES.iter().filter(|(_, places)| !is_in(source, places));
+    misplaced.flat_map(|(name, _)| source.lines_with(name)).collect()
+}
+
+pub fn agent_names_subagent(source: &Source) -> Vec<String> {
+    if source.top() != "agent" {
+        return Vec::new();
+    }
+    ["subagent", "AgentTool"].iter().flat_map(|word| source.lines_with(word)).collect()
+}
+
+pub fn process_state(source: &Source) -> Vec<String> {
+    let mut found = any(source, &["set_current_dir", "set_var", "remove_var"]);
+    if source.path != "config/env.rs" {
+        let env = [
+            "std::env",
+            "env::var",
+            "env::vars",
+            "env::var_os",
+            "env::vars_os",
+            "env::args",
+            "env::current_dir",
+            "env::home_dir",
+            "env::temp_dir",
+            "env::current_exe",
+        ];
+        // `config::env` is our own one file.
+        let code = source.code.replace("config::env::", "");
+        found.extend(any(&Source { path: source.path.clone(), text: String::new(), code }, &env));
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Statics that only hold a constant (`&str`, a slice, a number) are allowed; what can change is not.
+pub fn global_state(source: &Source) -> Vec<String> {
+    let mut found = any(
+        source,
+        &["static mut", "unbounded_channel", "UnboundedSender", "thread_local", "lazy_static"],
+    );
+    let std_channel = source.lines_with("mpsc::channel").into_iter();
+    found.extend(std_channel.filter(|line| line.contains("mpsc::channel()")));
+    let changeable = ["Mutex", "RwLock", "Atomic", "OnceLock", "OnceCell", "Cell<", "Sender"];
+    let statics = source.lines_with("static").into_iter();
+    found.extend(
+        statics.filter(|line| {
+            is_static_item(line) && changeable.iter().any(|word| line.contains(word))
+        }),
+    );
+    found
+}
+
+pub fn prints(source: &Source) -> Vec<String> {
+    let mut found = any(source, &["dbg!"]);
+    if !is_in(source, PRINTERS) {
+        let macros = ["println!", "print!", "eprintln!", "eprint!"];
+        found.extend(any(source, &macros));
+    }
+    found
+}
+
+pub fn screen_effects(source: &Source) -> Vec<String> {
+    if source.top() != "tui" {
+        return Vec::new();
+    }
+    any(source, &["std::fs", "tokio::fs", "std::net", "tokio::net", "fs::read", "fs::write"])
+}
+
+pub fn shape(source: &Source) -> Vec<String> {
+    let mut found = Vec::new();
+    if !source.text.starts_with("//!") {
+        found.push(format!("{}: does not begin with a `//!` doc", source.path));
+    }
+    let lines = source.line_count();
+    if lines > MAX_LINES {
+        found.push(format!("{}: {lines} lines, which is two subjects", source.path));
+    }
+    found
+}
+
+fn is_in(source: &Source, places: &[&str]) -> bool {
+    places.iter().any(|place| source.path.starts_with(place))
+}
+
+fn any(source: &Source, words: &[&str]) -> Vec<String> {
+    words.iter().flat_map(|word| source.lines_with(word)).collect()
+}
+
+/// `static NAME: …`, rather than the lifetime.
+fn is_static_item(line: &str) -> bool {
+    has_word(line, "static") && !line.contains("'static") || line.contains("static ref")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each rule finds the offence in `bad` at `path`, and nothing in `good`.
+    fn tries(rule: fn(&Source) -> Vec<String>, path: &str, bad: &[&str], good: &[&str]) {
+        for code in bad {
+            let source = Source::new(path, &format!("//! doc\n{code}\n"));
+            assert!(!rule(&source).is_empty(), "not found: {code}");
+        }
+        for code in good {
+            let source = Source::new(path, &format!("//! doc\n{code}\n"));
+            assert_eq!(rule(&source), Vec::<String>::new(), "{code}");
+        }
+    }
+
+    #[test]
+    fn each_rule_can_fail() {
+        tries(
+            misplaced_crates,
+            "agent/turn.rs",
+            &["use ratatui::Frame;", "fn f(e: crossterm::event::Event) {}", "use reqwest::Client;"],
+            &["// ratatui", "let x = \"reqwest\";"],
+        );
+        tries(misplaced_crates, "tui/view.rs", &["use reqwest::Client;"], &["use ratatui::Frame;"]);
+        tries(
+            agent_names_subagent,
+            "agent/turn.rs",
+            &["use crate::subagent::Tree;", "use crate::{subagent, tool};", "let t = AgentTool;"],
+            &["/// A subagent is a tool.", "let subagents = 1;"],
+        );
+        tries(
+            process_state,
+            "tool/bash.rs",
+            &[
+                "let x = std::env::var(\"A\");",
+                "use std::env;",
+                "env::set_current_dir(\"/\");",
+                "let p = env::current_dir();",
+            ],
+            &[
+                "let dir = config::env::current_dir();",
+                "let env = cx.env.get(\"A\");",
+                "env!(\"CARGO_PKG_VERSION\")",
+            ],
+        );
+        tries(process_state, "config/env.rs", &["set_current_dir(p)"], &["std::env::vars_os()"]);
+        tries(
+            global_state,
+            "runtime.rs",
+            &[
+                "static mut COUNT: u32 = 0;",
+                "static STATE: Mutex<u32> = Mutex::new(0);",
+                "pub static N: AtomicUsize = AtomicUsize::new(0);",
+                "let (a, b) = mpsc::unbounded_channel();",
+                "let (a, b) = std::sync::mpsc::channel();",
+            ],
+            &["let (a, b) = mpsc::channel(16);", "static NAMES: &[&str] = &[];", "x: &'static str"],
+        );
+        tries(
+            prints,
+            "tool/bash.rs",
+            &["println!(\"x\");", "eprintln!();", "print!(\"x\");", "dbg!(x);"],
+            &["write!(out, \"x\")", "writeln!(out)"],
+        );
+        tries(prints, "headless/text.rs", &["dbg!(x);"], &["println!(\"x\");"]);
+        tries(
+            screen_effects,
+            "tui/update.rs",
+            &["std::fs::read(p)", "use tokio::fs;"],
+            &["use crate::protocol::Command;"],
+        );
+    }
+
+    #[test]
+    fn a_long_or_undocumented_file_is_found() {
+        let long = format!("//! doc\n{}", "x();\n".repeat(MAX_LINES));
+        assert_eq!(shape(&Source::new("a.rs", &long)).len(), 1);
+        assert_eq!(shape(&Source::new("a.rs", "fn main() {}")).len(), 1);
+        let tests =
+            format!("//! doc\n#[cfg(test)]\nmod tests {{\n{}}}", "x();\n".repeat(MAX_LINES));
+        assert_eq!(shape(&Source::new("a.rs", &tests)), Vec::<String>::new());
+    }
+}

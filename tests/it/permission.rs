@@ -1,0 +1,155 @@
+//! What may run without anybody to ask: rules, modes, and that sub-agents are bound by the same.
+
+use serde_json::{Value, json};
+
+use crate::support::run::Finished;
+use crate::support::scene::{Scene, agent, bash};
+use crate::support::script::{Reply, text, tool_use};
+
+/// Asks for `calls` in one message, and ends.
+async fn ask(scene: &Scene, calls: Reply, args: &[&str]) -> Finished {
+    scene.server.when("TASK-1").reply(calls).then(text("ok"));
+    let base = ["-p", "TASK-1 go", "--output-format", "stream-json"];
+    let run = scene.world.run(base).args(args.iter().copied()).finish().await;
+    run.assert_code(0);
+    run
+}
+
+fn denials(run: &Finished) -> Vec<Value> {
+    run.result()["permission_denials"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn what_no_rule_allows_is_denied_when_nobody_can_be_asked() {
+    let scene = Scene::new();
+    let run = ask(&scene, tool_use("Bash", bash("touch made.txt")), &[]).await;
+    assert!(!scene.world.exists("made.txt"));
+    let result = scene.server.requests()[1].tool_result();
+    assert!(result.is_error, "{result:?}");
+    let denials = denials(&run);
+    assert_eq!(denials.len(), 1, "{run}");
+    assert_eq!(denials[0]["tool_name"], "Bash");
+    assert_eq!(denials[0]["tool_use_id"], result.id);
+    assert_eq!(denials[0]["tool_input"]["command"], "touch made.txt");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_allow_rule_allows_what_it_says_and_no_more() {
+    let scene = Scene::new();
+    let calls = tool_use("Bash", bash("touch a.txt"))
+        .tool_use("Bash", bash("touch b.txt && mkdir made"))
+        .tool_use("Bash", bash("touch c.txt; echo $(mkdir made)"))
+        .tool_use("Bash", bash("touch d.txt && touch e.txt"));
+    let run = ask(&scene, calls, &["--allowed-tools", "Bash(touch:*)"]).await;
+    let made = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "made"].map(|f| scene.world.exists(f));
+    assert_eq!(made, [true, false, false, true, true, false]);
+    assert_eq!(denials(&run).len(), 2, "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_deny_rule_holds_in_every_mode() {
+    let scene = Scene::new();
+    scene.world.config("[permissions]\ndeny = [\"Bash(touch:*)\"]\n");
+    let calls = tool_use("Bash", bash("touch a.txt")).tool_use("Bash", bash("mkdir made"));
+    let run = ask(&scene, calls, &["--permission-mode", "bypassPermissions"]).await;
+    assert!(!scene.world.exists("a.txt") && scene.world.exists("made"));
+    assert_eq!(denials(&run).len(), 1, "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn accept_edits_allows_edits_and_no_commands() {
+    let scene = Scene::new();
+    let file = scene.world.project_dir().join("new.txt");
+    let calls = tool_use("Write", json!({ "file_path": file, "content": "x\n" }))
+        .tool_use("Bash", bash("curl --version > made.txt"));
+    ask(&scene, calls, &["--permission-mode", "acceptEdits"]).await;
+    assert_eq!(scene.world.read("new.txt"), "x\n");
+    assert!(!scene.world.exists("made.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn plan_mode_changes_nothing() {
+    let scene = Scene::new();
+    scene.world.write("a.txt", "old\n");
+    let file = scene.world.project_dir().join("a.txt");
+    let calls = tool_use("Read", json!({ "file_path": file }))
+        .tool_use("Write", json!({ "file_path": file, "content": "new\n" }))
+        .tool_use("Bash", bash("touch made.txt"));
+    ask(&scene, calls, &["--permission-mode", "plan"]).await;
+    assert_eq!(scene.world.read("a.txt"), "old\n");
+    assert!(!scene.world.exists("made.txt"));
+    let results = scene.server.requests()[1].tool_results();
+    let errors: Vec<_> = results.iter().map(|result| result.is_error).collect();
+    assert_eq!(errors, [false, true, true], "{results:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_edit_outside_the_project_is_not_covered_by_accept_edits() {
+    let scene = Scene::new();
+    let outside = scene.world.settings_dir().join("outside.txt");
+    let link = scene.world.project_dir().join("link");
+    std::os::unix::fs::symlink(scene.world.settings_dir(), &link).unwrap();
+    let write = |path| json!({ "file_path": path, "content": "x" });
+    let calls = tool_use("Write", write(outside.clone()))
+        .tool_use("Write", write(scene.world.project_dir().join("../settings/outside.txt")))
+        .tool_use("Write", write(link.join("outside.txt")));
+    let run = ask(&scene, calls, &["--permission-mode", "acceptEdits"]).await;
+    assert!(!outside.exists());
+    assert_eq!(denials(&run).len(), 3, "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_15_an_allowed_agent_tool_runs_without_a_question() {
+    let scene = Scene::new();
+    scene.server.when("CHILD-A").reply(text("found it"));
+    let run =
+        ask(&scene, tool_use("AgentTool", agent("CHILD-A")), &["--allowed-tools", "Agent"]).await;
+    assert_eq!(denials(&run), Vec::<Value>::new());
+    assert_eq!(scene.server.requests_of("TASK-1")[1].tool_result().text, "found it");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_17_in_dont_ask_mode_an_unapproved_agent_call_is_denied() {
+    let scene = Scene::new();
+    let calls = tool_use("AgentTool", agent("CHILD-A"));
+    let run = ask(&scene, calls, &["--permission-mode", "dontAsk"]).await;
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 0);
+    assert!(scene.server.requests()[1].tool_result().is_error);
+    assert_eq!(denials(&run)[0]["tool_name"], "AgentTool");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_denied_agent_tool_is_denied_under_each_of_its_names() {
+    for rule in ["Agent", "Task", "AgentTool"] {
+        let scene = Scene::new();
+        scene.world.config(&format!("[permissions]\ndeny = [\"{rule}(general-purpose)\"]\n"));
+        let calls = tool_use("Task", agent("CHILD-A")).tool_use("AgentTool", agent("CHILD-A"));
+        ask(&scene, calls, &["--dangerously-skip-permissions"]).await;
+        assert_eq!(scene.server.requests_of("CHILD-A").len(), 0, "{rule}");
+        let results = scene.server.requests()[1].tool_results();
+        assert!(results.iter().all(|result| result.is_error), "{rule}: {results:?}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_sub_agent_is_bound_by_the_rules_of_its_parent() {
+    let scene = Scene::new();
+    let calls = tool_use("Bash", bash("touch a.txt")).tool_use("Bash", bash("mkdir made"));
+    scene.server.when("CHILD-A").reply(calls).then(text("tried"));
+    let args = ["--allowed-tools", "AgentTool,Bash(touch:*)"];
+    let run = ask(&scene, tool_use("AgentTool", agent("CHILD-A")), &args).await;
+    assert!(scene.world.exists("a.txt") && !scene.world.exists("made"));
+    let results = scene.server.requests_of("CHILD-A")[1].tool_results();
+    assert_eq!((results[0].is_error, results[1].is_error), (false, true), "{results:?}");
+    assert_eq!(denials(&run).len(), 1, "a child's denial stands in the result\n{run}");
+    scene.server.finish();
+}

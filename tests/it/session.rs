@@ -1,0 +1,181 @@
+//! Stored sessions: going on with one, and finding the way back after a crash.
+
+use std::io::Write;
+
+use nix::sys::signal::Signal;
+
+use crate::support::process::Fifo;
+use crate::support::run::Running;
+use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
+use crate::support::script::{Reply, text, tool_use};
+
+const JSON: [&str; 2] = ["--output-format", "json"];
+
+async fn said(scene: &Scene, args: &[&str]) -> serde_json::Value {
+    let run = scene.world.run(args.iter().copied()).args(JSON).finish().await;
+    run.assert_code(0);
+    run.result()
+}
+
+#[tokio::test]
+async fn continue_and_resume_go_on_with_the_same_session() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one")).then(text("two")).then(text("three"));
+    let id = said(&scene, &["-p", "HELLO-1"]).await["session_id"].as_str().unwrap().to_owned();
+    assert_eq!(scene.world.session().file_name().unwrap().to_str(), Some(id.as_str()));
+    assert_eq!(said(&scene, &["-c", "-p", "second"]).await["session_id"], id);
+    let prefix = &id[..id.len() - 2];
+    assert_eq!(said(&scene, &["--resume", prefix, "-p", "third"]).await["session_id"], id);
+    let last = scene.server.requests().pop().unwrap();
+    let roles: Vec<_> = last.messages().iter().map(|m| m["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant", "user"]);
+    for part in ["HELLO-1", "one", "second", "two", "third"] {
+        assert!(last.text().contains(part), "{part}");
+    }
+    assert_eq!(scene.world.sessions().len(), 1);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn what_cannot_be_resumed_is_exit_2_without_a_request() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one"));
+    for args in [["-c", "-p", "x"].as_slice(), &["--resume", "0123abcd", "-p", "x"]] {
+        scene.world.run(args.iter().copied()).finish().await.assert_code(2);
+    }
+    assert_eq!(scene.server.requests().len(), 0);
+    said(&scene, &["-p", "HELLO-1"]).await;
+    // `--continue` means the newest session of this directory, not of another.
+    let elsewhere = scene.world.settings_dir();
+    let args = ["-C", elsewhere.to_str().unwrap(), "-c", "-p", "x"];
+    scene.world.run(args).finish().await.assert_code(2);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_fork_leaves_the_old_session_as_it_was() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one")).then(text("two"));
+    let id = said(&scene, &["-p", "HELLO-1"]).await["session_id"].clone();
+    let file = scene.world.session().join("transcript.jsonl");
+    let before = std::fs::read(&file).unwrap();
+    let forked = said(&scene, &["-c", "--fork-session", "-p", "second"]).await;
+    assert_ne!(forked["session_id"], id);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    assert_eq!(scene.server.requests()[1].messages().len(), 3);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_session_can_be_named_or_not_be_kept() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").forever(text("one"));
+    said(&scene, &["-p", "HELLO-1", "--no-session"]).await;
+    assert_eq!(scene.world.sessions().len(), 0);
+    let id = "019a9e9e-0000-7000-8000-000000000077";
+    assert_eq!(said(&scene, &["-p", "HELLO-1", "--session-id", id]).await["session_id"], id);
+    assert!(scene.world.session().ends_with(id));
+}
+
+#[tokio::test]
+async fn a_torn_last_line_is_tolerated() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one")).then(text("two")).then(text("three"));
+    said(&scene, &["-p", "HELLO-1"]).await;
+    let path = scene.world.session().join("transcript.jsonl");
+    let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+    file.write_all(b"{\"role\":\"assistant\",\"content\":[{\"type\":\"te").unwrap();
+    drop(file);
+    said(&scene, &["-c", "-p", "second"]).await;
+    // What is appended after the tear can be read again, too.
+    said(&scene, &["-c", "-p", "third"]).await;
+    let last = scene.server.requests().pop().unwrap();
+    assert_eq!(last.messages().len(), 5);
+    scene.server.finish();
+}
+
+/// Kills the program, goes on, and checks that the open call is closed as interrupted and nothing runs again.
+async fn kill_and_go_on(scene: &Scene, running: Running) {
+    running.signal(Signal::SIGKILL);
+    assert_eq!(running.wait().await.code, None);
+    let children = scene.server.requests_of("CHILD-A").len();
+    let args = ["-c", "-p", "go on", "--dangerously-skip-permissions"];
+    let next = scene.world.run(args).finish().await;
+    next.assert_code(0);
+    assert_eq!(next.stdout, format!("{DONE}\n"));
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), children, "the child is not run again");
+    let request = scene.server.requests_of(PARENT).pop().unwrap();
+    let result = request.tool_result();
+    assert!(result.is_error && result.text.contains("interrupted"), "{result:?}");
+    let file = scene.world.child_transcripts().remove(0);
+    let id = file.file_stem().unwrap().to_str().unwrap();
+    assert!(result.text.contains(id), "the agent's id is named: {result:?}");
+    assert!(request.messages().last().unwrap().to_string().contains("go on"));
+}
+
+/// A parent that waits for a child which does this.
+fn scene_with(replies: impl IntoIterator<Item = Reply>) -> Scene {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    for reply in replies {
+        scene.server.when("CHILD-A").reply(reply);
+    }
+    scene
+}
+
+#[tokio::test]
+async fn t14_killed_before_the_child_has_any_answer() {
+    let scene = scene_with([text("x").before_headers("held")]);
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    kill_and_go_on(&scene, running).await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t14_killed_in_the_middle_of_the_childs_stream() {
+    let scene = scene_with([text("half").gate("held")]);
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    kill_and_go_on(&scene, running).await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t14_killed_in_the_middle_of_the_childs_tool() {
+    let scene = scene_with([tool_use("Bash", bash("echo go > started.fifo; sleep 8.3717"))]);
+    let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
+    let running = scene.run().start();
+    started.opened().await;
+    kill_and_go_on(&scene, running).await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t14_killed_after_the_childs_tool() {
+    let second = text("x").before_headers("held");
+    let scene = scene_with([text("first").tool_use("Bash", bash("true")), second]);
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    kill_and_go_on(&scene, running).await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t14_killed_before_the_parent_has_its_answer() {
+    let scene = Scene::new();
+    let held = text("x").before_headers("held");
+    let first = crate::support::scene::calls([agent("CHILD-A")]);
+    scene.server.when(PARENT).reply(first).then(held).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("the report"));
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    running.signal(Signal::SIGKILL);
+    running.wait().await;
+    let next = scene.world.run(["-c", "-p", "go on"]).finish().await;
+    next.assert_code(0);
+    let request = scene.server.requests_of(PARENT).pop().unwrap();
+    assert_eq!(request.tool_result().text, "the report", "finished work is kept");
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 1);
+    scene.server.finish();
+}

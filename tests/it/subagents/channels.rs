@@ -1,0 +1,214 @@
+//! S2: what crosses the border between parent and child, in both directions.
+
+use serde_json::{Value, json};
+
+use super::{AGENT_TOOLS, after_calls, frames_of};
+use crate::support::pty::{ENTER, Screen};
+use crate::support::record::Recorded;
+use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
+use crate::support::script::{text, tool_use};
+
+const BYPASS: &str = "--dangerously-skip-permissions";
+
+async fn one_child() -> (Scene, Recorded) {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(text("ok"));
+    scene.go().await;
+    let child = scene.server.requests_of("CHILD-A").remove(0);
+    (scene, child)
+}
+
+#[tokio::test]
+async fn s2_19_the_prompt_is_the_only_content_that_goes_in() {
+    let (scene, child) = one_child().await;
+    assert_eq!(child.messages().len(), 1);
+    assert_eq!(child.first_user_text(), "CHILD-A look around");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_20_the_child_gets_the_project_memory() {
+    let scene = Scene::new();
+    scene.world.write("AGENTS.md", "Always say CANARY-77.\n");
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(text("ok"));
+    scene.go().await;
+    assert!(scene.server.requests_of("CHILD-A")[0].text().contains("CANARY-77"));
+    assert!(scene.server.requests_of(PARENT)[0].text().contains("CANARY-77"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_21_the_child_gets_its_own_tool_definitions() {
+    let (scene, child) = one_child().await;
+    let parent = scene.server.requests_of(PARENT).remove(0);
+    assert!(child.tool_names().contains(&"Read"));
+    for name in child.tool_names() {
+        let of = |request: &Recorded| {
+            let mut tool = request.tool(name).unwrap().clone();
+            tool.as_object_mut().unwrap().remove("cache_control");
+            tool
+        };
+        assert_eq!(of(&child), of(&parent));
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_22_and_s2_23_nothing_of_the_parents_conversation_or_system_prompt_goes_in() {
+    let scene = Scene::new();
+    scene
+        .server
+        .when(PARENT)
+        .reply(text("CANARY-66").tool_use("Bash", bash("echo CANARY-$((70+7))")))
+        .then(calls([agent("CHILD-A")]))
+        .then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("ok"));
+    let run = scene.run().args(["--append-system-prompt", "CANARY-88"]).finish().await;
+    run.assert_code(0);
+    let parent = scene.server.requests_of(PARENT)[1].text();
+    let child = scene.server.requests_of("CHILD-A")[0].text();
+    for canary in ["CANARY-66", "CANARY-77", "CANARY-88", PARENT] {
+        assert!(parent.contains(canary), "{canary}");
+        assert!(!child.contains(canary), "{canary}");
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_24_a_definition_that_asks_for_skills_is_refused_with_a_reason() {
+    let scene = Scene::new();
+    scene.world.agent(
+        "skilled",
+        "---\nname: skilled\ndescription: Looks for things that others have lost.\nskills: [a]\n---\nLook.\n",
+    );
+    let run = scene.world.run(["agents", "check"]).finish().await;
+    run.assert_code(1);
+    let said = format!("{}{}", run.stdout, run.stderr);
+    assert!(said.contains("skilled") && said.contains("skills"), "{run}");
+    assert!(said.contains("not supported"), "{run}");
+}
+
+#[tokio::test]
+async fn s2_25_what_the_parent_was_granted_is_asked_again_for_the_child() {
+    let scene = Scene::new();
+    scene
+        .server
+        .when(PARENT)
+        .reply(tool_use("Bash", bash("touch granted.txt")))
+        .then(tool_use("Bash", bash("touch again.txt")).tool_use("AgentTool", agent("CHILD-A")))
+        .then(text(DONE));
+    scene.server.when("CHILD-A").reply(tool_use("Bash", bash("touch child.txt"))).then(text("ok"));
+    let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 120, 40);
+    screen.wait_for("touch granted.txt");
+    screen.wait_for("yes, and");
+    screen.keys("2");
+    scene.server.wait_for_of("CHILD-A", 1).await;
+    screen.wait_for("touch child.txt");
+    screen.wait_for("yes, once");
+    assert!(scene.world.exists("granted.txt") && !scene.world.exists("child.txt"));
+    screen.keys("1");
+    screen.wait_for(DONE);
+    assert!(scene.world.exists("again.txt") && scene.world.exists("child.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_26_the_parent_receives_the_childs_final_message() {
+    let (scene, _) = one_child().await;
+    assert_eq!(after_calls(&scene).tool_result().text, "ok");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_27_a_text_that_is_wanted_verbatim_reaches_the_person_unchanged() {
+    let scene = Scene::new();
+    scene.world.agent(
+        "poet",
+        "---\nname: poet\ndescription: Writes a poem on the given subject.\nreturn: verbatim\n---\nRhyme.\n",
+    );
+    let poem = "Roses are \u{1f339}\n  indented,\ttabbed *starred*";
+    scene.parent_calls([agent_with("CHILD-A", "agent", json!("poet"))]);
+    scene.server.when("CHILD-A").reply(text(poem));
+    let run = scene.go().await;
+    assert!(scene.server.requests_of("CHILD-A")[0].system().contains("Rhyme."));
+    let shown = frames_of(&run, "assistant");
+    assert!(shown.iter().any(|f| f["message"]["content"][0]["text"] == poem), "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_28_every_frame_of_a_child_names_the_call_that_started_it() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nmax_depth = 2\n");
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(calls([agent("GRAND-A")])).then(text("from the child"));
+    scene
+        .server
+        .when("GRAND-A")
+        .reply(tool_use("Bash", bash("true")))
+        .then(text("from the grandchild"));
+    let run = scene.run().args(["--include-partial-messages"]).finish().await;
+    run.assert_code(0);
+    // The calls are numbered through: the parent's is the first, the child's the second.
+    let parents_of = |needle: &str| -> Vec<Value> {
+        let frames = run.frames().into_iter().filter(|f| f["type"] != "result");
+        let found = frames.filter(|f| f["type"] == "assistant" && f.to_string().contains(needle));
+        found.map(|frame| frame["parent_tool_use_id"].clone()).collect()
+    };
+    assert_eq!(parents_of("from the child"), ["toolu_0001"]);
+    assert_eq!(parents_of("from the grandchild"), ["toolu_0002"]);
+    assert_eq!(parents_of(DONE), [Value::Null]);
+    let deltas = frames_of(&run, "stream_event");
+    let grand = deltas.iter().find(|f| f["event"]["delta"]["text"] == "from the grandchild");
+    assert_eq!(grand.expect("no delta of the grandchild")["parent_tool_use_id"], "toolu_0002");
+    let started = frames_of(&run, "system/task_started");
+    assert_eq!(
+        started.iter().map(|f| &f["tool_use_id"]).collect::<Vec<_>>(),
+        ["toolu_0001", "toolu_0002"]
+    );
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_29_the_childs_transcript_is_a_file_of_its_own_with_the_call_beside_it() {
+    let (scene, _) = one_child().await;
+    let transcripts = scene.world.child_transcripts();
+    assert_eq!(transcripts.len(), 1);
+    let stored = std::fs::read_to_string(&transcripts[0]).unwrap();
+    assert!(stored.contains("CHILD-A look around") && stored.contains("ok"), "{stored}");
+    let meta = std::fs::read_to_string(transcripts[0].with_extension("meta.json")).unwrap();
+    let meta: Value = serde_json::from_str(&meta).unwrap();
+    assert!(meta.to_string().contains("toolu_0001"), "{meta}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_30_the_childs_transcript_survives_compaction_of_the_main_conversation() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(text("ok"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 100, 30);
+    screen.wait_for(DONE);
+    let file = scene.world.child_transcripts().remove(0);
+    let before = std::fs::read(&file).unwrap();
+    scene.server.when(PARENT).reply(text("PARENT-1: the summary"));
+    screen.keys("/compact");
+    screen.keys(ENTER);
+    scene.server.wait_for_of(PARENT, 3).await;
+    scene.server.when(PARENT).reply(text("still here"));
+    screen.keys("and now");
+    screen.keys(ENTER);
+    screen.wait_for("still here");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_31_delegation_is_one_level_deep_by_default() {
+    let (scene, child) = one_child().await;
+    assert!(child.tool_names().iter().all(|name| !AGENT_TOOLS.contains(name)));
+    scene.server.finish();
+}

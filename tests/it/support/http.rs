@@ -1,0 +1,188 @@
+//! The HTTP side of the scripted server: records a request, checks it, picks the answer and plays it.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{ConnectInfo, Request, State as Shared};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::Response;
+use axum::serve::ListenerExt;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::player::Player;
+use super::record::{Recorded, Wire, first_user_text};
+use super::script::{self, Http, Reply, Step, Stream};
+use super::server::State;
+use super::watched::Watched;
+use super::wire::{self, ChatEncoder, Encoder, MessagesEncoder};
+
+/// The API refuses larger bodies.
+const BODY_LIMIT: usize = 32 * 1024 * 1024;
+
+/// Serves until told to stop.
+pub fn serve(listener: std::net::TcpListener, state: Watched<State>, stop: oneshot::Receiver<()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+        let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
+        let app = Router::new().fallback(answer).with_state(state);
+        let app = app.into_make_service_with_connect_info::<SocketAddr>();
+        tokio::select! {
+            served = axum::serve(listener, app).into_future() => served.unwrap(),
+            _ = stop => {}
+        }
+    });
+    runtime.shutdown_background();
+}
+
+async fn answer(
+    Shared(state): Shared<Watched<State>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response {
+    let arrived = Instant::now();
+    let (parts, body) = request.into_parts();
+    let bytes = to_bytes(body, BODY_LIMIT).await.unwrap_or_default();
+    let wire = match (&parts.method, parts.uri.path()) {
+        (&Method::POST, "/v1/messages") => Wire::Anthropic,
+        (&Method::POST, "/v1/chat/completions") => Wire::Chat,
+        (&Method::POST, "/v1/messages/count_tokens") => return count_tokens(&bytes),
+        (method, path) => {
+            let violation = format!("{method} {path}: no such endpoint");
+            state.update(|state| state.violations.push(violation.clone()));
+            let body = wire::messages_error("not_found_error", &violation);
+            return plain(404, &[], body.to_string());
+        }
+    };
+    let mut recorded = Recorded {
+        index: 0,
+        wire,
+        headers: parts.headers,
+        body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        connection: peer.port(),
+        agent: None,
+        arrived,
+        first_byte: None,
+        end: None,
+        status: None,
+    };
+    let reply = state.update(|state| {
+        recorded.index = state.requests.len();
+        let reply = check(&recorded, state).and_then(|()| choose(&mut recorded, state));
+        state.requests.push(recorded.clone());
+        reply.unwrap_or_else(|violation| {
+            state.violations.push(format!("request {}: {violation}", recorded.index));
+            script::error(400, "invalid_request_error", &violation)
+        })
+    });
+    play(&state, &recorded, reply).await
+}
+
+fn check(request: &Recorded, state: &State) -> Result<(), String> {
+    check_headers(&request.headers, request.wire)?;
+    match request.wire {
+        Wire::Anthropic => wire::check_messages(&request.body, &state.issued),
+        Wire::Chat => wire::check_chat(&request.body),
+    }
+}
+
+fn check_headers(headers: &HeaderMap, wire: Wire) -> Result<(), String> {
+    let get = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
+    if !get("content-type").starts_with("application/json") {
+        return Err("content-type: must be application/json".to_owned());
+    }
+    let bearer = get("authorization").strip_prefix("Bearer ").is_some_and(|key| !key.is_empty());
+    match wire {
+        Wire::Anthropic if get("anthropic-version") != "2023-06-01" => {
+            Err("anthropic-version: header is required".to_owned())
+        }
+        Wire::Anthropic if get("x-api-key").is_empty() && !bearer => {
+            Err("x-api-key: header is required".to_owned())
+        }
+        Wire::Chat if !bearer => Err("You didn't provide an API key.".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Takes the next answer of the one script whose word stands in the first user text.
+fn choose(request: &mut Recorded, state: &mut State) -> Result<Reply, String> {
+    let text = first_user_text(&request.body);
+    let mut matching = state.scripts.iter_mut().filter(|script| text.contains(&script.word));
+    let script = matching.next().ok_or_else(|| format!("no script for {text:?}"))?;
+    if let Some(other) = matching.next() {
+        return Err(format!("both {} and {} stand in {text:?}", script.word, other.word));
+    }
+    request.agent = Some(script.word.clone());
+    let next = script.replies.pop_front().or_else(|| script.forever.clone());
+    next.ok_or_else(|| format!("the script of {} has no answer left", script.word))
+}
+
+async fn play(state: &Watched<State>, request: &Recorded, mut reply: Reply) -> Response {
+    while let Reply::Dynamic(dynamic) = &reply {
+        reply = (dynamic.0)(request);
+    }
+    match reply {
+        Reply::Stream(stream) => play_stream(state, request, stream).await,
+        Reply::Http(http) => {
+            state.update(|state| state.requests[request.index].status = Some(http.status));
+            play_http(request.wire, http)
+        }
+        Reply::Dynamic(_) => unreachable!("resolved above"),
+    }
+}
+
+async fn play_stream(state: &Watched<State>, request: &Recorded, mut reply: Stream) -> Response {
+    state.update(|state| {
+        for step in &mut reply.steps {
+            if let Step::ToolUse { id, .. } = step {
+                state.calls += 1;
+                *id = format!("toolu_{:04}", state.calls);
+            }
+        }
+        state.issued.remember(&reply);
+        state.requests[request.index].status = Some(200);
+    });
+    let mut encoder: Box<dyn Encoder> = match request.wire {
+        Wire::Anthropic => Box::new(MessagesEncoder::new(request.index, request.model())),
+        Wire::Chat => Box::new(ChatEncoder::new(request.index, request.model())),
+    };
+    let player = Player::new(state.clone(), request.index, encoder.as_mut(), &reply);
+    if let Some(gate) = &reply.before_headers {
+        player.pass(gate).await;
+    }
+    let body = Body::from_stream(player.into_stream());
+    let response = Response::builder()
+        .header(header::CONTENT_TYPE, "text/event-stream; charset=utf-8")
+        .header("request-id", format!("req_{:04}", request.index));
+    response.body(body).unwrap()
+}
+
+fn play_http(wire: Wire, http: Http) -> Response {
+    let body = match http.body {
+        script::Body::Raw(text) => text,
+        script::Body::Error { kind, message } => match wire {
+            Wire::Anthropic => wire::messages_error(&kind, &message).to_string(),
+            Wire::Chat => wire::chat_error(&kind, &message).to_string(),
+        },
+    };
+    plain(http.status, &http.headers, body)
+}
+
+fn count_tokens(body: &Bytes) -> Response {
+    let estimate = json!({ "input_tokens": body.len() / 4 });
+    plain(200, &[], estimate.to_string())
+}
+
+fn plain(status: u16, headers: &[(String, String)], body: String) -> Response {
+    let mut response = Response::builder().status(StatusCode::from_u16(status).unwrap());
+    if !headers.iter().any(|(name, _)| name == "content-type") {
+        response = response.header(header::CONTENT_TYPE, "application/json");
+    }
+    for (name, value) in headers {
+        response = response.header(name, value);
+    }
+    response.body(Body::from(body)).unwrap()
+}

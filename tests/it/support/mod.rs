@@ -1,0 +1,21 @@
+//! What the integration tests stand on: a strict scripted model server, the real binary in a clean world, and the
+//! real binary on a real pseudo-terminal.
+
+use std::time::Duration;
+
+mod http;
+mod player;
+pub mod process;
+pub mod pty;
+pub mod record;
+mod restoration;
+pub mod run;
+pub mod scene;
+pub mod script;
+pub mod server;
+mod watched;
+mod wire;
+pub mod world;
+
+/// How long anything may be waited for before the test fails: generous, because tests share a slow machine.
+pub const DEADLINE: Duration = Duration::from_secs(20);

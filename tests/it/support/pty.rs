@@ -1,0 +1,280 @@
+//! The real binary on a real pseudo-terminal, with a terminal emulator behind it.
+
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::sync::{Arc, Mutex};
+
+use nix::sys::signal::Signal;
+use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+use super::watched::{TooLate, Watched};
+use super::world::World;
+use super::{process, restoration};
+
+pub const ENTER: &str = "\r";
+pub const ESC: &str = "\x1b";
+pub const TAB: &str = "\t";
+pub const SHIFT_TAB: &str = "\x1b[Z";
+pub const CTRL_C: &str = "\x03";
+pub const CTRL_D: &str = "\x04";
+
+/// What a terminal answers to the questions that the program may ask.
+const ANSWERS: &[(&[u8], &[u8])] =
+    &[(b"\x1b[?u", b"\x1b[?0u"), (b"\x1b[c", b"\x1b[?62;22c"), (b"\x1b[6n", b"\x1b[1;1R")];
+
+/// The program on its screen. Dropping it kills the program.
+pub struct Screen {
+    state: Watched<Terminal>,
+    master: Box<dyn MasterPty + Send>,
+    writer: SharedWriter,
+    pid: u32,
+}
+
+type SharedWriter = Arc<Mutex<Box<dyn Write + Send>>>;
+
+struct Terminal {
+    parser: vt100::Parser,
+    raw: Vec<u8>,
+    ended: bool,
+    /// The exit code, or the signal's name.
+    exit: Option<Result<u32, String>>,
+}
+
+/// What remains of a program that has ended.
+#[derive(Debug)]
+pub struct Left {
+    pub exit: Result<u32, String>,
+    /// What it printed after leaving its own screen.
+    pub farewell: String,
+    pub raw: Vec<u8>,
+}
+
+impl Left {
+    /// Fails unless the terminal is as it was before.
+    #[track_caller]
+    pub fn assert_restored(&self) {
+        let problems = restoration::problems(&self.raw);
+        let output = String::from_utf8_lossy(&self.raw).replace('\x1b', "␛");
+        assert!(problems.is_empty(), "{problems:?}\n{output}");
+    }
+}
+
+impl Screen {
+    /// Starts the program on a terminal of this size.
+    pub fn start<'a>(
+        world: &World,
+        args: impl IntoIterator<Item = &'a str>,
+        cols: u16,
+        rows: u16,
+    ) -> Self {
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_caliban"));
+        command.args(args);
+        command.cwd(world.project_dir());
+        command.env_clear();
+        for (name, value) in world.variables() {
+            command.env(name, value);
+        }
+        Self::run(command, cols, rows)
+    }
+
+    fn run(command: CommandBuilder, cols: u16, rows: u16) -> Self {
+        let pair = native_pty_system().openpty(size(cols, rows)).unwrap();
+        let mut child = pair.slave.spawn_command(command).unwrap();
+        let pid = child.process_id().unwrap();
+        let parser = vt100::Parser::new(cells(rows), cells(cols), 0);
+        let terminal = Terminal { parser, raw: Vec::new(), ended: false, exit: None };
+        let state = Watched::new(terminal);
+        let reader = pair.master.try_clone_reader().unwrap();
+        let writer: SharedWriter = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
+        let (shown, answers) = (state.clone(), Arc::clone(&writer));
+        std::thread::spawn(move || pump(reader, &shown, &answers));
+        let exited = state.clone();
+        std::thread::spawn(move || {
+            let status = child.wait().unwrap();
+            let exit = status.signal().map_or(Ok(status.exit_code()), |name| Err(name.to_owned()));
+            exited.update(|terminal| terminal.exit = Some(exit));
+        });
+        Self { state, master: pair.master, writer, pid }
+    }
+
+    /// Types.
+    pub fn keys(&self, keys: &str) {
+        write(&self.writer, keys.as_bytes());
+    }
+
+    /// Pastes, as a terminal with bracketed paste does.
+    pub fn paste(&self, text: &str) {
+        self.keys(&format!("\x1b[200~{text}\x1b[201~"));
+    }
+
+    pub fn resize(&self, cols: u16, rows: u16) {
+        self.state.update(|terminal| terminal.parser.set_size(cells(rows), cells(cols)));
+        self.master.resize(size(cols, rows)).unwrap();
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        if self.state.read(|terminal| terminal.exit.is_none()) {
+            process::signal(self.pid, signal);
+        }
+    }
+
+    /// The text on the screen.
+    pub fn contents(&self) -> String {
+        self.state.read(contents)
+    }
+
+    /// One line of the screen, from 0, without the space at its end.
+    pub fn row(&self, row: usize) -> String {
+        self.contents().lines().nth(row).unwrap_or_default().trim_end().to_owned()
+    }
+
+    /// How many bytes the program has written so far.
+    pub fn written(&self) -> usize {
+        self.state.read(|terminal| terminal.raw.len())
+    }
+
+    /// Waits until the text is on the screen; answers with the whole screen.
+    #[track_caller]
+    pub fn wait_for(&self, text: &str) -> String {
+        self.wait_until(&format!("{text:?} to appear"), |contents| contents.contains(text))
+    }
+
+    /// Waits until the text is no longer on the screen.
+    #[track_caller]
+    pub fn wait_gone(&self, text: &str) -> String {
+        self.wait_until(&format!("{text:?} to vanish"), |contents| !contents.contains(text))
+    }
+
+    /// Waits until the screen is as it should be.
+    #[track_caller]
+    pub fn wait_until(&self, what: &str, fits: impl Fn(&str) -> bool) -> String {
+        let waited = self.state.wait_blocking(|terminal| {
+            let contents = contents(terminal);
+            let fitting = fits(&contents);
+            assert!(fitting || !terminal.ended, "it ended before {what}:\n{contents}");
+            fitting.then_some(contents)
+        });
+        waited.unwrap_or_else(|TooLate| {
+            panic!("waited in vain for {what}; the screen:\n{}", self.contents())
+        })
+    }
+
+    /// Waits for the program's end.
+    #[track_caller]
+    pub fn exit(self) -> Left {
+        let waited = self.state.wait_blocking(|terminal| {
+            let exit = terminal.exit.clone().filter(|_| terminal.ended)?;
+            let farewell = restoration::after_alternate_screen(&terminal.raw);
+            Some(Left { exit, farewell, raw: terminal.raw.clone() })
+        });
+        waited.unwrap_or_else(|TooLate| {
+            panic!("the program did not end; the screen:\n{}", self.contents())
+        })
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.signal(Signal::SIGKILL);
+    }
+}
+
+fn contents(terminal: &Terminal) -> String {
+    let screen = terminal.parser.screen();
+    let (_, cols) = screen.size();
+    let rows: Vec<String> = screen.rows(0, cols.get()).collect();
+    rows.join("\n")
+}
+
+fn pump(mut reader: Box<dyn Read + Send>, state: &Watched<Terminal>, writer: &SharedWriter) {
+    let mut buffer = [0; 8192];
+    while let Ok(count @ 1..) = reader.read(&mut buffer) {
+        let answers = state.update(|terminal| {
+            let new = &buffer[..count];
+            terminal.parser.process(new);
+            terminal.raw.extend_from_slice(new);
+            answers(&terminal.raw, count)
+        });
+        if !answers.is_empty() {
+            write(writer, &answers);
+        }
+    }
+    state.update(|terminal| terminal.ended = true);
+}
+
+/// The answers to the questions that end within the last `new` bytes.
+fn answers(raw: &[u8], new: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (question, answer) in ANSWERS {
+        let start = raw.len().saturating_sub(new + question.len() - 1);
+        let asked = raw[start..].windows(question.len()).filter(|window| window == question);
+        out.extend(asked.flat_map(|_| answer.iter().copied()));
+    }
+    out
+}
+
+/// The program may have gone already: then nobody reads it.
+fn write(writer: &SharedWriter, bytes: &[u8]) {
+    let mut writer = writer.lock().unwrap();
+    let _ = writer.write_all(bytes).and_then(|()| writer.flush());
+}
+
+fn size(cols: u16, rows: u16) -> PtySize {
+    PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
+}
+
+fn cells(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Screen {
+        let mut command = CommandBuilder::new("sh");
+        command.args(["-c", script]);
+        Screen::run(command, 40, 5)
+    }
+
+    #[test]
+    fn keys_go_in_and_the_screen_comes_out() {
+        let screen = shell("printf 'name? '; read name; printf '\\033[2;3Hhello %s' $name; exit 7");
+        screen.wait_for("name?");
+        screen.keys("bob\n");
+        screen.wait_until("the greeting", |shown| shown.contains("hello bob"));
+        let left = screen.exit();
+        assert_eq!(left.exit, Ok(7));
+        left.assert_restored();
+    }
+
+    #[test]
+    fn a_new_size_arrives_and_rows_are_the_terminals() {
+        let screen = shell("trap 'stty size' WINCH; echo ready; while :; do read x; done");
+        screen.wait_for("ready");
+        screen.resize(60, 9);
+        screen.wait_for("9 60");
+        assert_eq!(screen.row(0), "ready");
+        screen.signal(Signal::SIGTERM);
+        assert!(screen.exit().exit.is_err(), "a signal is no exit code");
+    }
+
+    #[test]
+    fn questions_to_the_terminal_are_answered() {
+        let script =
+            "stty raw -echo; printf '\\033[c'; dd bs=1 count=9 2>/dev/null | od -c | head -n 1";
+        shell(script).wait_for("6   2");
+    }
+
+    #[test]
+    #[should_panic(expected = "mode 1049 left on")]
+    fn a_terminal_that_is_not_restored_is_noticed() {
+        shell("printf '\\033[?1049hx'").exit().assert_restored();
+    }
+
+    #[test]
+    #[should_panic(expected = "it ended before")]
+    fn an_early_end_is_not_waited_out() {
+        shell("echo over").wait_for("never");
+    }
+}

@@ -1,0 +1,239 @@
+//! Runs the real binary without a terminal, and looks at what it prints while it runs.
+
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use super::process;
+use super::watched::{TooLate, Watched};
+use super::world::World;
+
+/// A run that is being prepared.
+#[derive(Debug)]
+pub struct Run<'a> {
+    world: &'a World,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+    stdin: Input,
+}
+
+#[derive(Debug)]
+enum Input {
+    Empty,
+    Text(String),
+    Open,
+}
+
+/// A run that goes on. Dropping it kills the process.
+#[derive(Debug)]
+pub struct Running {
+    pid: u32,
+    output: Watched<Output>,
+    stdin: Option<ChildStdin>,
+    started: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Output {
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    /// How many of the two streams have ended.
+    ended: u8,
+    exit: Option<ExitStatus>,
+}
+
+/// A run that has ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Absent when a signal killed it.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    pub took: Duration,
+}
+
+impl<'a> Run<'a> {
+    pub fn new<'b>(world: &'a World, args: impl IntoIterator<Item = &'b str>) -> Self {
+        let args = args.into_iter().map(str::to_owned).collect();
+        Self { world, args, env: Vec::new(), stdin: Input::Empty }
+    }
+
+    /// More arguments.
+    pub fn args<'b>(mut self, args: impl IntoIterator<Item = &'b str>) -> Self {
+        self.args.extend(args.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// A variable for this run alone.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// All of stdin.
+    pub fn stdin(mut self, text: &str) -> Self {
+        self.stdin = Input::Text(text.to_owned());
+        self
+    }
+
+    /// Stdin stays open, for [`Running::send_line`].
+    pub fn open_stdin(mut self) -> Self {
+        self.stdin = Input::Open;
+        self
+    }
+
+    /// Runs to the end.
+    pub async fn finish(self) -> Finished {
+        self.start().wait().await
+    }
+
+    pub fn start(self) -> Running {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_caliban"));
+        command.args(&self.args).current_dir(self.world.project_dir()).env_clear();
+        command.envs(self.world.variables().iter().cloned()).envs(self.env);
+        let piped = !matches!(self.stdin, Input::Empty);
+        command.stdin(if piped { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take();
+        if let Input::Text(text) = self.stdin {
+            let mut pipe = stdin.take().unwrap();
+            // The program may end without reading all of it.
+            std::thread::spawn(move || pipe.write_all(text.as_bytes()));
+        }
+        Running::watch(child, stdin)
+    }
+}
+
+impl Running {
+    fn watch(mut child: Child, stdin: Option<ChildStdin>) -> Self {
+        let output = Watched::new(Output::default());
+        let pid = child.id();
+        pump(child.stdout.take().unwrap(), output.clone(), |output| &mut output.stdout);
+        pump(child.stderr.take().unwrap(), output.clone(), |output| &mut output.stderr);
+        let exited = output.clone();
+        std::thread::spawn(move || {
+            let status = child.wait().unwrap();
+            exited.update(|output| output.exit = Some(status));
+        });
+        Self { pid, output, stdin, started: Instant::now() }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        if self.output.read(|output| output.exit.is_none()) {
+            process::signal(self.pid, signal);
+        }
+    }
+
+    /// Writes one JSON line to stdin.
+    pub fn send_line(&mut self, line: &Value) {
+        let stdin = self.stdin.as_mut().expect("stdin was not opened");
+        writeln!(stdin, "{line}").unwrap();
+        stdin.flush().unwrap();
+    }
+
+    pub fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Waits for a frame on stdout that `fits`; fails at once when the program ends without one.
+    pub async fn frame(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let found = |output: &Output| {
+            let frame = frames(&output.stdout).into_iter().find(|frame| fits(frame));
+            (frame.is_some() || output.ended == 2).then_some(frame)
+        };
+        let waited = self.output.wait(found).await;
+        let frame = waited.unwrap_or_else(|TooLate| None);
+        frame.unwrap_or_else(|| panic!("no frame came: {what}\n{}", self.story()))
+    }
+
+    /// Waits for the end; kills the process when it takes too long.
+    pub async fn wait(self) -> Finished {
+        let end = |output: &Output| output.exit.filter(|_| output.ended == 2);
+        let Ok(status) = self.output.wait(end).await else {
+            self.signal(Signal::SIGKILL);
+            panic!("the program did not end\n{}", self.story());
+        };
+        self.output.read(|output| Finished {
+            code: status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            took: self.started.elapsed(),
+        })
+    }
+
+    fn story(&self) -> String {
+        self.output.read(|output| {
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            format!("exit: {:?}\nstdout:\n{stdout}\nstderr:\n{stderr}", output.exit)
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.signal(Signal::SIGKILL);
+    }
+}
+
+impl Finished {
+    /// Fails with all output unless the exit code is this one.
+    #[track_caller]
+    pub fn assert_code(&self, code: i32) -> &Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// The lines of stdout, each a JSON object.
+    #[track_caller]
+    pub fn frames(&self) -> Vec<Value> {
+        let parse = |line: &str| {
+            serde_json::from_str(line)
+                .unwrap_or_else(|error| panic!("not a frame ({error}): {line:?}\n{self}"))
+        };
+        self.stdout.lines().map(parse).collect()
+    }
+
+    /// The last frame, which is the result.
+    #[track_caller]
+    pub fn result(&self) -> Value {
+        let last = self.frames().pop().unwrap_or_else(|| panic!("no frames\n{self}"));
+        assert_eq!(last["type"], "result", "the last frame is the result\n{self}");
+        last
+    }
+}
+
+impl std::fmt::Display for Finished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "exit: {:?}\nstdout:\n{}\nstderr:\n{}", self.code, self.stdout, self.stderr)
+    }
+}
+
+/// The whole lines so far that are JSON.
+fn frames(stdout: &[u8]) -> Vec<Value> {
+    let whole = stdout.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let lines = stdout[..whole].split(|byte| *byte == b'\n');
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+fn pump(
+    mut pipe: impl Read + Send + 'static,
+    output: Watched<Output>,
+    stream: impl Fn(&mut Output) -> &mut Vec<u8> + Send + 'static,
+) {
+    std::thread::spawn(move || {
+        let mut buffer = [0; 8192];
+        while let Ok(count @ 1..) = pipe.read(&mut buffer) {
+            output.update(|output| stream(output).extend_from_slice(&buffer[..count]));
+        }
+        output.update(|output| output.ended += 1);
+    });
+}

@@ -1,0 +1,146 @@
+//! A clean world for the real binary: a home, a settings folder and a project, all thrown away afterwards.
+
+use std::path::{Path, PathBuf};
+
+use super::run::Run;
+use super::server::Server;
+
+/// The key that the binary is given; must never turn up in any output.
+pub const KEY: &str = "sk-test-0123456789abcdef";
+
+/// The directories and variables that runs of the binary share.
+#[derive(Debug)]
+pub struct World {
+    root: tempfile::TempDir,
+    env: Vec<(String, String)>,
+}
+
+impl World {
+    /// A world whose model APIs are the given server.
+    pub fn new(server: &Server) -> Self {
+        Self::at(&server.url())
+    }
+
+    /// A world whose model APIs are at this URL.
+    pub fn at(url: &str) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        for folder in ["home", "settings", "project"] {
+            std::fs::create_dir(root.path().join(folder)).unwrap();
+        }
+        let mut world = Self { root, env: Vec::new() };
+        let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
+        let home = world.root.path().join("home").display().to_string();
+        let settings = world.settings_dir().display().to_string();
+        world.env("PATH", &path);
+        world.env("HOME", &home);
+        world.env("CALIBAN_HOME", &settings);
+        world.env("TERM", "xterm-256color");
+        world.env("LANG", "C.UTF-8");
+        world.env("ANTHROPIC_BASE_URL", url);
+        world.env("ANTHROPIC_API_KEY", KEY);
+        world.env("OPENAI_BASE_URL", &format!("{url}/v1"));
+        world.env("OPENAI_API_KEY", KEY);
+        world
+    }
+
+    /// Sets a variable of the binary's environment.
+    pub fn env(&mut self, name: &str, value: &str) -> &mut Self {
+        self.unset(name).env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn unset(&mut self, name: &str) -> &mut Self {
+        self.env.retain(|(other, _)| other != name);
+        self
+    }
+
+    /// All variables of the binary's environment.
+    pub fn variables(&self) -> &[(String, String)] {
+        &self.env
+    }
+
+    /// The working directory of the binary.
+    pub fn project_dir(&self) -> PathBuf {
+        self.root.path().join("project")
+    }
+
+    /// What `CALIBAN_HOME` names.
+    pub fn settings_dir(&self) -> PathBuf {
+        self.root.path().join("settings")
+    }
+
+    /// Writes a file of the project.
+    pub fn write(&self, path: &str, content: &str) {
+        write(&self.project_dir().join(path), content);
+    }
+
+    /// Reads a file of the project.
+    pub fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.project_dir().join(path)).unwrap()
+    }
+
+    pub fn exists(&self, path: &str) -> bool {
+        self.project_dir().join(path).exists()
+    }
+
+    /// Writes the user's `config.toml`.
+    pub fn config(&self, toml: &str) {
+        write(&self.settings_dir().join("config.toml"), toml);
+    }
+
+    /// Writes a sub-agent definition of the user.
+    pub fn agent(&self, name: &str, definition: &str) {
+        write(&self.settings_dir().join(format!("agents/{name}.md")), definition);
+    }
+
+    /// A run of the binary with these arguments.
+    pub fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Run<'_> {
+        Run::new(self, args)
+    }
+
+    /// The folders of the stored sessions, oldest first.
+    pub fn sessions(&self) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(self.settings_dir().join("sessions")) else {
+            return Vec::new();
+        };
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let mut folders: Vec<_> = paths.filter(|path| path.is_dir()).collect();
+        folders.sort();
+        folders
+    }
+
+    /// The one stored session.
+    pub fn session(&self) -> PathBuf {
+        let sessions = self.sessions();
+        assert_eq!(sessions.len(), 1, "expected one session: {sessions:?}");
+        sessions[0].clone()
+    }
+
+    /// The transcripts of the one session's sub-agents.
+    pub fn child_transcripts(&self) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(self.session().join("agents")) else {
+            return Vec::new();
+        };
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> =
+            paths.filter(|path| path.extension().is_some_and(|ext| ext == "jsonl")).collect();
+        files.sort();
+        files
+    }
+
+    /// All that was logged.
+    pub fn log(&self) -> String {
+        let mut all = String::new();
+        if let Ok(entries) = std::fs::read_dir(self.settings_dir().join("logs")) {
+            for entry in entries {
+                all += &std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default();
+            }
+        }
+        all
+    }
+}
+
+fn write(path: &Path, content: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}

@@ -1,0 +1,209 @@
+//! One task over both wires, with real files and a real shell; and what a model may send that makes no sense.
+
+use serde_json::json;
+
+use crate::support::record::Recorded;
+use crate::support::scene::{Scene, agent, bash};
+use crate::support::script::{Reply, text, thinking, tool_use};
+use crate::support::world::KEY;
+
+const BUGGY: &str = "#!/bin/sh\necho $(($1 - $2))\n";
+const CHECK: &str = "[ \"$(sh add.sh 2 3)\" = 5 ] && echo PASS-77 || echo FAIL-77\n";
+
+/// Read a script, mend it, run its test; the bytes of each answer cut into pieces of `piece`.
+async fn edit_and_test(scene: &Scene, piece: usize) -> Vec<Recorded> {
+    scene.world.write("add.sh", BUGGY);
+    scene.world.write("check.sh", CHECK);
+    let add = scene.world.project_dir().join("add.sh");
+    let edit = json!({ "file_path": add, "old_string": "$1 - $2", "new_string": "$1 + $2" });
+    let look = text("I read it.")
+        .tool_use("Read", json!({ "file_path": add }))
+        .tool_use("Bash", bash("sh check.sh"));
+    for reply in [
+        look,
+        tool_use("Edit", edit),
+        tool_use("Bash", bash("sh check.sh")),
+        text("It adds now: 2 + 3 = 5, žluťoučký 👩‍👩‍👧."),
+    ] {
+        scene.server.when("TASK-1").reply(reply.pieces_of(piece));
+    }
+    let run = scene.world.run(["-p", "TASK-1 mend add.sh", "--dangerously-skip-permissions"]);
+    let run = run.finish().await;
+    run.assert_code(0);
+    assert_eq!(run.stdout, "It adds now: 2 + 3 = 5, žluťoučký 👩‍👩‍👧.\n");
+    scene.server.requests()
+}
+
+fn assert_task_done(scene: &Scene, requests: &[Recorded]) {
+    assert_eq!(requests.len(), 4);
+    let first = requests[1].tool_results();
+    assert_eq!(first.len(), 2, "{first:?}");
+    assert!(first[0].text.contains("echo $(($1 - $2))"), "{first:?}");
+    assert!(first[1].text.contains("FAIL-77"), "{first:?}");
+    assert!(!requests[2].tool_result().is_error, "{:?}", requests[2].tool_result());
+    assert!(requests[3].tool_result().text.contains("PASS-77"), "{:?}", requests[3].tool_result());
+    assert_eq!(scene.world.read("add.sh"), BUGGY.replace('-', "+"));
+}
+
+#[tokio::test]
+async fn a_script_is_mended_over_the_messages_wire() {
+    let scene = Scene::new();
+    let requests = edit_and_test(&scene, 4096).await;
+    assert_task_done(&scene, &requests);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_script_is_mended_over_the_chat_wire() {
+    let scene = Scene::on_chat();
+    let requests = edit_and_test(&scene, 4096).await;
+    assert_task_done(&scene, &requests);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn streams_cut_into_single_bytes_give_the_same_on_both_wires() {
+    for scene in [Scene::new(), Scene::on_chat()] {
+        let requests = edit_and_test(&scene, 1).await;
+        assert_task_done(&scene, &requests);
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn the_prefix_stays_byte_identical_from_turn_to_turn_and_is_marked_for_the_cache() {
+    let scene = Scene::new();
+    let requests = edit_and_test(&scene, 4096).await;
+    let prefix =
+        |request: &Recorded| format!("{}{}", request.body["system"], request.body["tools"]);
+    for request in &requests {
+        assert_eq!(prefix(request), prefix(&requests[0]));
+        assert!(request.body["system"].to_string().contains("ephemeral"), "{}", request.body);
+        let last = request.messages().last().unwrap();
+        assert!(last.to_string().contains("ephemeral"), "{last}");
+    }
+    let unmarked = |request: &Recorded| {
+        request.body["messages"].to_string().replace(r#","cache_control":{"type":"ephemeral"}"#, "")
+    };
+    for pair in requests.windows(2) {
+        let earlier = unmarked(&pair[0]);
+        let earlier = earlier.trim_end_matches(']');
+        assert!(unmarked(&pair[1]).starts_with(earlier), "history was rewritten");
+    }
+}
+
+#[tokio::test]
+async fn thoughts_are_echoed_through_a_loop_of_several_rounds() {
+    let scene = Scene::new();
+    let round = |n: u32| {
+        thinking(&format!("thought {n}"), &format!("sig-{n}"))
+            .text(format!("step {n}"))
+            .tool_use("Bash", bash(&format!("echo {n}")))
+    };
+    scene.server.when("TASK-1").reply(round(1)).then(round(2)).then(round(3)).then(text("ok"));
+    let run = scene.world.run(["-p", "TASK-1", "--dangerously-skip-permissions"]).finish().await;
+    run.assert_code(0);
+    let last = scene.server.requests().pop().unwrap();
+    assert!(last.text().contains("sig-3"), "the newest thought is part of the request");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn input_that_is_no_json_is_answered_and_not_run_on_both_wires() {
+    for scene in [Scene::new(), Scene::on_chat()] {
+        let broken = Reply::stream().tool_use_raw("Bash", r#"{"command": "touch evil.txt"#);
+        scene.server.when("TASK-1").reply(broken).then(text("sorry"));
+        let run =
+            scene.world.run(["-p", "TASK-1", "--dangerously-skip-permissions"]).finish().await;
+        run.assert_code(0);
+        assert!(!scene.world.exists("evil.txt"));
+        let result = scene.server.requests()[1].tool_result();
+        assert!(result.text.contains("JSON"), "{result:?}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn unknown_tools_and_wrong_fields_get_an_error_that_names_them() {
+    let scene = Scene::new();
+    let batch = tool_use("Teleport", json!({ "to": "moon" }))
+        .tool_use("Bash", json!({ "command": 7 }))
+        .tool_use("Bash", json!({}))
+        .tool_use("Bash", bash("echo fine-77"));
+    scene.server.when("TASK-1").reply(batch).then(text("ok"));
+    let run = scene.world.run(["-p", "TASK-1", "--dangerously-skip-permissions"]).finish().await;
+    run.assert_code(0);
+    let results = scene.server.requests()[1].tool_results();
+    let expected = [(true, "Teleport"), (true, "command"), (true, "command"), (false, "fine-77")];
+    assert_eq!(results.len(), expected.len(), "{results:?}");
+    for (result, (is_error, named)) in results.iter().zip(expected) {
+        assert_eq!(result.is_error, is_error, "{result:?}");
+        assert!(result.text.contains(named), "{named}: {result:?}");
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_call_that_the_output_limit_cut_off_is_never_run() {
+    let scene = Scene::new();
+    let cut = Reply::stream().tool_use("Bash", bash("touch evil.txt")).stop("max_tokens");
+    scene.server.when("TASK-1").reply(cut).forever(text("I stop here"));
+    let run = scene.world.run(["-p", "TASK-1", "--dangerously-skip-permissions"]).finish().await;
+    assert!(!scene.server.requests().is_empty(), "{run}");
+    assert!(!scene.world.exists("evil.txt"), "{run}");
+}
+
+#[tokio::test]
+async fn pings_unknown_blocks_order_and_an_empty_text_block_do_no_harm() {
+    let scene = Scene::new();
+    let reply = text("").end_block().ping().text("a").ping().more("b").usage(5, 6).cache(7, 8);
+    scene.server.when("TASK-1").reply(reply).then(text("again"));
+    let args = ["-p", "TASK-1", "--output-format", "json"];
+    let run = scene.world.run(args).finish().await;
+    run.assert_code(0);
+    assert_eq!(run.result()["result"], "ab");
+    let usage = &run.result()["usage"];
+    assert_eq!(usage["cache_read_input_tokens"], 7);
+    assert_eq!(usage["cache_creation_input_tokens"], 8);
+    scene.world.run(["-c", "-p", "and again"]).finish().await.assert_code(0);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_refusal_is_not_an_answer() {
+    let scene = Scene::new();
+    scene.server.when("TASK-1").reply(text("half a").stop("refusal"));
+    let run = scene.world.run(["-p", "TASK-1", "--output-format", "json"]).finish().await;
+    run.assert_code(1);
+    assert_eq!(run.result()["is_error"], true);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_first_request_is_small() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(text("ok"));
+    scene.go().await;
+    let size = |word: &str| scene.server.requests_of(word)[0].text().len();
+    assert!(size("PARENT-1") <= 10 * 1024, "main: {} bytes", size("PARENT-1"));
+    assert!(size("CHILD-A") <= 6 * 1024, "child: {} bytes", size("CHILD-A"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_key_goes_into_the_header_of_its_wire_and_the_environment_names_the_model() {
+    for (scene, header, value) in [
+        (Scene::new(), "x-api-key", KEY.to_owned()),
+        (Scene::on_chat(), "authorization", format!("Bearer {KEY}")),
+    ] {
+        scene.server.when("TASK-1").reply(text("ok"));
+        let run = scene.world.run(["-p", "TASK-1"]).env("CALIBAN_MODEL", "model-77");
+        run.finish().await.assert_code(0);
+        let request = scene.server.requests().remove(0);
+        assert_eq!(request.header(header), Some(value.as_str()));
+        assert_eq!(request.model(), "model-77");
+        assert!(!request.text().contains(KEY));
+        scene.server.finish();
+    }
+}
