@@ -1,8 +1,10 @@
 //! The loop: keys first, then what agents say, then time; at most one frame each 16 ms, and none when nothing changed.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use crossterm::event::{Event, EventStream, KeyEvent};
@@ -175,6 +177,16 @@ impl Signals {
     }
 }
 
+/// The event that is there already, if any. Polls with the task's own waker: the terminal's stream keeps the first
+/// one that it is given, and would wake nobody after a poll that gave it none.
+async fn ready<I: Stream + Unpin>(input: &mut I) -> Option<I::Item> {
+    poll_fn(|context| match input.poll_next_unpin(context) {
+        Poll::Ready(event) => Poll::Ready(event),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
 struct Screen<'a, S: Surface> {
     model: Model,
     keys: Keymap,
@@ -212,7 +224,7 @@ impl<S: Surface> Screen<'_, S> {
         tokio::select! {
             biased;
             event = keyboard.next() => match event {
-                Some(event) => self.take_input(event?, keyboard)?,
+                Some(event) => self.take_input(event?, keyboard).await?,
                 // The terminal is gone: as if it had hung up.
                 None => return Ok(Some(1)),
             },
@@ -244,7 +256,7 @@ impl<S: Surface> Screen<'_, S> {
     }
 
     /// One input event, and what else is there already: a burst makes one frame.
-    fn take_input<I: Stream<Item = io::Result<Event>> + Unpin>(
+    async fn take_input<I: Stream<Item = io::Result<Event>> + Unpin>(
         &mut self,
         first: Event,
         keyboard: &mut I,
@@ -255,7 +267,7 @@ impl<S: Surface> Screen<'_, S> {
             self.input(event)?;
             left -= 1;
             if left > 0 && !self.quit && self.edit.is_none() {
-                next = keyboard.next().now_or_never().flatten().transpose()?;
+                next = ready(keyboard).await.transpose()?;
             }
         }
         Ok(())

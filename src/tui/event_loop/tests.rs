@@ -105,7 +105,12 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
         let _ = told.await;
         key(KeyCode::Char('d'), KeyModifiers::CONTROL)
     });
-    let mut keys = Some(Box::pin(stream::iter(typed).chain(later).chain(stream::pending())));
+    let mut keys = Box::pin(stream::iter(typed).chain(later).chain(stream::pending()));
+    // The terminal's stream keeps the first waker it sees, so that it must never see one that wakes nobody.
+    let mut keys = Some(stream::poll_fn(move |context| {
+        assert!(!context.waker().will_wake(futures_util::task::noop_waker_ref()));
+        keys.poll_next_unpin(context)
+    }));
     let runtime = async {
         let command = sent.recv().await.unwrap();
         let Command::Prompt { to, prompt } = command else { panic!("{command:?}") };
