@@ -15,7 +15,7 @@ use crate::budget::Budget;
 use crate::permission::AgentGate;
 use crate::protocol::{
     ContentBlock, End, EnvOverlay, EventKind, EventSink, Failure, Journal, JournalError, Message,
-    Outcome, PromptId, QueuedPrompt, Reply, StopReason, Usage,
+    Outcome, PromptId, QueuedPrompt, Reply, Span, StopReason, Usage,
 };
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
@@ -24,6 +24,7 @@ mod dispatch;
 mod inbox;
 pub mod memory;
 pub mod prompt;
+mod record;
 mod turn;
 
 pub use inbox::Inbox;
@@ -52,6 +53,8 @@ pub struct Setup {
     pub max_turns: Option<u32>,
     /// The conversation so far; every call in it has its result.
     pub history: Vec<Message>,
+    /// Where the agent's work stands in the log.
+    pub span: Span,
     /// The model whose thoughts stand in `history`: no other model is sent them.
     pub thinker: Option<String>,
 }

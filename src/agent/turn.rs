@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use futures_util::StreamExt;
 
+use super::record::{TurnRecord, turn_started};
 use super::{Agent, Run, Stop};
 use crate::protocol::{
     Accumulator, ContentBlock, Delta, End, EventKind, Message, Reply, StreamEvent,
@@ -23,6 +24,7 @@ impl Agent {
         run.turns += 1;
         run.events.emit(EventKind::TurnStarted { turn: run.turns, limit: self.setup.max_turns });
         let mut attempt = 0;
+        turn_started(run.events.path(), self.setup.span, run.turns, &self.setup.model.get().name);
         loop {
             let model = self.setup.model.get();
             self.forget_thoughts_of_others(&model.name);
@@ -126,6 +128,17 @@ impl Agent {
         let cost = model.cost(usage);
         run.usage += usage;
         self.setup.budget.charge(usage, cost);
+        TurnRecord {
+            agent: run.events.path(),
+            span: self.setup.span,
+            turn: run.turns,
+            model: &model.name,
+            took: began.elapsed(),
+            usage,
+            cost,
+            status: if partial.is_whole() { "ok" } else { "cut" },
+        }
+        .write();
         run.events.emit(EventKind::TurnFinished {
             usage,
             cost,

@@ -24,7 +24,7 @@ pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
             "--resume needs an id here: caliban sessions lists them".to_owned(),
         ));
     };
-    let _log = log::start(&setup.dirs.state, &setup.loaded.config.log.level);
+    let _log = log::start(setup);
     backend::tasks()?.block_on(async {
         let events = EventQueue::with_capacity(EVENT_CAPACITY);
         for notice in &setup.loaded.notices {

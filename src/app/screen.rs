@@ -78,7 +78,7 @@ pub(super) fn show(
     shown: Shown,
 ) -> Result<u8, AppError> {
     let config = &setup.loaded.config;
-    let log = log::start(&setup.dirs.state, &config.log.level);
+    let log = log::start(setup);
     let Shown { events, catalogue, gate, open, start } = shown;
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let machine = Machine {

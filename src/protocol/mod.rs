@@ -11,6 +11,7 @@ pub mod journal;
 pub mod message;
 pub mod question;
 pub mod sink;
+pub mod span;
 pub mod stream;
 pub mod usage;
 
@@ -25,5 +26,6 @@ pub use journal::{ChildMeta, Journal, JournalError};
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use question::{Answer, Mode, Question, RuleFile};
 pub use sink::{EventQueue, EventSink};
+pub use span::{Span, SpanId};
 pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent};
 pub use usage::{Cost, Usage};

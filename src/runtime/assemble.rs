@@ -12,7 +12,7 @@ use crate::budget::{self, Budget};
 use crate::config::models::Catalogue;
 use crate::permission::Gate;
 use crate::protocol::{
-    EnvOverlay, EventQueue, EventSink, Journal, Message, NoticeLevel, SessionId, Usage,
+    EnvOverlay, EventQueue, EventSink, Journal, Message, NoticeLevel, SessionId, Span, Usage,
 };
 use crate::provider::{Model, ModelSlot};
 use crate::session::{NewSession, NoJournal, Opened, SessionStore};
@@ -172,6 +172,7 @@ pub(super) fn main_agent(
         env: parts.env.clone(),
         max_turns: parts.max_turns,
         history: session.history,
+        span: Span::root(),
         thinker: session.model,
     })
 }

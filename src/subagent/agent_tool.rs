@@ -139,7 +139,7 @@ impl AgentTool {
         warn_of_unknown(&selection.unknown, &events);
         let outcome = if member.slot().await {
             let tools = selection.tools.with_hidden(Arc::new(AtLimit::new(&self.spec)));
-            let plan = Plan { name: &name, definition, model, tools, max_turns };
+            let plan = Plan { name: &name, definition, model, tools, max_turns, span: cx.span };
             let mut child = factory.build(plan, &member, journal, &cx.budget, &events);
             child.run(Prompt { id: None, text: input.prompt, note: None }, &events, &cancel).await
         } else {

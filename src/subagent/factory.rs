@@ -12,7 +12,7 @@ use crate::agent::{Agent, Setup};
 use crate::budget::{Budget, Limits};
 use crate::config::models::Catalogue;
 use crate::permission::Gate;
-use crate::protocol::{EnvOverlay, EventSink, Journal};
+use crate::protocol::{EnvOverlay, EventSink, Journal, Span};
 use crate::provider::{Model, ModelSlot};
 use crate::tool::{Tool, ToolRegistry, canonical_name};
 
@@ -57,6 +57,8 @@ pub struct Plan<'a> {
     pub model: Model,
     pub tools: ToolRegistry,
     pub max_turns: u32,
+    /// Of the call that starts it.
+    pub span: Span,
 }
 
 impl Factory {
@@ -89,6 +91,7 @@ impl Factory {
             env: self.env.clone(),
             max_turns: Some(plan.max_turns),
             history: Vec::new(),
+            span: plan.span,
             thinker: None,
         })
     }

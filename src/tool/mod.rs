@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::Budget;
 use crate::protocol::{
-    Access, EnvOverlay, EventKind, EventSink, Failure, ResultBlock, ToolDetails, ToolUseId,
+    Access, EnvOverlay, EventKind, EventSink, Failure, ResultBlock, Span, ToolDetails, ToolUseId,
 };
 
 mod bash;
@@ -179,6 +179,8 @@ pub struct ToolContext {
     pub budget: Budget,
     /// Hops below the main agent: 0 for the main agent.
     pub depth: u32,
+    /// Of this call, in the log.
+    pub span: Span,
 }
 
 impl ToolContext {
