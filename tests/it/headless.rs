@@ -180,10 +180,10 @@ async fn a_broken_configuration_is_exit_2_and_names_file_line_and_what_is_allowe
     for named in ["config.toml", "3", "max_tokns", "max_tokens"] {
         assert!(run.stderr.contains(named), "{named} is not named\n{run}");
     }
-    scene.world.config("[subagents]\nmax_depth = \"deep\"\n");
+    scene.world.config("[subagents]\nmax_turns = \"many\"\n");
     let run = scene.world.run(["-p", "x"]).finish().await;
     run.assert_code(2);
-    for named in ["config.toml", "2", "max_depth"] {
+    for named in ["config.toml", "2", "max_turns"] {
         assert!(run.stderr.contains(named), "{named} is not named\n{run}");
     }
     assert_eq!(scene.server.requests().len(), 0);

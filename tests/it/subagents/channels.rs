@@ -109,29 +109,30 @@ async fn s2_26_the_parent_receives_the_childs_final_message() {
 #[tokio::test]
 async fn s2_28_every_frame_of_a_child_names_the_call_that_started_it() {
     let scene = Scene::new();
-    scene.world.config("[subagents]\nmax_depth = 2\n");
-    scene.parent_calls([agent("CHILD-A")]);
-    scene.server.when("CHILD-A").reply(calls([agent("GRAND-A")])).then(text("from the child"));
-    scene
-        .server
-        .when("GRAND-A")
-        .reply(tool_use("Bash", bash("true")))
-        .then(text("from the grandchild"));
+    scene.parent_calls(["CHILD-A", "CHILD-B"].map(agent));
+    for (word, said) in [("CHILD-A", "from the first"), ("CHILD-B", "from the second")] {
+        let command = bash(&format!("echo {word}"));
+        scene.server.when(word).reply(tool_use("Bash", command)).then(text(said));
+    }
     let run = scene.go().await;
-    // The calls are numbered through: the parent's is the first, the child's the second.
-    let parents_of = |needle: &str| -> Vec<Value> {
-        let frames = run.frames().into_iter().filter(|f| f["type"] != "result");
-        let found = frames.filter(|f| f["type"] == "assistant" && f.to_string().contains(needle));
+    let parents_of = |kind: &str, needle: &str| -> Vec<Value> {
+        let found = frames_of(&run, kind).into_iter().filter(|f| f.to_string().contains(needle));
         found.map(|frame| frame["parent_tool_use_id"].clone()).collect()
     };
-    assert_eq!(parents_of("from the child"), ["toolu_0001"]);
-    assert_eq!(parents_of("from the grandchild"), ["toolu_0002"]);
-    assert_eq!(parents_of(DONE), [Value::Null]);
+    // The calls are numbered through: the main agent's are the first two.
+    for (call, word, said) in
+        [("toolu_0001", "CHILD-A", "from the first"), ("toolu_0002", "CHILD-B", "from the second")]
+    {
+        assert_eq!(parents_of("assistant", said), [call]);
+        assert_eq!(parents_of("assistant", &format!("echo {word}")), [call], "its tool call");
+        let output = format!("\"content\":\"{word}\"");
+        assert_eq!(parents_of("user", &output), [call], "what its tool said\n{run}");
+    }
+    assert_eq!(parents_of("assistant", DONE), [Value::Null]);
     let started = frames_of(&run, "system/task_started");
-    assert_eq!(
-        started.iter().map(|f| &f["tool_use_id"]).collect::<Vec<_>>(),
-        ["toolu_0001", "toolu_0002"]
-    );
+    let mut calls: Vec<_> = started.iter().map(|f| f["tool_use_id"].as_str().unwrap()).collect();
+    calls.sort_unstable();
+    assert_eq!(calls, ["toolu_0001", "toolu_0002"]);
     scene.server.finish();
 }
 

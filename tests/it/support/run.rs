@@ -18,12 +18,14 @@ pub struct Run<'a> {
     args: Vec<String>,
     env: Vec<(String, String)>,
     stdin: Input,
+    /// The largest file that it may write, in kilobytes.
+    file_limit: Option<u32>,
 }
 
 #[derive(Debug)]
 enum Input {
     Empty,
-    Text(String),
+    Bytes(Vec<u8>),
 }
 
 /// A run that goes on. Dropping it kills the process.
@@ -56,7 +58,7 @@ pub struct Finished {
 impl<'a> Run<'a> {
     pub fn new<'b>(world: &'a World, args: impl IntoIterator<Item = &'b str>) -> Self {
         let args = args.into_iter().map(str::to_owned).collect();
-        Self { world, args, env: Vec::new(), stdin: Input::Empty }
+        Self { world, args, env: Vec::new(), stdin: Input::Empty, file_limit: None }
     }
 
     /// More arguments.
@@ -72,8 +74,14 @@ impl<'a> Run<'a> {
     }
 
     /// All of stdin.
-    pub fn stdin(mut self, text: &str) -> Self {
-        self.stdin = Input::Text(text.to_owned());
+    pub fn stdin(mut self, text: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Input::Bytes(text.into());
+        self
+    }
+
+    /// No file can grow beyond so many kilobytes: what a full disk looks like to a program.
+    pub fn file_limit(mut self, kilobytes: u32) -> Self {
+        self.file_limit = Some(kilobytes);
         self
     }
 
@@ -83,17 +91,26 @@ impl<'a> Run<'a> {
     }
 
     pub fn start(self) -> Running {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_caliban"));
+        let mut command = match self.file_limit {
+            None => Command::new(env!("CARGO_BIN_EXE_caliban")),
+            Some(kilobytes) => {
+                // An ignored signal stays ignored, so that the write fails rather than the program dies.
+                let script = format!("trap '' XFSZ; ulimit -f {kilobytes}; exec \"$0\" \"$@\"");
+                let mut shell = Command::new("bash");
+                shell.args(["-c", &script, env!("CARGO_BIN_EXE_caliban")]);
+                shell
+            }
+        };
         command.args(&self.args).current_dir(self.world.project_dir()).env_clear();
         command.envs(self.world.variables().iter().cloned()).envs(self.env);
         let piped = !matches!(self.stdin, Input::Empty);
         command.stdin(if piped { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        if let Input::Text(text) = self.stdin {
+        if let Input::Bytes(bytes) = self.stdin {
             let mut pipe = child.stdin.take().unwrap();
             // The program may end without reading all of it.
-            std::thread::spawn(move || pipe.write_all(text.as_bytes()));
+            std::thread::spawn(move || pipe.write_all(&bytes));
         }
         Running::watch(child)
     }
