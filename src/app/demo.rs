@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::backend::Wishes;
 use super::headless::{self, Face};
+use super::parts::Wishes;
 use super::screen::{self, Shown, Start};
-use super::{AppError, Setup, backend};
+use super::{AppError, Setup, parts};
 use crate::cli::{Cli, PrintArgs};
 use crate::command::demo::{SCENARIO, demo_rules, unpack};
 use crate::config::Overrides;
@@ -49,7 +49,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(OneModel), catalogue);
         let info = headless::info(&setup, &parts, &model);
         let run = headless::serve(info, parts, open, prompt, Face::of(args));
-        return backend::tasks()?.block_on(run);
+        return parts::tasks()?.block_on(run);
     }
     let events = EventQueue::unhurried();
     let wishes = Wishes { stored: false, ..Wishes::of(cli, events.clone()) };

@@ -3,14 +3,16 @@
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 
-use super::backend::{self, Wishes};
-use super::{AppError, Setup, log, session};
+use tokio::sync::mpsc;
+
+use super::parts::{self, Wishes};
+use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
 use crate::cli::{Cli, OutputFormat, PrintArgs};
 use crate::config::KeySource;
 use crate::headless::{self, EVENT_CAPACITY, Headless, SessionInfo};
 use crate::protocol::{Command, EventQueue, NoticeLevel};
 use crate::provider::Model;
-use crate::runtime::Parts;
+use crate::runtime::{Open, Parts, Runtime};
 use crate::subagent::registry::Definitions;
 
 /// More of stdin than this is not a prompt. Bytes.
@@ -25,12 +27,12 @@ pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
         ));
     };
     let _log = log::start(setup);
-    backend::tasks()?.block_on(async {
+    parts::tasks()?.block_on(async {
         let events = EventQueue::with_capacity(EVENT_CAPACITY);
         for notice in &setup.loaded.notices {
             events.sink().notice(NoticeLevel::Warning, notice.clone());
         }
-        let catalogue = backend::catalogue(setup, &events);
+        let catalogue = parts::catalogue(setup, &events);
         let gate = setup.gate(false)?;
         let models = Arc::new(setup.models(&catalogue));
         let no_model = || {
@@ -70,18 +72,21 @@ impl Face {
 pub(super) async fn serve(
     info: SessionInfo,
     parts: Parts,
-    open: crate::runtime::Open,
+    open: Open,
     prompt: String,
     face: Face,
 ) -> Result<u8, AppError> {
-    let backend = backend::start(parts, open);
+    let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let Face { format, verbose } = face;
-    let commands = backend.commands.clone();
-    let headless = Headless { commands, events: backend.events, info, format, verbose };
+    let events = parts.events.clone();
+    let mut runtime = Runtime::new(parts);
+    runtime.open(open).await.map_err(AppError::Usage)?;
+    let backend = tokio::spawn(runtime.serve(receiver));
+    let headless = Headless { commands: commands.clone(), events, info, format, verbose };
     let code = headless::run(headless, prompt).await;
     // The runtime may be gone already; then there is nothing left to end.
-    let _ = backend.commands.send(Command::Shutdown).await;
-    let _ = backend.task.await;
+    let _ = commands.send(Command::Shutdown).await;
+    let _ = backend.await;
     Ok(code?)
 }
 

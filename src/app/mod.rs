@@ -12,12 +12,12 @@ use crate::runtime::Open;
 use crate::session::{FindError, SessionStore, StoreError};
 use crate::subagent::registry::Definitions;
 
-mod backend;
 mod demo;
 mod headless;
 mod host;
 mod log;
 mod models;
+mod parts;
 mod screen;
 mod sessions;
 

@@ -49,7 +49,7 @@ pub struct Runtime {
 
 /// The main agent at work.
 struct Run {
-    task: JoinHandle<(Box<Agent>, End)>,
+    task: JoinHandle<Box<Agent>>,
     cancel: CancellationToken,
 }
 
@@ -77,8 +77,7 @@ impl Runtime {
     }
 
     /// Serves commands until `Shutdown`, or until the front end is gone. Nothing runs any more when this returns.
-    pub async fn serve(mut self, open: Open, mut commands: mpsc::Receiver<Command>) {
-        self.open(open).await;
+    pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>) {
         loop {
             tokio::select! {
                 biased;
@@ -180,8 +179,8 @@ impl Runtime {
         let note = self.shell.take_printed();
         let prompt = Prompt { id: Some(prompt.id), text: prompt.text, note };
         let task = tokio::spawn(async move {
-            let outcome = agent.run(prompt, &events, &token).await;
-            (agent, outcome.end)
+            agent.run(prompt, &events, &token).await;
+            agent
         });
         self.run = Some(Run { task, cancel });
     }
@@ -201,18 +200,16 @@ impl Runtime {
     }
 
     /// Takes the agent back, and goes on with what was queued for the end.
-    async fn run_ended(&mut self, ended: Option<(Box<Agent>, End)>) {
+    async fn run_ended(&mut self, ended: Option<Box<Agent>>) {
         self.run = None;
-        let Some((agent, end)) = ended else {
+        let Some(agent) = ended else {
             // Only a bug gets here. The transcript is the truth: the agent is built anew from it.
             self.events.emit(EventKind::Finished(Box::new(crashed())));
             self.reload().await;
             return;
         };
         self.main = Some(agent);
-        if end != End::Completed {
-            return;
-        }
+        // An agent that did not complete has given its queue back: what is there now was sent after that.
         if let Some(next) = self.inbox.take_first() {
             self.start(next).await;
         }
@@ -245,22 +242,22 @@ impl Runtime {
             self.events.notice(NoticeLevel::Warning, "main works: stop it first (Esc)");
             return;
         }
-        self.open(open).await;
+        if let Err(error) = self.open(open).await {
+            self.events.notice(NoticeLevel::Error, error);
+        }
     }
 
-    async fn open(&mut self, open: Open) {
-        match assemble::open_session(&self.parts, open).await {
-            Ok(session) => {
-                self.main = None;
-                let history = session.history.clone();
-                self.events.emit(EventKind::SessionOpened { id: session.id, history });
-                for notice in &session.notices {
-                    self.events.notice(NoticeLevel::Warning, notice.clone());
-                }
-                self.session = session;
-            }
-            Err(error) => self.events.notice(NoticeLevel::Error, error),
+    /// Opens a session and says so. The error is one line for the person; the present session stays then.
+    pub async fn open(&mut self, open: Open) -> Result<(), String> {
+        let session = assemble::open_session(&self.parts, open).await?;
+        self.main = None;
+        let history = session.history.clone();
+        self.events.emit(EventKind::SessionOpened { id: session.id, history });
+        for notice in &session.notices {
+            self.events.notice(NoticeLevel::Warning, notice.clone());
         }
+        self.session = session;
+        Ok(())
     }
 
     async fn reload(&mut self) {
@@ -273,7 +270,7 @@ impl Runtime {
 }
 
 /// Waits for the end of the run, for ever when there is none. `None` when it panicked.
-async fn ended(run: &mut Option<Run>) -> Option<(Box<Agent>, End)> {
+async fn ended(run: &mut Option<Run>) -> Option<Box<Agent>> {
     match run {
         Some(run) => (&mut run.task).await.ok(),
         None => std::future::pending().await,

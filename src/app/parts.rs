@@ -1,31 +1,21 @@
-//! The backend of a front end: the runtime with all its parts, in a task of its own.
+//! The parts of the runtime, as the configuration and the command line have them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
-
+use super::Setup;
 use super::models::Models;
-use super::{COMMAND_CAPACITY, Setup};
 use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
 use crate::config::{self, Loaded, PermissionsConfig};
 use crate::permission::{Base, Gate, GateSettings, List, Origin, RuleError, RuleSet};
-use crate::protocol::{Command, EventQueue, NoticeLevel};
+use crate::protocol::{EventQueue, NoticeLevel};
 use crate::provider::Model;
-use crate::runtime::{ModelSource, Open, Parts, Runtime, SubAgents};
+use crate::runtime::{ModelSource, Parts, SubAgents};
 use crate::subagent::registry::DefinitionSources;
 use crate::subagent::{Limits, Settings};
 use crate::tool::BuiltinSettings;
-
-/// The two ends that a front end holds, and the task behind them.
-pub(super) struct Backend {
-    pub commands: mpsc::Sender<Command>,
-    pub events: EventQueue,
-    pub task: JoinHandle<()>,
-}
 
 /// What the faces differ in.
 pub(super) struct Wishes {
@@ -160,14 +150,6 @@ impl Setup {
             },
         }
     }
-}
-
-/// Starts the runtime in a task.
-pub(super) fn start(parts: Parts, open: Open) -> Backend {
-    let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
-    let events = parts.events.clone();
-    let runtime = Runtime::new(parts);
-    Backend { commands, events, task: tokio::spawn(runtime.serve(open, receiver)) }
 }
 
 /// The runtime of the asynchronous tasks: two threads do, because the work is waiting.
