@@ -12,12 +12,15 @@ use super::{AppError, Setup, parts};
 use crate::cli::{Cli, PrintArgs};
 use crate::command::demo::{SCENARIO, demo_rules, unpack};
 use crate::config::Overrides;
-use crate::config::models::Catalogue;
+use crate::config::models::{Catalogue, ModelInfo, Price};
 use crate::headless::EVENT_CAPACITY;
 use crate::protocol::{EnvOverlay, EventQueue, SessionId};
 use crate::provider::scripted::{MODEL, Scripted};
 use crate::provider::{Model, RetryPolicy};
 use crate::runtime::{ModelError, ModelSource, Open};
+
+/// What a model costs that runs nowhere.
+const FREE: Price = Price { input: 0.0, output: 0.0, cache_write: 0.0, cache_read: 0.0 };
 
 /// Plays the demo, on the screen or headless.
 pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, AppError> {
@@ -33,7 +36,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
     let model = Model {
         provider: Arc::new(scripted),
         name: MODEL.to_owned(),
-        info: catalogue.get(MODEL),
+        info: ModelInfo { price: Some(FREE), ..catalogue.get(MODEL) },
         wanted_tokens: setup.loaded.config.model.max_tokens,
         effort: None,
         retry: RetryPolicy::default(),

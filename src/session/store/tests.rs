@@ -95,7 +95,7 @@ async fn what_is_written_is_read_again_and_nothing_is_there_before_the_first_mes
     journal.finish(&outcome()).await.unwrap();
     let transcript = bench.store.load(id).unwrap();
     assert_eq!(transcript.messages, [Message::user_text("hello\nthere"), said("hi")]);
-    assert_eq!((transcript.usage, transcript.cost), spent);
+    assert_eq!((transcript.usage, transcript.cost), (spent.usage, spent.cost));
     assert_eq!((transcript.end, transcript.warnings), (Some(outcome()), vec![]));
     assert_eq!(transcript.session.unwrap().cwd, bench.dir.path());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
