@@ -8,9 +8,10 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use tracing::{Level, enabled};
 
 use super::record::CallRecord;
-use super::{Agent, GRACE, Run};
+use super::{Agent, Run};
 use crate::permission::{Call, Verdict};
 use crate::protocol::{ContentBlock, EventKind, Failure, ResultBlock, Span, ToolUseId};
 use crate::tool::{SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
@@ -56,7 +57,10 @@ impl Agent {
         batch: &CancellationToken,
     ) -> (ContentBlock, Option<(Failure, String)>) {
         let span = self.setup.span.child();
-        let (id, name, input) = (call.id.clone(), call.name.clone(), call.input_text());
+        let (id, name) = (call.id.clone(), call.name.clone());
+        let input = call.input_text();
+        let in_bytes = input.len();
+        let input = enabled!(Level::DEBUG).then_some(input);
         let began = Instant::now();
         // A panic is a bug of ours: it ends the run, not the program.
         let answer = AssertUnwindSafe(self.answer(call, span, run, batch)).catch_unwind().await;
@@ -73,8 +77,10 @@ impl Agent {
             span,
             parent: self.setup.span,
             took: began.elapsed(),
-            input: &input,
-            output: first_text(&outcome.content),
+            in_bytes,
+            input: input.as_deref().map(|input| self.setup.redactor.mask(input)),
+            output: enabled!(Level::DEBUG)
+                .then(|| self.setup.redactor.mask(first_text(&outcome.content))),
             out_bytes: outcome.content.iter().map(size).sum(),
             status,
         }
@@ -114,7 +120,7 @@ impl Agent {
             cancel: batch.child_token(),
             cwd: self.setup.cwd.clone(),
             env: self.setup.env.clone(),
-            budget: self.setup.budget.clone(),
+            budget: run.budget.clone(),
             depth: run.events.path().depth(),
             span,
         };
@@ -138,10 +144,15 @@ impl Agent {
         };
         // A preview may cost a read of the file: it is made only for one who will see it.
         if self.setup.gate.would_ask(&request) {
-            request.preview = tool.preview(&call.input, &self.setup.cwd).await;
+            request.preview = tokio::select! {
+                biased;
+                () = cancel.cancelled() => None,
+                preview = tool.preview(&call.input, &self.setup.cwd) => preview,
+            };
         }
         match self.setup.gate.decide(&request, cancel).await {
             Verdict::Allowed => Ok(()),
+            Verdict::Denied { .. } if cancel.is_cancelled() => Err(cancelled()),
             Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
         }
     }
@@ -171,26 +182,42 @@ async fn run_tool(
     cx: ToolContext,
 ) -> Result<ToolOutcome, ToolError> {
     let cancel = cx.cancel.clone();
-    let limit = tool.time_limit();
     let mut call = tool.call(input, cx);
-    let overdue = async {
-        match limit {
-            Some(limit) => tokio::time::sleep(limit).await,
-            None => std::future::pending().await,
-        }
-    };
-    let stopped = tokio::select! {
+    let overdue = tokio::select! {
         biased;
         result = &mut call => return result,
-        () = cancel.cancelled() => ToolError::soft(SoftKind::Cancelled, "This call was cancelled."),
-        () = overdue => {
-            cancel.cancel();
-            let seconds = limit.unwrap_or_default().as_secs();
-            let why = format!("This call took longer than {seconds} s and was stopped.");
-            ToolError::soft(SoftKind::Timeout, why)
-        }
+        () = cancel.cancelled() => None,
+        limit = elapsed(tool.time_limit()) => Some(limit),
     };
-    tokio::time::timeout(GRACE, call).await.unwrap_or(Err(stopped))
+    cancel.cancel();
+    let result = match tool.grace() {
+        Some(grace) => tokio::time::timeout(grace, call).await.unwrap_or(Err(cancelled())),
+        None => call.await,
+    };
+    match (result, overdue) {
+        // A tool that was stopped for being overdue only knows that it was stopped.
+        (Err(ToolError::Soft { kind: SoftKind::Cancelled, .. }), Some(limit)) => {
+            let seconds = limit.as_secs();
+            let why = format!("This call took longer than {seconds} s and was stopped.");
+            Err(ToolError::soft(SoftKind::Timeout, why))
+        }
+        (result, _) => result,
+    }
+}
+
+/// Waits until a limit is over and answers with it; for ever when there is none.
+async fn elapsed(limit: Option<Duration>) -> Duration {
+    match limit {
+        Some(limit) => {
+            tokio::time::sleep(limit).await;
+            limit
+        }
+        None => std::future::pending().await,
+    }
+}
+
+fn cancelled() -> ToolError {
+    ToolError::soft(SoftKind::Cancelled, "This call was cancelled.")
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> ToolError {

@@ -1,8 +1,9 @@
 //! The log records of an agent's work: one shape for every turn and every tool call, whoever made it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use tracing::{Level, enabled, info};
+use tracing::info;
 
 use crate::protocol::{AgentPath, Cost, Span, Usage};
 
@@ -18,17 +19,18 @@ pub(super) struct CallRecord<'a> {
     /// Of the agent that made it.
     pub parent: Span,
     pub took: Duration,
-    pub input: &'a str,
-    pub output: &'a str,
+    pub in_bytes: usize,
+    /// Without keys; only at debug level.
+    pub input: Option<Cow<'a, str>>,
+    pub output: Option<Cow<'a, str>>,
     pub out_bytes: usize,
     pub status: &'static str,
 }
 
 impl CallRecord<'_> {
-    /// Writes the record; what went in and out stands in it at debug level alone.
+    /// Writes the record.
     pub fn write(&self) {
-        let Self { tool, agent, span, parent, status, out_bytes, .. } = self;
-        let content = enabled!(Level::DEBUG);
+        let Self { tool, agent, span, parent, status, in_bytes, out_bytes, .. } = self;
         info!(
             event = "tool_call",
             tool,
@@ -37,11 +39,11 @@ impl CallRecord<'_> {
             span_id = %span.id(),
             parent_span_id = %parent.id(),
             ms = millis(self.took),
-            in_bytes = self.input.len(),
+            in_bytes,
             out_bytes,
             status,
-            input = content.then(|| head(self.input)),
-            output = content.then(|| head(self.output)),
+            input = self.input.as_deref().map(head),
+            output = self.output.as_deref().map(head),
         );
     }
 }

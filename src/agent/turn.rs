@@ -55,7 +55,8 @@ impl Agent {
             tokio::select! {
                 biased;
                 () = run.cancel.cancelled() => {
-                    return Err(self.give_up(partial.text(), None, run).await);
+                    // What it had streamed was declared void already.
+                    return Err(self.give_up(String::new(), None, run).await);
                 }
                 () = tokio::time::sleep(wait) => {}
             }
@@ -115,19 +116,25 @@ impl Agent {
             if partial.is_whole() {
                 return None;
             }
-            run.events.ready().await;
+            tokio::select! {
+                biased;
+                () = run.cancel.cancelled() => return Some(Cut::Cancelled),
+                () = run.events.ready() => {}
+            }
         }
     }
 
     /// Books what an attempt used, also one that failed: the provider charges for it all the same.
-    fn settle(&self, model: &Model, partial: &Accumulator, began: Instant, run: &mut Run<'_>) {
+    fn settle(&mut self, model: &Model, partial: &Accumulator, began: Instant, run: &mut Run<'_>) {
         let usage = partial.usage();
         if !partial.is_whole() && usage.context() == 0 {
             return;
         }
         let cost = model.cost(usage);
         run.usage += usage;
-        self.setup.budget.charge(usage, cost);
+        self.unbooked.0 += usage;
+        self.unbooked.1 += cost;
+        run.budget.charge(usage, cost);
         TurnRecord {
             agent: run.events.path(),
             span: self.setup.span,
@@ -158,9 +165,10 @@ impl Agent {
         if !text.is_empty() {
             run.text.clone_from(&text);
             let message = Message::assistant(vec![ContentBlock::text(text)]);
-            if let Err(error) = self.keep(message).await {
+            if let Err(error) = self.book(&message).await {
                 return Stop::Disk(error);
             }
+            self.setup.history.push(message);
         }
         Stop::End(match error {
             None => End::Cancelled { before_start: false },

@@ -10,9 +10,9 @@ use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
 use crate::cli::{Cli, OutputFormat, PrintArgs};
 use crate::config::KeySource;
 use crate::headless::{self, EVENT_CAPACITY, Headless, SessionInfo};
-use crate::protocol::{Command, EventQueue, NoticeLevel};
+use crate::protocol::{Command, EventQueue};
 use crate::provider::Model;
-use crate::runtime::{Open, Parts, Runtime};
+use crate::runtime::{ModelError, Open, Parts, Runtime};
 use crate::subagent::registry::Definitions;
 
 /// More of stdin than this is not a prompt. Bytes.
@@ -27,31 +27,22 @@ pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
         ));
     };
     let _log = log::start(setup);
-    parts::tasks()?.block_on(async {
-        let events = EventQueue::with_capacity(EVENT_CAPACITY);
-        for notice in &setup.loaded.notices {
-            events.sink().notice(NoticeLevel::Warning, notice.clone());
-        }
-        let catalogue = parts::catalogue(setup, &events);
-        let gate = setup.gate(false)?;
-        let models = Arc::new(setup.models(&catalogue));
-        let no_model = || {
-            AppError::NoModel(
-                "no model yet: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server with --provider"
-                    .to_owned(),
-            )
-        };
-        let model = models.first().await.map_err(AppError::NoModel)?.ok_or_else(no_model)?;
-        let info = |parts: &Parts| info(setup, parts, &model);
-        let parts = setup.parts(
-            Wishes::of(cli, events),
-            gate,
-            Some(model.clone()),
-            models,
-            catalogue,
-        );
-        serve(info(&parts), parts, open, prompt, Face::of(&cli.print)).await
+    let (catalogue, broken) = parts::catalogue(setup);
+    let gate = setup.gate(false)?;
+    let models = Arc::new(setup.models(&catalogue));
+    let notices = setup.loaded.notices.iter().cloned().chain(broken).collect();
+    let wishes = Wishes { notices, ..Wishes::of(cli, EventQueue::with_capacity(EVENT_CAPACITY)) };
+    parts::run(async {
+        let model = models.first().await?.ok_or_else(no_model)?;
+        let parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
+        serve(info(setup, &parts, &model), parts, open, prompt, Face::of(&cli.print)).await
     })
+}
+
+fn no_model() -> ModelError {
+    let why =
+        "no model yet: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server with --provider";
+    ModelError::Auth(why.to_owned())
 }
 
 /// How the answer is written.
@@ -81,13 +72,16 @@ pub(super) async fn serve(
     let events = parts.events.clone();
     let mut runtime = Runtime::new(parts);
     runtime.open(open).await.map_err(AppError::Usage)?;
-    let backend = tokio::spawn(runtime.serve(receiver));
+    let mut backend = tokio::spawn(runtime.serve(receiver));
     let headless = Headless { commands: commands.clone(), events, info, format, verbose };
-    let code = headless::run(headless, prompt).await;
+    let code = tokio::select! {
+        code = headless::run(headless, prompt) => code?,
+        _ = &mut backend => return Err(AppError::Internal),
+    };
     // The runtime may be gone already; then there is nothing left to end.
     let _ = commands.send(Command::Shutdown).await;
     let _ = backend.await;
-    Ok(code?)
+    Ok(code)
 }
 
 /// What the first frame tells of a session.
@@ -106,7 +100,7 @@ pub(super) fn info(setup: &Setup, parts: &Parts, model: &Model) -> SessionInfo {
             Some(KeySource::Missing { .. } | KeySource::NotNeeded) | None => "none".to_owned(),
         },
         context_window: model.info.context_window,
-        max_output_tokens: model.max_tokens,
+        max_output_tokens: model.max_tokens(),
     }
 }
 

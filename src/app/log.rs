@@ -1,39 +1,38 @@
 //! The log file: NDJSON, one file a day, the newest few kept.
 
+use std::fs::DirBuilder;
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::filter::EnvFilter;
 
 use super::Setup;
+use crate::protocol::Redactor;
 
 /// How many days' files are kept.
 const FILES: usize = 7;
 
-/// A shorter value is no key, and masking it would mask ordinary words.
-const SHORTEST_KEY: usize = 8;
+/// More than this of one run is not written. Bytes.
+const LIMIT: usize = 64 << 20;
 
-/// Masks keys in what goes through it, whatever record they got into.
-struct Redacting<W> {
+/// Masks keys in what goes through it, whatever record they got into, and stops at a size.
+struct Guarded<W> {
     inner: W,
-    keys: Arc<[String]>,
+    redactor: Redactor,
+    written: Arc<AtomicUsize>,
 }
 
-impl<W: Write> Write for Redacting<W> {
+impl<W: Write> Write for Guarded<W> {
     /// Each call carries one whole record.
     fn write(&mut self, record: &[u8]) -> io::Result<usize> {
-        if self.keys.is_empty() {
-            return self.inner.write(record);
+        if self.written.fetch_add(record.len(), Ordering::Relaxed) < LIMIT {
+            let text = String::from_utf8_lossy(record);
+            self.inner.write_all(self.redactor.mask(&text).as_bytes())?;
         }
-        let mut text = String::from_utf8_lossy(record).into_owned();
-        for key in self.keys.iter() {
-            if text.contains(key.as_str()) {
-                text = text.replace(key.as_str(), "***");
-            }
-        }
-        self.inner.write_all(text.as_bytes())?;
         Ok(record.len())
     }
 
@@ -51,7 +50,8 @@ pub(super) fn start(setup: &Setup) -> Option<WorkerGuard> {
         return None;
     }
     let folder = setup.dirs.logs();
-    std::fs::create_dir_all(&folder).ok()?;
+    // At debug level records hold what is in files: that is for their owner alone.
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
     // The level counts for what we say; libraries speak up only when something is wrong.
     let filter = match filter.contains(['=', ',']) {
         true => filter.to_owned(),
@@ -65,10 +65,12 @@ pub(super) fn start(setup: &Setup) -> Option<WorkerGuard> {
         .build(folder)
         .ok()?;
     let (writer, guard) = tracing_appender::non_blocking(appender);
-    let values = config.key_variables().into_iter().filter_map(|name| setup.env.get(name));
-    let keys: Arc<[String]> =
-        values.filter(|key| key.len() >= SHORTEST_KEY).map(str::to_owned).collect();
-    let writer = move || Redacting { inner: writer.clone(), keys: keys.clone() };
+    let (redactor, written) = (setup.redactor.clone(), Arc::new(AtomicUsize::new(0)));
+    let writer = move || Guarded {
+        inner: writer.clone(),
+        redactor: redactor.clone(),
+        written: written.clone(),
+    };
     let subscriber = tracing_subscriber::fmt()
         .json()
         .flatten_event(true)

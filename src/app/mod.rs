@@ -7,8 +7,8 @@ use crate::cli::{Cli, Command, SessionArgs};
 use crate::command;
 use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Sources};
 use crate::permission::RuleError;
-use crate::protocol::{EnvOverlay, SessionId};
-use crate::runtime::Open;
+use crate::protocol::{EnvOverlay, Redactor, SessionId};
+use crate::runtime::{ModelError, Open};
 use crate::session::{FindError, SessionStore, StoreError};
 use crate::subagent::registry::Definitions;
 
@@ -40,7 +40,9 @@ pub enum AppError {
     #[error("{0}")]
     Store(#[from] StoreError),
     #[error("{0}")]
-    NoModel(String),
+    Model(#[from] ModelError),
+    #[error("the agents' side ended by itself: this is a bug; the log says more")]
+    Internal,
     #[error("{0}")]
     Demo(#[from] command::demo::DemoError),
     #[error("{0}")]
@@ -60,8 +62,9 @@ impl AppError {
             | Self::Usage(_)
             | Self::Session(_)
             | Self::Store(_) => 2,
-            Self::NoModel(_) => 3,
-            Self::Demo(_) | Self::Io(_) | Self::Screen(_) => 1,
+            Self::Model(ModelError::Usage(_)) => 2,
+            Self::Model(ModelError::Auth(_)) => 3,
+            Self::Internal | Self::Demo(_) | Self::Io(_) | Self::Screen(_) => 1,
         }
     }
 }
@@ -98,6 +101,8 @@ pub(crate) struct Setup {
     pub env: EnvOverlay,
     pub dirs: Dirs,
     pub loaded: Loaded,
+    /// Knows the keys of this process.
+    pub redactor: Redactor,
 }
 
 impl Setup {
@@ -109,7 +114,11 @@ impl Setup {
         let dirs = Dirs::new(&env, &cwd)?;
         let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides };
         let loaded = config::load(&sources)?;
-        Ok(Self { cwd, env, dirs, loaded })
+        let redactor = Redactor::default();
+        for name in loaded.config.key_variables() {
+            redactor.add(env.get(name).unwrap_or_default());
+        }
+        Ok(Self { cwd, env, dirs, loaded, redactor })
     }
 
     fn store(&self) -> SessionStore {

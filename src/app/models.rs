@@ -9,15 +9,16 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::Setup;
 use crate::config::models::Catalogue;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderKind};
 use crate::exec::{Shell, ShellCall};
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, Redactor};
 use crate::provider::scripted::Scripted;
 use crate::provider::{
     HttpClient, Key, Kind, Model, Provider, ProviderSettings, RetryPolicy, Secret, build,
 };
-use crate::runtime::ModelSource;
+use crate::runtime::{ModelError, ModelSource};
 
 /// Where the Messages API is, for a provider that does not say. The other wires have no usual place.
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
@@ -32,33 +33,37 @@ pub struct Models {
     cwd: Arc<Path>,
     http: HttpClient,
     catalogue: Arc<Catalogue>,
+    redactor: Redactor,
     built: Mutex<HashMap<String, Arc<dyn Provider>>>,
 }
 
 impl Models {
     /// A source that has built nothing yet.
     #[must_use]
-    pub fn new(
-        config: Arc<Config>,
-        env: EnvOverlay,
-        cwd: Arc<Path>,
-        catalogue: Arc<Catalogue>,
-    ) -> Self {
-        let http = HttpClient::new(&env);
-        Self { config, env, cwd, http, catalogue, built: Mutex::default() }
+    pub fn new(setup: &Setup, catalogue: &Arc<Catalogue>) -> Self {
+        Self {
+            config: Arc::new(setup.loaded.config.clone()),
+            env: setup.env.clone(),
+            cwd: setup.cwd.clone(),
+            http: HttpClient::new(&setup.env),
+            catalogue: catalogue.clone(),
+            redactor: setup.redactor.clone(),
+            built: Mutex::default(),
+        }
     }
 
     /// The model that a new session starts with; `None` when nothing is set up yet.
-    pub async fn first(&self) -> Result<Option<Model>, String> {
+    pub async fn first(&self) -> Result<Option<Model>, ModelError> {
         let Some(choice) = self.config.choose(&self.env) else { return Ok(None) };
         let Some(model) = choice.model else {
             let provider = choice.provider;
-            return Err(format!("{provider} has no default model: name one with --model"));
+            let why = format!("{provider} has no default model: name one with --model");
+            return Err(ModelError::Usage(why));
         };
         self.resolve(Some(&choice.provider), &model).await.map(Some)
     }
 
-    async fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, String> {
+    async fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
         let mut built = self.built.lock().await;
         if let Some(provider) = built.get(name) {
             return Ok(provider.clone());
@@ -68,7 +73,7 @@ impl Models {
         Ok(provider)
     }
 
-    async fn build(&self, name: &str) -> Result<Arc<dyn Provider>, String> {
+    async fn build(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
         let config = self.config_of(name)?;
         let kind = match config.kind {
             ProviderKind::Anthropic => Kind::Anthropic,
@@ -79,16 +84,20 @@ impl Models {
         let mut settings = ProviderSettings::new(name, kind, base_url);
         settings.idle_timeout = config.idle_timeout();
         settings.key_hint = config.api_key_env.clone().unwrap_or_default();
-        settings.key = self.key(name).await?;
+        settings.key = self.key(name).await.map_err(ModelError::Auth)?;
+        if let Some(key) = &settings.key {
+            self.redactor.add(key.secret().expose());
+        }
         // A server on this machine that speaks chat completions takes any key or none.
         settings.key_required |= kind == Kind::Anthropic;
         Ok(build(&settings, &self.http))
     }
 
-    fn config_of(&self, name: &str) -> Result<&ProviderConfig, String> {
+    fn config_of(&self, name: &str) -> Result<&ProviderConfig, ModelError> {
         self.config.providers.get(name).ok_or_else(|| {
             let known: Vec<_> = self.config.providers.keys().map(String::as_str).collect();
-            format!("There is no provider {name}. There are: {}.", known.join(", "))
+            let known = known.join(", ");
+            ModelError::Usage(format!("There is no provider {name}. There are: {known}."))
         })
     }
 
@@ -125,19 +134,25 @@ impl Models {
 
 #[async_trait]
 impl ModelSource for Models {
-    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, String> {
+    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ModelError> {
         let chosen = self.config.choose(&self.env).map(|choice| choice.provider);
         let Some(name) = provider.map(str::to_owned).or(chosen) else {
-            return Err("No provider is set up: set ANTHROPIC_API_KEY or OPENAI_API_KEY".to_owned());
+            let why = "No provider is set up: set ANTHROPIC_API_KEY or OPENAI_API_KEY".to_owned();
+            return Err(ModelError::Auth(why));
         };
         let provider = self.provider(&name).await?;
         let name_on_wire = self.catalogue.resolve_alias(model).to_owned();
         let info = self.catalogue.get(&name_on_wire);
+        if info.price.is_none() && self.config.budget.max_usd.is_some() {
+            let why = format!(
+                "No price is known for {name_on_wire}, so a budget in dollars cannot hold: put its price into models.toml, or leave the budget out"
+            );
+            return Err(ModelError::Usage(why));
+        }
         let settings = self.config_of(&name)?;
-        let wanted = self.config.model.max_tokens;
         Ok(Model {
             provider,
-            max_tokens: info.max_output.map_or(wanted, |most| wanted.min(most)),
+            wanted_tokens: self.config.model.max_tokens,
             info,
             name: name_on_wire,
             effort: self.config.model.effort.clone(),
@@ -147,10 +162,12 @@ impl ModelSource for Models {
 }
 
 /// A provider that plays a scenario file.
-fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, String> {
+fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, ModelError> {
     let path = config.scenario.as_deref().unwrap_or(Path::new(""));
     let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("The scenario {} cannot be read: {error}", path.display()))?;
-    let scripted = Scripted::from_toml(&text, path).map_err(|error| error.to_string())?;
+        .map_err(|error| format!("The scenario {} cannot be read: {error}", path.display()))
+        .map_err(ModelError::Usage)?;
+    let scripted =
+        Scripted::from_toml(&text, path).map_err(|error| ModelError::Usage(error.to_string()))?;
     Ok(Arc::new(scripted))
 }

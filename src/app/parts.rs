@@ -2,19 +2,20 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::Setup;
 use super::models::Models;
+use super::{AppError, Setup};
 use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
 use crate::config::{self, Loaded, PermissionsConfig};
 use crate::permission::{Base, Gate, GateSettings, List, Origin, RuleError, RuleSet};
-use crate::protocol::{EventQueue, NoticeLevel};
+use crate::protocol::EventQueue;
 use crate::provider::Model;
 use crate::runtime::{ModelSource, Parts, SubAgents};
 use crate::subagent::registry::DefinitionSources;
-use crate::subagent::{Limits, Settings};
+use crate::subagent::{Settings, Slots};
 use crate::tool::BuiltinSettings;
 
 /// What the faces differ in.
@@ -25,6 +26,8 @@ pub(super) struct Wishes {
     pub tools: Option<Vec<String>>,
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
+    /// What the person should know at the start.
+    pub notices: Vec<String>,
 }
 
 impl Wishes {
@@ -36,6 +39,7 @@ impl Wishes {
             tools: cli.tools.offered(),
             system_prompt: cli.model.system_prompt.clone(),
             append_system_prompt: cli.model.append_system_prompt.clone(),
+            notices: Vec::new(),
         }
     }
 }
@@ -47,7 +51,7 @@ impl Setup {
     }
 
     /// The gate, with the configured rules.
-    pub fn gate(&self, interactive: bool) -> Result<Gate, super::AppError> {
+    pub fn gate(&self, interactive: bool) -> Result<Gate, AppError> {
         let permissions = &self.loaded.config.permissions;
         let dirs = std::iter::once(self.cwd.to_path_buf());
         Ok(Gate::new(GateSettings {
@@ -91,8 +95,7 @@ impl Setup {
 
     /// The source of models.
     pub fn models(&self, catalogue: &Arc<Catalogue>) -> Models {
-        let config = Arc::new(self.loaded.config.clone());
-        Models::new(config, self.env.clone(), self.cwd.clone(), catalogue.clone())
+        Models::new(self, catalogue)
     }
 
     /// The parts of a runtime that asks `model` first.
@@ -122,7 +125,10 @@ impl Setup {
             tools: wishes.tools,
             cwd: self.cwd.clone(),
             env: self.env.clone(),
-            platform: crate::config::env::platform(),
+            date: config::env::today(),
+            platform: config::env::platform(),
+            redactor: self.redactor.clone(),
+            notices: wishes.notices,
             user_dir: self.dirs.config.clone(),
             system_prompt: wishes.system_prompt,
             append_system_prompt: wishes.append_system_prompt,
@@ -137,7 +143,7 @@ impl Setup {
         let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         SubAgents {
             enabled: config.enabled,
-            limits: Limits {
+            slots: Slots {
                 concurrent: count(config.max_concurrent_agents),
                 children: count(config.max_children_per_agent),
             },
@@ -152,25 +158,31 @@ impl Setup {
     }
 }
 
-/// The runtime of the asynchronous tasks: two threads do, because the work is waiting.
-pub(super) fn tasks() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
+/// How long what still hangs in a system call is waited for at the end.
+const LAST_WAIT: Duration = Duration::from_secs(1);
+
+/// Runs a face to its end, on this thread and two more: the work is waiting. What hangs then is left behind.
+pub(super) fn run(face: impl Future<Output = Result<u8, AppError>>) -> Result<u8, AppError> {
+    let tasks = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(16)
         .enable_all()
-        .build()
+        .build()?;
+    let result = tasks.block_on(face);
+    tasks.shutdown_timeout(LAST_WAIT);
+    result
 }
 
 /// The catalogue of models, with the person's own over the built-in one. A broken one is told of, and left out.
-pub(super) fn catalogue(setup: &Setup, events: &EventQueue) -> Arc<Catalogue> {
+pub(super) fn catalogue(setup: &Setup) -> (Arc<Catalogue>, Option<String>) {
     let path = setup.dirs.models_file();
     let read = match std::fs::read_to_string(&path) {
         Ok(text) => Catalogue::with_user(&text, &path).map_err(|error| error.to_string()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Catalogue::built_in()),
         Err(error) => Err(format!("{}: {error}", path.display())),
     };
-    Arc::new(read.unwrap_or_else(|error| {
-        events.sink().notice(NoticeLevel::Warning, error);
-        Catalogue::built_in()
-    }))
+    match read {
+        Ok(catalogue) => (Arc::new(catalogue), None),
+        Err(error) => (Arc::new(Catalogue::built_in()), Some(error)),
+    }
 }

@@ -26,7 +26,7 @@ const HISTORY_FILE: &str = "history.jsonl";
 pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     let open = session(&cli.session, &setup)?;
     let events = EventQueue::unhurried();
-    let catalogue = parts::catalogue(&setup, &events);
+    let (catalogue, broken) = parts::catalogue(&setup);
     let gate = setup.gate(true)?;
     let start = Start {
         prompt: cli.prompt.clone(),
@@ -36,13 +36,14 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         scripted: false,
     };
     let open = open.unwrap_or_else(|| Open::New(SessionId::generate()));
-    let wishes = Wishes::of(cli, events.clone());
+    let wishes =
+        Wishes { notices: broken.into_iter().collect(), ..Wishes::of(cli, events.clone()) };
     let setup = Arc::new(setup);
     let (theirs, for_gate, for_catalogue) = (setup.clone(), gate.clone(), catalogue.clone());
     let parts = async move {
         let models = Arc::new(theirs.models(&for_catalogue));
         let model = models.first().await.unwrap_or_else(|error| {
-            wishes.events.sink().notice(NoticeLevel::Error, error);
+            wishes.events.sink().notice(NoticeLevel::Error, error.to_string());
             None
         });
         theirs.parts(wishes, for_gate, model, models, for_catalogue)
@@ -87,6 +88,7 @@ pub(super) fn show(
         definitions: setup.definitions(),
         store: setup.store(),
         http: HttpClient::new(&setup.env),
+        secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
         provider: config.choose(&setup.env).map(|choice| choice.provider),
         history: start.stored.then(|| setup.dirs.data.join(HISTORY_FILE)),
         catalogue,
@@ -100,7 +102,7 @@ pub(super) fn show(
         log: log.is_some().then(|| setup.dirs.logs()),
         start: info(setup, &gate, start),
     };
-    parts::tasks()?.block_on(async {
+    parts::run(async {
         let backend = tokio::spawn(async move { serve(parts.await, open, receiver).await });
         let exit = tui::run(io, Arc::new(machine)).await;
         // A runtime that is gone has nothing left to end.

@@ -49,6 +49,9 @@ pub use web_fetch::WebSettings;
 
 pub use registry::{ToolRegistry, canonical_name};
 
+/// See [`Tool::grace`].
+const GRACE: Duration = Duration::from_secs(2);
+
 /// How a tool is described to the model.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ToolSpec {
@@ -83,6 +86,12 @@ pub trait Tool: Send + Sync {
         Some(Duration::from_secs(120))
     }
 
+    /// How long a cancelled or overdue call may take to end by itself, so that it can tell what it had done, before
+    /// it is dropped. `None` when it surely ends: then it is waited for.
+    fn grace(&self) -> Option<Duration> {
+        Some(GRACE)
+    }
+
     /// Runs a valid, permitted call. Must end soon after `cx.cancel` fires; the caller drops it otherwise.
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
 }
@@ -108,6 +117,10 @@ pub trait TypedTool: Send + Sync {
 
     fn time_limit(&self) -> Option<Duration> {
         Some(Duration::from_secs(120))
+    }
+
+    fn grace(&self) -> Option<Duration> {
+        Some(GRACE)
     }
 
     async fn run(&self, input: Self::Input, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
@@ -145,6 +158,10 @@ impl<T: TypedTool> Tool for T {
 
     fn time_limit(&self) -> Option<Duration> {
         TypedTool::time_limit(self)
+    }
+
+    fn grace(&self) -> Option<Duration> {
+        TypedTool::grace(self)
     }
 
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
@@ -263,6 +280,8 @@ pub enum SoftKind {
     Denied,
     Cancelled,
     Timeout,
+    /// What may be spent is spent.
+    Budget,
     Failed,
 }
 
@@ -276,6 +295,7 @@ impl SoftKind {
             Self::Denied => "denied",
             Self::Cancelled => "cancelled",
             Self::Timeout => "timeout",
+            Self::Budget => "budget",
             Self::Failed => "failed",
         }
     }
@@ -289,6 +309,7 @@ impl SoftKind {
             Self::Denied => "denied",
             Self::Cancelled => "cancelled",
             Self::Timeout => "timed out",
+            Self::Budget => "budget used up",
             Self::Failed => "failed",
         }
     }

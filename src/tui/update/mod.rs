@@ -25,7 +25,7 @@ use super::msg::{Effect, Msg};
 use super::settings::FirstRun;
 
 pub use lists::agent_rows;
-pub use slash::COMMANDS;
+pub use slash::{COMMANDS, pick_session};
 
 /// How long closing waits for what is being ended.
 const CLOSING_LIMIT: Duration = Duration::from_secs(6);
