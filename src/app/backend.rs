@@ -18,7 +18,7 @@ use crate::provider::Model;
 use crate::runtime::{ModelSource, Open, Parts, Runtime, SubAgents};
 use crate::subagent::registry::DefinitionSources;
 use crate::subagent::{Limits, Settings};
-use crate::tool::BuiltinSettings;
+use crate::tool::{BuiltinSettings, Hidden};
 
 /// The two ends that a front end holds, and the task behind them.
 pub(super) struct Backend {
@@ -116,6 +116,7 @@ impl Setup {
     ) -> Parts {
         let config = &self.loaded.config;
         let secrets = config.key_variables().into_iter().map(str::to_owned).collect();
+        let judge = gate.clone();
         Parts {
             events: wishes.events,
             model,
@@ -127,6 +128,7 @@ impl Setup {
             builtin: BuiltinSettings {
                 home: self.home(),
                 secret_env: secrets,
+                hidden: Hidden::by(move |file, cwd| judge.denies_reading(file, cwd)),
                 ..BuiltinSettings::new(self.cwd.clone())
             },
             tools: wishes.tools,

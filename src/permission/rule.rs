@@ -205,14 +205,12 @@ impl Rule {
         }
     }
 
-    /// Whether this rule, in the deny list, keeps a path from being read.
+    /// The files whose reading this rule is about, when it is about some.
     #[must_use]
-    pub(super) fn denies_reading(&self, target: &Target, places: &Places, cwd: &Path) -> bool {
+    pub(super) fn read_pattern(&self) -> Option<&PathPattern> {
         match &self.covers {
-            Covers::Path { effect: Effect::Reads, pattern: Some(pattern), .. } => {
-                pattern.restricts(target, &places.project, &[cwd])
-            }
-            _ => false,
+            Covers::Path { effect: Effect::Reads, pattern, .. } => pattern.as_ref(),
+            _ => None,
         }
     }
 }
