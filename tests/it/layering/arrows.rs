@@ -6,7 +6,7 @@ use super::source::Source;
 /// Going down the table, a module uses only what stands above it, single items aside.
 const ARROWS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
-    ("config", &["protocol", "provider::Thinking"]),
+    ("config", &["protocol"]),
     ("cli", &["protocol", "config"]),
     ("budget", &["protocol"]),
     ("exec", &["protocol"]),
