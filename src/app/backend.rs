@@ -7,13 +7,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::models::Models;
-use super::{COMMAND_CAPACITY, Setup};
+use super::{AppError, COMMAND_CAPACITY, Setup};
 use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
-use crate::config::{self, Loaded, PermissionsConfig};
+use crate::config::{self, ConfigError, Loaded, PermissionsConfig};
 use crate::permission::{Base, Gate, GateSettings, List, Origin, RuleError, RuleSet};
-use crate::protocol::{Command, EventQueue, NoticeLevel};
+use crate::protocol::{Command, EventQueue};
 use crate::provider::Model;
 use crate::runtime::{ModelSource, Open, Parts, Runtime, SubAgents};
 use crate::subagent::registry::DefinitionSources;
@@ -57,7 +57,7 @@ impl Setup {
     }
 
     /// The gate, with the configured rules.
-    pub fn gate(&self, interactive: bool) -> Result<Gate, super::AppError> {
+    pub fn gate(&self, interactive: bool) -> Result<Gate, AppError> {
         let permissions = &self.loaded.config.permissions;
         let dirs = std::iter::once(self.cwd.to_path_buf());
         Ok(Gate::new(GateSettings {
@@ -181,16 +181,15 @@ pub(super) fn tasks() -> std::io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-/// The catalogue of models, with the person's own over the built-in one. A broken one is told of, and left out.
-pub(super) fn catalogue(setup: &Setup, events: &EventQueue) -> Arc<Catalogue> {
+/// The catalogue of models, with the person's own over the built-in one.
+pub(super) fn catalogue(setup: &Setup) -> Result<Arc<Catalogue>, AppError> {
     let path = setup.dirs.models_file();
     let read = match std::fs::read_to_string(&path) {
-        Ok(text) => Catalogue::with_user(&text, &path).map_err(|error| error.to_string()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Catalogue::built_in()),
-        Err(error) => Err(format!("{}: {error}", path.display())),
+        Ok(text) => Catalogue::with_user(&text, &path)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Catalogue::built_in(),
+        Err(error) => {
+            return Err(ConfigError::Unreadable { path, reason: error.to_string() }.into());
+        }
     };
-    Arc::new(read.unwrap_or_else(|error| {
-        events.sink().notice(NoticeLevel::Warning, error);
-        Catalogue::built_in()
-    }))
+    Ok(Arc::new(read))
 }

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 
 use super::backend::{self, Wishes};
+use super::models::ModelError;
 use super::{AppError, Setup, log, session};
 use crate::cli::{Cli, OutputFormat, PrintArgs};
 use crate::config::KeySource;
@@ -30,16 +31,14 @@ pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
         for notice in &setup.loaded.notices {
             events.sink().notice(NoticeLevel::Warning, notice.clone());
         }
-        let catalogue = backend::catalogue(setup, &events);
+        let catalogue = backend::catalogue(setup)?;
         let gate = setup.gate(false)?;
         let models = Arc::new(setup.models(&catalogue));
         let no_model = || {
-            AppError::NoModel(
-                "no model yet: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server with --provider"
-                    .to_owned(),
-            )
+            let what = "no model yet: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server with --provider";
+            ModelError::Key(what.to_owned())
         };
-        let model = models.first().await.map_err(AppError::NoModel)?.ok_or_else(no_model)?;
+        let model = models.first().await?.ok_or_else(no_model)?;
         let info = |parts: &Parts| info(setup, parts, &model);
         let parts = setup.parts(
             Wishes::of(cli, events),

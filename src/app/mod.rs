@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::cli::{Cli, Command, SessionArgs};
 use crate::command;
+use crate::config::models::ModelsError;
 use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Sources};
 use crate::permission::RuleError;
 use crate::protocol::{EnvOverlay, SessionId};
@@ -20,6 +21,8 @@ mod log;
 mod models;
 mod screen;
 mod sessions;
+
+use models::ModelError;
 
 /// How many stored commands of a front end may wait for the runtime.
 const COMMAND_CAPACITY: usize = 64;
@@ -40,7 +43,9 @@ pub enum AppError {
     #[error("{0}")]
     Store(#[from] StoreError),
     #[error("{0}")]
-    NoModel(String),
+    Catalogue(#[from] ModelsError),
+    #[error("{0}")]
+    Model(#[from] ModelError),
     #[error("{0}")]
     Demo(#[from] command::demo::DemoError),
     #[error("{0}")]
@@ -55,12 +60,14 @@ impl AppError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_)
+            | Self::Catalogue(_)
+            | Self::Model(ModelError::Setting(_))
             | Self::Directory { .. }
             | Self::Rule(_)
             | Self::Usage(_)
             | Self::Session(_)
             | Self::Store(_) => 2,
-            Self::NoModel(_) => 3,
+            Self::Model(ModelError::Key(_)) => 3,
             Self::Demo(_) | Self::Io(_) | Self::Screen(_) => 1,
         }
     }

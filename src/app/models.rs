@@ -25,6 +25,17 @@ const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 /// How long the command that prints a key may take.
 const KEY_COMMAND_LIMIT: Duration = Duration::from_secs(30);
 
+/// Why there is no model to ask. One line for the person.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// There is no key, or its command gave none.
+    #[error("{0}")]
+    Key(String),
+    /// What is set cannot be used.
+    #[error("{0}")]
+    Setting(String),
+}
+
 /// Makes models. Each provider is built once, at its first use, and shared with its connections.
 pub struct Models {
     config: Arc<Config>,
@@ -49,16 +60,32 @@ impl Models {
     }
 
     /// The model that a new session starts with; `None` when nothing is set up yet.
-    pub async fn first(&self) -> Result<Option<Model>, String> {
+    pub async fn first(&self) -> Result<Option<Model>, ModelError> {
         let Some(choice) = self.config.choose(&self.env) else { return Ok(None) };
         let Some(model) = choice.model else {
             let provider = choice.provider;
-            return Err(format!("{provider} has no default model: name one with --model"));
+            let message = format!("{provider} has no default model: name one with --model");
+            return Err(ModelError::Setting(message));
         };
-        self.resolve(Some(&choice.provider), &model).await.map(Some)
+        self.model(&choice.provider, &model).await.map(Some)
     }
 
-    async fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, String> {
+    async fn model(&self, provider: &str, model: &str) -> Result<Model, ModelError> {
+        let settings = self.config_of(provider)?;
+        let name = self.catalogue.resolve_alias(model).to_owned();
+        let info = self.catalogue.get(&name);
+        let wanted = self.config.model.max_tokens;
+        Ok(Model {
+            provider: self.provider(provider).await?,
+            max_tokens: info.max_output.map_or(wanted, |most| wanted.min(most)),
+            info,
+            name,
+            effort: self.config.model.effort.clone(),
+            retry: RetryPolicy { max_retries: settings.max_retries },
+        })
+    }
+
+    async fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
         let mut built = self.built.lock().await;
         if let Some(provider) = built.get(name) {
             return Ok(provider.clone());
@@ -68,27 +95,28 @@ impl Models {
         Ok(provider)
     }
 
-    async fn build(&self, name: &str) -> Result<Arc<dyn Provider>, String> {
+    async fn build(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
         let config = self.config_of(name)?;
         let kind = match config.kind {
             ProviderKind::Anthropic => Kind::Anthropic,
             ProviderKind::OpenaiChat => Kind::OpenaiChat,
-            ProviderKind::Scripted => return scripted(config),
+            ProviderKind::Scripted => return scripted(config).map_err(ModelError::Setting),
         };
         let base_url = config.base_url.as_deref().unwrap_or(ANTHROPIC_URL);
         let mut settings = ProviderSettings::new(name, kind, base_url);
         settings.idle_timeout = config.idle_timeout();
         settings.key_hint = config.api_key_env.clone().unwrap_or_default();
-        settings.key = self.key(name).await?;
+        settings.key = self.key(name).await.map_err(ModelError::Key)?;
         // A server on this machine that speaks chat completions takes any key or none.
         settings.key_required |= kind == Kind::Anthropic;
         Ok(build(&settings, &self.http))
     }
 
-    fn config_of(&self, name: &str) -> Result<&ProviderConfig, String> {
+    fn config_of(&self, name: &str) -> Result<&ProviderConfig, ModelError> {
         self.config.providers.get(name).ok_or_else(|| {
             let known: Vec<_> = self.config.providers.keys().map(String::as_str).collect();
-            format!("There is no provider {name}. There are: {}.", known.join(", "))
+            let message = format!("there is no provider {name:?}; defined: {}", known.join(", "));
+            ModelError::Setting(message)
         })
     }
 
@@ -98,16 +126,20 @@ impl Models {
                 let secret = self.env.get(&name).and_then(Secret::new);
                 Ok(secret.map(if bearer { Key::Bearer } else { Key::ApiKey }))
             }
-            Some(KeySource::Command(line)) => self.key_from_command(&line).await.map(Some),
+            Some(KeySource::Command(line)) => {
+                self.key_from_command(provider, &line).await.map(Some)
+            }
             Some(KeySource::Missing { .. } | KeySource::NotNeeded) | None => Ok(None),
         }
     }
 
     /// Runs the person's own command for the key. What it prints is never shown.
-    async fn key_from_command(&self, line: &str) -> Result<Key, String> {
+    async fn key_from_command(&self, provider: &str, line: &str) -> Result<Key, String> {
         let shell = Shell::new(self.cwd.clone(), Arc::from([]));
+        // What a program says beside the key, such as a warning, is no part of it.
+        let line = format!("exec 2>/dev/null\n{line}");
         let call = ShellCall {
-            line,
+            line: &line,
             env: &self.env,
             depth: 0,
             limit: Some(KEY_COMMAND_LIMIT),
@@ -116,10 +148,16 @@ impl Models {
         let outcome = shell.run(call, |_| {}).await;
         let outcome = outcome.map_err(|error| format!("api_key_command: {error}"))?;
         if let Some(end) = outcome.exit.words() {
-            return Err(format!("api_key_command gave no key: {end}"));
+            return Err(format!(
+                "api_key_command of [providers.{provider}] gave no key ({end}): run it yourself to see why"
+            ));
         }
         let secret = Secret::new(&outcome.output.text);
-        secret.map(Key::ApiKey).ok_or_else(|| "api_key_command printed nothing".to_owned())
+        secret.map(Key::ApiKey).ok_or_else(|| {
+            format!(
+                "api_key_command of [providers.{provider}] printed nothing: it must print the key"
+            )
+        })
     }
 }
 
@@ -128,21 +166,9 @@ impl ModelSource for Models {
     async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, String> {
         let chosen = self.config.choose(&self.env).map(|choice| choice.provider);
         let Some(name) = provider.map(str::to_owned).or(chosen) else {
-            return Err("No provider is set up: set ANTHROPIC_API_KEY or OPENAI_API_KEY".to_owned());
+            return Err("no provider is set up: set ANTHROPIC_API_KEY or OPENAI_API_KEY".to_owned());
         };
-        let provider = self.provider(&name).await?;
-        let name_on_wire = self.catalogue.resolve_alias(model).to_owned();
-        let info = self.catalogue.get(&name_on_wire);
-        let settings = self.config_of(&name)?;
-        let wanted = self.config.model.max_tokens;
-        Ok(Model {
-            provider,
-            max_tokens: info.max_output.map_or(wanted, |most| wanted.min(most)),
-            info,
-            name: name_on_wire,
-            effort: self.config.model.effort.clone(),
-            retry: RetryPolicy { max_retries: settings.max_retries },
-        })
+        self.model(&name, model).await.map_err(|error| error.to_string())
     }
 }
 
@@ -150,7 +176,7 @@ impl ModelSource for Models {
 fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, String> {
     let path = config.scenario.as_deref().unwrap_or(Path::new(""));
     let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("The scenario {} cannot be read: {error}", path.display()))?;
+        .map_err(|error| format!("{}: the scenario cannot be read: {error}", path.display()))?;
     let scripted = Scripted::from_toml(&text, path).map_err(|error| error.to_string())?;
     Ok(Arc::new(scripted))
 }

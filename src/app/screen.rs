@@ -26,7 +26,7 @@ const HISTORY_FILE: &str = "history.jsonl";
 pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     let open = session(&cli.session, &setup)?;
     let events = EventQueue::unhurried();
-    let catalogue = backend::catalogue(&setup, &events);
+    let catalogue = backend::catalogue(&setup)?;
     let gate = setup.gate(true)?;
     let start = Start {
         prompt: cli.prompt.clone(),
@@ -42,7 +42,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     let parts = async move {
         let models = Arc::new(theirs.models(&for_catalogue));
         let model = models.first().await.unwrap_or_else(|error| {
-            wishes.events.sink().notice(NoticeLevel::Error, error);
+            wishes.events.sink().notice(NoticeLevel::Error, error.to_string());
             None
         });
         theirs.parts(wishes, for_gate, model, models, for_catalogue)
