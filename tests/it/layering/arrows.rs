@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("exec", &["protocol"]),
     ("tool", &["protocol", "budget", "exec"]),
     ("provider", &["protocol", "config::models", "tool::ToolSpec"]),
-    ("permission", &["protocol", "config", "tool::canonical_name"]),
+    ("permission", &["protocol", "tool::canonical_name", "tool::path"]),
     ("hook", &["protocol", "config", "exec", "tool::canonical_name"]),
     ("session", &["protocol"]),
     ("agent", &["protocol", "provider", "tool", "permission", "hook", "budget"]),
