@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Tool;
 use super::bash::Bash;
 use super::edit::Edit;
+use super::file::Files;
 use super::glob::Glob;
 use super::grep::Grep;
 use super::ledger::{FileLock, Ledger};
@@ -52,11 +53,11 @@ impl BuiltinSettings {
 pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
     let BuiltinSettings { base, home, secret_env, hidden, web, file_lock } = settings;
     let paths = Paths { base: base.clone(), home: home.clone() };
-    let ledger = Ledger::default();
+    let files = Files { paths: paths.clone(), ledger: Ledger::default(), lock: file_lock.clone() };
     vec![
-        Arc::new(Read::new(paths.clone(), ledger.clone())),
-        Arc::new(Write::new(paths.clone(), ledger.clone(), file_lock.clone())),
-        Arc::new(Edit::new(paths.clone(), ledger, file_lock.clone())),
+        Arc::new(Read::new(files.clone())),
+        Arc::new(Write::new(files.clone())),
+        Arc::new(Edit::new(files)),
         Arc::new(Glob::new(paths.clone(), hidden.clone())),
         Arc::new(Grep::new(paths, hidden.clone())),
         Arc::new(Bash::new(base.clone(), secret_env.clone())),
