@@ -12,6 +12,7 @@ use crate::protocol::{EnvOverlay, SessionId};
 use crate::runtime::Open;
 use crate::session::{FindError, SessionStore, StoreError};
 use crate::subagent::registry::Definitions;
+use crate::tui::TuiError;
 
 mod backend;
 mod demo;
@@ -51,7 +52,7 @@ pub enum AppError {
     #[error("{0}")]
     Io(#[from] std::io::Error),
     #[error("{0}")]
-    Screen(#[from] crate::tui::TuiError),
+    Screen(#[from] TuiError),
 }
 
 impl AppError {
@@ -61,6 +62,7 @@ impl AppError {
         match self {
             Self::Config(_)
             | Self::Catalogue(_)
+            | Self::Screen(TuiError::Theme(_) | TuiError::Keymap(_))
             | Self::Model(ModelError::Setting(_))
             | Self::Directory { .. }
             | Self::Rule(_)
