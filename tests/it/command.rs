@@ -88,7 +88,7 @@ async fn completions_are_scripts_that_their_shells_accept() {
         match checked {
             Ok(output) => assert!(output.status.success(), "{shell}: {output:?}"),
             Err(_) => {
-                skip("completions_are_scripts_that_their_shells_accept", &format!("no {shell}"))
+                skip("completions_are_scripts_that_their_shells_accept", &format!("no {shell}"));
             }
         }
     }
