@@ -14,13 +14,16 @@ use crate::protocol::EnvOverlay;
 use crate::provider::{HttpClient, local};
 use crate::session::SessionStore;
 use crate::subagent::registry::{DefinitionSources, Definitions};
-use crate::tui::host::{AgentChoice, Host, ModelChoice, SessionChoice};
+use crate::tui::host::{AgentChoice, Host, LocalServer, ModelChoice, SessionChoice};
 
 /// More files than this are not searched.
 const FILES_SEARCHED: usize = 50_000;
 
 /// How many files a search offers.
 const FILES_SHOWN: usize = 50;
+
+/// The server on this machine that the built-in configuration has a provider for.
+const PICKABLE: &str = "Ollama";
 
 /// How much of the prompt history is kept. Bytes.
 const HISTORY_LIMIT: u64 = 256 * 1024;
@@ -89,9 +92,8 @@ impl Host for Machine {
 
     async fn models(&self) -> Vec<ModelChoice> {
         let mut choices = Vec::new();
-        // Of the servers on this machine only Ollama is a provider that the built-in configuration knows.
         let local = local::find(&self.http).await;
-        for server in local.into_iter().filter(|server| server.name == "Ollama") {
+        for server in local.into_iter().filter(|server| server.name == PICKABLE) {
             choices.extend(server.models.into_iter().map(|name| ModelChoice {
                 provider: "ollama".to_owned(),
                 name,
@@ -109,6 +111,17 @@ impl Host for Machine {
         choices
     }
 
+    async fn local_servers(&self) -> Vec<LocalServer> {
+        let found = local::find(&self.http).await.into_iter();
+        let shown = found.map(|server| LocalServer {
+            name: server.name.to_owned(),
+            base_url: server.base_url.to_owned(),
+            pickable: server.name == PICKABLE,
+            models: server.models,
+        });
+        shown.collect()
+    }
+
     async fn branch(&self) -> Option<String> {
         let cwd = self.cwd.clone();
         tokio::task::spawn_blocking(move || git_branch(&cwd)).await.ok()?
@@ -119,7 +132,9 @@ impl Host for Machine {
         let editor = editor.ok_or("no editor: set VISUAL or EDITOR")?;
         let file = tempfile::Builder::new().prefix("caliban-").suffix(".md").tempfile();
         let file = file.map_err(|error| format!("no file for the editor: {error}"))?;
-        tokio::fs::write(file.path(), draft).await.map_err(|error| error.to_string())?;
+        tokio::fs::write(file.path(), format!("{draft}\n"))
+            .await
+            .map_err(|error| error.to_string())?;
         let status = tokio::process::Command::new("sh")
             .args(["-c", &format!("{editor} \"$1\""), "sh"])
             .arg(file.path())

@@ -106,7 +106,7 @@ where
     I: Stream<Item = io::Result<Event>> + Unpin,
 {
     let keys = Keymap::built_in()?.with(&io.keymap)?;
-    let prompt = io.start.prompt.clone();
+    let (prompt, pick_session) = (io.start.prompt.clone(), io.start.pick_session);
     let coloured = Arc::new(Notify::new());
     let notify = Arc::clone(&coloured);
     let view = View::new(theme, Highlighter::new(move || notify.notify_one()));
@@ -127,7 +127,7 @@ where
     };
     screen.draw()?;
     screen.surface.after_first_frame()?;
-    let effects = update::start(&mut screen.model, prompt);
+    let effects = update::start(&mut screen.model, prompt, pick_session);
     screen.perform(effects)?;
     let mut signals = Signals::new()?;
     let mut keyboard = input();

@@ -15,6 +15,8 @@ pub trait Host: Send + Sync {
     async fn sessions(&self) -> Vec<SessionChoice>;
     /// Models that can be picked.
     async fn models(&self) -> Vec<ModelChoice>;
+    /// Model servers on this machine that answer on the ports that they usually take.
+    async fn local_servers(&self) -> Vec<LocalServer>;
     /// The git branch of the working directory.
     async fn branch(&self) -> Option<String>;
     /// Opens the draft in the person's editor and answers with what was saved, or why it could not be.
@@ -51,6 +53,18 @@ pub struct ModelChoice {
     pub detail: String,
 }
 
+/// A model server on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalServer {
+    /// Its kind, such as `Ollama`.
+    pub name: String,
+    /// Where it answers, with the `/v1` that its wire begins with.
+    pub base_url: String,
+    pub models: Vec<String>,
+    /// Whether its models can be picked with `/model`.
+    pub pickable: bool,
+}
+
 /// What `update` asks of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostRequest {
@@ -58,6 +72,7 @@ pub enum HostRequest {
     Agents,
     Sessions,
     Models,
+    LocalServers,
     Branch,
     Remember(String),
 }
@@ -69,6 +84,7 @@ pub enum HostReply {
     Agents(Vec<AgentChoice>),
     Sessions(Vec<SessionChoice>),
     Models(Vec<ModelChoice>),
+    LocalServers(Vec<LocalServer>),
     Branch(Option<String>),
     Edited(Result<String, String>),
     Remembered,
@@ -84,6 +100,7 @@ pub async fn ask(host: &dyn Host, request: HostRequest) -> HostReply {
         HostRequest::Agents => HostReply::Agents(host.agents().await),
         HostRequest::Sessions => HostReply::Sessions(host.sessions().await),
         HostRequest::Models => HostReply::Models(host.models().await),
+        HostRequest::LocalServers => HostReply::LocalServers(host.local_servers().await),
         HostRequest::Branch => HostReply::Branch(host.branch().await),
         HostRequest::Remember(prompt) => {
             host.remember(&prompt).await;

@@ -2,6 +2,8 @@
 
 use crate::protocol::{EnvOverlay, Mode, NoticeLevel, SessionId};
 
+use super::host::LocalServer;
+
 /// The `[tui]` section, with what the terminal says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TuiSettings {
@@ -79,8 +81,8 @@ pub struct StartInfo {
 /// What is known when no model is configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FirstRun {
-    /// A local server that answered, with the number of its models.
-    pub found: Option<(String, usize)>,
+    /// Servers on this machine that answered; `None` until they were looked for.
+    pub found: Option<Vec<LocalServer>>,
 }
 
 /// How the screen ended.

@@ -1,6 +1,7 @@
 //! The prompt editor: the draft, the history of prompts, and the completion menu.
 
 mod buffer;
+pub mod lines;
 pub mod menu;
 
 pub use buffer::Buffer;

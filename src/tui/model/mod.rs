@@ -88,6 +88,8 @@ pub struct Session {
     /// Prompts that were sent in this run of the program.
     pub prompts: usize,
     pub first_run: Option<FirstRun>,
+    /// Whether it is stored, so that it can be gone on with.
+    pub resumable: bool,
     /// The words behind the name on the first line, such as `AGENTS.md read`.
     pub notes: Vec<String>,
     /// Permission rules in force, for `/permissions`.
@@ -102,7 +104,7 @@ pub struct Scroll {
     pub top: Option<usize>,
     /// The item to bring to the top at the next frame.
     pub goto: Option<ItemId>,
-    /// How many lines there were when it stopped following.
+    /// How many lines had come when it stopped following.
     pub seen: usize,
 }
 
@@ -129,6 +131,8 @@ pub struct Extent {
     pub top: usize,
     /// The item at the top.
     pub item: ItemId,
+    /// Lines that have come since the beginning. Unlike `total`, guesses that are put right do not change it.
+    pub grown: usize,
 }
 
 /// Prompts that wait in the runtime until their agent reads them.
@@ -212,6 +216,9 @@ pub enum Draw {
     Now,
 }
 
+/// Cells of the prompt's lines that no text takes: the mark before it, and the cursor behind it.
+const PROMPT_MARGIN: usize = 3;
+
 /// How long a notice stands.
 pub const NOTICE: Duration = Duration::from_secs(4);
 
@@ -232,6 +239,7 @@ impl Model {
             cost: Cost::default(),
             prompts: 0,
             first_run: start.first_run,
+            resumable: start.resumable,
             notes: start.notes,
             rules: start.rules,
             last_prompt: String::new(),
@@ -301,6 +309,12 @@ impl Model {
     #[must_use]
     pub fn transcript(&self, path: &AgentPath) -> &Transcript {
         self.agents.get(path).map_or(&self.main, |agent| &agent.transcript)
+    }
+
+    /// Cells of one line of the draft.
+    #[must_use]
+    pub fn prompt_width(&self) -> usize {
+        usize::from(self.size.0).saturating_sub(PROMPT_MARGIN).max(1)
     }
 
     /// The name of an agent on the screen.

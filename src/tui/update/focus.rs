@@ -101,7 +101,7 @@ pub fn move_by(scroll: &mut Scroll, extent: Extent, lines: isize) {
     let next =
         isize::try_from(top).unwrap_or(isize::MAX).saturating_add(lines).max(0).unsigned_abs();
     if scroll.top.is_none() {
-        scroll.seen = extent.total;
+        scroll.seen = extent.grown;
     }
     scroll.top = (next < last).then_some(next);
     scroll.goto = None;

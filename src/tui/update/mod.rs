@@ -80,11 +80,17 @@ pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
     effects
 }
 
-/// The commands that a start sends by itself.
-pub fn start(model: &mut Model, prompt: Option<String>) -> Vec<Effect> {
+/// What a start does by itself, once the first frame stands.
+pub fn start(model: &mut Model, prompt: Option<String>, pick_session: bool) -> Vec<Effect> {
     let mut effects = Vec::new();
     if model.session.branch.is_none() {
         effects.push(Effect::Ask(HostRequest::Branch));
+    }
+    if model.session.first_run.is_some() {
+        effects.push(Effect::Ask(HostRequest::LocalServers));
+    }
+    if pick_session {
+        slash::pick_session(model, &mut effects);
     }
     if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
         model.composer.buffer.set(&prompt);
@@ -130,7 +136,7 @@ fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 fn drawn(model: &mut Model, metrics: Metrics) {
     model.metrics = metrics;
     let settle = |scroll: &mut Scroll, extent: Extent| {
-        if extent.height > 0 && (scroll.goto.take().is_some() || scroll.top > Some(extent.top)) {
+        if extent.height > 0 && (scroll.goto.take().is_some() || scroll.top.is_some()) {
             scroll.top = Some(extent.top);
         }
     };
@@ -194,6 +200,11 @@ fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
         }
         HostReply::Sessions(sessions) => fill(model, Rows::Sessions(sessions)),
         HostReply::Models(models) => fill(model, Rows::Models(models)),
+        HostReply::LocalServers(servers) => {
+            if let Some(first) = &mut model.session.first_run {
+                first.found = Some(servers);
+            }
+        }
         HostReply::Branch(branch) => model.session.branch = branch,
         HostReply::Edited(Ok(text)) => {
             model.composer.buffer.set(text.trim_end_matches('\n'));
@@ -214,11 +225,10 @@ fn fill(model: &mut Model, rows: Rows) {
 }
 
 /// A row of a picker was taken.
-fn choose(model: &mut Model, choice: Choice, effects: &mut Vec<Effect>) {
+fn choose(choice: Choice, effects: &mut Vec<Effect>) {
     match choice {
         Choice::Session(id) => effects.push(Effect::Send(Command::Resume(id))),
         Choice::Model(choice) => {
-            model.say(format!("model: {}, from the next request on", choice.name));
             let provider = Some(choice.provider);
             effects.push(Effect::Send(Command::SetModel { provider, model: choice.name }));
         }

@@ -9,6 +9,7 @@ use crate::tui::host::HostRequest;
 use crate::tui::model::overlay::{Picker, Rows};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::Effect;
+use crate::tui::text::{padded, width};
 use crate::tui::words;
 
 use super::{focus, lists, prompt, reader};
@@ -87,7 +88,6 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
             model.overlay = Some(Overlay::Picker(Picker::new("model", Rows::Loading)));
         }
         "model" => {
-            model.say(format!("model: {argument}, from the next request on"));
             let model = argument.to_owned();
             effects.push(Effect::Send(Command::SetModel { provider: None, model }));
         }
@@ -97,10 +97,7 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
             focus::leave(model);
             match argument.parse() {
                 Ok(id) => effects.push(Effect::Send(Command::Resume(id))),
-                Err(_) => {
-                    effects.push(Effect::Ask(HostRequest::Sessions));
-                    model.overlay = Some(Overlay::Picker(Picker::new("resume", Rows::Loading)));
-                }
+                Err(_) => pick_session(model, effects),
             }
         }
         "cost" => page(model, "cost", cost_lines(model)),
@@ -109,6 +106,12 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
         "read" => reader::open(model, effects),
         _ => super::quit(model, effects),
     }
+}
+
+/// Opens the list of stored sessions.
+pub fn pick_session(model: &mut Model, effects: &mut Vec<Effect>) {
+    effects.push(Effect::Ask(HostRequest::Sessions));
+    model.overlay = Some(Overlay::Picker(Picker::new("resume", Rows::Loading)));
 }
 
 fn page(model: &mut Model, title: &str, lines: Vec<String>) {
@@ -153,11 +156,12 @@ fn cost_lines(model: &Model) -> Vec<String> {
     if model.agents.iter().next().is_some() {
         lines.push(String::new());
     }
+    let names = model.agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0);
     for agent in model.agents.iter() {
         let (used, cost) = words::spent(&model.agents, &agent.path);
         lines.push(format!(
-            "{:<16} {:>6}  {:>6}  {}",
-            agent.info.name,
+            "{} {:>6}  {:>6}  {}",
+            padded(&agent.info.name, names),
             tokens(used),
             money(cost),
             agent.info.description

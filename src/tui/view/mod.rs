@@ -3,6 +3,7 @@
 mod batch;
 mod chrome;
 mod dialog;
+mod first_run;
 mod items;
 mod layout;
 mod lists;
@@ -16,7 +17,6 @@ use std::sync::Arc;
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
@@ -81,9 +81,8 @@ impl View {
 
     /// Code that was drawn plain can be drawn again.
     pub fn highlighting_ready(&mut self) {
-        self.main = Laid::default();
-        self.agents.clear();
-        self.reader = None;
+        let reader = self.reader.iter_mut().map(|(_, laid)| laid);
+        self.agents.values_mut().chain(reader).chain([&mut self.main]).for_each(Laid::forget);
     }
 
     /// Draws one frame.
@@ -93,7 +92,7 @@ impl View {
         let pen = Pen { theme: &theme, frame: spinner(model), ascii: model.settings.ascii() };
         self.places.clear();
         self.metrics = Metrics::default();
-        self.draft.refresh(model, area.width);
+        self.draft.refresh(&model.composer.buffer, model.prompt_width());
         let layout = Layout::of(Needs {
             width: area.width,
             height: area.height,
@@ -158,13 +157,13 @@ impl View {
         self.metrics.body = extent;
         let scroll = model.zoomed().map_or(model.main_scroll, |agent| agent.scroll);
         if scroll.top.is_some() && area.height > 0 {
-            let new = extent.total.saturating_sub(scroll.seen);
+            let new = extent.grown.saturating_sub(scroll.seen);
             let words = if new > 0 {
                 format!(" {} {new} new · End ", self.theme.glyphs.down)
             } else {
                 format!(" {} End ", self.theme.glyphs.down)
             };
-            let width = u16::try_from(super::figures::width(&words)).unwrap_or(0).min(area.width);
+            let width = u16::try_from(super::text::width(&words)).unwrap_or(0).min(area.width);
             let edge = Rect::new(area.right() - width, area.bottom() - 1, width, 1);
             put(buffer, edge, 0, &Line::styled(words, self.theme.selection));
         }
@@ -315,6 +314,7 @@ impl View {
         };
         let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         let extent = laid.draw(&sight, below, buffer);
+        paint::highlight(buffer, below, &reader.query, theme.selection);
         self.metrics.reader = extent;
         let name = model.name(&reader.path);
         let shown = (extent.top + extent.height).min(extent.total);
@@ -350,25 +350,7 @@ fn head(model: &Model, theme: &Theme) -> Vec<Line<'static>> {
     }
     let mut lines = vec![Line::styled(words, theme.dim)];
     if let Some(first) = &session.first_run {
-        lines.extend(first_run(first, theme.text));
+        lines.extend(first_run::lines(first, theme.text));
     }
     lines
-}
-
-fn first_run(first: &super::settings::FirstRun, style: Style) -> Vec<Line<'static>> {
-    let local = match &first.found {
-        Some((server, models)) => {
-            format!("found {server} with {}: /model picks one", count(*models, "model"))
-        }
-        None => "a local server: none on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)"
-            .to_owned(),
-    };
-    let words = [
-        "No model yet. One of these is enough:".to_owned(),
-        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY, GEMINI_API_KEY), then start again"
-            .to_owned(),
-        format!("  {local}"),
-        "  caliban demo: three agents on a sample project, no key, no network".to_owned(),
-    ];
-    words.into_iter().map(|line| Line::styled(format!("  {line}"), style)).collect()
 }
