@@ -95,7 +95,7 @@ impl Host for Machine {
         let local = local::find(&self.http).await;
         for server in local.into_iter().filter(|server| server.name == PICKABLE) {
             choices.extend(server.models.into_iter().map(|name| ModelChoice {
-                provider: "ollama".to_owned(),
+                provider: PICKABLE.to_lowercase(),
                 name,
                 detail: "on this machine".to_owned(),
             }));
@@ -116,7 +116,7 @@ impl Host for Machine {
         let shown = found.map(|server| LocalServer {
             name: server.name.to_owned(),
             base_url: server.base_url.to_owned(),
-            pickable: server.name == PICKABLE,
+            provider: (server.name == PICKABLE).then(|| PICKABLE.to_lowercase()),
             models: server.models,
         });
         shown.collect()

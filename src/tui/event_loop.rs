@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crossterm::event::{Event, EventStream, KeyEvent};
+use crossterm::event::{Event, EventStream, KeyEvent, MouseEventKind};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
+use ratatui::layout::Position;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
@@ -284,8 +285,11 @@ impl<S: Surface> Screen<'_, S> {
             }
             Event::Paste(text) => self.update(|at| Msg::Paste { text, at }),
             Event::Mouse(event) => {
-                let target = self.view.target(event.column, event.row);
-                self.update(|at| Msg::Mouse { event, target, at })
+                let place = Position { x: event.column, y: event.row };
+                let scrolls =
+                    matches!(event.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown);
+                let under = self.view.under(&self.model, place, scrolls);
+                self.update(|at| Msg::Mouse { event, under, at })
             }
             Event::Resize(width, height) => self.update(|_| Msg::Resize { width, height }),
             Event::FocusGained => self.update(|_| Msg::Window { focused: true }),
@@ -325,6 +329,12 @@ impl<S: Surface> Screen<'_, S> {
                 }
                 Effect::Copy(text) => {
                     if let Err(problem) = self.surface.copy(&text) {
+                        self.model.say(problem.to_string());
+                    }
+                }
+                Effect::CopySelection => {
+                    self.draw()?;
+                    if let Err(problem) = self.surface.copy(self.view.selected()) {
                         self.model.say(problem.to_string());
                     }
                 }
@@ -386,7 +396,7 @@ impl<S: Surface> Screen<'_, S> {
             view.draw(model, frame);
         })?;
         self.surface.set_title(&view::title(model))?;
-        let metrics = self.view.metrics();
+        let metrics = self.view.metrics().clone();
         self.model.size = size;
         self.model.draw = Draw::Clean;
         self.last_frame = Some(Instant::now());

@@ -61,8 +61,8 @@ pub struct LocalServer {
     /// Where it answers, with the `/v1` that its wire begins with.
     pub base_url: String,
     pub models: Vec<String>,
-    /// Whether its models can be picked with `/model`.
-    pub pickable: bool,
+    /// The provider of its models, if the configuration has one: then `/model` can pick them.
+    pub provider: Option<String>,
 }
 
 /// What `update` asks of the host.

@@ -10,6 +10,8 @@ pub mod transcript;
 
 use std::time::Duration;
 
+use ratatui::layout::{Position, Rect};
+
 use crate::protocol::{AgentPath, Cost, Mode, PromptId, SessionId, When};
 
 pub use agents::{Agent, Agents, Tally};
@@ -48,6 +50,8 @@ pub struct Model {
     pub notice: Option<Notice>,
     pub shell: Option<RunningShell>,
     pub keys: KeyTimes,
+    /// What the mouse has chosen, or is about to choose.
+    pub selection: Option<Selection>,
     /// What the last frame showed: sizes that scrolling needs.
     pub metrics: Metrics,
     pub size: (u16, u16),
@@ -109,18 +113,48 @@ pub struct Scroll {
 }
 
 /// Sizes of what was drawn last, in lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     /// The main transcript, or the zoomed one.
     pub body: Extent,
-    /// The focused pane.
-    pub pane: Extent,
+    /// The focused pane, and those that are scrolled.
+    pub panes: Vec<(AgentPath, Extent)>,
     /// The reader.
     pub reader: Extent,
     /// The text of the shown question.
     pub question: Extent,
     /// The help, or a page of lines.
     pub page: Extent,
+}
+
+impl Metrics {
+    /// The pane of an agent.
+    #[must_use]
+    pub fn pane(&self, path: &AgentPath) -> Extent {
+        let found = self.panes.iter().find(|(of, _)| of == path);
+        found.map(|(_, extent)| *extent).unwrap_or_default()
+    }
+}
+
+/// A text on the screen that the mouse was drawn over: from where to where, within one area. Cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selection {
+    pub area: Rect,
+    pub from: Position,
+    pub to: Position,
+}
+
+impl Selection {
+    /// Its cells in each row, as a text runs: row, first cell, and the one behind the last.
+    pub fn rows(&self) -> impl Iterator<Item = (u16, u16, u16)> {
+        let Self { area, from, to } = *self;
+        let (first, last) = if (from.y, from.x) <= (to.y, to.x) { (from, to) } else { (to, from) };
+        (first.y..=last.y).map(move |y| {
+            let start = if y == first.y { first.x } else { area.left() };
+            let end = if y == last.y { last.x + 1 } else { area.right() };
+            (y, start, end.min(area.right()))
+        })
+    }
 }
 
 /// One scrolled area as it was drawn.
@@ -266,6 +300,7 @@ impl Model {
             notice: None,
             shell: None,
             keys: KeyTimes::default(),
+            selection: None,
             metrics: Metrics::default(),
             size: (80, 24),
             closing: false,

@@ -25,7 +25,7 @@ fn picture_by(view: &mut View, screen: &mut Screen, width: u16, height: u16) -> 
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     screen.send(Msg::Resize { width, height });
     terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
-    screen.send(Msg::Drawn(view.metrics()));
+    screen.send(Msg::Drawn(view.metrics().clone()));
     let buffer = terminal.backend().buffer();
     let mut lines = Vec::new();
     for y in 0..height {
@@ -226,14 +226,14 @@ fn without_a_model_the_first_screen_says_what_is_enough() {
     let asked = start(&mut screen.model, None, false);
     assert_eq!(asked, [Effect::Ask(HostRequest::LocalServers)]);
     insta::assert_snapshot!("first_run_looking", picture(&mut screen, 100, 12));
-    let server = |name: &str, port: u16, pickable| LocalServer {
+    let server = |name: &str, port: u16, provider: Option<&str>| LocalServer {
         name: name.to_owned(),
         base_url: format!("http://127.0.0.1:{port}/v1"),
         models: vec!["qwen3-coder".to_owned(), "gpt-oss".to_owned()],
-        pickable,
+        provider: provider.map(str::to_owned),
     };
     let at = screen.at;
-    let found = vec![server("Ollama", 11434, true), server("llama.cpp", 8080, false)];
+    let found = vec![server("Ollama", 11434, Some("ollama")), server("llama.cpp", 8080, None)];
     screen.send(Msg::Host { reply: HostReply::LocalServers(found), at });
     insta::assert_snapshot!("first_run_found", picture(&mut screen, 100, 12));
     screen.write("hello").enter();
@@ -253,6 +253,39 @@ fn the_reader_shows_all_of_it_in_one_column() {
     screen.says(&AgentPath::root(), "One.\n\nTwo.");
     screen.ctrl('o');
     insta::assert_snapshot!(picture(&mut screen, 80, 24));
+}
+
+#[test]
+fn the_reader_goes_from_prompt_to_prompt_shows_what_it_found_and_reaches_folded_agents() {
+    let mut screen = Screen::new();
+    for number in 0..3 {
+        screen.main(EventKind::PromptRead { id: None, text: format!("prompt {number}") });
+        screen.main(EventKind::TextDelta { text: format!("Answer **{number}**") });
+    }
+    let agent = screen.agent(&AgentPath::root(), "explore-1", "one");
+    screen.event(&agent, finish(End::Completed, "")).says(&AgentPath::root(), "Done.");
+    assert!(screen.model.agents.shown().is_empty());
+    screen.ctrl('o');
+    picture(&mut screen, 80, 24);
+    let copied = |screen: &mut Screen| {
+        screen.effects.clear();
+        screen.write("y");
+        match &screen.effects[..] {
+            [Effect::Copy(text)] => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    screen.write("[");
+    picture(&mut screen, 80, 24);
+    let first = copied(&mut screen);
+    screen.write("]");
+    picture(&mut screen, 80, 24);
+    assert_ne!(copied(&mut screen), first);
+    screen.write("/ANSWER 2").enter();
+    assert!(picture(&mut screen, 80, 24).contains("Answer 2"));
+    assert_eq!(copied(&mut screen), "Answer **2**");
+    screen.key(KeyCode::Tab);
+    assert!(picture(&mut screen, 80, 24).starts_with("explore-1 · "));
 }
 
 #[test]

@@ -40,6 +40,7 @@ pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
         Msg::Key { key, at } => {
             model.now = model.now.max(at);
             model.draw = Draw::Now;
+            model.selection = None;
             press(model, keys, key, &mut effects);
         }
         Msg::Paste { text, at } => {
@@ -47,11 +48,12 @@ pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
             model.draw = Draw::Now;
             paste(model, &text, &mut effects);
         }
-        Msg::Mouse { event, target, at } => {
+        Msg::Mouse { event, under, at } => {
             model.now = model.now.max(at);
-            mouse::react(model, event, target);
+            mouse::react(model, event, under, &mut effects);
         }
         Msg::Resize { width, height } => {
+            model.selection = None;
             model.size = (width, height);
             model.draw = Draw::Now;
         }
@@ -134,7 +136,6 @@ fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 
 /// Keeps the sizes of the frame, and no view beyond its end.
 fn drawn(model: &mut Model, metrics: Metrics) {
-    model.metrics = metrics;
     let settle = |scroll: &mut Scroll, extent: Extent| {
         if extent.height > 0 && (scroll.goto.take().is_some() || scroll.top.is_some()) {
             scroll.top = Some(extent.top);
@@ -143,12 +144,17 @@ fn drawn(model: &mut Model, metrics: Metrics) {
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         settle(&mut reader.scroll, metrics.reader);
     }
-    let (zoom, focus) = (model.zoom, model.focus.clone());
-    match focus.and_then(|path| model.agents.get_mut(&path)) {
-        Some(agent) if zoom => settle(&mut agent.scroll, metrics.body),
-        Some(agent) => settle(&mut agent.scroll, metrics.pane),
+    let zoomed = model.focus.clone().filter(|_| model.zoom);
+    match zoomed.and_then(|path| model.agents.get_mut(&path)) {
+        Some(agent) => settle(&mut agent.scroll, metrics.body),
         None => settle(&mut model.main_scroll, metrics.body),
     }
+    for (path, extent) in &metrics.panes {
+        if let Some(agent) = model.agents.get_mut(path) {
+            settle(&mut agent.scroll, *extent);
+        }
+    }
+    model.metrics = metrics;
 }
 
 /// Takes away what has had its time.

@@ -112,6 +112,10 @@ fn menu_takes(model: &mut Model, action: Action, effects: &mut Vec<Effect>) -> b
 
 /// Tab: completes, else the waiting question, else the first (or next) pane.
 fn next(model: &mut Model, effects: &mut Vec<Effect>) {
+    if model.composer.complete_path() {
+        model.composer.dismissed = None;
+        return refresh_menu(model, effects);
+    }
     if model.composer.trigger().is_some() && model.composer.dismissed.is_some() {
         model.composer.dismissed = None;
         refresh_menu(model, effects);
@@ -198,6 +202,10 @@ pub fn refresh_menu(model: &mut Model, effects: &mut Vec<Effect>) {
             }
             mentions(model, &trigger.query, &[])
         }
+        MenuKind::Path => {
+            effects.push(Effect::Ask(HostRequest::Files(trigger.query.clone())));
+            Vec::new()
+        }
     };
     let kind = trigger.kind;
     let menu = Menu { kind, start: trigger.start, query: trigger.query, items, selected: 0 };
@@ -207,16 +215,23 @@ pub fn refresh_menu(model: &mut Model, effects: &mut Vec<Effect>) {
 /// The host has found files for a mention.
 pub fn files_found(model: &mut Model, query: &str, paths: &[String]) {
     let Some(trigger) = model.composer.trigger() else { return };
-    let current = trigger.kind == MenuKind::Mention && trigger.query == query;
+    let current = trigger.kind != MenuKind::Command && trigger.query == query;
     if !current || model.composer.dismissed == Some(trigger.start) {
         return;
     }
-    let items = mentions(model, query, paths);
+    let items = match trigger.kind {
+        MenuKind::Path => paths.iter().map(|path| item(path.clone(), String::new())).collect(),
+        _ => mentions(model, query, paths),
+    };
     let selected = model.composer.menu.as_ref().map_or(0, |menu| menu.selected);
     let selected = selected.min(items.len().saturating_sub(1));
     let menu =
         Menu { kind: trigger.kind, start: trigger.start, query: trigger.query, items, selected };
     model.composer.menu = Some(menu).filter(|menu| !menu.items.is_empty());
+}
+
+fn item(insert: String, detail: String) -> MenuItem {
+    MenuItem { insert, detail }
 }
 
 fn mentions(model: &Model, query: &str, paths: &[String]) -> Vec<MenuItem> {
@@ -228,8 +243,7 @@ fn mentions(model: &Model, query: &str, paths: &[String]) -> Vec<MenuItem> {
             detail: truncate(&one_line(&agent.description), 60).into_owned(),
         })
     });
-    let files =
-        paths.iter().map(|path| MenuItem { insert: format!("@{path}"), detail: String::new() });
+    let files = paths.iter().map(|path| item(format!("@{path}"), String::new()));
     agents.chain(files).collect()
 }
 

@@ -46,6 +46,8 @@ pub fn open_if_due(model: &mut Model) {
     if let Some(id) = model.questions.next() {
         let keyboard = model.composer.is_empty();
         model.questions.show(id, keyboard);
+        // The keys that answer stand there now.
+        model.notice = None;
         model.draw = Draw::Now;
     }
 }

@@ -124,7 +124,7 @@ fn search(model: &mut Model, query: String) {
 /// The next or previous item that contains the search text, round and round.
 fn find(model: &mut Model, forward: bool) {
     let Some(reader) = reader(model) else { return };
-    let query = reader.query.to_lowercase();
+    let query = searched(&reader.query);
     if query.is_empty() {
         return;
     }
@@ -132,12 +132,18 @@ fn find(model: &mut Model, forward: bool) {
     let from = current(model, reader);
     let inclusive = reader.at.is_none();
     let found = round(transcript, from, forward, inclusive, |item| {
-        text_of(item).to_lowercase().contains(&query)
+        searched(&text_of(item)).contains(&query)
     });
     match found {
         Some(item) => goto(model, item),
         None => model.say(format!("not found: {query}")),
     }
+}
+
+/// A text as search sees it: no case, and none of the signs that the screen shows as a style.
+fn searched(text: &str) -> String {
+    let shown = text.chars().filter(|letter| !matches!(letter, '*' | '`'));
+    shown.flat_map(char::to_lowercase).collect()
 }
 
 /// The next or previous prompt; in an agent, tool call.

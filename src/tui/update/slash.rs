@@ -85,11 +85,15 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
         "agents" => lists::open_agents(model, effects),
         "model" if argument.is_empty() => {
             effects.push(Effect::Ask(HostRequest::Models));
+            if model.session.first_run.is_some() {
+                effects.push(Effect::Ask(HostRequest::LocalServers));
+            }
             model.overlay = Some(Overlay::Picker(Picker::new("model", Rows::Loading)));
         }
         "model" => {
+            let provider = local_provider(model, argument);
             let model = argument.to_owned();
-            effects.push(Effect::Send(Command::SetModel { provider: None, model }));
+            effects.push(Effect::Send(Command::SetModel { provider, model }));
         }
         "permissions" => permissions(model),
         "clear" => clear(model, effects),
@@ -106,6 +110,13 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
         "read" => reader::open(model, effects),
         _ => super::quit(model, effects),
     }
+}
+
+/// Whose model this is, when there is no provider yet but a server on this machine has it.
+fn local_provider(model: &Model, name: &str) -> Option<String> {
+    let found = model.session.first_run.as_ref()?.found.as_ref()?;
+    let server = found.iter().find(|server| server.models.iter().any(|other| other == name))?;
+    server.provider.clone()
 }
 
 /// Opens the list of stored sessions.

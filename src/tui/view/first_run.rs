@@ -31,7 +31,7 @@ pub fn lines(first: &FirstRun, style: Style) -> Vec<Line<'static>> {
 fn server(server: &LocalServer) -> Vec<String> {
     let name = &server.name;
     let models = count(server.models.len(), "model");
-    match (server.pickable, server.models.first()) {
+    match (server.provider.is_some(), server.models.first()) {
         (true, None) => vec![format!("  found {name} without a model: pull one, then /model")],
         (true, Some(_)) => vec![format!("  found {name} with {models}: /model picks one")],
         (false, first) => {

@@ -200,7 +200,9 @@ fn pick(picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
             Rows::Loading => "looking",
             _ if !picker.filter.is_empty() => "nothing fits",
             Rows::Sessions(_) => "no session of this directory is stored",
-            Rows::Models(_) => "no model is known here · /model NAME takes any of your provider",
+            Rows::Models(_) => {
+                "nothing is known to pick · /model NAME takes any name of your provider"
+            }
             Rows::Modes(_) => "",
         };
         lines.push(Line::styled(words, pen.theme.dim));

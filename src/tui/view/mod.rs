@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
@@ -23,7 +24,7 @@ use crate::protocol::AgentPath;
 
 use super::figures::count;
 use super::model::{Agent, Extent, Item, ItemKind, Metrics, Model, Overlay};
-use super::msg::Target;
+use super::msg::{Target, Under};
 use super::settings::Motion;
 use super::text::Highlighter;
 use super::theme::Theme;
@@ -34,7 +35,7 @@ use transcript::{Laid, Sight};
 pub use chrome::title;
 
 /// Transcripts of sub-agents whose layout is kept.
-const LAID_KEPT: usize = 3;
+const LAID_KEPT: usize = 8;
 
 /// The drawing side of the screen.
 pub struct View {
@@ -47,6 +48,7 @@ pub struct View {
     /// What lies where in the last frame; later entries lie on top.
     places: Vec<(Rect, Target)>,
     metrics: Metrics,
+    selected: String,
 }
 
 impl View {
@@ -62,21 +64,34 @@ impl View {
             reader: None,
             places: Vec::new(),
             metrics: Metrics::default(),
+            selected: String::new(),
         }
     }
 
     /// Sizes of what the last frame showed.
     #[must_use]
-    pub fn metrics(&self) -> Metrics {
-        self.metrics
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
-    /// What lies at a cell of the last frame.
+    /// What lies at a cell of the last frame. A pane is measured, if it is to be scrolled.
     #[must_use]
-    pub fn target(&self, x: u16, y: u16) -> Target {
-        let at = Position { x, y };
+    pub fn under(&mut self, model: &Model, at: Position, scrolls: bool) -> Under {
         let found = self.places.iter().rev().find(|(area, _)| area.contains(at));
-        found.map_or(Target::Nothing, |(_, target)| target.clone())
+        let Some((area, target)) = found.cloned() else { return Under::default() };
+        let Target::Pane(path) = &target else {
+            return Under { area, target, pane: Extent::default() };
+        };
+        let inner = inside(area);
+        let agent = model.agents.get(path).filter(|_| scrolls && inner.height > 1);
+        let pane = agent.map(|agent| self.agent_transcript(model, agent, inner, inner.width, None));
+        Under { area: inner, target, pane: pane.unwrap_or_default() }
+    }
+
+    /// The text that the mouse has chosen, as the last frame showed it.
+    #[must_use]
+    pub fn selected(&self) -> &str {
+        &self.selected
     }
 
     /// Code that was drawn plain can be drawn again.
@@ -106,10 +121,8 @@ impl View {
         self.body(model, &layout, pen, buffer);
         if let Some(panel) = &layout.panel {
             let places = panes::draw(model, panel, pen, buffer);
+            self.scrolled_panes(model, &places, buffer);
             self.places.extend(places.into_iter().map(|(area, path)| (area, Target::Pane(path))));
-            if let Some(agent) = model.focused() {
-                self.focused_pane(model, agent, buffer);
-            }
         }
         let mut cursor = self.cover(model, &layout, pen, buffer);
         put_all(
@@ -126,19 +139,17 @@ impl View {
             prompt::draw_menu(model, layout.queue.y, area.width, pen, buffer);
             cursor = cursor.or(draft);
         }
+        self.selected = match &model.selection {
+            Some(selection) => paint::select(buffer, selection, theme.selection),
+            None => String::new(),
+        };
         if let Some(cursor) = cursor {
             frame.set_cursor_position(cursor);
         }
     }
 
     /// Main's transcript, or the zoomed agent with its header.
-    fn body(
-        &mut self,
-        model: &Model,
-        layout: &Layout,
-        pen: Pen<'_>,
-        buffer: &mut ratatui::buffer::Buffer,
-    ) {
+    fn body(&mut self, model: &Model, layout: &Layout, pen: Pen<'_>, buffer: &mut Buffer) {
         let area = layout.transcript;
         self.places.push((area, Target::Body));
         let extent = match model.zoomed() {
@@ -174,7 +185,7 @@ impl View {
         model: &Model,
         area: Rect,
         prose: u16,
-        buffer: &mut ratatui::buffer::Buffer,
+        buffer: &mut Buffer,
     ) -> Extent {
         let theme = &self.theme;
         let pen = Pen { theme, frame: spinner(model), ascii: model.settings.ascii() };
@@ -206,7 +217,7 @@ impl View {
         agent: &Agent,
         area: Rect,
         prose: u16,
-        buffer: Option<&mut ratatui::buffer::Buffer>,
+        buffer: Option<&mut Buffer>,
     ) -> Extent {
         if self.agents.len() >= LAID_KEPT && !self.agents.contains_key(&agent.path) {
             self.agents.clear();
@@ -230,21 +241,22 @@ impl View {
         }
     }
 
-    /// The focused pane shows its transcript instead of its tail while it is scrolled; else it is only measured.
-    fn focused_pane(&mut self, model: &Model, agent: &Agent, buffer: &mut ratatui::buffer::Buffer) {
-        let Some(area) = self.pane_area(&agent.path).filter(|area| area.height > 3) else { return };
-        let inner =
-            Rect::new(area.x + 3, area.y + 2, area.width.saturating_sub(3), area.height - 2);
-        let buffer = agent.scroll.top.is_some().then(|| {
-            paint::clear(buffer, inner);
-            buffer
-        });
-        self.metrics.pane = self.agent_transcript(model, agent, inner, inner.width, buffer);
-    }
-
-    fn pane_area(&self, path: &AgentPath) -> Option<Rect> {
-        let wanted = Target::Pane(path.clone());
-        self.places.iter().find(|(_, target)| *target == wanted).map(|(area, _)| *area)
+    /// A pane shows its transcript instead of its tail while it is scrolled; a focused one is measured at least.
+    fn scrolled_panes(&mut self, model: &Model, panes: &panes::Places, buffer: &mut Buffer) {
+        for (area, path) in panes {
+            let Some(agent) = model.agents.get(path) else { continue };
+            let scrolled = agent.scroll.top.is_some();
+            if area.height <= 3 || (!scrolled && model.focus.as_ref() != Some(path)) {
+                continue;
+            }
+            let inner = inside(*area);
+            let buffer = scrolled.then(|| {
+                paint::clear(buffer, inner);
+                &mut *buffer
+            });
+            let extent = self.agent_transcript(model, agent, inner, inner.width, buffer);
+            self.metrics.panes.push((path.clone(), extent));
+        }
     }
 
     /// What covers the body or the transcript. Answers with the cursor, if a line in it is typed.
@@ -253,7 +265,7 @@ impl View {
         model: &Model,
         layout: &Layout,
         pen: Pen<'_>,
-        buffer: &mut ratatui::buffer::Buffer,
+        buffer: &mut Buffer,
     ) -> Option<Position> {
         match &model.overlay {
             Some(Overlay::Reader(reader)) => {
@@ -284,7 +296,7 @@ impl View {
         model: &Model,
         reader: &super::model::overlay::Reader,
         area: Rect,
-        buffer: &mut ratatui::buffer::Buffer,
+        buffer: &mut Buffer,
     ) {
         paint::clear(buffer, area);
         let theme = &self.theme;
@@ -333,6 +345,12 @@ impl View {
         );
         put(buffer, area, 0, &line);
     }
+}
+
+/// The part of a slot in which its text stands.
+fn inside(area: Rect) -> Rect {
+    let (x, y) = (3.min(area.width), 2.min(area.height));
+    Rect::new(area.x + x, area.y + y, area.width - x, area.height - y)
 }
 
 /// The spinner's step; `None` with reduced motion.

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use crate::tui::model::Selection;
 use crate::tui::text::{truncate, truncate_line, width};
 use crate::tui::theme::Theme;
 use crate::tui::words::Glyph;
@@ -123,6 +124,33 @@ pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
             }
         }
     }
+}
+
+/// Marks what the mouse has chosen and answers with its text, without blanks at line ends.
+#[must_use]
+pub fn select(buffer: &mut Buffer, selection: &Selection, style: Style) -> String {
+    if selection.from == selection.to {
+        return String::new();
+    }
+    let mut lines = Vec::new();
+    let within = selection.area.intersection(buffer.area);
+    for (y, start, end) in
+        selection.rows().filter(|(y, ..)| (within.top()..within.bottom()).contains(y))
+    {
+        let mut line = String::new();
+        let mut covered = 0;
+        for x in start.max(within.left())..end.min(within.right()) {
+            let cell = &mut buffer[(x, y)];
+            cell.set_style(style);
+            if covered == 0 {
+                line.push_str(cell.symbol());
+            }
+            // The cell behind a wide character holds nothing of its own.
+            covered = width(cell.symbol()).max(covered).saturating_sub(1);
+        }
+        lines.push(line.trim_end().to_owned());
+    }
+    lines.join("\n")
 }
 
 /// A box with a title in its upper and words in its lower edge. Answers with the area inside.
