@@ -71,7 +71,7 @@ pub fn queue(model: &Model, rows: usize, room: u16, pen: Pen<'_>) -> Vec<Line<'s
     let visible = shown.iter().enumerate().skip(skip);
     visible
         .map(|(at, queued)| {
-            let more = (at == skip && skip > 0).then(|| format!("+{skip} · ")).unwrap_or_default();
+            let more = if at == skip && skip > 0 { format!("+{skip} · ") } else { String::new() };
             let room = usize::from(room).saturating_sub(1 + width(&more));
             let words = queued_words(model, queued, at == newest, room);
             Line::styled(format!(" {more}{words}"), pen.theme.dim)

@@ -9,6 +9,7 @@ use crate::protocol::AgentPath;
 use crate::tui::figures::{clock, money, tokens};
 use crate::tui::model::{Agent, Agents, Model, Phase, Run};
 use crate::tui::text::{one_line, sanitize, tail_lines, truncate, width};
+use crate::tui::theme::Theme;
 use crate::tui::words::{self, Glyph, State, tally_words};
 
 use super::layout::Panel;
@@ -219,6 +220,15 @@ fn figures(model: &Model, agent: &Agent) -> Vec<String> {
     vec![clock(elapsed), turns(&agent.run), money(cost)]
 }
 
+/// An agent's header: reversed with the focus, dim once it has ended.
+fn header_look(agent: &Agent, focused: bool, theme: &Theme) -> Style {
+    match (focused, agent.alive()) {
+        (true, _) => theme.focus,
+        (false, true) => theme.text,
+        (false, false) => theme.dim,
+    }
+}
+
 /// `▌1 explore-1 · map the routes ──── 0:42 4/20 $0.04`.
 fn slot_header(
     model: &Model,
@@ -230,11 +240,7 @@ fn slot_header(
     let theme = pen.theme;
     let room = usize::from(room);
     let focused = model.focus.as_ref() == Some(&agent.path);
-    let look = match (focused, agent.alive()) {
-        (true, _) => theme.focus,
-        (false, true) => theme.text,
-        (false, false) => theme.dim,
-    };
+    let look = header_look(agent, focused, theme);
     let number = theme.agent(agent.info.color.as_deref(), agent.colour);
     let number = if focused { look } else { number };
     let fixed = format!(" {}", agent.info.name);
@@ -341,11 +347,7 @@ fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> 
     let edge = Edge::of(agents, at, focused, pen);
     let state = words::agent_state(model, agent);
     let names = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).min(20);
-    let look = match (focused, agent.alive()) {
-        (true, _) => theme.focus,
-        (false, true) => theme.text,
-        (false, false) => theme.dim,
-    };
+    let look = header_look(agent, focused, theme);
     let number = theme.agent(agent.info.color.as_deref(), agent.colour);
     let mut left = edge.head.clone();
     left.push(Span::styled(format!("{} ", agent.number), number));

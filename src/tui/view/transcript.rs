@@ -6,11 +6,14 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::model::{Extent, Item, ItemId, ItemKind, Scroll, Transcript};
-use crate::tui::text::{Highlighter, MarkdownStream, Widths};
+use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 
-use super::items::{self, Look, indented};
+use super::items::{Look, indented};
 use super::paint::put;
+use item::{LaidItem, widths};
+
+mod item;
 
 /// Laid-out lines that are kept beyond the visible ones.
 const LINES_KEPT: usize = 2000;
@@ -37,18 +40,6 @@ pub struct Laid {
     anchor: Option<Anchor>,
     /// Lines that have come since the beginning, by items that came or grew.
     grown: usize,
-}
-
-#[derive(Default)]
-struct LaidItem {
-    height: usize,
-    /// Whether the height was measured, not guessed.
-    exact: bool,
-    /// A blank line stands above it.
-    gap: bool,
-    lines: Option<Vec<Line<'static>>>,
-    /// The markdown that grows, with the bytes and the edition that it has taken.
-    stream: Option<Box<(MarkdownStream, usize, u32)>>,
 }
 
 /// Where the last frame began: its number among all lines as they were counted then, and what stood there.
@@ -387,152 +378,9 @@ struct Placed {
     extent: Extent,
 }
 
-impl LaidItem {
-    fn outer(&self) -> usize {
-        self.height + usize::from(self.gap)
-    }
-
-    /// The lines that it holds now.
-    fn held(&self) -> usize {
-        if self.lines.is_some() || self.stream.is_some() { self.height } else { 0 }
-    }
-
-    /// A height without laying anything out.
-    fn guess(&mut self, item: &Item, look: &Look<'_>) {
-        *self = Self { height: items::guess(item, look), gap: self.gap, ..Self::default() };
-    }
-
-    fn lay(&mut self, item: &Item, sight: &Sight<'_>, look: &Look<'_>) {
-        self.exact = true;
-        if let ItemKind::Text { text, done, edition } = &item.kind {
-            self.lines = None;
-            self.lay_text(text, *done, *edition, sight, look.width);
-            return;
-        }
-        self.stream = None;
-        let lines = (sight.live)(item).unwrap_or_else(|| items::lines(item, look));
-        self.height = lines.len();
-        self.lines = Some(lines);
-    }
-
-    /// Feeds only what is new to the markdown stream.
-    fn lay_text(&mut self, text: &str, done: bool, edition: u32, sight: &Sight<'_>, width: u16) {
-        let goes_on = self
-            .stream
-            .as_ref()
-            .is_some_and(|stream| stream.2 == edition && stream.1 <= text.len());
-        if !goes_on {
-            self.stream = Some(Box::new((MarkdownStream::new(sight.highlighter), 0, edition)));
-        }
-        let Some(stream) = &mut self.stream else { return };
-        if let Some(more) = text.get(stream.1..) {
-            stream.0.push(more);
-            stream.1 = text.len();
-        }
-        if done {
-            stream.0.finish();
-        }
-        self.height = stream.0.lines(widths(sight, width), sight.theme).len();
-    }
-}
-
-/// Text stands two cells in, and leaves one for the caret. Code and tables may be wider than prose.
-fn widths(sight: &Sight<'_>, width: u16) -> Widths {
-    let inner = |cells: u16| cells.saturating_sub(3).max(1);
-    Widths { prose: inner(sight.prose.min(width)), wide: inner(width) }
-}
-
 fn look<'a>(sight: &Sight<'a>, width: u16) -> Look<'a> {
     Look { theme: sight.theme, width, prose: sight.prose.min(width), full: sight.full }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const AREA: Rect = Rect { x: 0, y: 0, width: 60, height: 20 };
-
-    fn long(messages: usize) -> Transcript {
-        let mut transcript = Transcript::default();
-        for at in 0..messages {
-            let text = format!("question {at}");
-            transcript.push(ItemKind::Prompt { text, task: false });
-            let text =
-                format!("Answer {at}. {}\n\n- one\n- two\n\nend {at}", "many words ".repeat(40));
-            transcript.text_finished(&text);
-        }
-        transcript
-    }
-
-    fn draw(
-        laid: &mut Laid,
-        transcript: &Transcript,
-        scroll: Scroll,
-        area: Rect,
-    ) -> (Extent, Vec<String>) {
-        let theme = Theme::default();
-        let sight = Sight {
-            theme: &theme,
-            highlighter: &Highlighter::off(),
-            transcript,
-            scroll,
-            head: vec![Line::from("head")],
-            live: &|_| None,
-            live_item: None,
-            prose: area.width,
-            full: false,
-            caret: false,
-        };
-        let mut buffer = Buffer::empty(area);
-        let extent = laid.draw(&sight, area, &mut buffer);
-        let row = |y| (0..area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
-        (extent, (0..area.height).map(|y| row(y).trim_end().to_owned()).collect())
-    }
-
-    fn at(top: usize) -> Scroll {
-        Scroll { top: Some(top), ..Scroll::default() }
-    }
-
-    #[test]
-    fn a_long_history_lays_out_only_what_is_seen_at_the_end_and_at_the_beginning() {
-        let (transcript, mut laid) = (long(1000), Laid::default());
-        let (end, lines) = draw(&mut laid, &transcript, Scroll::default(), AREA);
-        assert_eq!(lines.last().map(String::as_str), Some("  end 999"));
-        assert!(laid.measured() < 10, "{}", laid.measured());
-        assert!(end.total > 10_000);
-        let (_, lines) = draw(&mut laid, &transcript, at(0), AREA);
-        assert_eq!(lines[..2], ["head", "› question 0"]);
-        assert!(laid.measured() < 20, "{}", laid.measured());
-    }
-
-    #[test]
-    fn scrolling_through_guessed_heights_moves_by_exactly_the_lines_asked_for() {
-        let (transcript, mut laid) = (long(300), Laid::default());
-        let (mut extent, mut lines) = draw(&mut laid, &transcript, Scroll::default(), AREA);
-        for _ in 0..100 {
-            let (next, shown) = draw(&mut laid, &transcript, at(extent.top - 7), AREA);
-            assert_eq!(shown[7..], lines[..13]);
-            (extent, lines) = (next, shown);
-        }
-        for _ in 0..50 {
-            let (next, shown) = draw(&mut laid, &transcript, at(extent.top + 7), AREA);
-            assert_eq!(shown[..13], lines[7..]);
-            (extent, lines) = (next, shown);
-        }
-    }
-
-    #[test]
-    fn the_place_holds_at_another_width_and_while_text_comes_below() {
-        let (mut transcript, mut laid) = (long(300), Laid::default());
-        draw(&mut laid, &transcript, Scroll::default(), AREA);
-        let there = Scroll { top: Some(0), goto: Some(200), seen: 0 };
-        let (extent, lines) = draw(&mut laid, &transcript, there, AREA);
-        assert_eq!(lines[1], "› question 100");
-        transcript.push(ItemKind::Prompt { text: "later".to_owned(), task: false });
-        let (later, same) = draw(&mut laid, &transcript, at(extent.top), AREA);
-        assert_eq!((&same, later.grown - extent.grown), (&lines, 2));
-        let narrow = Rect { width: 40, ..AREA };
-        let (_, lines) = draw(&mut laid, &transcript, at(later.top), narrow);
-        assert_eq!(lines[1], "› question 100");
-    }
-}
+mod tests;
