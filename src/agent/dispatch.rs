@@ -8,10 +8,12 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use tracing::{Level, enabled};
 
-use super::{Agent, GRACE, Run};
+use super::record::CallRecord;
+use super::{Agent, Run};
 use crate::permission::{Call, Verdict};
-use crate::protocol::{ContentBlock, EventKind, Failure, ResultBlock, ToolUseId};
+use crate::protocol::{ContentBlock, EventKind, Failure, ResultBlock, Span, ToolUseId};
 use crate::tool::{SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
 /// What a message's calls came to.
@@ -34,19 +36,8 @@ impl Agent {
     /// Runs all calls at once. A fatal error in one cancels the others; each still gets its result.
     pub(super) async fn dispatch(&self, calls: Vec<ContentBlock>, run: &Run<'_>) -> Dispatched {
         let batch = run.cancel.child_token();
-        let answers = join_all(calls.into_iter().filter_map(ToolCall::of).map(|call| {
-            let batch = &batch;
-            async move {
-                let (id, name, in_bytes) = (call.id.clone(), call.name.clone(), call.size());
-                let began = Instant::now();
-                let answer = self.answer(call, run, batch).await;
-                if let Err(ToolError::Fatal { .. }) = answer {
-                    batch.cancel();
-                }
-                finish(id, name, in_bytes, answer, began.elapsed(), run)
-            }
-        }))
-        .await;
+        let calls = calls.into_iter().filter_map(ToolCall::of);
+        let answers = join_all(calls.map(|call| self.station(call, run, &batch))).await;
         let mut fatal = None;
         let results = answers
             .into_iter()
@@ -58,10 +49,50 @@ impl Agent {
         Dispatched { results, fatal }
     }
 
-    /// Takes one call through its stations: known, valid, permitted, run.
+    /// One call from its beginning to its result block, with its record in the log.
+    async fn station(
+        &self,
+        call: ToolCall,
+        run: &Run<'_>,
+        batch: &CancellationToken,
+    ) -> (ContentBlock, Option<(Failure, String)>) {
+        let span = self.setup.span.child();
+        let (id, name) = (call.id.clone(), call.name.clone());
+        let input = call.input_text();
+        let in_bytes = input.len();
+        let input = enabled!(Level::DEBUG).then_some(input);
+        let began = Instant::now();
+        // A panic is a bug of ours: it ends the run, not the program.
+        let answer = AssertUnwindSafe(self.answer(call, span, run, batch)).catch_unwind().await;
+        let answer = answer.unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
+        if let Err(ToolError::Fatal { .. }) = answer {
+            batch.cancel();
+        }
+        let status = status(&answer);
+        let (outcome, fatal) = answer.map_or_else(failed, |outcome| (outcome, None));
+        let outcome = ToolOutcome { content: filled(outcome.content), ..outcome };
+        CallRecord {
+            tool: &name,
+            agent: run.events.path(),
+            span,
+            parent: self.setup.span,
+            took: began.elapsed(),
+            in_bytes,
+            input: input.as_deref().map(|input| self.setup.redactor.mask(input)),
+            output: enabled!(Level::DEBUG)
+                .then(|| self.setup.redactor.mask(first_text(&outcome.content))),
+            out_bytes: outcome.content.iter().map(size).sum(),
+            status,
+        }
+        .write();
+        (result(id, name, outcome, began.elapsed(), run), fatal)
+    }
+
+    /// Takes one call through its checks and runs it: known, valid, permitted.
     async fn answer(
         &self,
         call: ToolCall,
+        span: Span,
         run: &Run<'_>,
         batch: &CancellationToken,
     ) -> Result<ToolOutcome, ToolError> {
@@ -89,8 +120,9 @@ impl Agent {
             cancel: batch.child_token(),
             cwd: self.setup.cwd.clone(),
             env: self.setup.env.clone(),
-            budget: self.setup.budget.clone(),
+            budget: run.budget.clone(),
             depth: run.events.path().depth(),
+            span,
         };
         run_tool(tool.as_ref(), call.input, context).await
     }
@@ -112,10 +144,15 @@ impl Agent {
         };
         // A preview may cost a read of the file: it is made only for one who will see it.
         if self.setup.gate.would_ask(&request) {
-            request.preview = tool.preview(&call.input, &self.setup.cwd).await;
+            request.preview = tokio::select! {
+                biased;
+                () = cancel.cancelled() => None,
+                preview = tool.preview(&call.input, &self.setup.cwd) => preview,
+            };
         }
         match self.setup.gate.decide(&request, cancel).await {
             Verdict::Allowed => Ok(()),
+            Verdict::Denied { .. } if cancel.is_cancelled() => Err(cancelled()),
             Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
         }
     }
@@ -131,102 +168,88 @@ impl ToolCall {
         }
     }
 
-    fn size(&self) -> usize {
-        self.malformed.as_ref().map_or_else(|| self.input.to_string().len(), String::len)
+    /// The input as the model wrote it, for the log.
+    fn input_text(&self) -> String {
+        self.malformed.clone().unwrap_or_else(|| self.input.to_string())
     }
 }
 
 /// Runs one tool within its time. A cancelled or overdue tool may end by itself within a grace, so that it can tell
-/// what it had done; then it is dropped. A panic is a bug of ours and ends the run, not the program.
+/// what it had done; then it is dropped.
 async fn run_tool(
     tool: &dyn Tool,
     input: Value,
     cx: ToolContext,
 ) -> Result<ToolOutcome, ToolError> {
     let cancel = cx.cancel.clone();
-    let limit = tool.time_limit();
-    let call = AssertUnwindSafe(tool.call(input, cx)).catch_unwind();
-    tokio::pin!(call);
-    let overdue = async {
-        match limit {
-            Some(limit) => tokio::time::sleep(limit).await,
-            None => std::future::pending().await,
-        }
-    };
-    let stopped = tokio::select! {
+    let mut call = tool.call(input, cx);
+    let overdue = tokio::select! {
         biased;
-        result = &mut call => return unwound(result),
-        () = cancel.cancelled() => ToolError::soft(SoftKind::Cancelled, "This call was cancelled."),
-        () = overdue => {
-            cancel.cancel();
-            let seconds = limit.unwrap_or_default().as_secs();
-            ToolError::soft(SoftKind::Timeout, format!("This call took longer than {seconds} s and was stopped."))
-        }
+        result = &mut call => return result,
+        () = cancel.cancelled() => None,
+        limit = elapsed(tool.time_limit()) => Some(limit),
     };
-    match tokio::time::timeout(GRACE, &mut call).await {
-        Ok(result) => unwound(result),
-        Err(_) => Err(stopped),
+    cancel.cancel();
+    let result = match tool.grace() {
+        Some(grace) => tokio::time::timeout(grace, call).await.unwrap_or(Err(cancelled())),
+        None => call.await,
+    };
+    match (result, overdue) {
+        // A tool that was stopped for being overdue only knows that it was stopped.
+        (Err(ToolError::Soft { kind: SoftKind::Cancelled, .. }), Some(limit)) => {
+            let seconds = limit.as_secs();
+            let why = format!("This call took longer than {seconds} s and was stopped.");
+            Err(ToolError::soft(SoftKind::Timeout, why))
+        }
+        (result, _) => result,
     }
 }
 
-fn unwound(
-    result: Result<Result<ToolOutcome, ToolError>, Box<dyn Any + Send>>,
-) -> Result<ToolOutcome, ToolError> {
-    result.unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("no message");
-        tracing::error!(text, "a tool panicked");
-        Err(ToolError::fatal(
-            Failure::Internal,
-            format!("A tool failed inside: {text}. This is a bug."),
-        ))
-    })
+/// Waits until a limit is over and answers with it; for ever when there is none.
+async fn elapsed(limit: Option<Duration>) -> Duration {
+    match limit {
+        Some(limit) => {
+            tokio::time::sleep(limit).await;
+            limit
+        }
+        None => std::future::pending().await,
+    }
 }
 
-/// Turns an answer into the result block, and tells the screen and the log.
-fn finish(
+fn cancelled() -> ToolError {
+    ToolError::soft(SoftKind::Cancelled, "This call was cancelled.")
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> ToolError {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    tracing::error!(text, "a tool panicked");
+    let message = format!("A tool failed inside: {text}. This is a bug; the log says more.");
+    ToolError::fatal(Failure::Internal, message)
+}
+
+/// Tells the screen of a result, and makes the block that the model reads.
+fn result(
     id: ToolUseId,
     name: String,
-    in_bytes: usize,
-    answer: Result<ToolOutcome, ToolError>,
+    outcome: ToolOutcome,
     took: Duration,
     run: &Run<'_>,
-) -> (ContentBlock, Option<(Failure, String)>) {
-    let status = status(&answer);
-    let (outcome, fatal) = match answer {
-        Ok(outcome) => (outcome, None),
-        Err(error) => failed(error),
-    };
-    let content = filled(outcome.content);
-    let out_bytes: usize = content.iter().map(size).sum();
-    tracing::info!(
-        event = "tool_call",
-        tool = name,
-        agent = %run.events.path(),
-        ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        in_bytes,
-        out_bytes,
-        status,
-    );
+) -> ContentBlock {
+    let ToolOutcome { content, is_error, summary, details } = outcome;
     run.events.emit(EventKind::ToolFinished {
         id: id.clone(),
         name,
-        is_error: outcome.is_error,
-        summary: outcome.summary,
+        is_error,
+        summary,
         content: content.clone(),
-        details: outcome.details.clone(),
+        details: details.clone(),
         took,
     });
-    let result = ContentBlock::ToolResult {
-        tool_use_id: id,
-        content,
-        is_error: outcome.is_error,
-        details: outcome.details,
-    };
-    (result, fatal)
+    ContentBlock::ToolResult { tool_use_id: id, content, is_error, details }
 }
 
 fn failed(error: ToolError) -> (ToolOutcome, Option<(Failure, String)>) {
@@ -249,6 +272,14 @@ fn status(answer: &Result<ToolOutcome, ToolError>) -> &'static str {
         Err(ToolError::Soft { kind, .. }) => kind.as_str(),
         Err(ToolError::Fatal { .. }) => "fatal",
     }
+}
+
+fn first_text(content: &[ResultBlock]) -> &str {
+    let mut texts = content.iter().filter_map(|block| match block {
+        ResultBlock::Text { text } => Some(text.as_str()),
+        ResultBlock::Image { .. } => None,
+    });
+    texts.next().unwrap_or_default()
 }
 
 /// No wire accepts an empty result.

@@ -7,15 +7,15 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Limits};
 use crate::permission::AgentGate;
 use crate::protocol::{
-    ContentBlock, End, EnvOverlay, EventKind, EventSink, Failure, Journal, JournalError, Message,
-    Outcome, PromptId, QueuedPrompt, Reply, StopReason, Usage,
+    ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, Journal, JournalError,
+    Message, Outcome, PromptId, QueuedPrompt, Redactor, Reply, Span, Spent, StopReason, Usage,
 };
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
@@ -24,6 +24,7 @@ mod dispatch;
 mod inbox;
 pub mod memory;
 pub mod prompt;
+mod record;
 mod turn;
 
 pub use inbox::Inbox;
@@ -34,8 +35,11 @@ const LAST_TURN: &str = "[This is your last turn: no tools are available any mor
 /// What the model is told with the prompt that follows a stopped turn.
 const WAS_STOPPED: &str = "[The user stopped the previous turn before it was finished.]";
 
+/// How often in a row an answer may come to nothing before the run ends: each costs as much as one that does.
+const IN_VAIN: u32 = 3;
+
 /// All that an agent is made of.
-pub struct Setup {
+pub struct AgentSetup {
     /// The name in questions and logs, such as `main` or `explore-2`.
     pub name: String,
     pub model: ModelSlot,
@@ -52,16 +56,22 @@ pub struct Setup {
     pub max_turns: Option<u32>,
     /// The conversation so far; every call in it has its result.
     pub history: Vec<Message>,
+    /// Where the agent's work stands in the log.
+    pub span: Span,
+    /// Masks keys in what the log keeps of inputs and outputs.
+    pub redactor: Redactor,
     /// The model whose thoughts stand in `history`: no other model is sent them.
     pub thinker: Option<String>,
 }
 
 /// One agent with its conversation.
 pub struct Agent {
-    setup: Setup,
+    setup: AgentSetup,
     specs: Vec<ToolSpec>,
     /// Whether the last run was stopped, which the model is told with the next prompt.
     was_stopped: bool,
+    /// What failed attempts cost: booked in the journal with the next answer.
+    unbooked: (Usage, Cost),
 }
 
 /// A prompt, as it enters a conversation.
@@ -78,6 +88,8 @@ struct Run<'a> {
     events: &'a EventSink,
     cancel: &'a CancellationToken,
     started: Instant,
+    /// This run's account, below the agent's.
+    budget: Budget,
     turns: u32,
     tool_uses: u32,
     usage: Usage,
@@ -100,22 +112,16 @@ impl From<JournalError> for Stop {
 impl Agent {
     /// An agent that has done nothing yet.
     #[must_use]
-    pub fn new(setup: Setup) -> Self {
+    pub fn new(setup: AgentSetup) -> Self {
         let specs = setup.tools.specs();
-        Self { setup, specs, was_stopped: false }
+        Self { setup, specs, was_stopped: false, unbooked: Default::default() }
     }
 
-    /// The conversation so far.
-    #[must_use]
-    pub fn history(&self) -> &[Message] {
-        &self.setup.history
-    }
-
-    /// Works on one prompt until the model is done, a limit is reached, something fails, or `cancel` fires.
+    /// Works on a prompt, or without one once more on the last, until the model is done, a limit is reached, something fails, or `cancel` fires.
     /// Emits `Finished` with the outcome as its last event.
     pub async fn run(
         &mut self,
-        prompt: Prompt,
+        prompt: Option<Prompt>,
         events: &EventSink,
         cancel: &CancellationToken,
     ) -> Outcome {
@@ -123,12 +129,12 @@ impl Agent {
             events,
             cancel,
             started: Instant::now(),
+            budget: self.setup.budget.child(Limits::default()),
             turns: 0,
             tool_uses: 0,
             usage: Usage::default(),
             text: String::new(),
         };
-        let before = self.setup.budget.spent().cost;
         let end = match self.drive(prompt, &mut run).await {
             Ok(end) | Err(Stop::End(end)) => end,
             Err(Stop::Disk(error)) => {
@@ -136,15 +142,13 @@ impl Agent {
             }
         };
         self.was_stopped = matches!(end, End::Cancelled { .. });
-        let mut cost = self.setup.budget.spent().cost;
-        cost.usd -= before.usd;
         let outcome = Outcome {
             end,
             text: run.text,
             turns: run.turns,
             tool_uses: run.tool_uses,
             usage: run.usage,
-            cost,
+            cost: run.budget.spent().cost,
             took: run.started.elapsed(),
         };
         // What is meant for later is read later, but only if the run was not stopped, and never by a sub-agent.
@@ -160,12 +164,15 @@ impl Agent {
         outcome
     }
 
-    async fn drive(&mut self, prompt: Prompt, run: &mut Run<'_>) -> Result<End, Stop> {
+    async fn drive(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> Result<End, Stop> {
         let mut blocks = Vec::new();
         if std::mem::take(&mut self.was_stopped) {
             blocks.push(ContentBlock::text(WAS_STOPPED));
         }
-        read_prompt(prompt, &mut blocks, run.events);
+        if let Some(prompt) = prompt {
+            read_prompt(prompt, &mut blocks, run.events);
+        }
+        let mut in_vain = 0;
         loop {
             let last = self.setup.max_turns.is_some_and(|limit| run.turns + 1 >= limit);
             if last && run.turns > 0 {
@@ -183,30 +190,23 @@ impl Agent {
             let reply = self.ask(run, last).await?;
             let stop_reason = reply.stop_reason.clone();
             let calls = self.accept(reply, run).await?;
+            if let Some((end, why)) = self.cut_short(&stop_reason) {
+                self.refuse(&calls, why).await?;
+                in_vain += 1;
+                if calls.is_empty() || last || in_vain == IN_VAIN {
+                    return Ok(end);
+                }
+                continue;
+            }
             if last {
                 self.refuse(&calls, "This call was not run: the turn limit is reached.").await?;
                 return Ok(self.end_of_last_turn(run, calls.is_empty()));
             }
-            match stop_reason {
-                StopReason::Refusal => return Ok(End::Refused),
-                StopReason::MaxTokens if calls.is_empty() => {
-                    let limit = self.setup.model.get().max_tokens;
-                    return Ok(End::Budget { what: format!("{limit} output tokens") });
-                }
-                StopReason::ModelContextWindowExceeded if calls.is_empty() => {
-                    return Ok(End::Failed {
-                        failure: Failure::ContextFull,
-                        message: "The conversation fills the model's window. Start a new one with /clear.".to_owned(),
-                    });
-                }
-                StopReason::MaxTokens | StopReason::ModelContextWindowExceeded => {
-                    let why = "This call was not run: the answer was cut at the output limit. Repeat it in smaller pieces.";
-                    self.refuse(&calls, why).await?;
-                    continue;
-                }
-                StopReason::PauseTurn if calls.is_empty() => continue,
-                _ => {}
+            if stop_reason == StopReason::PauseTurn && calls.is_empty() && in_vain < IN_VAIN {
+                in_vain += 1;
+                continue;
             }
+            in_vain = 0;
             if calls.is_empty() {
                 self.read_queue(&mut blocks, run);
                 if blocks.is_empty() {
@@ -227,6 +227,26 @@ impl Agent {
                 None => End::Cancelled { before_start: false },
             });
         }
+    }
+
+    /// What an answer ends with that the model did not end itself, and what its calls are told.
+    fn cut_short(&self, stop_reason: &StopReason) -> Option<(End, &'static str)> {
+        let smaller = "This call was not run: the answer was cut at the output limit. Repeat it in smaller pieces.";
+        Some(match stop_reason {
+            StopReason::Refusal => (End::Refused, ""),
+            StopReason::MaxTokens => {
+                let limit = self.setup.model.get().max_tokens();
+                (End::Budget { what: format!("{limit} output tokens") }, smaller)
+            }
+            StopReason::ModelContextWindowExceeded => {
+                let message = "The conversation fills the model's window: go on in a new one.";
+                (
+                    End::Failed { failure: Failure::ContextFull, message: message.to_owned() },
+                    smaller,
+                )
+            }
+            _ => return None,
+        })
     }
 
     /// A run whose only turn was its last, and that was answered, was not cut short by the limit.
@@ -257,8 +277,7 @@ impl Agent {
             run.text = text;
         }
         if !message.content.is_empty() {
-            let spent = (reply.usage, self.setup.model.get().cost(reply.usage));
-            self.setup.journal.append(&message, Some(spent)).await?;
+            self.book(&message).await?;
             self.setup.history.push(message);
         }
         Ok(calls)
@@ -282,9 +301,20 @@ impl Agent {
 
     /// Writes a message to the journal, then takes it into the conversation.
     async fn keep(&mut self, message: Message) -> Result<(), JournalError> {
-        self.setup.journal.append(&message, None).await?;
-        self.setup.history.push(message);
-        Ok(())
+        let written = self.setup.journal.append(&message, None).await;
+        // Results of tools that ran are taken in all the same: calls without results would spoil the conversation.
+        // The file gets such results when it is read again.
+        if written.is_ok() || holds_results(&message) {
+            self.setup.history.push(message);
+        }
+        written
+    }
+
+    /// Writes an answer to the journal, with what it and the failed attempts before it cost.
+    async fn book(&mut self, message: &Message) -> Result<(), JournalError> {
+        let (usage, cost) = std::mem::take(&mut self.unbooked);
+        let model = self.setup.thinker.as_deref().unwrap_or_default();
+        self.setup.journal.append(message, Some(Spent { usage, cost, model })).await
     }
 
     /// Reads what the person queued for this step.
@@ -294,6 +324,10 @@ impl Agent {
             read_prompt(prompt, blocks, run.events);
         }
     }
+}
+
+fn holds_results(message: &Message) -> bool {
+    message.content.iter().any(|block| matches!(block, ContentBlock::ToolResult { .. }))
 }
 
 /// Puts a prompt into the message that is being made, and says so.
@@ -311,6 +345,3 @@ impl fmt::Debug for Agent {
             .finish_non_exhaustive()
     }
 }
-
-/// How long a cancelled or overdue tool has to end by itself before it is dropped.
-const GRACE: Duration = Duration::from_secs(2);

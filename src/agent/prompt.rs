@@ -3,24 +3,27 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::memory::head_of;
+
 /// What every agent is told about where it works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub cwd: String,
     /// The day, such as `2026-11-20`: no clock time, so that the prompt stays the same from start to start.
     pub date: String,
+    /// Such as `linux (x86_64)`.
     pub platform: String,
     /// The checked-out branch, or the commit's beginning; absent outside a repository.
     pub branch: Option<String>,
 }
 
 impl Facts {
-    /// Looks at the working directory and the calendar. `platform` is such as `linux (x86_64)`.
+    /// Looks at the working directory. `date` and `platform` are as in the fields.
     #[must_use]
-    pub fn gather(cwd: &Path, platform: &str) -> Self {
+    pub fn gather(cwd: &Path, date: &str, platform: &str) -> Self {
         Self {
             cwd: cwd.display().to_string(),
-            date: jiff::Zoned::now().date().to_string(),
+            date: date.to_owned(),
             platform: platform.to_owned(),
             branch: git_branch(cwd),
         }
@@ -29,7 +32,7 @@ impl Facts {
 
 /// The parts of a system prompt, in order.
 #[derive(Clone, Copy, Debug)]
-pub struct Parts<'a> {
+pub struct SystemPrompt<'a> {
     /// Who the agent is and how it works.
     pub base: &'a str,
     /// What the person adds.
@@ -39,7 +42,7 @@ pub struct Parts<'a> {
     pub memory: &'a str,
 }
 
-impl Parts<'_> {
+impl SystemPrompt<'_> {
     /// The whole text.
     #[must_use]
     pub fn assemble(&self) -> String {
@@ -69,17 +72,21 @@ pub fn git_branch(dir: &Path) -> Option<String> {
     let dot_git = dir.ancestors().map(|above| above.join(".git")).find(|path| path.exists())?;
     let git_dir = if dot_git.is_file() {
         // A worktree or submodule: the file says where the real folder is.
-        let link = std::fs::read_to_string(&dot_git).ok()?;
+        let link = short_text(&dot_git)?;
         dot_git.parent()?.join(link.strip_prefix("gitdir:")?.trim())
     } else {
         dot_git
     };
-    let head = std::fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = short_text(&git_dir.join("HEAD"))?;
     let head = head.trim();
     Some(match head.strip_prefix("ref: refs/heads/") {
         Some(branch) => branch.to_owned(),
         None => head.chars().take(12).collect(),
     })
+}
+
+fn short_text(path: &Path) -> Option<String> {
+    String::from_utf8(head_of(path, 1024).ok()?).ok()
 }
 
 #[cfg(test)]
@@ -94,8 +101,12 @@ mod tests {
             platform: "linux (x86_64)".to_owned(),
             branch: None,
         };
-        let parts =
-            Parts { base: "You work.\n", append: Some("Be brief."), facts: &facts, memory: "" };
+        let parts = SystemPrompt {
+            base: "You work.\n",
+            append: Some("Be brief."),
+            facts: &facts,
+            memory: "",
+        };
         assert_eq!(
             parts.assemble(),
             "You work.\n\nBe brief.\n\n# Environment\nWorking directory: /p\nDate: 2026-01-02\nPlatform: linux (x86_64)"

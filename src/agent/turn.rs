@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use futures_util::StreamExt;
 
+use super::record::{TurnRecord, turn_started};
 use super::{Agent, Run, Stop};
 use crate::protocol::{
     Accumulator, ContentBlock, Delta, End, EventKind, Message, Reply, StreamEvent,
@@ -23,6 +24,7 @@ impl Agent {
         run.turns += 1;
         run.events.emit(EventKind::TurnStarted { turn: run.turns, limit: self.setup.max_turns });
         let mut attempt = 0;
+        turn_started(run.events.path(), self.setup.span, run.turns, &self.setup.model.get().name);
         loop {
             let model = self.setup.model.get();
             self.forget_thoughts_of_others(&model.name);
@@ -53,7 +55,8 @@ impl Agent {
             tokio::select! {
                 biased;
                 () = run.cancel.cancelled() => {
-                    return Err(self.give_up(partial.text(), None, run).await);
+                    // What it had streamed was declared void already.
+                    return Err(self.give_up(String::new(), None, run).await);
                 }
                 () = tokio::time::sleep(wait) => {}
             }
@@ -113,19 +116,36 @@ impl Agent {
             if partial.is_whole() {
                 return None;
             }
-            run.events.ready().await;
+            tokio::select! {
+                biased;
+                () = run.cancel.cancelled() => return Some(Cut::Cancelled),
+                () = run.events.ready() => {}
+            }
         }
     }
 
     /// Books what an attempt used, also one that failed: the provider charges for it all the same.
-    fn settle(&self, model: &Model, partial: &Accumulator, began: Instant, run: &mut Run<'_>) {
+    fn settle(&mut self, model: &Model, partial: &Accumulator, began: Instant, run: &mut Run<'_>) {
         let usage = partial.usage();
         if !partial.is_whole() && usage.context() == 0 {
             return;
         }
         let cost = model.cost(usage);
         run.usage += usage;
-        self.setup.budget.charge(usage, cost);
+        self.unbooked.0 += usage;
+        self.unbooked.1 += cost;
+        run.budget.charge(usage, cost);
+        TurnRecord {
+            agent: run.events.path(),
+            span: self.setup.span,
+            turn: run.turns,
+            model: &model.name,
+            took: began.elapsed(),
+            usage,
+            cost,
+            status: if partial.is_whole() { "ok" } else { "cut" },
+        }
+        .write();
         run.events.emit(EventKind::TurnFinished {
             usage,
             cost,
@@ -145,9 +165,10 @@ impl Agent {
         if !text.is_empty() {
             run.text.clone_from(&text);
             let message = Message::assistant(vec![ContentBlock::text(text)]);
-            if let Err(error) = self.keep(message).await {
+            if let Err(error) = self.book(&message).await {
                 return Stop::Disk(error);
             }
+            self.setup.history.push(message);
         }
         Stop::End(match error {
             None => End::Cancelled { before_start: false },

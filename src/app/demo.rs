@@ -5,19 +5,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::backend::Wishes;
 use super::headless::{self, Face};
+use super::parts::Wishes;
 use super::screen::{self, Shown, Start};
-use super::{AppError, Setup, backend};
+use super::{AppError, Setup, parts};
 use crate::cli::{Cli, PrintArgs};
 use crate::command::demo::{SCENARIO, demo_rules, unpack};
 use crate::config::Overrides;
-use crate::config::models::Catalogue;
+use crate::config::models::{Catalogue, ModelInfo, Price};
 use crate::headless::EVENT_CAPACITY;
 use crate::protocol::{EnvOverlay, EventQueue, SessionId};
 use crate::provider::scripted::{MODEL, Scripted};
 use crate::provider::{Model, RetryPolicy};
-use crate::runtime::{ModelSource, Open};
+use crate::runtime::{ModelError, ModelSource, Open};
+
+/// What a model costs that runs nowhere.
+const FREE: Price = Price { input: 0.0, output: 0.0, cache_write: 0.0, cache_read: 0.0 };
 
 /// Plays the demo, on the screen or headless.
 pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, AppError> {
@@ -33,8 +36,8 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
     let model = Model {
         provider: Arc::new(scripted),
         name: MODEL.to_owned(),
-        info: catalogue.get(MODEL),
-        max_tokens: setup.loaded.config.model.max_tokens,
+        info: ModelInfo { price: Some(FREE), ..catalogue.get(MODEL) },
+        wanted_tokens: setup.loaded.config.model.max_tokens,
         effort: None,
         retry: RetryPolicy::default(),
     };
@@ -46,7 +49,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(OneModel), catalogue);
         let info = headless::info(&setup, &parts, &model);
         let run = headless::serve(info, parts, open, prompt, Face::of(args));
-        return backend::tasks()?.block_on(run);
+        return parts::run(run);
     }
     let events = EventQueue::unhurried();
     let wishes = Wishes { stored: false, ..Wishes::of(cli, events.clone()) };
@@ -85,7 +88,9 @@ struct OneModel;
 
 #[async_trait]
 impl ModelSource for OneModel {
-    async fn resolve(&self, _provider: Option<&str>, model: &str) -> Result<Model, String> {
-        Err(format!("The demo has one model, and that is scripted: {model} needs caliban itself."))
+    async fn resolve(&self, _provider: Option<&str>, model: &str) -> Result<Model, ModelError> {
+        Err(ModelError::Usage(format!(
+            "The demo has one model, and that is scripted: {model} needs caliban itself."
+        )))
     }
 }

@@ -3,15 +3,16 @@
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 
-use super::backend::{self, Wishes};
-use super::models::ModelError;
-use super::{AppError, Setup, log, session};
+use tokio::sync::mpsc;
+
+use super::parts::{self, Wishes};
+use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
 use crate::cli::{Cli, OutputFormat, PrintArgs};
 use crate::config::KeySource;
 use crate::headless::{self, EVENT_CAPACITY, Headless, SessionInfo};
-use crate::protocol::{Command, EventQueue, NoticeLevel};
+use crate::protocol::{Command, EventQueue};
 use crate::provider::Model;
-use crate::runtime::Parts;
+use crate::runtime::{ModelError, Open, Parts, Runtime};
 use crate::subagent::registry::Definitions;
 
 /// More of stdin than this is not a prompt. Bytes.
@@ -25,30 +26,23 @@ pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
             "--resume needs an id here: caliban sessions lists them".to_owned(),
         ));
     };
-    let _log = log::start(&setup.dirs.state, &setup.loaded.config.log.level);
-    backend::tasks()?.block_on(async {
-        let events = EventQueue::with_capacity(EVENT_CAPACITY);
-        for notice in &setup.loaded.notices {
-            events.sink().notice(NoticeLevel::Warning, notice.clone());
-        }
-        let catalogue = backend::catalogue(setup)?;
-        let gate = setup.gate(false)?;
-        let models = Arc::new(setup.models(&catalogue));
-        let no_model = || {
-            let what = "no model yet: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server with --provider";
-            ModelError::Key(what.to_owned())
-        };
+    let _log = log::start(setup);
+    let catalogue = parts::catalogue(setup)?;
+    let gate = setup.gate(false)?;
+    let models = Arc::new(setup.models(&catalogue));
+    let notices = setup.loaded.notices.clone();
+    let wishes = Wishes { notices, ..Wishes::of(cli, EventQueue::with_capacity(EVENT_CAPACITY)) };
+    parts::run(async {
         let model = models.first().await?.ok_or_else(no_model)?;
-        let info = |parts: &Parts| info(setup, parts, &model);
-        let parts = setup.parts(
-            Wishes::of(cli, events),
-            gate,
-            Some(model.clone()),
-            models,
-            catalogue,
-        );
-        serve(info(&parts), parts, open, prompt, Face::of(&cli.print)).await
+        let parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
+        serve(info(setup, &parts, &model), parts, open, prompt, Face::of(&cli.print)).await
     })
+}
+
+fn no_model() -> ModelError {
+    let why =
+        "no model yet: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server with --provider";
+    ModelError::Auth(why.to_owned())
 }
 
 /// How the answer is written.
@@ -69,19 +63,25 @@ impl Face {
 pub(super) async fn serve(
     info: SessionInfo,
     parts: Parts,
-    open: crate::runtime::Open,
+    open: Open,
     prompt: String,
     face: Face,
 ) -> Result<u8, AppError> {
-    let backend = backend::start(parts, open);
+    let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let Face { format, verbose } = face;
-    let commands = backend.commands.clone();
-    let headless = Headless { commands, events: backend.events, info, format, verbose };
-    let code = headless::run(headless, prompt).await;
+    let events = parts.events.clone();
+    let mut runtime = Runtime::new(parts);
+    runtime.open(open).await.map_err(AppError::Usage)?;
+    let mut backend = tokio::spawn(runtime.serve(receiver));
+    let headless = Headless { commands: commands.clone(), events, info, format, verbose };
+    let code = tokio::select! {
+        code = headless::run(headless, prompt) => code?,
+        _ = &mut backend => return Err(AppError::Internal),
+    };
     // The runtime may be gone already; then there is nothing left to end.
-    let _ = backend.commands.send(Command::Shutdown).await;
-    let _ = backend.task.await;
-    Ok(code?)
+    let _ = commands.send(Command::Shutdown).await;
+    let _ = backend.await;
+    Ok(code)
 }
 
 /// What the first frame tells of a session.
@@ -100,7 +100,7 @@ pub(super) fn info(setup: &Setup, parts: &Parts, model: &Model) -> SessionInfo {
             Some(KeySource::Missing { .. } | KeySource::NotNeeded) | None => "none".to_owned(),
         },
         context_window: model.info.context_window,
-        max_output_tokens: model.max_tokens,
+        max_output_tokens: model.max_tokens(),
     }
 }
 

@@ -10,6 +10,7 @@ use nucleo_matcher::{Config, Matcher};
 
 use crate::agent::prompt::git_branch;
 use crate::config::models::Catalogue;
+use crate::exec::child_env;
 use crate::protocol::EnvOverlay;
 use crate::provider::{HttpClient, local};
 use crate::session::SessionStore;
@@ -33,6 +34,8 @@ pub(super) struct Machine {
     pub store: SessionStore,
     pub catalogue: Arc<Catalogue>,
     pub http: HttpClient,
+    /// Names of variables that hold keys: the editor does not get them.
+    pub secrets: Vec<String>,
     /// The name of the configured provider.
     pub provider: Option<String>,
     /// Where prompts are remembered; absent when nothing is to be kept.
@@ -40,6 +43,10 @@ pub(super) struct Machine {
 }
 
 impl Machine {
+    fn temp_dir(&self) -> PathBuf {
+        self.env.non_empty("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+    }
+
     /// The prompts of earlier sessions, oldest first.
     pub fn remembered(&self) -> Vec<String> {
         let Some(path) = &self.history else { return Vec::new() };
@@ -117,7 +124,8 @@ impl Host for Machine {
     async fn edit(&self, draft: &str) -> Result<String, String> {
         let editor = self.env.non_empty("VISUAL").or_else(|| self.env.non_empty("EDITOR"));
         let editor = editor.ok_or("no editor: set VISUAL or EDITOR")?;
-        let file = tempfile::Builder::new().prefix("caliban-").suffix(".md").tempfile();
+        let file =
+            tempfile::Builder::new().prefix("caliban-").suffix(".md").tempfile_in(self.temp_dir());
         let file = file.map_err(|error| format!("no file for the editor: {error}"))?;
         tokio::fs::write(file.path(), draft).await.map_err(|error| error.to_string())?;
         let status = tokio::process::Command::new("sh")
@@ -125,7 +133,7 @@ impl Host for Machine {
             .arg(file.path())
             .current_dir(&self.cwd)
             .env_clear()
-            .envs(self.env.iter())
+            .envs(child_env(&self.env, 0, &self.secrets).iter())
             .stdin(Stdio::inherit())
             .status()
             .await

@@ -1,22 +1,57 @@
 //! The log file: NDJSON, one file a day, the newest few kept.
 
-use std::path::Path;
+use std::fs::DirBuilder;
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tracing_appender::non_blocking::WorkerGuard;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::filter::EnvFilter;
 
+use super::Setup;
+use crate::protocol::Redactor;
+
 /// How many days' files are kept.
 const FILES: usize = 7;
 
+/// More than this of one run is not written. Bytes.
+const LIMIT: usize = 64 << 20;
+
+/// Masks keys in what goes through it, whatever record they got into, and stops at a size.
+struct Guarded<W> {
+    inner: W,
+    redactor: Redactor,
+    written: Arc<AtomicUsize>,
+}
+
+impl<W: Write> Write for Guarded<W> {
+    /// Each call carries one whole record.
+    fn write(&mut self, record: &[u8]) -> io::Result<usize> {
+        if self.written.fetch_add(record.len(), Ordering::Relaxed) < LIMIT {
+            let text = String::from_utf8_lossy(record);
+            self.inner.write_all(self.redactor.mask(&text).as_bytes())?;
+        }
+        Ok(record.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
 /// Starts the log; what is still buffered is written when the guard is dropped.
 /// Without a place to write there is no log, and that is no reason not to work.
-pub fn start(state_dir: &Path, filter: &str) -> Option<WorkerGuard> {
+pub(super) fn start(setup: &Setup) -> Option<WorkerGuard> {
+    let config = &setup.loaded.config;
+    let filter = config.log.level.as_str();
     if filter == "off" {
         return None;
     }
-    let folder = state_dir.join("logs");
-    std::fs::create_dir_all(&folder).ok()?;
+    let folder = setup.dirs.logs();
+    // At debug level records hold what is in files: that is for their owner alone.
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
     // The level counts for what we say; libraries speak up only when something is wrong.
     let filter = match filter.contains(['=', ',']) {
         true => filter.to_owned(),
@@ -30,6 +65,12 @@ pub fn start(state_dir: &Path, filter: &str) -> Option<WorkerGuard> {
         .build(folder)
         .ok()?;
     let (writer, guard) = tracing_appender::non_blocking(appender);
+    let (redactor, written) = (setup.redactor.clone(), Arc::new(AtomicUsize::new(0)));
+    let writer = move || Guarded {
+        inner: writer.clone(),
+        redactor: redactor.clone(),
+        written: written.clone(),
+    };
     let subscriber = tracing_subscriber::fmt()
         .json()
         .flatten_event(true)

@@ -8,22 +8,20 @@ use crate::command;
 use crate::config::models::ModelsError;
 use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Sources};
 use crate::permission::RuleError;
-use crate::protocol::{EnvOverlay, SessionId};
-use crate::runtime::Open;
+use crate::protocol::{EnvOverlay, Redactor, SessionId};
+use crate::runtime::{ModelError, Open};
 use crate::session::{FindError, SessionStore, StoreError};
 use crate::subagent::registry::Definitions;
 use crate::tui::TuiError;
 
-mod backend;
 mod demo;
 mod headless;
 mod host;
 mod log;
 mod models;
+mod parts;
 mod screen;
 mod sessions;
-
-use models::ModelError;
 
 /// How many stored commands of a front end may wait for the runtime.
 const COMMAND_CAPACITY: usize = 64;
@@ -47,6 +45,8 @@ pub enum AppError {
     Catalogue(#[from] ModelsError),
     #[error("{0}")]
     Model(#[from] ModelError),
+    #[error("the agents' side ended by itself: this is a bug; the log says more")]
+    Internal,
     #[error("{0}")]
     Demo(#[from] command::demo::DemoError),
     #[error("{0}")]
@@ -61,16 +61,16 @@ impl AppError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_)
-            | Self::Catalogue(_)
-            | Self::Screen(TuiError::Theme(_) | TuiError::Keymap(_))
-            | Self::Model(ModelError::Setting(_))
             | Self::Directory { .. }
             | Self::Rule(_)
             | Self::Usage(_)
             | Self::Session(_)
-            | Self::Store(_) => 2,
-            Self::Model(ModelError::Key(_)) => 3,
-            Self::Demo(_) | Self::Io(_) | Self::Screen(_) => 1,
+            | Self::Store(_)
+            | Self::Catalogue(_)
+            | Self::Model(ModelError::Usage(_))
+            | Self::Screen(TuiError::Theme(_) | TuiError::Keymap(_)) => 2,
+            Self::Model(ModelError::Auth(_)) => 3,
+            Self::Internal | Self::Demo(_) | Self::Io(_) | Self::Screen(_) => 1,
         }
     }
 }
@@ -107,6 +107,8 @@ pub(crate) struct Setup {
     pub env: EnvOverlay,
     pub dirs: Dirs,
     pub loaded: Loaded,
+    /// Knows the keys of this process.
+    pub redactor: Redactor,
 }
 
 impl Setup {
@@ -118,7 +120,11 @@ impl Setup {
         let dirs = Dirs::new(&env, &cwd)?;
         let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides };
         let loaded = config::load(&sources)?;
-        Ok(Self { cwd, env, dirs, loaded })
+        let redactor = Redactor::default();
+        for name in loaded.config.key_variables() {
+            redactor.add(env.get(name).unwrap_or_default());
+        }
+        Ok(Self { cwd, env, dirs, loaded, redactor })
     }
 
     fn store(&self) -> SessionStore {

@@ -9,32 +9,22 @@ use async_trait::async_trait;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::Setup;
 use crate::config::models::Catalogue;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderKind};
 use crate::exec::{Shell, ShellCall};
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, Redactor};
 use crate::provider::scripted::Scripted;
 use crate::provider::{
     HttpClient, Key, Kind, Model, Provider, ProviderSettings, RetryPolicy, Secret, build,
 };
-use crate::runtime::ModelSource;
+use crate::runtime::{ModelError, ModelSource};
 
 /// Where the Messages API is, for a provider that does not say. The other wires have no usual place.
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 
 /// How long the command that prints a key may take.
 const KEY_COMMAND_LIMIT: Duration = Duration::from_secs(30);
-
-/// Why there is no model to ask. One line for the person.
-#[derive(Debug, thiserror::Error)]
-pub enum ModelError {
-    /// There is no key, or its command gave none.
-    #[error("{0}")]
-    Key(String),
-    /// What is set cannot be used.
-    #[error("{0}")]
-    Setting(String),
-}
 
 /// Makes models. Each provider is built once, at its first use, and shared with its connections.
 pub struct Models {
@@ -43,20 +33,23 @@ pub struct Models {
     cwd: Arc<Path>,
     http: HttpClient,
     catalogue: Arc<Catalogue>,
+    redactor: Redactor,
     built: Mutex<HashMap<String, Arc<dyn Provider>>>,
 }
 
 impl Models {
     /// A source that has built nothing yet.
     #[must_use]
-    pub fn new(
-        config: Arc<Config>,
-        env: EnvOverlay,
-        cwd: Arc<Path>,
-        catalogue: Arc<Catalogue>,
-    ) -> Self {
-        let http = HttpClient::new(&env);
-        Self { config, env, cwd, http, catalogue, built: Mutex::default() }
+    pub fn new(setup: &Setup, catalogue: &Arc<Catalogue>) -> Self {
+        Self {
+            config: Arc::new(setup.loaded.config.clone()),
+            env: setup.env.clone(),
+            cwd: setup.cwd.clone(),
+            http: HttpClient::new(&setup.env),
+            catalogue: catalogue.clone(),
+            redactor: setup.redactor.clone(),
+            built: Mutex::default(),
+        }
     }
 
     /// The model that a new session starts with; `None` when nothing is set up yet.
@@ -64,25 +57,10 @@ impl Models {
         let Some(choice) = self.config.choose(&self.env) else { return Ok(None) };
         let Some(model) = choice.model else {
             let provider = choice.provider;
-            let message = format!("{provider} has no default model: name one with --model");
-            return Err(ModelError::Setting(message));
+            let why = format!("{provider} has no default model: name one with --model");
+            return Err(ModelError::Usage(why));
         };
-        self.model(&choice.provider, &model).await.map(Some)
-    }
-
-    async fn model(&self, provider: &str, model: &str) -> Result<Model, ModelError> {
-        let settings = self.config_of(provider)?;
-        let name = self.catalogue.resolve_alias(model).to_owned();
-        let info = self.catalogue.get(&name);
-        let wanted = self.config.model.max_tokens;
-        Ok(Model {
-            provider: self.provider(provider).await?,
-            max_tokens: info.max_output.map_or(wanted, |most| wanted.min(most)),
-            info,
-            name,
-            effort: self.config.model.effort.clone(),
-            retry: RetryPolicy { max_retries: settings.max_retries },
-        })
+        self.resolve(Some(&choice.provider), &model).await.map(Some)
     }
 
     async fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
@@ -100,13 +78,16 @@ impl Models {
         let kind = match config.kind {
             ProviderKind::Anthropic => Kind::Anthropic,
             ProviderKind::OpenaiChat => Kind::OpenaiChat,
-            ProviderKind::Scripted => return scripted(config).map_err(ModelError::Setting),
+            ProviderKind::Scripted => return scripted(config),
         };
         let base_url = config.base_url.as_deref().unwrap_or(ANTHROPIC_URL);
         let mut settings = ProviderSettings::new(name, kind, base_url);
         settings.idle_timeout = config.idle_timeout();
         settings.key_hint = config.api_key_env.clone().unwrap_or_default();
-        settings.key = self.key(name).await.map_err(ModelError::Key)?;
+        settings.key = self.key(name).await.map_err(ModelError::Auth)?;
+        if let Some(key) = &settings.key {
+            self.redactor.add(key.secret().expose());
+        }
         // A server on this machine that speaks chat completions takes any key or none.
         settings.key_required |= kind == Kind::Anthropic;
         Ok(build(&settings, &self.http))
@@ -115,8 +96,8 @@ impl Models {
     fn config_of(&self, name: &str) -> Result<&ProviderConfig, ModelError> {
         self.config.providers.get(name).ok_or_else(|| {
             let known: Vec<_> = self.config.providers.keys().map(String::as_str).collect();
-            let message = format!("there is no provider {name:?}; defined: {}", known.join(", "));
-            ModelError::Setting(message)
+            let known = known.join(", ");
+            ModelError::Usage(format!("there is no provider {name:?}; defined: {known}"))
         })
     }
 
@@ -163,20 +144,40 @@ impl Models {
 
 #[async_trait]
 impl ModelSource for Models {
-    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, String> {
+    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ModelError> {
         let chosen = self.config.choose(&self.env).map(|choice| choice.provider);
         let Some(name) = provider.map(str::to_owned).or(chosen) else {
-            return Err("no provider is set up: set ANTHROPIC_API_KEY or OPENAI_API_KEY".to_owned());
+            let why = "No provider is set up: set ANTHROPIC_API_KEY or OPENAI_API_KEY".to_owned();
+            return Err(ModelError::Auth(why));
         };
-        self.model(&name, model).await.map_err(|error| error.to_string())
+        let provider = self.provider(&name).await?;
+        let name_on_wire = self.catalogue.resolve_alias(model).to_owned();
+        let info = self.catalogue.get(&name_on_wire);
+        if info.price.is_none() && self.config.budget.max_usd.is_some() {
+            let why = format!(
+                "No price is known for {name_on_wire}, so a budget in dollars cannot hold: put its price into models.toml, or leave the budget out"
+            );
+            return Err(ModelError::Usage(why));
+        }
+        let settings = self.config_of(&name)?;
+        Ok(Model {
+            provider,
+            wanted_tokens: self.config.model.max_tokens,
+            info,
+            name: name_on_wire,
+            effort: self.config.model.effort.clone(),
+            retry: RetryPolicy { max_retries: settings.max_retries },
+        })
     }
 }
 
 /// A provider that plays a scenario file.
-fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, String> {
+fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, ModelError> {
     let path = config.scenario.as_deref().unwrap_or(Path::new(""));
     let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("{}: the scenario cannot be read: {error}", path.display()))?;
-    let scripted = Scripted::from_toml(&text, path).map_err(|error| error.to_string())?;
+        .map_err(|error| format!("{}: the scenario cannot be read: {error}", path.display()))
+        .map_err(ModelError::Usage)?;
+    let scripted =
+        Scripted::from_toml(&text, path).map_err(|error| ModelError::Usage(error.to_string()))?;
     Ok(Arc::new(scripted))
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::backend::{self, Wishes};
 use super::host::Machine;
+use super::parts::{self, Wishes};
 use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
 use crate::cli::Cli;
 use crate::command::Report;
 use crate::config::models::Catalogue;
 use crate::config::{self, Config};
 use crate::permission::Gate;
-use crate::protocol::{Command, EventQueue, NoticeLevel};
+use crate::protocol::{Command, EventQueue, NoticeLevel, SessionId};
 use crate::provider::HttpClient;
 use crate::runtime::{Open, Parts, Runtime};
 use crate::tui::settings::{FirstRun, Motion, Panes, StartInfo, TuiSettings};
@@ -26,7 +26,7 @@ const HISTORY_FILE: &str = "history.jsonl";
 pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     let open = session(&cli.session, &setup)?;
     let events = EventQueue::unhurried();
-    let catalogue = backend::catalogue(&setup)?;
+    let catalogue = parts::catalogue(&setup)?;
     let gate = setup.gate(true)?;
     let start = Start {
         prompt: cli.prompt.clone(),
@@ -35,7 +35,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         pick_session: open.is_none(),
         scripted: false,
     };
-    let open = open.unwrap_or_else(|| Open::New(crate::protocol::SessionId::generate()));
+    let open = open.unwrap_or_else(|| Open::New(SessionId::generate()));
     let wishes = Wishes::of(cli, events.clone());
     let setup = Arc::new(setup);
     let (theirs, for_gate, for_catalogue) = (setup.clone(), gate.clone(), catalogue.clone());
@@ -78,7 +78,7 @@ pub(super) fn show(
     shown: Shown,
 ) -> Result<u8, AppError> {
     let config = &setup.loaded.config;
-    let log = log::start(&setup.dirs.state, &config.log.level);
+    let log = log::start(setup);
     let Shown { events, catalogue, gate, open, start } = shown;
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let machine = Machine {
@@ -87,6 +87,7 @@ pub(super) fn show(
         definitions: setup.definitions(),
         store: setup.store(),
         http: HttpClient::new(&setup.env),
+        secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
         provider: config.choose(&setup.env).map(|choice| choice.provider),
         history: start.stored.then(|| setup.dirs.data.join(HISTORY_FILE)),
         catalogue,
@@ -100,9 +101,8 @@ pub(super) fn show(
         log: log.is_some().then(|| setup.dirs.logs()),
         start: info(setup, &gate, start),
     };
-    backend::tasks()?.block_on(async {
-        let backend =
-            tokio::spawn(async move { Runtime::new(parts.await).serve(open, receiver).await });
+    parts::run(async {
+        let backend = tokio::spawn(async move { serve(parts.await, open, receiver).await });
         let exit = tui::run(io, Arc::new(machine)).await;
         // A runtime that is gone has nothing left to end.
         let _ = commands.send(Command::Shutdown).await;
@@ -112,6 +112,19 @@ pub(super) fn show(
         let code = Report { text, error: None }.print();
         Ok(exit.signal.map_or(code, |signal| u8::try_from(128 + signal).unwrap_or(1)))
     })
+}
+
+/// Serves the screen. A session that cannot be opened is told of, and a new one takes its place.
+async fn serve(parts: Parts, open: Open, commands: mpsc::Receiver<Command>) {
+    let events = parts.events.sink();
+    let mut runtime = Runtime::new(parts);
+    if let Err(error) = runtime.open(open).await {
+        events.notice(NoticeLevel::Error, error);
+        if let Err(error) = runtime.open(Open::New(SessionId::generate())).await {
+            events.notice(NoticeLevel::Error, error);
+        }
+    }
+    runtime.serve(commands).await;
 }
 
 /// What the first frame says. Nothing here may touch the network, git or the project's files.

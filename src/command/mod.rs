@@ -76,7 +76,8 @@ fn columns<const N: usize>(rows: &[[String; N]]) -> String {
 }
 
 /// Text of files and models made safe to print: control characters and changes of the writing direction are shown.
-fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         let hidden = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

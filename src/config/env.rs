@@ -38,6 +38,12 @@ pub fn args() -> impl Iterator<Item = OsString> {
     env::args_os()
 }
 
+/// The day where the person is, such as `2026-11-20`. Asks the environment and the system for the time zone.
+#[must_use]
+pub fn today() -> String {
+    jiff::Zoned::now().date().to_string()
+}
+
 /// The system that the program runs on, such as `linux (x86_64)`.
 #[must_use]
 pub fn platform() -> String {

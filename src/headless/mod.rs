@@ -2,22 +2,26 @@
 //!
 //! Only the answer (or the frames) goes to stdout; everything said to a person goes to stderr.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::cli::OutputFormat;
+use crate::command::printable;
 use crate::protocol::{
     AgentEvent, AgentPath, Command, End, EventKind, EventQueue, Failure, NoticeLevel, Outcome,
     PromptId, QueuedPrompt, When,
 };
 
 mod frame;
+mod stdout;
 mod totals;
 
 use frame::Frames;
 pub use frame::SessionInfo;
+use stdout::Stdout;
 use totals::Totals;
 
 /// How many events may wait for a slow reader of stdout before the agents wait for it.
@@ -37,36 +41,55 @@ pub struct Headless {
     pub verbose: bool,
 }
 
+/// How long a run may take to end after a signal.
+const SIGNAL_WAIT: Duration = Duration::from_secs(5);
+
 /// Sends one prompt and writes what comes of it. Answers with the exit code.
-/// SIGINT, SIGTERM and SIGHUP stop the run; its result is written all the same.
+/// SIGINT, SIGTERM and SIGHUP stop the run; its result is written all the same, unless nobody reads it. A second
+/// signal ends it at once.
 ///
 /// # Errors
 /// When stdout or stderr cannot be written, or the signals cannot be listened to.
 pub async fn run(headless: Headless, prompt: String) -> io::Result<u8> {
     let Headless { commands, events, info, format, verbose } = headless;
-    let mut output =
-        Output { frames: Frames::new(info), totals: Totals::default(), format, verbose };
+    let output = Output {
+        frames: Frames::new(info),
+        totals: Totals::default(),
+        format,
+        verbose,
+        stdout: Stdout::start(),
+    };
     let mut signals = Signals::listen()?;
     let prompt = QueuedPrompt { id: PromptId(0), text: prompt, when: When::NextStep };
-    // A closed channel means that the runtime is gone; then its events end as well.
+    // A closed channel means that the runtime is gone, which the caller watches.
     let _ = commands.send(Command::Prompt { to: AgentPath::root(), prompt }).await;
+    let written = write_all(events, output);
+    tokio::pin!(written);
+    let killed_by = tokio::select! {
+        biased;
+        code = signals.next() => code,
+        code = &mut written => return code,
+    };
+    let _ = commands.send(Command::CancelTurn).await;
+    tokio::select! {
+        biased;
+        _ = signals.next() => Ok(killed_by),
+        () = tokio::time::sleep(SIGNAL_WAIT) => Ok(killed_by),
+        code = &mut written => code.map(|_| killed_by),
+    }
+}
+
+/// Writes all events of a run and its result. Answers with the exit code that tells how it ended.
+async fn write_all(events: EventQueue, mut output: Output) -> io::Result<u8> {
     let mut batch = Vec::with_capacity(BATCH);
-    let mut killed_by = None;
     loop {
-        tokio::select! {
-            biased;
-            code = signals.next() => {
-                killed_by = Some(code);
-                let _ = commands.send(Command::CancelTurn).await;
-            }
-            () = events.drain(&mut batch, BATCH) => {}
-        }
+        events.drain(&mut batch, BATCH).await;
         for event in batch.drain(..) {
-            let outcome = finished(&event);
-            output.event(&event)?;
-            if let Some(outcome) = outcome {
-                output.result(&outcome)?;
-                return Ok(killed_by.unwrap_or_else(|| exit_code(&outcome.end)));
+            output.event(&event).await?;
+            if let Some(outcome) = finished(&event) {
+                output.result(&outcome).await?;
+                output.stdout.finish().await?;
+                return Ok(exit_code(&outcome.end));
             }
         }
     }
@@ -98,66 +121,74 @@ struct Output {
     totals: Totals,
     format: OutputFormat,
     verbose: bool,
+    stdout: Stdout,
 }
 
 impl Output {
-    fn event(&mut self, event: &AgentEvent) -> io::Result<()> {
+    async fn event(&mut self, event: &AgentEvent) -> io::Result<()> {
         self.totals.add(event);
         let frames = self.frames.of(event);
         if self.format == OutputFormat::StreamJson {
-            return write_lines(&frames);
+            return self.stdout.write(lines(&frames)?).await;
         }
-        self.say(event)
+        match self.remark(event) {
+            Some(remark) => say(&remark),
+            None => Ok(()),
+        }
     }
 
-    /// Tells a person on stderr what they should know, and in verbose runs what is done.
-    fn say(&self, event: &AgentEvent) -> io::Result<()> {
-        let mut stderr = io::stderr().lock();
-        match &event.kind {
+    /// What a person should know on stderr, and in verbose runs what is done.
+    fn remark(&self, event: &AgentEvent) -> Option<String> {
+        Some(match &event.kind {
             EventKind::Notice { level: NoticeLevel::Warning | NoticeLevel::Error, text } => {
-                writeln!(stderr, "caliban: {text}")
+                format!("caliban: {text}")
             }
             EventKind::Retrying { attempt, limit, wait, reason } => {
                 let seconds = wait.as_secs_f32();
-                writeln!(
-                    stderr,
-                    "caliban: {reason} Trying again in {seconds:.1} s ({attempt} of {limit})."
-                )
+                format!("caliban: {reason} Trying again in {seconds:.1} s ({attempt} of {limit}).")
             }
             EventKind::PermissionDenied { tool, reason, .. } => {
-                writeln!(stderr, "caliban: denied {tool}: {reason}")
+                format!("caliban: denied {tool}: {reason}")
             }
             EventKind::ToolStarted { name, summary, .. } if self.verbose => {
-                let agent = self.frames.agent_name(&event.path);
-                writeln!(stderr, "{agent}: {name} {summary}")
+                format!("{}: {name} {summary}", self.frames.agent_name(&event.path))
             }
-            _ => Ok(()),
-        }
+            _ => return None,
+        })
     }
 
     /// Writes the answer or the result frame, and on stderr why it is not all that it should be.
-    fn result(&self, outcome: &Outcome) -> io::Result<()> {
+    async fn result(&mut self, outcome: &Outcome) -> io::Result<()> {
         if self.format != OutputFormat::Text {
-            write_lines(&[self.frames.result(outcome, &self.totals)])?;
+            let frame = self.frames.result(outcome, &self.totals);
+            self.stdout.write(lines(&[frame])?).await?;
         } else if !outcome.text.is_empty() {
-            let mut stdout = io::stdout().lock();
-            writeln!(stdout, "{}", outcome.text)?;
-            stdout.flush()?;
+            let shown = if io::stdout().is_terminal() {
+                printable(&outcome.text)
+            } else {
+                outcome.text.clone()
+            };
+            self.stdout.write(format!("{shown}\n").into_bytes()).await?;
         }
         match frame::error_text(&outcome.end) {
-            Some(error) => writeln!(io::stderr(), "caliban: {error}"),
+            Some(error) => say(&format!("caliban: {error}")),
             None => Ok(()),
         }
     }
 }
 
-fn write_lines(frames: &[serde_json::Value]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+/// Says a line on stderr. What models, tools and servers wrote cannot reach the terminal raw.
+fn say(line: &str) -> io::Result<()> {
+    writeln!(io::stderr(), "{}", printable(line))
+}
+
+fn lines(frames: &[serde_json::Value]) -> io::Result<Vec<u8>> {
+    let mut lines = Vec::new();
     for frame in frames {
-        serde_json::to_writer(&mut stdout, frame)?;
-        stdout.write_all(b"\n")?;
+        serde_json::to_writer(&mut lines, frame)?;
+        lines.push(b'\n');
     }
-    stdout.flush()
+    Ok(lines)
 }
 
 /// The signals that end a run, as exit codes.

@@ -32,6 +32,8 @@ pub enum Command {
         to: AgentPath,
         prompt: QueuedPrompt,
     },
+    /// Ask once more after a failure, with the conversation as it is.
+    Retry,
     /// Take a queued prompt back. Answered by `PromptReturned`, or not at all when it was already read.
     TakeBack {
         to: AgentPath,

@@ -249,11 +249,13 @@ pub enum Failure {
     Connection,
     ContextFull,
     BadRequest,
+    /// An answer that nobody can make sense of.
+    BadAnswer,
     /// A sub-agent call beyond the depth limit.
     Autonomy,
     /// The transcript cannot be written.
     Storage,
-    /// A bug of ours, or an answer that nobody can make sense of.
+    /// A bug of ours.
     Internal,
 }
 
@@ -269,6 +271,7 @@ impl Failure {
             Self::Connection => "no connection",
             Self::ContextFull => "context full",
             Self::BadRequest => "bad request",
+            Self::BadAnswer => "unreadable answer",
             Self::Autonomy => "depth",
             Self::Storage => "disk",
             Self::Internal => "internal",
@@ -291,4 +294,20 @@ pub struct Outcome {
     /// This agent and all below it.
     pub cost: Cost,
     pub took: Duration,
+}
+
+impl Outcome {
+    /// The outcome of a run that came to nothing.
+    #[must_use]
+    pub fn without_work(end: End) -> Self {
+        Self {
+            end,
+            text: String::new(),
+            turns: 0,
+            tool_uses: 0,
+            usage: Usage::default(),
+            cost: Cost::default(),
+            took: Duration::ZERO,
+        }
+    }
 }

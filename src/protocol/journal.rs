@@ -14,18 +14,50 @@ use super::usage::{Cost, Usage};
 #[async_trait]
 pub trait Journal: Send + Sync {
     /// Writes one whole message. An agent awaits this *before* it acts on the message.
-    /// `spent` is what the request that made an assistant message used and cost.
-    async fn append(
-        &self,
-        message: &Message,
-        spent: Option<(Usage, Cost)>,
-    ) -> Result<(), JournalError>;
+    /// `spent` is what was used for it: by the request that made it, and by those that failed before.
+    async fn append(&self, message: &Message, spent: Option<Spent<'_>>)
+    -> Result<(), JournalError>;
 
     /// Writes how a run ended.
     async fn finish(&self, outcome: &Outcome) -> Result<(), JournalError>;
 
     /// Opens the journal of a sub-agent. Nothing is written before its first message.
     fn child(&self, meta: ChildMeta) -> Arc<dyn Journal>;
+
+    /// Whether what is written can be read again later.
+    fn is_kept(&self) -> bool;
+}
+
+/// What an assistant message cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spent<'a> {
+    pub usage: Usage,
+    pub cost: Cost,
+    /// The model that made the message: its thoughts are signed by it.
+    pub model: &'a str,
+}
+
+/// A journal that keeps nothing, for what is not to be stored.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoJournal;
+
+#[async_trait]
+impl Journal for NoJournal {
+    async fn append(&self, _: &Message, _: Option<Spent<'_>>) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn finish(&self, _: &Outcome) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn child(&self, _: ChildMeta) -> Arc<dyn Journal> {
+        Arc::new(Self)
+    }
+
+    fn is_kept(&self) -> bool {
+        false
+    }
 }
 
 /// What a sub-agent's transcript says about where it came from.

@@ -10,7 +10,9 @@ pub mod ids;
 pub mod journal;
 pub mod message;
 pub mod question;
+pub mod redact;
 pub mod sink;
+pub mod span;
 pub mod stream;
 pub mod usage;
 
@@ -21,9 +23,11 @@ pub use event::{
     AgentEvent, AgentInfo, End, EventKind, Failure, NoticeLevel, Outcome, ToolDetails,
 };
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
-pub use journal::{ChildMeta, Journal, JournalError};
+pub use journal::{ChildMeta, Journal, JournalError, NoJournal, Spent};
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use question::{Answer, Mode, Question, RuleFile};
+pub use redact::Redactor;
 pub use sink::{EventQueue, EventSink};
+pub use span::{Span, SpanId};
 pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent};
 pub use usage::{Cost, Usage};

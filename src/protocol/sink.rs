@@ -57,7 +57,13 @@ impl EventQueue {
     /// The main agent's sink.
     #[must_use]
     pub fn sink(&self) -> EventSink {
-        EventSink { path: AgentPath::root(), queue: self.clone() }
+        self.sink_at(AgentPath::root())
+    }
+
+    /// The sink of the agent at `path`.
+    #[must_use]
+    pub fn sink_at(&self, path: AgentPath) -> EventSink {
+        EventSink { path, queue: self.clone() }
     }
 
     /// Waits for events, then moves at most `limit` of them to the end of `into`. Safe to drop at any point.

@@ -79,7 +79,7 @@ impl From<ErrorKind> for Failure {
             ErrorKind::Connection => Self::Connection,
             ErrorKind::ContextFull => Self::ContextFull,
             ErrorKind::Billing | ErrorKind::BadRequest => Self::BadRequest,
-            ErrorKind::Protocol => Self::Internal,
+            ErrorKind::Protocol => Self::BadAnswer,
         }
     }
 }

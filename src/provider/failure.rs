@@ -203,7 +203,7 @@ fn describe(kind: ErrorKind, status: Option<u16>, said: &str, endpoint: &Endpoin
         }
         (ErrorKind::ContextFull, _) => (
             format!("The conversation is too long for the model at {host}{code}"),
-            "Use /compact, or a model with a larger window".into(),
+            "Start a new session (/clear), or use a model with a larger window".into(),
         ),
         (ErrorKind::BadRequest, Some(404)) => (
             format!("{host} does not know the model or the path{code}"),
@@ -211,7 +211,7 @@ fn describe(kind: ErrorKind, status: Option<u16>, said: &str, endpoint: &Endpoin
         ),
         (ErrorKind::BadRequest, Some(413)) => (
             format!("The request is too large for {host}{code}"),
-            "Use /compact, or send fewer images".into(),
+            "Start a new session (/clear), or send fewer images".into(),
         ),
         (ErrorKind::BadRequest, Some(300..=399)) => {
             (format!("{host} redirects elsewhere{code}"), "Check base_url".into())

@@ -16,8 +16,8 @@ pub struct Model {
     /// The id on the wire.
     pub name: String,
     pub info: ModelInfo,
-    /// The most tokens that one answer may have.
-    pub max_tokens: u32,
+    /// The most tokens that one answer may have, if the model can give so many.
+    pub wanted_tokens: u32,
     /// How hard to think, in the provider's words.
     pub effort: Option<String>,
     pub retry: RetryPolicy,
@@ -32,10 +32,16 @@ impl Model {
             system,
             messages,
             tools,
-            max_tokens: self.max_tokens,
+            max_tokens: self.max_tokens(),
             thinking: self.info.thinking,
             effort: self.effort.as_deref(),
         })
+    }
+
+    /// The most tokens that one answer may have.
+    #[must_use]
+    pub fn max_tokens(&self) -> u32 {
+        self.info.max_output.map_or(self.wanted_tokens, |most| self.wanted_tokens.min(most))
     }
 
     /// What a request cost.

@@ -6,18 +6,19 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::Open;
-use crate::agent::prompt::{Facts, Parts as PromptParts};
-use crate::agent::{Agent, Inbox, Setup, memory};
+use crate::agent::prompt::{Facts, SystemPrompt};
+use crate::agent::{Agent, AgentSetup, Inbox, memory};
 use crate::budget::{self, Budget};
 use crate::config::models::Catalogue;
 use crate::permission::Gate;
 use crate::protocol::{
-    EnvOverlay, EventQueue, EventSink, Journal, Message, NoticeLevel, SessionId, Usage,
+    EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, NoticeLevel, Redactor,
+    SessionId, Span, Usage,
 };
 use crate::provider::{Model, ModelSlot};
-use crate::session::{NewSession, NoJournal, Opened, SessionStore};
+use crate::session::{NewSession, Opened, SessionStore};
 use crate::subagent::registry::{DefinitionSources, Definitions};
-use crate::subagent::{AgentTool, AgentTree, Factory, Limits, Parent, Settings};
+use crate::subagent::{AgentTool, AgentTree, Factory, Parent, Settings, Slots};
 use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, canonical_name};
 
 /// Who the main agent is and how it works.
@@ -39,7 +40,13 @@ pub struct Parts {
     pub tools: Option<Vec<String>>,
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
+    /// The day, such as `2026-11-20`.
+    pub date: String,
+    /// Such as `linux (x86_64)`.
     pub platform: String,
+    pub redactor: Redactor,
+    /// What the person should know at the start.
+    pub notices: Vec<String>,
     /// Where the person's own AGENTS.md lies.
     pub user_dir: PathBuf,
     /// Replaces the built-in prompt.
@@ -56,15 +63,26 @@ pub struct Parts {
 #[derive(Clone, Debug)]
 pub struct SubAgents {
     pub enabled: bool,
-    pub limits: Limits,
+    pub slots: Slots,
     pub settings: Settings,
 }
 
 /// Turns the name of a model into one that can be asked.
 #[async_trait]
 pub trait ModelSource: Send + Sync {
-    /// The model at the given provider, or at the configured one. The error is one line for the person.
-    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, String>;
+    /// The model at the given provider, or at the configured one.
+    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ModelError>;
+}
+
+/// Why there is no such model: one line for the person.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ModelError {
+    /// Something that was asked for does not exist, or does not fit.
+    #[error("{0}")]
+    Usage(String),
+    /// There is no key.
+    #[error("{0}")]
+    Auth(String),
 }
 
 /// One conversation: where it is written, and what was said so far.
@@ -121,7 +139,7 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
             for agent in agents.iter().filter_map(|agent| agent.end.as_ref()) {
                 session.budget.charge(Usage::default(), agent.cost);
             }
-            session.model = transcript.session.map(|header| header.model);
+            session.model = transcript.model;
             session.history = transcript.messages;
             session.notices = transcript.warnings;
         }
@@ -138,12 +156,12 @@ pub(super) fn main_agent(
     inbox: Inbox,
     events: EventSink,
 ) -> Agent {
-    let facts = Facts::gather(&parts.cwd, &parts.platform);
+    let facts = Facts::gather(&parts.cwd, &parts.date, &parts.platform);
     let memory = memory::read(&parts.cwd, &parts.user_dir);
     for notice in &memory.notices {
         events.notice(NoticeLevel::Warning, notice.clone());
     }
-    let system = PromptParts {
+    let system = SystemPrompt {
         base: parts.system_prompt.as_deref().unwrap_or(MAIN_PROMPT),
         append: parts.append_system_prompt.as_deref(),
         facts: &facts,
@@ -159,7 +177,7 @@ pub(super) fn main_agent(
         }
         tools.insert(Arc::new(AgentTool::new(factory, parent)));
     }
-    Agent::new(Setup {
+    Agent::new(AgentSetup {
         name: "main".to_owned(),
         model,
         system: system.into(),
@@ -172,6 +190,8 @@ pub(super) fn main_agent(
         env: parts.env.clone(),
         max_turns: parts.max_turns,
         history: session.history,
+        span: Span::root(),
+        redactor: parts.redactor.clone(),
         thinker: session.model,
     })
 }
@@ -189,6 +209,8 @@ fn factory(parts: &Arc<Parts>, tree: AgentTree, facts: Facts, memory: String) ->
         env: parts.env.clone(),
         facts,
         memory,
+        needs_price: parts.budget.usd.is_some(),
+        redactor: parts.redactor.clone(),
     })
 }
 

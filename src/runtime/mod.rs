@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Inbox, Prompt};
 use crate::protocol::{
-    AgentPath, Answer, Command, Cost, End, EventKind, EventSink, Failure, NoticeLevel, Outcome,
-    PromptId, QuestionId, QueuedPrompt, SessionId, Usage,
+    AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoJournal, NoticeLevel,
+    Outcome, PromptId, QuestionId, QueuedPrompt, SessionId,
 };
 use crate::provider::{Model, ModelSlot};
 use crate::subagent::AgentTree;
@@ -19,7 +19,7 @@ mod assemble;
 mod shell;
 
 use assemble::Session;
-pub use assemble::{ModelSource, Parts, SubAgents};
+pub use assemble::{ModelError, ModelSource, Parts, SubAgents};
 use shell::OwnShell;
 
 /// How long the end of a run is waited for when the program ends.
@@ -45,20 +45,27 @@ pub struct Runtime {
     inbox: Inbox,
     run: Option<Run>,
     shell: OwnShell,
+    /// For the person, as soon as a session is open.
+    notices: Vec<String>,
+    /// Models that were asked for; finding one may take as long as a command of the person takes to print a key.
+    resolved: (mpsc::Sender<Resolved>, mpsc::Receiver<Resolved>),
 }
+
+type Resolved = Result<Model, ModelError>;
 
 /// The main agent at work.
 struct Run {
-    task: JoinHandle<(Box<Agent>, End)>,
+    task: JoinHandle<Box<Agent>>,
     cancel: CancellationToken,
 }
 
 impl Runtime {
     /// A runtime whose session is not open yet.
     #[must_use]
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(mut parts: Parts) -> Self {
+        let notices = std::mem::take(&mut parts.notices);
         let events = parts.events.sink();
-        let tree = AgentTree::new(parts.subagents.limits);
+        let tree = AgentTree::new(parts.subagents.slots);
         let model = parts.model.clone().map(ModelSlot::new);
         let secrets = parts.builtin.secret_env.clone();
         let shell = OwnShell::new(parts.cwd.clone(), parts.env.clone(), secrets);
@@ -73,12 +80,13 @@ impl Runtime {
             inbox: Inbox::default(),
             run: None,
             shell,
+            notices,
+            resolved: mpsc::channel(4),
         }
     }
 
     /// Serves commands until `Shutdown`, or until the front end is gone. Nothing runs any more when this returns.
-    pub async fn serve(mut self, open: Open, mut commands: mpsc::Receiver<Command>) {
-        self.open(open).await;
+    pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>) {
         loop {
             tokio::select! {
                 biased;
@@ -88,14 +96,23 @@ impl Runtime {
                 },
                 ended = ended(&mut self.run) => self.run_ended(ended).await,
                 () = self.shell.ended() => {}
+                Some(resolved) = self.resolved.1.recv() => self.model_resolved(resolved),
             }
         }
-        self.shell.stop().await;
-        if let Some(run) = self.run.take() {
+        self.stop().await;
+    }
+
+    /// Ends everything at once, and waits until it has ended.
+    async fn stop(&mut self) {
+        self.shell.cancel();
+        if let Some(run) = &self.run {
             run.cancel.cancel();
-            if tokio::time::timeout(END_WAIT, run.task).await.is_err() {
-                tracing::error!("a run did not end in time");
-            }
+        }
+        self.shell.stop().await;
+        let Some(mut run) = self.run.take() else { return };
+        if tokio::time::timeout(END_WAIT, &mut run.task).await.is_err() {
+            tracing::error!("a run did not end in time");
+            run.task.abort();
         }
     }
 
@@ -103,6 +120,7 @@ impl Runtime {
         match command {
             Command::Prompt { to, prompt } if to.is_root() => self.prompt(prompt).await,
             Command::Prompt { to, prompt } => self.steer(&to, prompt),
+            Command::Retry => self.retry().await,
             Command::TakeBack { to, id } => self.take_back(&to, id),
             Command::Requeue { to, id, when } => {
                 if let Some(inbox) = self.inbox_of(&to) {
@@ -122,7 +140,7 @@ impl Runtime {
                 self.parts.gate.set_mode(mode);
                 self.events.emit(EventKind::ModeChanged { mode });
             }
-            Command::SetModel { provider, model } => self.set_model(provider, &model).await,
+            Command::SetModel { provider, model } => self.set_model(provider, model),
             Command::Shell { line } => self.shell.start(line, &self.events),
             Command::CancelShell => self.shell.cancel(),
             Command::Clear => self.change_session(Open::New(SessionId::generate())).await,
@@ -147,15 +165,19 @@ impl Runtime {
         match self.tree.inbox(to) {
             Some(inbox) => {
                 inbox.push(prompt);
-                self.events.emit(EventKind::PromptQueued { id });
+                self.parts.events.sink_at(to.clone()).emit(EventKind::PromptQueued { id });
             }
-            None => self.events.emit(EventKind::PromptReturned { id, text: prompt.text }),
+            None => {
+                let events = self.parts.events.sink_at(to.clone());
+                events.emit(EventKind::PromptReturned { id, text: prompt.text });
+            }
         }
     }
 
     fn take_back(&self, to: &AgentPath, id: PromptId) {
         if let Some(prompt) = self.inbox_of(to).and_then(|inbox| inbox.take_back(id)) {
-            self.events.emit(EventKind::PromptReturned { id, text: prompt.text });
+            let events = self.parts.events.sink_at(to.clone());
+            events.emit(EventKind::PromptReturned { id, text: prompt.text });
         }
     }
 
@@ -164,24 +186,36 @@ impl Runtime {
     }
 
     async fn start(&mut self, prompt: QueuedPrompt) {
+        let QueuedPrompt { id, text, .. } = prompt;
         let Some(model) = self.model.clone() else {
-            let QueuedPrompt { id, text, .. } = prompt;
             self.events.emit(EventKind::PromptReturned { id, text });
-            self.events
-                .notice(NoticeLevel::Error, "No model yet: your text stays here. /model picks one");
+            let why = "No model yet: your text stays here · /model";
+            self.events.notice(NoticeLevel::Error, why);
             return;
         };
+        let note = self.shell.take_printed();
+        self.run_main(model, Some(Prompt { id: Some(id), text, note })).await;
+    }
+
+    /// Asks once more after a failure, with the conversation as it is.
+    async fn retry(&mut self) {
+        if self.run.is_none()
+            && let Some(model) = self.model.clone()
+        {
+            self.run_main(model, None).await;
+        }
+    }
+
+    async fn run_main(&mut self, model: ModelSlot, prompt: Option<Prompt>) {
         let mut agent = match self.main.take() {
             Some(agent) => agent,
             None => Box::new(self.build(model).await),
         };
         let cancel = CancellationToken::new();
         let (token, events) = (cancel.clone(), self.events.clone());
-        let note = self.shell.take_printed();
-        let prompt = Prompt { id: Some(prompt.id), text: prompt.text, note };
         let task = tokio::spawn(async move {
-            let outcome = agent.run(prompt, &events, &token).await;
-            (agent, outcome.end)
+            agent.run(prompt, &events, &token).await;
+            agent
         });
         self.run = Some(Run { task, cancel });
     }
@@ -201,18 +235,16 @@ impl Runtime {
     }
 
     /// Takes the agent back, and goes on with what was queued for the end.
-    async fn run_ended(&mut self, ended: Option<(Box<Agent>, End)>) {
+    async fn run_ended(&mut self, ended: Option<Box<Agent>>) {
         self.run = None;
-        let Some((agent, end)) = ended else {
+        let Some(agent) = ended else {
             // Only a bug gets here. The transcript is the truth: the agent is built anew from it.
             self.events.emit(EventKind::Finished(Box::new(crashed())));
             self.reload().await;
             return;
         };
         self.main = Some(agent);
-        if end != End::Completed {
-            return;
-        }
+        // An agent that did not complete has given its queue back: what is there now was sent after that.
         if let Some(next) = self.inbox.take_first() {
             self.start(next).await;
         }
@@ -224,11 +256,21 @@ impl Runtime {
         }
     }
 
-    async fn set_model(&mut self, provider: Option<String>, name: &str) {
-        let model = match self.parts.models.resolve(provider.as_deref(), name).await {
+    /// Looks for a model beside everything else.
+    fn set_model(&self, provider: Option<String>, name: String) {
+        let (models, resolved) = (self.parts.models.clone(), self.resolved.0.clone());
+        tokio::spawn(async move {
+            let model = models.resolve(provider.as_deref(), &name).await;
+            // Nobody waits for it any more when the runtime has ended.
+            let _ = resolved.send(model).await;
+        });
+    }
+
+    fn model_resolved(&mut self, resolved: Resolved) {
+        let model = match resolved {
             Ok(model) => model,
             Err(error) => {
-                self.events.notice(NoticeLevel::Error, error);
+                self.events.notice(NoticeLevel::Error, error.to_string());
                 return;
             }
         };
@@ -245,35 +287,44 @@ impl Runtime {
             self.events.notice(NoticeLevel::Warning, "main works: stop it first (Esc)");
             return;
         }
-        self.open(open).await;
-    }
-
-    async fn open(&mut self, open: Open) {
-        match assemble::open_session(&self.parts, open).await {
-            Ok(session) => {
-                self.main = None;
-                let history = session.history.clone();
-                self.events.emit(EventKind::SessionOpened { id: session.id, history });
-                for notice in &session.notices {
-                    self.events.notice(NoticeLevel::Warning, notice.clone());
-                }
-                self.session = session;
-            }
-            Err(error) => self.events.notice(NoticeLevel::Error, error),
+        if let Err(error) = self.open(open).await {
+            self.events.notice(NoticeLevel::Error, error);
         }
     }
 
+    /// Opens a session and says so. The error is one line for the person; the present session stays then.
+    pub async fn open(&mut self, open: Open) -> Result<(), String> {
+        let session = assemble::open_session(&self.parts, open).await?;
+        self.main = None;
+        self.shell.take_printed();
+        let history = session.history.clone();
+        self.events.emit(EventKind::SessionOpened { id: session.id, history });
+        if let Some(model) = &self.model {
+            self.events.emit(model_changed(&model.get()));
+        }
+        for notice in std::mem::take(&mut self.notices) {
+            self.events.notice(NoticeLevel::Warning, notice);
+        }
+        for notice in &session.notices {
+            self.events.notice(NoticeLevel::Warning, notice.clone());
+        }
+        self.session = session;
+        Ok(())
+    }
+
     async fn reload(&mut self) {
+        // The file is locked as long as a journal holds it.
+        self.session.journal = Arc::new(NoJournal);
         let stored = Open::Stored(self.session.id);
         match assemble::open_session(&self.parts, stored).await {
             Ok(session) => self.session = session,
-            Err(error) => tracing::warn!(error, "the session could not be read again"),
+            Err(error) => self.events.notice(NoticeLevel::Error, error),
         }
     }
 }
 
 /// Waits for the end of the run, for ever when there is none. `None` when it panicked.
-async fn ended(run: &mut Option<Run>) -> Option<(Box<Agent>, End)> {
+async fn ended(run: &mut Option<Run>) -> Option<Box<Agent>> {
     match run {
         Some(run) => (&mut run.task).await.ok(),
         None => std::future::pending().await,
@@ -289,18 +340,7 @@ fn model_changed(model: &Model) -> EventKind {
 }
 
 fn crashed() -> Outcome {
-    Outcome {
-        end: End::Failed {
-            failure: Failure::Internal,
-            message:
-                "The agent failed inside: this is a bug. The log says more; your session is kept."
-                    .to_owned(),
-        },
-        text: String::new(),
-        turns: 0,
-        tool_uses: 0,
-        usage: Usage::default(),
-        cost: Cost::default(),
-        took: Duration::ZERO,
-    }
+    let message =
+        "The agent failed inside: this is a bug. The log says more; your session is kept.";
+    Outcome::without_work(End::Failed { failure: Failure::Internal, message: message.to_owned() })
 }

@@ -1,4 +1,4 @@
-//! The journals that agents write to: files, or nothing at all.
+//! The journals that agents write to.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 
 use super::record::{AgentHeader, Record, VERSION};
 use super::writer::{self, Tail, agent_file, make_dir, with_hint};
-use crate::protocol::{ChildMeta, Cost, Journal, JournalError, Message, Outcome, Usage};
+use crate::protocol::{ChildMeta, Journal, JournalError, Message, Outcome, Spent};
 
 /// The transcript of one agent as a file. It appears on disk with the first message.
 pub(super) struct FileJournal {
@@ -129,11 +129,17 @@ impl Journal for FileJournal {
     async fn append(
         &self,
         message: &Message,
-        spent: Option<(Usage, Cost)>,
+        spent: Option<Spent<'_>>,
     ) -> Result<(), JournalError> {
-        let (usage, cost) = spent.unzip();
-        let message = message.clone();
-        self.write(Record::Message { at: Timestamp::now(), n: 0, message, usage, cost }).await
+        self.write(Record::Message {
+            at: Timestamp::now(),
+            n: 0,
+            message: message.clone(),
+            usage: spent.map(|spent| spent.usage),
+            cost: spent.map(|spent| spent.cost),
+            model: spent.map(|spent| spent.model.to_owned()),
+        })
+        .await
     }
 
     async fn finish(&self, outcome: &Outcome) -> Result<(), JournalError> {
@@ -149,23 +155,8 @@ impl Journal for FileJournal {
         let top = Top { lines, meta: Some((beside, small)), may_exist: true };
         Arc::new(Self::with(&self.dir, path, State { tail: None, top, count: 0 }))
     }
-}
 
-/// A journal that keeps nothing, for `--no-session` and for sub-agents that are not to be kept.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoJournal;
-
-#[async_trait]
-impl Journal for NoJournal {
-    async fn append(&self, _: &Message, _: Option<(Usage, Cost)>) -> Result<(), JournalError> {
-        Ok(())
-    }
-
-    async fn finish(&self, _: &Outcome) -> Result<(), JournalError> {
-        Ok(())
-    }
-
-    fn child(&self, _: ChildMeta) -> Arc<dyn Journal> {
-        Arc::new(Self)
+    fn is_kept(&self) -> bool {
+        true
     }
 }

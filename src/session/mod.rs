@@ -12,7 +12,6 @@ mod store;
 mod transcript;
 mod writer;
 
-pub use journal::NoJournal;
 pub use list::{AgentSummary, SessionSummary};
 pub use record::{AgentHeader, Record, SessionHeader, VERSION};
 pub use store::{FindError, NewSession, Opened, SessionStore, StoreError};

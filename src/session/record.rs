@@ -30,6 +30,9 @@ pub enum Record {
         usage: Option<Usage>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
+        /// The model that made it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
     },
     /// A run ended. The file may go on after it with another run.
     End {

@@ -204,7 +204,14 @@ impl SessionStore {
         let mut records = vec![Record::Session(header)];
         for (n, message) in (1..).zip(history) {
             let message = message.clone();
-            records.push(Record::Message { at: created, n, message, usage: None, cost: None });
+            records.push(Record::Message {
+                at: created,
+                n,
+                message,
+                usage: None,
+                cost: None,
+                model: None,
+            });
         }
         let mut lines = Vec::new();
         for record in &records {
@@ -240,7 +247,8 @@ fn append_missing<F: writer::Lines>(
 ) -> io::Result<u64> {
     let Some(message) = transcript.missing.clone() else { return Ok(transcript.count) };
     let n = transcript.count + 1;
-    let record = Record::Message { at: Timestamp::now(), n, message, usage: None, cost: None };
+    let record =
+        Record::Message { at: Timestamp::now(), n, message, usage: None, cost: None, model: None };
     tail.append(&record.to_line()?)?;
     Ok(n)
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::record::{AgentHeader, Record, SessionHeader};
 use super::repair;
-use crate::protocol::{AgentId, Cost, Message, Outcome, Role, ToolUseId, Usage};
+use crate::protocol::{AgentId, ContentBlock, Cost, Message, Outcome, Role, ToolUseId, Usage};
 
 /// One agent's conversation as its file tells it, made valid for a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Transcript {
     pub cost: Cost,
     /// When the last line was written.
     pub last: Option<Timestamp>,
+    /// The model of the last answer; `messages` hold no thoughts of any other.
+    pub model: Option<String>,
     /// What had to be left out or mended.
     pub warnings: Vec<Warning>,
     /// Closes the calls that were open at the end of the file: to be appended before the file is gone on with.
@@ -91,6 +93,16 @@ impl Transcript {
         last.map(Message::text).unwrap_or_default()
     }
 
+    fn answered_by(&mut self, model: Option<String>, raw: &mut [Message]) {
+        if model.is_none() || model == self.model {
+            return;
+        }
+        if self.model.is_some() {
+            forget_thoughts(raw);
+        }
+        self.model = model;
+    }
+
     fn take(&mut self, record: Record, raw: &mut Vec<Message>) {
         if let Some(at) = record.at() {
             self.last = Some(at);
@@ -98,7 +110,8 @@ impl Transcript {
         match record {
             Record::Session(header) => self.session = Some(header),
             Record::Agent(header) => self.agent = Some(header),
-            Record::Message { message, usage, cost, .. } => {
+            Record::Message { message, usage, cost, model, .. } => {
+                self.answered_by(model, raw);
                 self.usage += usage.unwrap_or_default();
                 self.cost += cost.unwrap_or_default();
                 self.end = None;
@@ -108,6 +121,15 @@ impl Transcript {
             Record::End { outcome, .. } => self.end = Some(outcome),
             Record::Unknown => {}
         }
+    }
+}
+
+/// Thoughts are signed by the model that had them, and refused by every other.
+fn forget_thoughts(messages: &mut [Message]) {
+    for message in messages {
+        message.content.retain(|block| {
+            !matches!(block, ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. })
+        });
     }
 }
 

@@ -13,8 +13,8 @@ use super::factory::{Factory, Plan};
 use super::report::Reporter;
 use crate::agent::Prompt;
 use crate::protocol::{
-    Access, AgentId, AgentInfo, ChildMeta, Cost, End, EventKind, EventSink, Failure, Journal,
-    NoticeLevel, Outcome, Usage,
+    Access, AgentId, AgentInfo, ChildMeta, End, EventKind, EventSink, Failure, Journal, NoJournal,
+    NoticeLevel, Outcome,
 };
 use crate::provider::{Model, ModelSlot};
 use crate::tool::{
@@ -100,21 +100,48 @@ impl AgentTool {
         asked.into_iter().flatten().fold(self.factory.settings.max_turns, u32::min)
     }
 
+    /// Where its transcript goes. Nothing is written before its first message.
+    fn journal(&self, info: &AgentInfo, events: &EventSink, id: AgentId) -> Arc<dyn Journal> {
+        if !self.factory.settings.persist {
+            return Arc::new(NoJournal);
+        }
+        self.parent.journal.child(ChildMeta {
+            id,
+            path: events.path().clone(),
+            agent: info.agent.clone(),
+            name: info.name.clone(),
+            description: info.description.clone(),
+            tool_use_id: info.tool_use_id.clone(),
+            model: info.model.clone(),
+            depth: events.path().depth(),
+        })
+    }
+
+    /// Whether there is something left to spend, and the model's price is known where that matters.
+    fn may_spend(&self, model: &Model, cx: &ToolContext) -> Result<(), ToolError> {
+        if let Some(what) = cx.budget.used_up() {
+            let why = format!("The budget of {what} is used up: no sub-agent was started.");
+            return Err(ToolError::soft(SoftKind::Budget, why));
+        }
+        if self.factory.needs_price && model.info.price.is_none() {
+            let name = &model.name;
+            let why =
+                format!("`model`: no price is known for {name}, and there is a budget in dollars.");
+            return Err(ToolError::soft(SoftKind::InvalidInput, why));
+        }
+        Ok(())
+    }
+
     /// Runs one sub-agent from its first event to its last.
     async fn delegate(&self, input: Input, cx: &ToolContext) -> Result<ToolOutcome, ToolError> {
         let definition = self
             .definition(&input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
-        let factory = &self.factory;
-        let id = AgentId::generate();
-        let name = factory.tree.name(&definition.name);
-        let events = cx.events.child(id);
-        let cancel = cx.cancel.child_token();
-        let member = factory.tree.join(&events, id, cancel.clone());
-        let selection = factory.tools_for(definition, input.tool_allowlist.as_deref());
-        let max_turns = self.max_turns(&input, definition);
         let model = self.model(&input, definition);
-        let reporter = Reporter { id, name: &name, max_chars: factory.settings.result_max_chars };
+        self.may_spend(&model, cx)?;
+        let id = AgentId::generate();
+        let name = self.factory.tree.name(&definition.name);
+        let max_turns = self.max_turns(&input, definition);
         let info = AgentInfo {
             name: name.clone(),
             agent: definition.name.clone(),
@@ -125,26 +152,18 @@ impl AgentTool {
             max_turns,
             color: definition.color.clone(),
         };
-        let journal = self.parent.journal.child(ChildMeta {
-            id,
-            path: events.path().clone(),
-            agent: info.agent.clone(),
-            name: info.name.clone(),
-            description: info.description.clone(),
-            tool_use_id: info.tool_use_id.clone(),
-            model: info.model.clone(),
-            depth: events.path().depth(),
-        });
+        let selection = self.factory.tools_for(definition, input.tool_allowlist.as_deref());
+        let tools = selection.tools.with_hidden(Arc::new(AtLimit::new(&self.spec)));
+        let plan = Plan { name: &name, definition, model, tools, max_turns, span: cx.span };
+        let events = cx.events.child(id);
+        let journal = self.journal(&info, &events, id);
+        let max_chars = self.factory.settings.result_max_chars;
+        let reporter = Reporter { id, name: &name, max_chars, kept: journal.is_kept() };
+        let mut end = EndGuard { events: &events, ended: false };
         events.emit(EventKind::Started(Box::new(info)));
         warn_of_unknown(&selection.unknown, &events);
-        let outcome = if member.slot().await {
-            let tools = selection.tools.with_hidden(Arc::new(AtLimit::new(&self.spec)));
-            let plan = Plan { name: &name, definition, model, tools, max_turns };
-            let mut child = factory.build(plan, &member, journal, &cx.budget, &events);
-            child.run(Prompt { id: None, text: input.prompt, note: None }, &events, &cancel).await
-        } else {
-            never_started(&events)
-        };
+        let outcome = self.run_child(plan, input.prompt, journal, &events, cx).await;
+        end.ended = true;
         match outcome.end {
             // What the parent cannot mend either ends its run as well.
             End::Failed { failure, ref message } if is_fatal(failure) => {
@@ -152,6 +171,25 @@ impl AgentTool {
             }
             _ => Ok(reporter.outcome(&outcome)),
         }
+    }
+
+    /// Waits for a slot, then builds the agent and runs it.
+    async fn run_child(
+        &self,
+        plan: Plan<'_>,
+        prompt: String,
+        journal: Arc<dyn Journal>,
+        events: &EventSink,
+        cx: &ToolContext,
+    ) -> Outcome {
+        let cancel = cx.cancel.child_token();
+        let member = self.factory.tree.join(events, cancel.clone());
+        if !member.slot().await {
+            return never_started(events);
+        }
+        let mut child = self.factory.build(plan, &member, journal, &cx.budget, events);
+        let prompt = Prompt { id: None, text: prompt, note: None };
+        child.run(Some(prompt), events, &cancel).await
     }
 }
 
@@ -181,10 +219,17 @@ impl TypedTool for AgentTool {
         let definition = self.definition(input)?;
         let selection = self.factory.tools_for(definition, input.tool_allowlist.as_deref());
         let strict = self.factory.settings.strict_tools;
-        if selection.nothing_left || (strict && !selection.unknown.is_empty()) {
+        if strict && !selection.unknown.is_empty() {
+            let unknown = selection.unknown.join(", ");
+            return Err(InvalidInput(format!("`tool_allowlist`: there are no tools {unknown}.")));
+        }
+        if selection.nothing_left {
+            let own = self.factory.tools_for(definition, None).tools;
+            let known: Vec<_> = own.names().collect();
             return Err(InvalidInput(format!(
-                "`tool_allowlist` or the agent's own list names tools that do not exist: {}.",
-                selection.unknown.join(", ")
+                "`tool_allowlist` leaves no tool. The tools of {} are: {}.",
+                definition.name,
+                known.join(", ")
             )));
         }
         Ok(())
@@ -192,6 +237,11 @@ impl TypedTool for AgentTool {
 
     /// An agent has its own limits.
     fn time_limit(&self) -> Option<Duration> {
+        None
+    }
+
+    /// A cancelled agent ends as soon as its own tools have ended, and then it reports.
+    fn grace(&self) -> Option<Duration> {
         None
     }
 
@@ -229,7 +279,7 @@ impl TypedTool for AtLimit {
     async fn run(&self, _input: Self::Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let depth = cx.depth;
         let message = format!(
-            "An agent at depth {depth} tried to start a sub-agent: the depth limit is {depth}."
+            "An agent at depth {depth} tried to start a sub-agent, and the depth limit is {depth}: the run was stopped. Ask for the work without a second level."
         );
         Err(ToolError::fatal(Failure::Autonomy, message))
     }
@@ -257,15 +307,23 @@ fn warn_of_unknown(unknown: &[String], events: &EventSink) {
 
 /// The end of an agent that was cancelled while it waited for a slot: no request, no file.
 fn never_started(events: &EventSink) -> Outcome {
-    let outcome = Outcome {
-        end: End::Cancelled { before_start: true },
-        text: String::new(),
-        turns: 0,
-        tool_uses: 0,
-        usage: Usage::default(),
-        cost: Cost::default(),
-        took: Duration::ZERO,
-    };
+    let outcome = Outcome::without_work(End::Cancelled { before_start: true });
     events.emit(EventKind::Finished(Box::new(outcome.clone())));
     outcome
+}
+
+/// Sees to it that an agent's last event is its end, also when it is dropped in the middle because of a bug.
+struct EndGuard<'a> {
+    events: &'a EventSink,
+    ended: bool,
+}
+
+impl Drop for EndGuard<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            let message = "The agent failed inside: this is a bug.".to_owned();
+            let end = End::Failed { failure: Failure::Internal, message };
+            self.events.emit(EventKind::Finished(Box::new(Outcome::without_work(end))));
+        }
+    }
 }

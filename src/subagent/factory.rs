@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::definition::Definition;
 use super::registry::Definitions;
 use super::tree::{AgentTree, Membership};
-use crate::agent::prompt::{Facts, Parts};
-use crate::agent::{Agent, Setup};
+use crate::agent::prompt::{Facts, SystemPrompt};
+use crate::agent::{Agent, AgentSetup};
 use crate::budget::{Budget, Limits};
 use crate::config::models::Catalogue;
 use crate::permission::Gate;
-use crate::protocol::{EnvOverlay, EventSink, Journal};
+use crate::protocol::{EnvOverlay, EventSink, Journal, Redactor, Span};
 use crate::provider::{Model, ModelSlot};
 use crate::tool::{Tool, ToolRegistry, canonical_name};
 
@@ -46,8 +46,11 @@ pub struct Factory {
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
     pub facts: Facts,
+    /// Whether a model without a known price may not be used, because there is a budget in dollars.
+    pub needs_price: bool,
     /// The project's instructions for agents.
     pub memory: String,
+    pub redactor: Redactor,
 }
 
 /// One sub-agent, decided but not built.
@@ -57,6 +60,8 @@ pub struct Plan<'a> {
     pub model: Model,
     pub tools: ToolRegistry,
     pub max_turns: u32,
+    /// Of the call that starts it.
+    pub span: Span,
 }
 
 impl Factory {
@@ -70,13 +75,13 @@ impl Factory {
         budget: &Budget,
         events: &EventSink,
     ) -> Agent {
-        let system = Parts {
+        let system = SystemPrompt {
             base: &plan.definition.prompt,
             append: Some(INSTRUCTIONS),
             facts: &self.facts,
             memory: &self.memory,
         };
-        Agent::new(Setup {
+        Agent::new(AgentSetup {
             name: plan.name.to_owned(),
             model: ModelSlot::new(plan.model),
             system: system.assemble().into(),
@@ -89,6 +94,8 @@ impl Factory {
             env: self.env.clone(),
             max_turns: Some(plan.max_turns),
             history: Vec::new(),
+            span: plan.span,
+            redactor: self.redactor.clone(),
             thinker: None,
         })
     }
@@ -107,15 +114,17 @@ impl Factory {
                 unknown.push(name.clone());
             }
         }
-        let nothing_left = lists
-            .iter()
-            .flatten()
-            .any(|list| !list.is_empty() && !list.iter().any(|name| known(name)));
         let listed =
             |list: &[String], name: &str| list.iter().any(|entry| canonical_name(entry) == name);
         let tools = all.filtered(|name| {
+            let name = canonical_name(name);
             lists.iter().flatten().all(|list| listed(list, name)) && !listed(denied, name)
         });
+        // A list that names the agent tool alone is not empty by mistake: that tool is withheld on purpose.
+        let meant = |list: &&[String]| {
+            !list.is_empty() && !list.iter().all(|name| canonical_name(name) == "AgentTool")
+        };
+        let nothing_left = tools.names().next().is_none() && lists.iter().flatten().any(meant);
         Selection { tools, unknown, nothing_left }
     }
 }
@@ -126,7 +135,7 @@ pub struct Selection {
     pub tools: ToolRegistry,
     /// Names that are no tool's.
     pub unknown: Vec<String>,
-    /// Some list named only unknown tools: running without any would not be what was meant.
+    /// The lists have no tool in common that exists: running without any would not be what was meant.
     pub nothing_left: bool,
 }
 

@@ -13,4 +13,4 @@ mod tree;
 
 pub use agent_tool::{AgentTool, Parent};
 pub use factory::{Factory, Settings};
-pub use tree::{AgentTree, Limits};
+pub use tree::{AgentTree, Slots};

@@ -16,6 +16,8 @@ pub struct Reporter<'a> {
     pub name: &'a str,
     /// Characters (Unicode scalar values), the bracketed line included; 0 is no limit.
     pub max_chars: usize,
+    /// Whether its transcript is stored, so that the rest can be read there.
+    pub kept: bool,
 }
 
 impl Reporter<'_> {
@@ -63,12 +65,14 @@ impl Reporter<'_> {
         let Outcome { turns, tool_uses, .. } = outcome;
         let words = words(&outcome.end);
         let detail = match &outcome.end {
-            End::Failed { message, .. } => format!(" ({})", cut(message, 300)),
+            End::Failed { message, .. } => {
+                let message: Vec<_> = message.split_whitespace().collect();
+                format!(" ({})", cut(&message.join(" "), 200))
+            }
             _ => String::new(),
         };
-        format!(
-            "[{name}: {words}{detail} · {turns} turns, {tool_uses} tool calls · {shown} · transcript {id}]"
-        )
+        let rest = if self.kept { format!(" · transcript {id}") } else { String::new() };
+        format!("[{name}: {words}{detail} · {turns} turns, {tool_uses} tool calls · {shown}{rest}]")
     }
 
     fn report(&self, outcome: &Outcome, shown: usize, total: usize) -> AgentReport {
@@ -94,7 +98,7 @@ fn words(end: &End) -> String {
         End::MaxTurns { limit } => format!("turn limit {limit}, partial"),
         End::Budget { what } => format!("budget {what} used up, partial"),
         End::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
-        End::Cancelled { before_start: false } => "cancelled by the user, partial".to_owned(),
+        End::Cancelled { before_start: false } => "cancelled, partial".to_owned(),
         End::Interrupted => "interrupted, partial".to_owned(),
         End::Failed { failure, .. } => format!("failed: {}", failure.words()),
         End::Refused => "refused by the model".to_owned(),
@@ -136,7 +140,8 @@ mod tests {
     }
 
     fn text_of(end: End, text: &str, max_chars: usize) -> String {
-        let reporter = Reporter { id: AgentId::generate(), name: "explore-1", max_chars };
+        let reporter =
+            Reporter { id: AgentId::generate(), name: "explore-1", max_chars, kept: true };
         let outcome = reporter.outcome(&outcome(end, text));
         assert_eq!(outcome.content.len(), 1);
         match outcome.content.into_iter().next() {

@@ -11,7 +11,7 @@ use crate::protocol::{AgentId, AgentPath, EventKind, EventSink};
 
 /// How many sub-agents may run at the same time. What is over waits, first come first served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct Slots {
     /// In the whole tree.
     pub concurrent: usize,
     /// Of one parent.
@@ -24,7 +24,7 @@ pub struct AgentTree(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
-    limits: Limits,
+    slots: Slots,
     alive: BTreeMap<AgentId, Alive>,
     /// Those without a slot, in order of arrival.
     waiting: Vec<Waiting>,
@@ -45,14 +45,16 @@ struct Waiting {
     id: AgentId,
     events: EventSink,
     start: oneshot::Sender<()>,
+    /// What it was told last.
+    place: usize,
 }
 
 impl AgentTree {
     /// A tree without agents.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(slots: Slots) -> Self {
         Self(Arc::new(Mutex::new(State {
-            limits,
+            slots,
             alive: BTreeMap::new(),
             waiting: Vec::new(),
             named: HashMap::new(),
@@ -70,7 +72,8 @@ impl AgentTree {
 
     /// Registers an agent, without a slot yet. It leaves the tree when the membership is dropped.
     #[must_use]
-    pub fn join(&self, events: &EventSink, id: AgentId, cancel: CancellationToken) -> Membership {
+    pub fn join(&self, events: &EventSink, cancel: CancellationToken) -> Membership {
+        let id = events.path().id().unwrap_or_else(AgentId::generate);
         let inbox = Inbox::default();
         let path = events.path().clone();
         let alive = Alive { path, cancel: cancel.clone(), inbox: inbox.clone(), running: false };
@@ -118,8 +121,11 @@ impl State {
                 agent.running = waiting.start.send(()).is_ok();
             }
         }
-        for (index, waiting) in still.iter().enumerate() {
-            waiting.events.emit(EventKind::Queued { place: index + 1 });
+        for (index, waiting) in still.iter_mut().enumerate() {
+            if waiting.place != index + 1 {
+                waiting.place = index + 1;
+                waiting.events.emit(EventKind::Queued { place: waiting.place });
+            }
         }
         self.waiting = still;
     }
@@ -128,7 +134,7 @@ impl State {
         let parent = waiting.events.path().parent();
         let running = self.alive.values().filter(|agent| agent.running);
         let siblings = running.clone().filter(|agent| agent.path.parent() == parent).count();
-        running.count() < self.limits.concurrent && siblings < self.limits.children
+        running.count() < self.slots.concurrent && siblings < self.slots.children
     }
 }
 
@@ -148,7 +154,12 @@ impl Membership {
         let (start, started) = oneshot::channel();
         {
             let mut state = self.tree.lock();
-            state.waiting.push(Waiting { id: self.id, events: self.events.clone(), start });
+            state.waiting.push(Waiting {
+                id: self.id,
+                events: self.events.clone(),
+                start,
+                place: 0,
+            });
             state.hand_out();
         }
         tokio::select! {
@@ -183,13 +194,13 @@ mod tests {
 
     impl Fixture {
         fn new(concurrent: usize, children: usize) -> Self {
-            let tree = AgentTree::new(Limits { concurrent, children });
+            let tree = AgentTree::new(Slots { concurrent, children });
             Self { tree, queue: EventQueue::unhurried() }
         }
 
         fn join(&self) -> Membership {
             let id = AgentId::generate();
-            self.tree.join(&self.queue.sink().child(id), id, CancellationToken::new())
+            self.tree.join(&self.queue.sink().child(id), CancellationToken::new())
         }
     }
 

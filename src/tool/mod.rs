@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::Budget;
 use crate::protocol::{
-    Access, EnvOverlay, EventKind, EventSink, Failure, ResultBlock, ToolDetails, ToolUseId,
+    Access, EnvOverlay, EventKind, EventSink, Failure, ResultBlock, Span, ToolDetails, ToolUseId,
 };
 
 mod bash;
@@ -49,6 +49,9 @@ pub use search::Hidden;
 pub use web_fetch::WebSettings;
 
 pub use registry::{ToolRegistry, canonical_name};
+
+/// See [`Tool::grace`].
+const GRACE: Duration = Duration::from_secs(2);
 
 /// How a tool is described to the model.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -84,6 +87,12 @@ pub trait Tool: Send + Sync {
         Some(Duration::from_secs(120))
     }
 
+    /// How long a cancelled or overdue call may take to end by itself, so that it can tell what it had done, before
+    /// it is dropped. `None` when it surely ends: then it is waited for.
+    fn grace(&self) -> Option<Duration> {
+        Some(GRACE)
+    }
+
     /// Runs a valid, permitted call. Must end soon after `cx.cancel` fires; the caller drops it otherwise.
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
 }
@@ -109,6 +118,10 @@ pub trait TypedTool: Send + Sync {
 
     fn time_limit(&self) -> Option<Duration> {
         Some(Duration::from_secs(120))
+    }
+
+    fn grace(&self) -> Option<Duration> {
+        Some(GRACE)
     }
 
     async fn run(&self, input: Self::Input, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
@@ -148,6 +161,10 @@ impl<T: TypedTool> Tool for T {
         TypedTool::time_limit(self)
     }
 
+    fn grace(&self) -> Option<Duration> {
+        TypedTool::grace(self)
+    }
+
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let typed = schema::parse::<T::Input>(self.spec(), &input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
@@ -180,6 +197,8 @@ pub struct ToolContext {
     pub budget: Budget,
     /// Hops below the main agent: 0 for the main agent.
     pub depth: u32,
+    /// Of this call, in the log.
+    pub span: Span,
 }
 
 impl ToolContext {
@@ -262,6 +281,8 @@ pub enum SoftKind {
     Denied,
     Cancelled,
     Timeout,
+    /// What may be spent is spent.
+    Budget,
     Failed,
 }
 
@@ -275,6 +296,7 @@ impl SoftKind {
             Self::Denied => "denied",
             Self::Cancelled => "cancelled",
             Self::Timeout => "timeout",
+            Self::Budget => "budget",
             Self::Failed => "failed",
         }
     }
@@ -288,6 +310,7 @@ impl SoftKind {
             Self::Denied => "denied",
             Self::Cancelled => "cancelled",
             Self::Timeout => "timed out",
+            Self::Budget => "budget used up",
             Self::Failed => "failed",
         }
     }

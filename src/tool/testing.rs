@@ -10,7 +10,7 @@ use super::{
     BuiltinSettings, SoftKind, ToolContext, ToolError, ToolOutcome, ToolRegistry, builtin,
 };
 use crate::budget::{Budget, Limits};
-use crate::protocol::{EnvOverlay, EventQueue, ResultBlock, ToolUseId};
+use crate::protocol::{EnvOverlay, EventQueue, ResultBlock, Span, ToolUseId};
 
 /// A folder, and the built-in tools of one agent that works there.
 pub struct Bench {
@@ -62,6 +62,7 @@ impl Bench {
             env: EnvOverlay::from_iter([("PATH", "/usr/local/bin:/usr/bin:/bin")]),
             budget: Budget::new(Limits::default()),
             depth: 0,
+            span: Span::root(),
         }
     }
 

@@ -106,7 +106,7 @@ where
     I: Stream<Item = io::Result<Event>> + Unpin,
 {
     let keys = Keymap::built_in()?.with(&io.keymap)?;
-    let prompt = io.start.prompt.clone();
+    let (prompt, pick) = (io.start.prompt.clone(), io.start.pick_session);
     let coloured = Arc::new(Notify::new());
     let notify = Arc::clone(&coloured);
     let view = View::new(theme, Highlighter::new(move || notify.notify_one()));
@@ -127,7 +127,15 @@ where
     };
     screen.draw()?;
     screen.surface.after_first_frame()?;
-    let effects = update::start(&mut screen.model, prompt);
+    // How the tests see that a panic gives the terminal back; a release build does not know the variable.
+    debug_assert!(
+        screen.model.settings.env.get("CALIBAN_DEBUG_PANIC").is_none(),
+        "CALIBAN_DEBUG_PANIC asks for a panic"
+    );
+    let mut effects = update::start(&mut screen.model, prompt);
+    if pick {
+        update::pick_session(&mut screen.model, &mut effects);
+    }
     screen.perform(effects)?;
     let mut signals = Signals::new()?;
     let mut keyboard = input();

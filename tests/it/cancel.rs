@@ -14,6 +14,85 @@ use crate::support::script::{text, tool_use};
 const BYPASS: &str = "--dangerously-skip-permissions";
 /// How soon a stream must be closed after the key; far more than it takes, for slow machines.
 const SOON: Duration = Duration::from_secs(1);
+/// How soon it is closed when nothing else delays it, and how often that is tried: a busy machine only adds.
+const PROMPTLY: Duration = Duration::from_millis(50);
+const ROUNDS: usize = 5;
+
+/// Starts a turn with an open stream, stops it, and says how long the stream stayed open.
+async fn open_after(stop: impl AsyncFn(&Scene) -> (Instant, &'static str)) -> Duration {
+    let scene = Scene::new();
+    let (stopped, word) = stop(&scene).await;
+    let (end, at) = scene.server.ended(word).await;
+    assert_eq!(end, StreamEnd::ClosedByClient);
+    at - stopped
+}
+
+async fn assert_prompt(stop: impl AsyncFn(&Scene) -> (Instant, &'static str)) {
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        times.push(open_after(&stop).await);
+        if times.iter().min() < Some(&PROMPTLY) {
+            return;
+        }
+    }
+    panic!("the stream stayed open for {times:?}");
+}
+
+#[tokio::test]
+async fn a_cancelled_childs_stream_is_closed_within_50_ms() {
+    assert_prompt(async |scene| {
+        scene.parent_calls([agent("CHILD-A")]);
+        scene.server.when("CHILD-A").reply(text("PARTIAL-77").stall());
+        let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 100, 30);
+        screen.wait_for("PARTIAL-77");
+        let pressed = Instant::now();
+        screen.keys(CTRL_C);
+        scene.server.ended("CHILD-A").await;
+        (pressed, "CHILD-A")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_streams_of_a_stopped_turn_are_closed_within_50_ms() {
+    assert_prompt(async |scene| {
+        scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
+        scene.server.when("CHILD-A").reply(text("TEXT-A").stall());
+        scene.server.when("CHILD-B").reply(text("TEXT-B").stall());
+        let running = scene.run().start();
+        scene.server.wait_for_of("CHILD-A", 1).await;
+        scene.server.wait_for_of("CHILD-B", 1).await;
+        let sent = Instant::now();
+        running.signal(Signal::SIGINT);
+        // The later of the two counts.
+        let (_, first) = scene.server.ended("CHILD-A").await;
+        let (_, second) = scene.server.ended("CHILD-B").await;
+        (sent, if first > second { "CHILD-A" } else { "CHILD-B" })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stubborn_process_group_is_gone_within_two_seconds_of_a_cancel() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    // Every process of the group holds the pipe open, and none heeds a polite signal.
+    let stubborn = "trap '' TERM INT HUP; exec 9> held.fifo; echo go > started.fifo; \
+                    (sleep 66.1173 & sleep 66.1173) & sleep 66.1173";
+    scene.server.when("CHILD-A").reply(text("PARTIAL-77").tool_use("Bash", bash(stubborn)));
+    let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
+    let held = Fifo::new(&scene.world.project_dir().join("held.fifo"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 100, 30);
+    started.opened().await;
+    let pressed = Instant::now();
+    screen.keys(CTRL_C);
+    let gone = held.closed().await;
+    assert!(gone - pressed < Duration::from_secs(2), "{:?}", gone - pressed);
+    screen.wait_for(DONE);
+    let result = scene.server.requests_of(PARENT)[1].tool_result();
+    assert!(result.is_error && result.text.contains("cancelled"), "{result:?}");
+    scene.server.finish();
+}
 
 #[tokio::test]
 async fn t10_signals_end_a_headless_run_with_their_code_and_a_result_frame() {

@@ -126,79 +126,6 @@ async fn each_finished_block_is_a_frame_of_the_same_message() {
 }
 
 #[tokio::test]
-async fn partial_messages_come_when_asked_for_as_the_providers_events() {
-    let scene = Scene::new();
-    scene.server.when("HELLO-1").forever(text("one").more(" two"));
-    let args = ["-p", "HELLO-1", "--output-format", "stream-json"];
-    let plain = scene.world.run(args).finish().await;
-    assert_eq!(of_type(&plain.frames(), "stream_event").len(), 0);
-    let partial = scene.world.run(args).args(["--include-partial-messages"]).finish().await;
-    let frames = partial.frames();
-    let deltas = of_type(&frames, "stream_event");
-    let texts: String = deltas
-        .iter()
-        .filter(|frame| frame["event"]["type"] == "content_block_delta")
-        .filter_map(|frame| frame["event"]["delta"]["text"].as_str())
-        .collect();
-    assert_eq!(texts, "one two");
-}
-
-#[tokio::test]
-async fn a_partial_message_is_written_while_the_stream_is_open() {
-    let scene = Scene::new();
-    scene.server.when("HELLO-1").reply(text("early").gate("held").more(" late"));
-    let args = ["-p", "HELLO-1", "--output-format", "stream-json", "--include-partial-messages"];
-    let running = scene.world.run(args).start();
-    running.frame("the first delta", |f| f["event"]["delta"]["text"] == "early").await;
-    scene.server.open("held");
-    running.wait().await.assert_code(0);
-    scene.server.finish();
-}
-
-#[tokio::test]
-async fn a_session_over_stdin_goes_on_until_stdin_closes() {
-    let scene = Scene::new();
-    scene.server.when("HELLO-1").reply(text("one")).then(text("two"));
-    let args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json"];
-    let mut running = scene.world.run(args).open_stdin().start();
-    let line =
-        |text: &str| json!({ "type": "user", "message": { "role": "user", "content": text } });
-    running.send_line(&line("HELLO-1 first"));
-    running.frame("the first result", |f| f["type"] == "result" && f["result"] == "one").await;
-    running.send_line(&line("second"));
-    running.frame("the second result", |f| f["type"] == "result" && f["result"] == "two").await;
-    running.close_stdin();
-    running.wait().await.assert_code(0);
-    assert_eq!(scene.server.requests()[1].messages().len(), 3);
-    scene.server.finish();
-}
-
-#[tokio::test]
-async fn an_interrupt_over_stdin_stops_the_turn_and_the_session_goes_on() {
-    let scene = Scene::new();
-    scene.server.when("HELLO-1").reply(text("half").gate("held")).then(text("whole"));
-    let args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json"];
-    let mut running = scene.world.run(args).open_stdin().start();
-    let line =
-        |text: &str| json!({ "type": "user", "message": { "role": "user", "content": text } });
-    running.send_line(&line("HELLO-1 first"));
-    scene.server.reached("held").await;
-    let request = json!({ "subtype": "interrupt" });
-    running
-        .send_line(&json!({ "type": "control_request", "request_id": "r1", "request": request }));
-    let answer = running.frame("the answer", |f| f["type"] == "control_response").await;
-    assert_eq!(answer["response"]["subtype"], "success");
-    assert_eq!(answer["response"]["request_id"], "r1");
-    assert_eq!(scene.server.ended("HELLO-1").await.0, StreamEnd::ClosedByClient);
-    running.frame("the end of the turn", |f| f["type"] == "result").await;
-    running.send_line(&line("second"));
-    running.frame("the second result", |f| f["result"] == "whole").await;
-    running.close_stdin();
-    running.wait().await.assert_code(0);
-    scene.server.finish();
-}
-
-#[tokio::test]
 async fn a_refused_request_is_exit_1_with_the_reason_on_stderr_and_in_the_frame() {
     let scene = Scene::new();
     scene.server.when("HELLO-1").reply(error(400, "invalid_request_error", "the moon is full"));
@@ -253,10 +180,10 @@ async fn a_broken_configuration_is_exit_2_and_names_file_line_and_what_is_allowe
     for named in ["config.toml", "3", "max_tokns", "max_tokens"] {
         assert!(run.stderr.contains(named), "{named} is not named\n{run}");
     }
-    scene.world.config("[subagents]\nmax_depth = \"deep\"\n");
+    scene.world.config("[subagents]\nmax_turns = \"many\"\n");
     let run = scene.world.run(["-p", "x"]).finish().await;
     run.assert_code(2);
-    for named in ["config.toml", "2", "max_depth"] {
+    for named in ["config.toml", "2", "max_turns"] {
         assert!(run.stderr.contains(named), "{named} is not named\n{run}");
     }
     assert_eq!(scene.server.requests().len(), 0);

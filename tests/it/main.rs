@@ -2,14 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::needless_pass_by_value)]
 
+mod bad_input;
 mod cancel;
+mod command;
 mod headless;
 mod layering;
+mod options;
 mod packages;
 mod permission;
+mod pictures;
+mod prompting;
 mod pty;
+mod retry;
 mod server;
 mod session;
 mod subagents;
 mod support;
+mod terminal;
 mod wire;

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::support::pty::{ENTER, ESC, Screen};
 use crate::support::run::Finished;
-use crate::support::scene::{Scene, agent, bash};
+use crate::support::scene::{DONE, Scene, agent, bash};
 use crate::support::script::{Reply, text, tool_use};
 
 /// Asks for `calls` in one message, and ends.
@@ -169,5 +170,77 @@ async fn a_sub_agent_is_bound_by_the_rules_of_its_parent() {
     let results = scene.server.requests_of("CHILD-A")[1].tool_results();
     assert_eq!((results[0].is_error, results[1].is_error), (false, true), "{results:?}");
     assert_eq!(denials(&run).len(), 1, "a child's denial stands in the result\n{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_always_is_written_to_the_projects_rules_and_holds_in_the_next_run() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(tool_use("Bash", bash("touch a.txt"))).then(text("ok"));
+    let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 100, 30);
+    screen.wait_for("yes, once");
+    screen.keys("3");
+    screen.wait_for("config.local.toml");
+    assert!(!scene.world.exists(".caliban/config.local.toml"), "nothing is written before Enter");
+    screen.keys(ENTER);
+    screen.wait_for(DONE);
+    assert!(scene.world.exists("a.txt"));
+    let rules = scene.world.read(".caliban/config.local.toml");
+    assert!(rules.contains("[permissions]") && rules.contains("Bash(touch"), "{rules}");
+    // The next run has the rule, and no more than it.
+    let calls = tool_use("Bash", bash("touch a.txt")).tool_use("Bash", bash("mkdir made"));
+    let run = ask(&scene, calls, &[]).await;
+    assert!(!scene.world.exists("made"));
+    let denials = denials(&run);
+    assert_eq!(denials.len(), 1, "{run}");
+    assert_eq!(denials[0]["tool_input"]["command"], "mkdir made");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_no_with_a_reason_tells_the_model_why() {
+    let scene = Scene::new();
+    scene.server.when("TASK-1").reply(tool_use("Bash", bash("touch a.txt"))).then(text("I see"));
+    let screen = Screen::start(&scene.world, ["TASK-1 go"], 100, 30);
+    screen.wait_for("yes, once");
+    screen.keys("4");
+    screen.wait_gone("yes, once");
+    screen.keys("use b.txt instead");
+    screen.wait_for("use b.txt instead");
+    screen.keys(ENTER);
+    screen.wait_for("I see");
+    let result = scene.server.requests()[1].tool_result();
+    assert!(result.is_error && result.text.contains("use b.txt instead"), "{result:?}");
+    assert!(!scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn questions_of_several_agents_come_one_after_the_other_each_with_its_asker() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
+    for (word, file) in [("CHILD-A", "a.txt"), ("CHILD-B", "b.txt")] {
+        let call = tool_use("Bash", bash(&format!("touch {file}")));
+        scene.server.when(word).reply(call).then(text("ok"));
+    }
+    let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 120, 40);
+    let first = screen.wait_for("of 2");
+    // Which of the two comes first is open; both are asked, and each answer is for its own.
+    let (now, then) = if first.contains("touch a.txt") { ("a", "b") } else { ("b", "a") };
+    let asker =
+        |file: &str| if file == "a" { "general-purpose-1 asks" } else { "general-purpose-2 asks" };
+    assert!(first.contains(asker(now)), "{first}");
+    screen.keys("1");
+    screen.wait_until("the second question", |shown| {
+        shown.contains(asker(then)) && shown.contains(&format!("touch {then}.txt"))
+    });
+    screen.keys(ESC);
+    screen.wait_for(DONE);
+    assert!(
+        scene.world.exists(&format!("{now}.txt")) && !scene.world.exists(&format!("{then}.txt"))
+    );
     scene.server.finish();
 }

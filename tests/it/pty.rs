@@ -1,7 +1,10 @@
 //! The screen as a person sees it, on a real terminal.
 
+use std::time::Duration;
+
 use nix::sys::signal::Signal;
 
+use crate::support::process;
 use crate::support::pty::{CTRL_C, CTRL_D, ENTER, ESC, SHIFT_TAB, Screen, TAB};
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
 use crate::support::script::{Reply, text, tool_use};
@@ -257,16 +260,20 @@ async fn t10_a_signal_restores_the_terminal_and_leaves_no_stream() {
 }
 
 #[tokio::test]
-async fn an_idle_screen_writes_nothing() {
+async fn an_idle_screen_writes_nothing_and_computes_nothing() {
     let scene = Scene::new();
-    let screen = Screen::start(&scene.world, NOTHING, 80, 24);
-    screen.wait_for("? keys");
+    scene.server.when(PARENT).reply(text(DONE));
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 80, 24);
+    screen.wait_for(DONE);
+    screen.wait_gone("writing");
     screen.keys("x");
     screen.wait_for("› x");
-    let written = screen.written();
-    // Time passes elsewhere: a whole headless run.
-    scene.server.when("HELLO-1").reply(text("hi"));
-    scene.world.run(["-p", "HELLO-1", "--no-session"]).finish().await.assert_code(0);
-    assert_eq!(screen.written(), written);
+    // What the last key and the end of the answer set off is over when a whole moment stays quiet.
+    while !screen.written_within(Duration::from_millis(500)).is_empty() {}
+    let before = process::cpu_ticks(screen.pid());
+    let written = screen.written_within(Duration::from_secs(2));
+    let ticks = process::cpu_ticks(screen.pid()) - before;
+    assert_eq!(String::from_utf8_lossy(&written), "");
+    assert!(ticks <= 1, "{ticks} ticks of 10 ms in 2 s");
     scene.server.finish();
 }

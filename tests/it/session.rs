@@ -53,20 +53,6 @@ async fn what_cannot_be_resumed_is_exit_2_without_a_request() {
 }
 
 #[tokio::test]
-async fn a_fork_leaves_the_old_session_as_it_was() {
-    let scene = Scene::new();
-    scene.server.when("HELLO-1").reply(text("one")).then(text("two"));
-    let id = said(&scene, &["-p", "HELLO-1"]).await["session_id"].clone();
-    let file = scene.world.session().join("transcript.jsonl");
-    let before = std::fs::read(&file).unwrap();
-    let forked = said(&scene, &["-c", "--fork-session", "-p", "second"]).await;
-    assert_ne!(forked["session_id"], id);
-    assert_eq!(std::fs::read(&file).unwrap(), before);
-    assert_eq!(scene.server.requests()[1].messages().len(), 3);
-    scene.server.finish();
-}
-
-#[tokio::test]
 async fn a_session_can_be_named_or_not_be_kept() {
     let scene = Scene::new();
     scene.server.when("HELLO-1").forever(text("one"));

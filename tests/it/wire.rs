@@ -2,16 +2,19 @@
 
 use serde_json::json;
 
-use crate::support::record::Recorded;
+use crate::support::pty::Screen;
+use crate::support::record::{Recorded, Wire};
 use crate::support::scene::{Scene, agent, bash};
 use crate::support::script::{Reply, text, thinking, tool_use};
 use crate::support::world::KEY;
 
 const BUGGY: &str = "#!/bin/sh\necho $(($1 - $2))\n";
+const ANSWER: &str = "It adds now: 2 + 3 = 5, žluťoučký 👩‍👩‍👧.";
 const CHECK: &str = "[ \"$(sh add.sh 2 3)\" = 5 ] && echo PASS-77 || echo FAIL-77\n";
 
-/// Read a script, mend it, run its test; the bytes of each answer cut into pieces of `piece`.
-async fn edit_and_test(scene: &Scene, piece: usize) -> Vec<Recorded> {
+/// Scripts the model: read a script, run its test, mend it, run the test again. The bytes of each answer come in
+/// pieces of `piece`.
+fn plan_edit_and_test(scene: &Scene, piece: usize) {
     scene.world.write("add.sh", BUGGY);
     scene.world.write("check.sh", CHECK);
     let add = scene.world.project_dir().join("add.sh");
@@ -19,18 +22,18 @@ async fn edit_and_test(scene: &Scene, piece: usize) -> Vec<Recorded> {
     let look = text("I read it.")
         .tool_use("Read", json!({ "file_path": add }))
         .tool_use("Bash", bash("sh check.sh"));
-    for reply in [
-        look,
-        tool_use("Edit", edit),
-        tool_use("Bash", bash("sh check.sh")),
-        text("It adds now: 2 + 3 = 5, žluťoučký 👩‍👩‍👧."),
-    ] {
+    for reply in [look, tool_use("Edit", edit), tool_use("Bash", bash("sh check.sh")), text(ANSWER)]
+    {
         scene.server.when("TASK-1").reply(reply.pieces_of(piece));
     }
+}
+
+async fn edit_and_test(scene: &Scene, piece: usize) -> Vec<Recorded> {
+    plan_edit_and_test(scene, piece);
     let run = scene.world.run(["-p", "TASK-1 mend add.sh", "--dangerously-skip-permissions"]);
     let run = run.finish().await;
     run.assert_code(0);
-    assert_eq!(run.stdout, "It adds now: 2 + 3 = 5, žluťoučký 👩‍👩‍👧.\n");
+    assert_eq!(run.stdout, format!("{ANSWER}\n"));
     scene.server.requests()
 }
 
@@ -59,6 +62,29 @@ async fn a_script_is_mended_over_the_chat_wire() {
     let requests = edit_and_test(&scene, 4096).await;
     assert_task_done(&scene, &requests);
     scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_script_is_mended_in_the_terminal_over_both_wires_with_a_person_who_allows_it() {
+    for scene in [Scene::new(), Scene::on_chat()] {
+        plan_edit_and_test(&scene, 64);
+        let screen = Screen::start(&scene.world, ["TASK-1 mend add.sh"], 100, 40);
+        for asked in ["sh check.sh", "$1 + $2", "sh check.sh"] {
+            let shown = screen.wait_until("the question", |shown| {
+                shown.contains("yes, once") && shown.contains(asked)
+            });
+            assert!(!shown.contains("It adds now"), "{shown}");
+            screen.keys("1");
+            // The receipt of the answer stands for a moment; then the next question may come.
+            screen.wait_gone("yes, once");
+        }
+        let shown = screen.wait_for("It adds now: 2 + 3 = 5");
+        for part in ["I read it.", "Read", "Edit", "Bash"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        assert_task_done(&scene, &scene.server.requests());
+        scene.server.finish();
+    }
 }
 
 #[tokio::test]
@@ -206,4 +232,79 @@ async fn the_key_goes_into_the_header_of_its_wire_and_the_environment_names_the_
         assert!(!request.text().contains(KEY));
         scene.server.finish();
     }
+}
+
+#[tokio::test]
+async fn two_starts_in_one_directory_send_the_same_prefix_on_both_wires() {
+    for scene in [Scene::new(), Scene::on_chat()] {
+        scene.world.write("AGENTS.md", "Say please.\n");
+        scene.server.when("TASK-1").forever(text("ok"));
+        for prompt in ["TASK-1 one", "TASK-1 two, and longer"] {
+            scene.world.run(["-p", prompt]).finish().await.assert_code(0);
+        }
+        let requests = scene.server.requests();
+        let prefix =
+            |at: usize| format!("{}\n{}", requests[at].body["tools"], requests[at].system());
+        assert!(prefix(0).contains("Say please."), "{}", prefix(0));
+        assert_eq!(prefix(0), prefix(1));
+    }
+}
+
+#[tokio::test]
+async fn a_picture_that_is_read_reaches_the_model_as_an_image_on_both_wires() {
+    // The smallest picture: one transparent pixel.
+    const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+    for scene in [Scene::new(), Scene::on_chat()] {
+        let decode = format!("echo {PIXEL} | base64 -d > pixel.png");
+        let read = json!({ "file_path": scene.world.project_dir().join("pixel.png") });
+        scene
+            .server
+            .when("TASK-1")
+            .reply(tool_use("Bash", bash(&decode)))
+            .then(tool_use("Read", read))
+            .then(text("a pixel"));
+        let run = scene.world.run(["-p", "TASK-1", "--dangerously-skip-permissions"]);
+        run.finish().await.assert_code(0);
+        let request = scene.server.requests().pop().unwrap();
+        let last = request.messages().last().unwrap();
+        let image = match request.wire {
+            Wire::Anthropic => &last["content"][0]["content"][0]["source"],
+            Wire::Chat => last["content"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|p| p["type"] == "image_url")
+                .unwrap(),
+        };
+        match request.wire {
+            Wire::Anthropic => {
+                assert_eq!(image["media_type"], "image/png", "{last}");
+                assert_eq!(image["data"], PIXEL);
+            }
+            Wire::Chat => {
+                assert_eq!(image["image_url"]["url"], format!("data:image/png;base64,{PIXEL}"));
+            }
+        }
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_this_machine_is_not_fetched() {
+    let scene = Scene::new();
+    let page = format!("{}/v1/secret", scene.server.url());
+    let local = page.replace("127.0.0.1", "localhost");
+    let fetch = |url: &str| json!({ "url": url, "prompt": "what is there?" });
+    scene
+        .server
+        .when("TASK-1")
+        .reply(tool_use("WebFetch", fetch(&page)).tool_use("WebFetch", fetch(&local)))
+        .then(text("ok"));
+    let run = scene.world.run(["-p", "TASK-1", "--dangerously-skip-permissions"]);
+    run.finish().await.assert_code(0);
+    let results = scene.server.requests()[1].tool_results();
+    assert_eq!(results.len(), 2);
+    assert!(results.iter().all(|result| result.is_error), "{results:?}");
+    // A request to the server there would be a violation.
+    scene.server.finish();
 }

@@ -14,7 +14,7 @@ use crate::provider::{ModelRequest, Provider};
 
 use super::*;
 
-/// A copy of the project with a model on it, and the commands and agents that the person says no to.
+/// A copy of the project with a model on it, and the commands, files and agents that the person says no to.
 struct Stage {
     project: DemoProject,
     _above: TempDir,
@@ -107,6 +107,9 @@ impl Stage {
                     field("pattern")
                 ))
             }
+            "Edit" if self.denied.contains(&field("file_path").as_str()) => {
+                Err("The person said no to this call.".to_owned())
+            }
             "Edit" => {
                 let path = self.project.root().join(field("file_path"));
                 let text = fs::read_to_string(&path).unwrap();
@@ -188,6 +191,15 @@ async fn a_no_to_the_tests_is_told_by_child_and_parent() {
     assert!(text.starts_with("**Changed, but not verified.**"), "{text}");
     assert!(text.contains("no result. The person said no to this call."), "{text}");
     assert!(!text.contains("passed"), "{text}");
+}
+
+#[tokio::test]
+async fn a_no_to_the_edit_leaves_the_bug_and_says_so() {
+    let stage = Stage::new(&["lib/discount.sh"]);
+    let text = stage.show().await;
+    assert!(text.starts_with("**Not fixed.** the edit did not happen"), "{text}");
+    assert!(text.contains("before `10 x tea: 40.00`, now `10 x tea: 40.00`"), "{text}");
+    assert!(stage.shell("bash tests/run.sh").is_err());
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ fn errors_name_the_host_the_status_and_what_to_do() {
         ),
         (
             413,
-            "The request is too large for api.anthropic.com (413): why. Use /compact, or send fewer images",
+            "The request is too large for api.anthropic.com (413): why. Start a new session (/clear), or send fewer images",
         ),
         (429, "api.anthropic.com limits the rate of requests (429): why. Try again later"),
         (500, "api.anthropic.com failed (500): why. Try again later"),

@@ -4,7 +4,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::json;
 
 use super::*;
-use crate::protocol::{AgentPath, ChildMeta, ContentBlock, Cost, Message, ResultBlock, Usage};
+use crate::protocol::{
+    AgentPath, ChildMeta, ContentBlock, Cost, Message, ResultBlock, Spent, Usage,
+};
 
 struct Bench {
     dir: tempfile::TempDir,
@@ -86,13 +88,14 @@ async fn what_is_written_is_read_again_and_nothing_is_there_before_the_first_mes
     let (id, journal) = bench.create();
     journal.finish(&outcome()).await.unwrap();
     assert!(!bench.dir.path().join("sessions").exists());
-    let spent = (Usage { output_tokens: 7, ..Usage::default() }, Cost::known(0.5));
+    let usage = Usage { output_tokens: 7, ..Usage::default() };
+    let spent = Spent { usage, cost: Cost::known(0.5), model: "m" };
     journal.append(&Message::user_text("hello\nthere"), None).await.unwrap();
     journal.append(&said("hi"), Some(spent)).await.unwrap();
     journal.finish(&outcome()).await.unwrap();
     let transcript = bench.store.load(id).unwrap();
     assert_eq!(transcript.messages, [Message::user_text("hello\nthere"), said("hi")]);
-    assert_eq!((transcript.usage, transcript.cost), spent);
+    assert_eq!((transcript.usage, transcript.cost), (spent.usage, spent.cost));
     assert_eq!((transcript.end, transcript.warnings), (Some(outcome()), vec![]));
     assert_eq!(transcript.session.unwrap().cwd, bench.dir.path());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -157,7 +160,13 @@ async fn resuming_closes_open_calls_and_ends_cut_off_sub_agents_once() {
     journal.append(&call("c1"), None).await.unwrap();
     let below = journal.child(child(agent, "c1"));
     below.append(&Message::user_text("look"), None).await.unwrap();
-    below.append(&call("d1"), Some((Usage::default(), Cost::known(0.1)))).await.unwrap();
+    below
+        .append(
+            &call("d1"),
+            Some(Spent { usage: Usage::default(), cost: Cost::known(0.1), model: "m" }),
+        )
+        .await
+        .unwrap();
     drop((journal, below));
     let untouched = bench.store.load(id).unwrap();
     assert_eq!(bench.store.agents(id)[0].end, None);

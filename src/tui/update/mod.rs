@@ -24,7 +24,7 @@ use super::model::{Draw, Extent, Metrics, Model, Overlay, Scroll, StepKey};
 use super::msg::{Effect, Msg};
 
 pub use lists::agent_rows;
-pub use slash::COMMANDS;
+pub use slash::{COMMANDS, pick_session};
 
 /// How long closing waits for what is being ended.
 const CLOSING_LIMIT: Duration = Duration::from_secs(6);

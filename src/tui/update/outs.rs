@@ -25,6 +25,7 @@ pub fn step_out(model: &mut Model, key: StepKey, effects: &mut Vec<Effect>) {
     let counts = !matches!(
         step,
         Step::ArmQuit
+            | Step::AskWhich
             | Step::Quit
             | Step::LeaveNow
             | Step::Nothing

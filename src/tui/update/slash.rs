@@ -97,10 +97,7 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
             focus::leave(model);
             match argument.parse() {
                 Ok(id) => effects.push(Effect::Send(Command::Resume(id))),
-                Err(_) => {
-                    effects.push(Effect::Ask(HostRequest::Sessions));
-                    model.overlay = Some(Overlay::Picker(Picker::new("resume", Rows::Loading)));
-                }
+                Err(_) => pick_session(model, effects),
             }
         }
         "cost" => page(model, "cost", cost_lines(model)),
@@ -109,6 +106,12 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
         "read" => reader::open(model, effects),
         _ => super::quit(model, effects),
     }
+}
+
+/// Opens the list of stored sessions.
+pub fn pick_session(model: &mut Model, effects: &mut Vec<Effect>) {
+    effects.push(Effect::Ask(HostRequest::Sessions));
+    model.overlay = Some(Overlay::Picker(Picker::new("resume", Rows::Loading)));
 }
 
 fn page(model: &mut Model, title: &str, lines: Vec<String>) {

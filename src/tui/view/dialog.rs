@@ -204,11 +204,18 @@ fn answers(
         .strip_prefix(&format!("{}(", question.tool))
         .and_then(|rest| rest.strip_suffix(')'))
         .map_or(rules.clone(), str::to_owned);
+    let does = match question.tool.as_str() {
+        "Edit" | "Write" => "edit",
+        "Read" | "Grep" | "Glob" => "read",
+        "WebFetch" => "fetch",
+        "AgentTool" => "start",
+        _ => "run",
+    };
     for digit in Questions::choices(question) {
         let words = match (digit, main) {
             (1, _) => "yes, once".to_owned(),
-            (2, true) => format!("yes, and main may run {rules} for this session"),
-            (2, false) => format!("yes, and {agent} may run {rules} until it ends"),
+            (2, true) => format!("yes, and main may {does} {rules} for this session"),
+            (2, false) => format!("yes, and {agent} may {does} {rules} until it ends"),
             (3, _) => "yes, always in this project (shows the rule first)".to_owned(),
             (4, _) => format!("no, and tell {agent} what to do instead"),
             (_, true) => "no, and stop main".to_owned(),

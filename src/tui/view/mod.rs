@@ -365,8 +365,7 @@ fn first_run(first: &super::settings::FirstRun, style: Style) -> Vec<Line<'stati
     };
     let words = [
         "No model yet. One of these is enough:".to_owned(),
-        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY, GEMINI_API_KEY), then start again"
-            .to_owned(),
+        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY), then start again".to_owned(),
         format!("  {local}"),
         "  caliban demo: three agents on a sample project, no key, no network".to_owned(),
     ];

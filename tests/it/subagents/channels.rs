@@ -1,14 +1,12 @@
 //! S2: what crosses the border between parent and child, in both directions.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{AGENT_TOOLS, after_calls, frames_of};
-use crate::support::pty::{ENTER, Screen};
+use crate::support::pty::Screen;
 use crate::support::record::Recorded;
-use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
+use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
 use crate::support::script::{text, tool_use};
-
-const BYPASS: &str = "--dangerously-skip-permissions";
 
 async fn one_child() -> (Scene, Recorded) {
     let scene = Scene::new();
@@ -77,20 +75,6 @@ async fn s2_22_and_s2_23_nothing_of_the_parents_conversation_or_system_prompt_go
 }
 
 #[tokio::test]
-async fn s2_24_a_definition_that_asks_for_skills_is_refused_with_a_reason() {
-    let scene = Scene::new();
-    scene.world.agent(
-        "skilled",
-        "---\nname: skilled\ndescription: Looks for things that others have lost.\nskills: [a]\n---\nLook.\n",
-    );
-    let run = scene.world.run(["agents", "check"]).finish().await;
-    run.assert_code(1);
-    let said = format!("{}{}", run.stdout, run.stderr);
-    assert!(said.contains("skilled") && said.contains("skills"), "{run}");
-    assert!(said.contains("not supported"), "{run}");
-}
-
-#[tokio::test]
 async fn s2_25_what_the_parent_was_granted_is_asked_again_for_the_child() {
     let scene = Scene::new();
     scene
@@ -123,52 +107,32 @@ async fn s2_26_the_parent_receives_the_childs_final_message() {
 }
 
 #[tokio::test]
-async fn s2_27_a_text_that_is_wanted_verbatim_reaches_the_person_unchanged() {
-    let scene = Scene::new();
-    scene.world.agent(
-        "poet",
-        "---\nname: poet\ndescription: Writes a poem on the given subject.\nreturn: verbatim\n---\nRhyme.\n",
-    );
-    let poem = "Roses are \u{1f339}\n  indented,\ttabbed *starred*";
-    scene.parent_calls([agent_with("CHILD-A", "agent", json!("poet"))]);
-    scene.server.when("CHILD-A").reply(text(poem));
-    let run = scene.go().await;
-    assert!(scene.server.requests_of("CHILD-A")[0].system().contains("Rhyme."));
-    let shown = frames_of(&run, "assistant");
-    assert!(shown.iter().any(|f| f["message"]["content"][0]["text"] == poem), "{run}");
-    scene.server.finish();
-}
-
-#[tokio::test]
 async fn s2_28_every_frame_of_a_child_names_the_call_that_started_it() {
     let scene = Scene::new();
-    scene.world.config("[subagents]\nmax_depth = 2\n");
-    scene.parent_calls([agent("CHILD-A")]);
-    scene.server.when("CHILD-A").reply(calls([agent("GRAND-A")])).then(text("from the child"));
-    scene
-        .server
-        .when("GRAND-A")
-        .reply(tool_use("Bash", bash("true")))
-        .then(text("from the grandchild"));
-    let run = scene.run().args(["--include-partial-messages"]).finish().await;
-    run.assert_code(0);
-    // The calls are numbered through: the parent's is the first, the child's the second.
-    let parents_of = |needle: &str| -> Vec<Value> {
-        let frames = run.frames().into_iter().filter(|f| f["type"] != "result");
-        let found = frames.filter(|f| f["type"] == "assistant" && f.to_string().contains(needle));
+    scene.parent_calls(["CHILD-A", "CHILD-B"].map(agent));
+    for (word, said) in [("CHILD-A", "from the first"), ("CHILD-B", "from the second")] {
+        let command = bash(&format!("echo {word}"));
+        scene.server.when(word).reply(tool_use("Bash", command)).then(text(said));
+    }
+    let run = scene.go().await;
+    let parents_of = |kind: &str, needle: &str| -> Vec<Value> {
+        let found = frames_of(&run, kind).into_iter().filter(|f| f.to_string().contains(needle));
         found.map(|frame| frame["parent_tool_use_id"].clone()).collect()
     };
-    assert_eq!(parents_of("from the child"), ["toolu_0001"]);
-    assert_eq!(parents_of("from the grandchild"), ["toolu_0002"]);
-    assert_eq!(parents_of(DONE), [Value::Null]);
-    let deltas = frames_of(&run, "stream_event");
-    let grand = deltas.iter().find(|f| f["event"]["delta"]["text"] == "from the grandchild");
-    assert_eq!(grand.expect("no delta of the grandchild")["parent_tool_use_id"], "toolu_0002");
+    // The calls are numbered through: the main agent's are the first two.
+    for (call, word, said) in
+        [("toolu_0001", "CHILD-A", "from the first"), ("toolu_0002", "CHILD-B", "from the second")]
+    {
+        assert_eq!(parents_of("assistant", said), [call]);
+        assert_eq!(parents_of("assistant", &format!("echo {word}")), [call], "its tool call");
+        let output = format!("\"content\":\"{word}\"");
+        assert_eq!(parents_of("user", &output), [call], "what its tool said\n{run}");
+    }
+    assert_eq!(parents_of("assistant", DONE), [Value::Null]);
     let started = frames_of(&run, "system/task_started");
-    assert_eq!(
-        started.iter().map(|f| &f["tool_use_id"]).collect::<Vec<_>>(),
-        ["toolu_0001", "toolu_0002"]
-    );
+    let mut calls: Vec<_> = started.iter().map(|f| f["tool_use_id"].as_str().unwrap()).collect();
+    calls.sort_unstable();
+    assert_eq!(calls, ["toolu_0001", "toolu_0002"]);
     scene.server.finish();
 }
 
@@ -182,27 +146,6 @@ async fn s2_29_the_childs_transcript_is_a_file_of_its_own_with_the_call_beside_i
     let meta = std::fs::read_to_string(transcripts[0].with_extension("meta.json")).unwrap();
     let meta: Value = serde_json::from_str(&meta).unwrap();
     assert!(meta.to_string().contains("toolu_0001"), "{meta}");
-    scene.server.finish();
-}
-
-#[tokio::test]
-async fn s2_30_the_childs_transcript_survives_compaction_of_the_main_conversation() {
-    let scene = Scene::new();
-    scene.parent_calls([agent("CHILD-A")]);
-    scene.server.when("CHILD-A").reply(text("ok"));
-    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 100, 30);
-    screen.wait_for(DONE);
-    let file = scene.world.child_transcripts().remove(0);
-    let before = std::fs::read(&file).unwrap();
-    scene.server.when(PARENT).reply(text("PARENT-1: the summary"));
-    screen.keys("/compact");
-    screen.keys(ENTER);
-    scene.server.wait_for_of(PARENT, 3).await;
-    scene.server.when(PARENT).reply(text("still here"));
-    screen.keys("and now");
-    screen.keys(ENTER);
-    screen.wait_for("still here");
-    assert_eq!(std::fs::read(&file).unwrap(), before);
     scene.server.finish();
 }
 

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{after_calls, log_of};
-use crate::support::process;
+use crate::support::process::{self, Fifo};
 use crate::support::scene::{PARENT, Scene, agent, bash};
 use crate::support::script::{text, tool_use};
+use crate::support::skip;
 
 #[tokio::test]
 async fn s1_1_no_text_and_no_stop_reason_starts_a_sub_agent() {
@@ -77,25 +78,108 @@ async fn s1_3_every_tool_has_the_same_shape_and_s1_4_says_nothing_of_its_origin(
 async fn s1_5_the_working_directory_never_changes() {
     let scene = Scene::new();
     let elsewhere = scene.world.settings_dir();
+    let project = std::fs::canonicalize(scene.world.project_dir()).unwrap();
+    // The shell stands in `/` until the test lets it go on.
+    let path = |name: &str| project.join(name).display().to_string();
+    let away = format!("cd / && echo go > {} && head -n 1 {}", path("at.fifo"), path("on.fifo"));
+    let at_root = Fifo::new(&project.join("at.fifo"));
+    nix::unistd::mkfifo(&project.join("on.fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     scene.parent_calls([agent("CHILD-A")]);
     scene
         .server
         .when("CHILD-A")
-        .reply(tool_use("Bash", bash("cd / && pwd")))
-        .then(text("x").gate("after the cd").tool_use("Bash", bash("pwd")))
+        .reply(text("x").gate("before").tool_use("Bash", bash(&away)))
+        .then(text("x").gate("after").tool_use("Bash", bash("pwd")))
         .then(text("x").gate("end"));
     let running = scene.world.run(["-p", "PARENT-1 go", "--dangerously-skip-permissions"]);
     let running = running.args(["-C", elsewhere.to_str().unwrap()]).start();
-    let before = process::cwd(running.pid());
-    assert_eq!(before, std::fs::canonicalize(scene.world.project_dir()).unwrap());
-    for gate in ["after the cd", "end"] {
+    let assert_unmoved = |at: &str| {
+        let here = BTreeSet::from([project.clone()]);
+        assert_eq!(process::cwds(running.pid()), here, "{at}: all threads stay");
+    };
+    scene.server.reached("before").await;
+    assert_unmoved("before the command");
+    scene.server.open("before");
+    at_root.opened().await;
+    assert_unmoved("while a shell stands in /");
+    let shells = process::children(running.pid());
+    assert!(!shells.is_empty(), "the shell is a child");
+    std::fs::write(project.join("on.fifo"), "go\n").unwrap();
+    for gate in ["after", "end"] {
         scene.server.reached(gate).await;
-        assert_eq!(process::cwd(running.pid()), before, "at {gate}");
+        assert_unmoved(gate);
         scene.server.open(gate);
     }
     running.wait().await.assert_code(0);
-    let first = scene.server.requests_of("CHILD-A")[1].tool_result();
-    assert!(first.text.contains('/') && !first.is_error, "{first:?}");
+    let second = scene.server.requests_of("CHILD-A")[2].tool_result();
+    assert_eq!(second.text.trim(), "/", "the child's shell did move");
+    scene.server.finish();
+}
+
+/// Notes each call of `getenv`: a line with the process and the name.
+const GETENV_SHIM: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+char *getenv(const char *name) {
+    static char *(*real)(const char *);
+    if (!real) real = (char *(*)(const char *))dlsym(RTLD_NEXT, "getenv");
+    char *path = real("GETENV_LOG");
+    if (path) {
+        int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+        if (file >= 0) {
+            dprintf(file, "%d %s\n", (int)getpid(), name);
+            close(file);
+        }
+    }
+    return real(name);
+}
+"#;
+
+#[tokio::test]
+async fn s1_6_the_environment_is_not_read_after_the_start() {
+    let scene = Scene::new();
+    let (source, shim) =
+        (scene.world.settings_dir().join("shim.c"), scene.world.settings_dir().join("shim.so"));
+    std::fs::write(&source, GETENV_SHIM).unwrap();
+    let built = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-w", "-o"])
+        .args([&shim, &source])
+        .arg("-ldl")
+        .status();
+    if !built.is_ok_and(|status| status.success()) {
+        skip("s1_6_the_environment_is_not_read_after_the_start", "there is no C compiler");
+        return;
+    }
+    let calls = scene.world.settings_dir().join("getenv.log");
+    let listed = std::process::Command::new("ls")
+        .env("LD_PRELOAD", &shim)
+        .env("GETENV_LOG", &calls)
+        .output();
+    let listed = listed.is_ok_and(|output| output.status.success());
+    assert!(listed && calls.exists(), "the shim notes what an ordinary program reads");
+    scene.parent_calls([agent("CHILD-A")]);
+    scene
+        .server
+        .when("CHILD-A")
+        .reply(text("x").gate("started").tool_use("Bash", bash("true")))
+        .then(text("x").gate("end"));
+    let run = scene.run().env("LD_PRELOAD", shim.to_str().unwrap());
+    let running = run.env("GETENV_LOG", calls.to_str().unwrap()).start();
+    let own = format!("{} ", running.pid());
+    let read = || -> Vec<String> {
+        let all = std::fs::read_to_string(&calls).unwrap();
+        all.lines().filter(|line| line.starts_with(&own)).map(str::to_owned).collect()
+    };
+    scene.server.reached("started").await;
+    let before = read();
+    scene.server.open("started");
+    scene.server.reached("end").await;
+    assert_eq!(read(), before, "read in the middle of the run");
+    scene.server.open("end");
+    running.wait().await.assert_code(0);
     scene.server.finish();
 }
 

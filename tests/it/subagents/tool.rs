@@ -256,20 +256,6 @@ async fn s0_17_the_child_inherits_the_output_limit() {
 }
 
 #[tokio::test]
-async fn s0_18_a_call_can_set_a_ceiling_on_the_childs_cost() {
-    let scene = Scene::new();
-    scene.parent_calls([agent_with("CHILD-A", "max_cost_usd", json!(0.5))]);
-    let dear = text("so far").tool_use("Bash", bash("true")).usage(1000, 120_000);
-    scene.server.when("CHILD-A").reply(dear);
-    scene.run().args(["--model", "claude-sonnet-5"]).finish().await.assert_code(0);
-    assert_eq!(scene.server.requests_of("CHILD-A").len(), 1);
-    let result = after_calls(&scene).tool_result();
-    assert!(result.is_error && result.text.contains("so far"), "{result:?}");
-    assert!(result.text.contains("0.50"), "the limit is named: {result:?}");
-    scene.server.finish();
-}
-
-#[tokio::test]
 async fn s0_19_the_parent_transcript_gets_only_the_call_and_its_result() {
     let scene = Scene::new();
     scene.world.write("secret.txt", "CANARY-77\n");
@@ -353,23 +339,6 @@ async fn s0_22_the_parents_end_is_the_childrens_end() {
 }
 
 #[tokio::test]
-async fn s0_23_the_childs_spans_nest_under_the_parents_call() {
-    let scene = logged().await;
-    let calls = log_of(&scene, "tool_call");
-    let call = calls.iter().find(|record| record["tool"] == "AgentTool").expect("no record");
-    assert_eq!(call["agent"], "root");
-    let turns = log_of(&scene, "turn_completed");
-    let of_child: Vec<_> = turns.iter().filter(|record| record["agent"] != "root").collect();
-    assert_eq!(of_child.len(), 2, "{turns:?}");
-    for turn in of_child {
-        assert_eq!(turn["trace_id"], call["trace_id"]);
-        assert_eq!(turn["parent_span_id"], call["span_id"], "{turn}");
-        assert!(call["span_id"].is_string() || call["span_id"].is_u64(), "{call}");
-    }
-    scene.server.finish();
-}
-
-#[tokio::test]
 async fn s0_24_a_deny_rule_holds_for_the_childs_tools() {
     let scene = Scene::new();
     scene.world.config("[permissions]\ndeny = [\"Bash(touch:*)\"]\n");
@@ -380,18 +349,6 @@ async fn s0_24_a_deny_rule_holds_for_the_childs_tools() {
     let results = scene.server.requests_of("CHILD-A")[1].tool_results();
     assert!(results[0].is_error && !scene.world.exists("evil.txt"), "{results:?}");
     assert!(!results[1].is_error && results[1].text.contains("RAN-77"), "{results:?}");
-    scene.server.finish();
-}
-
-#[tokio::test]
-async fn s0_24_a_hook_sees_the_childs_calls() {
-    let scene = Scene::new();
-    let hook = json!({ "type": "command", "command": "cat >> hook.log" });
-    let settings = json!({ "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [hook] }] } });
-    scene.parent_calls([agent("CHILD-A")]);
-    scene.server.when("CHILD-A").reply(tool_use("Bash", bash("echo HOOKED-77"))).then(text("ok"));
-    scene.run().args(["--settings", &settings.to_string()]).finish().await.assert_code(0);
-    assert!(scene.world.read("hook.log").contains("HOOKED-77"));
     scene.server.finish();
 }
 

@@ -1,6 +1,8 @@
 //! Looks at processes from outside, through `/proc`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
@@ -28,9 +30,19 @@ pub fn children(pid: u32) -> Vec<u32> {
     all().filter(|candidate| parent(*candidate) == Some(pid)).collect()
 }
 
-/// The working directory of a process.
-pub fn cwd(pid: u32) -> PathBuf {
-    std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap()
+/// The working directories of a process's threads: Linux lets each have its own.
+pub fn cwds(pid: u32) -> BTreeSet<PathBuf> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    // A thread may end between the two looks.
+    threads.filter_map(|thread| std::fs::read_link(thread.ok()?.path().join("cwd")).ok()).collect()
+}
+
+/// How long a process has been on a processor, itself and in the kernel, in clock ticks of 10 ms.
+pub fn cpu_ticks(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, after_name) = stat.rsplit_once(')').unwrap();
+    let times = after_name.split_whitespace().skip(11).take(2);
+    times.map(|ticks| ticks.parse::<u64>().unwrap()).sum()
 }
 
 fn all() -> impl Iterator<Item = u32> {
@@ -53,24 +65,29 @@ fn parent(pid: u32) -> Option<u32> {
 /// A pipe that a command writes to when it has begun, so that nobody needs to look for it again and again.
 #[derive(Debug)]
 pub struct Fifo {
-    opened: tokio::sync::oneshot::Receiver<()>,
+    closed: tokio::sync::oneshot::Receiver<Instant>,
 }
 
 impl Fifo {
     pub fn new(path: &Path) -> Self {
         mkfifo(path, Mode::S_IRWXU).unwrap();
-        let (tell, opened) = tokio::sync::oneshot::channel();
+        let (tell, closed) = tokio::sync::oneshot::channel();
         let path = path.to_owned();
         // Opening to read waits until somebody opens to write.
         std::thread::spawn(move || {
-            let _ = std::fs::read(path).map(|_| tell.send(()));
+            let _ = std::fs::read(path).map(|_| tell.send(Instant::now()));
         });
-        Self { opened }
+        Self { closed }
     }
 
     /// Waits until a command has written to it.
     pub async fn opened(self) {
-        let waited = tokio::time::timeout(DEADLINE, self.opened).await;
-        waited.expect("no command came to the pipe").unwrap();
+        self.closed().await;
+    }
+
+    /// Waits until no process holds it open for writing any more; says when that was.
+    pub async fn closed(self) -> Instant {
+        let waited = tokio::time::timeout(DEADLINE, self.closed).await;
+        waited.expect("no command came to the pipe, or one holds it still").unwrap()
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -18,9 +19,16 @@ pub const SHIFT_TAB: &str = "\x1b[Z";
 pub const CTRL_C: &str = "\x03";
 pub const CTRL_D: &str = "\x04";
 
+pub const CTRL_Z: &str = "\x1a";
+pub const UP: &str = "\x1b[A";
+
 /// What a terminal answers to the questions that the program may ask.
 const ANSWERS: &[(&[u8], &[u8])] =
     &[(b"\x1b[?u", b"\x1b[?0u"), (b"\x1b[c", b"\x1b[?62;22c"), (b"\x1b[6n", b"\x1b[1;1R")];
+
+/// What stands around a frame that terminals show at once.
+const FRAME_BEGIN: &[u8] = b"\x1b[?2026h";
+const FRAME_END: &[u8] = b"\x1b[?2026l";
 
 /// The program on its screen. Dropping it kills the program.
 pub struct Screen {
@@ -35,6 +43,8 @@ type SharedWriter = Arc<Mutex<Box<dyn Write + Send>>>;
 struct Terminal {
     parser: vt100::Parser,
     raw: Vec<u8>,
+    /// How much of `raw` is on the screen: a frame is shown when it is whole, as terminals do.
+    shown: usize,
     ended: bool,
     /// The exit code, or the signal's name.
     exit: Option<Result<u32, String>>,
@@ -77,12 +87,26 @@ impl Screen {
         Self::run(command, cols, rows)
     }
 
+    /// Starts an interactive shell with job control in the project; `$CALIBAN` names the program.
+    pub fn shell(world: &World, cols: u16, rows: u16) -> Self {
+        let mut command = CommandBuilder::new("bash");
+        command.args(["--norc", "--noprofile", "-i"]);
+        command.cwd(world.project_dir());
+        command.env_clear();
+        for (name, value) in world.variables() {
+            command.env(name, value);
+        }
+        command.env("CALIBAN", env!("CARGO_BIN_EXE_caliban"));
+        command.env("PS1", "shell> ");
+        Self::run(command, cols, rows)
+    }
+
     fn run(command: CommandBuilder, cols: u16, rows: u16) -> Self {
         let pair = native_pty_system().openpty(size(cols, rows)).unwrap();
         let mut child = pair.slave.spawn_command(command).unwrap();
         let pid = child.process_id().unwrap();
         let parser = vt100::Parser::new(cells(rows), cells(cols), 0);
-        let terminal = Terminal { parser, raw: Vec::new(), ended: false, exit: None };
+        let terminal = Terminal { parser, raw: Vec::new(), shown: 0, ended: false, exit: None };
         let state = Watched::new(terminal);
         let reader = pair.master.try_clone_reader().unwrap();
         let writer: SharedWriter = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
@@ -128,9 +152,21 @@ impl Screen {
         self.contents().lines().nth(row).unwrap_or_default().trim_end().to_owned()
     }
 
-    /// How many bytes the program has written so far.
-    pub fn written(&self) -> usize {
-        self.state.read(|terminal| terminal.raw.len())
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// All bytes that the program has written so far.
+    pub fn raw(&self) -> Vec<u8> {
+        self.state.read(|terminal| terminal.raw.clone())
+    }
+
+    /// What the program writes in this time from now on.
+    pub fn written_within(&self, time: Duration) -> Vec<u8> {
+        let before = self.state.read(|terminal| terminal.raw.len());
+        let more = |terminal: &Terminal| (terminal.raw.len() > before).then_some(());
+        let _ = self.state.wait_blocking_for(time, more);
+        self.state.read(|terminal| terminal.raw[before..].to_vec())
     }
 
     /// Waits until the text is on the screen; answers with the whole screen.
@@ -190,16 +226,36 @@ fn pump(mut reader: Box<dyn Read + Send>, state: &Watched<Terminal>, writer: &Sh
     let mut buffer = [0; 8192];
     while let Ok(count @ 1..) = reader.read(&mut buffer) {
         let answers = state.update(|terminal| {
-            let new = &buffer[..count];
-            terminal.parser.process(new);
-            terminal.raw.extend_from_slice(new);
+            terminal.raw.extend_from_slice(&buffer[..count]);
+            terminal.show(false);
             answers(&terminal.raw, count)
         });
         if !answers.is_empty() {
             write(writer, &answers);
         }
     }
-    state.update(|terminal| terminal.ended = true);
+    state.update(|terminal| {
+        terminal.show(true);
+        terminal.ended = true;
+    });
+}
+
+impl Terminal {
+    /// Puts what came in onto the screen, up to a frame that has begun and not ended.
+    fn show(&mut self, all: bool) {
+        let new = &self.raw[self.shown..];
+        let ready = if all { new.len() } else { outside_frames(new) };
+        self.parser.process(&new[..ready]);
+        self.shown += ready;
+    }
+}
+
+/// How many of the bytes stand before a frame that is still open, or before what may become the start of one.
+fn outside_frames(bytes: &[u8]) -> usize {
+    let last = |marker: &[u8]| bytes.windows(marker.len()).rposition(|window| window == marker);
+    let open = last(FRAME_BEGIN).filter(|begin| last(FRAME_END).is_none_or(|end| end < *begin));
+    let half = (1..FRAME_BEGIN.len()).rev().find(|half| bytes.ends_with(&FRAME_BEGIN[..*half]));
+    open.unwrap_or(bytes.len() - half.unwrap_or(0))
 }
 
 /// The answers to the questions that end within the last `new` bytes.
@@ -246,6 +302,20 @@ mod tests {
         let left = screen.exit();
         assert_eq!(left.exit, Ok(7));
         left.assert_restored();
+    }
+
+    #[test]
+    fn a_frame_is_shown_when_it_is_whole() {
+        let screen =
+            shell("printf 'one\\033[?2026h two'; read x; printf ' three\\033[?2026l'; read x");
+        screen.wait_for("one");
+        assert!(!screen.contents().contains("two"), "{}", screen.contents());
+        screen.keys("\n");
+        screen.wait_for("two");
+        assert!(screen.contents().contains("three"), "{}", screen.contents());
+        assert_eq!(outside_frames(b"ab\x1b[?20"), 2);
+        assert_eq!(outside_frames(b"ab\x1b[?2026hc"), 2);
+        assert_eq!(outside_frames(b"a\x1b[?2026hc\x1b[?2026ld"), 19);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Runs the real binary without a terminal, and looks at what it prints while it runs.
 
 use std::io::{Read, Write};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::process;
-use super::watched::{TooLate, Watched};
+use super::watched::Watched;
 use super::world::World;
 
 /// A run that is being prepared.
@@ -18,13 +18,14 @@ pub struct Run<'a> {
     args: Vec<String>,
     env: Vec<(String, String)>,
     stdin: Input,
+    /// The largest file that it may write, in kilobytes.
+    file_limit: Option<u32>,
 }
 
 #[derive(Debug)]
 enum Input {
     Empty,
-    Text(String),
-    Open,
+    Bytes(Vec<u8>),
 }
 
 /// A run that goes on. Dropping it kills the process.
@@ -32,7 +33,6 @@ enum Input {
 pub struct Running {
     pid: u32,
     output: Watched<Output>,
-    stdin: Option<ChildStdin>,
     started: Instant,
 }
 
@@ -58,7 +58,7 @@ pub struct Finished {
 impl<'a> Run<'a> {
     pub fn new<'b>(world: &'a World, args: impl IntoIterator<Item = &'b str>) -> Self {
         let args = args.into_iter().map(str::to_owned).collect();
-        Self { world, args, env: Vec::new(), stdin: Input::Empty }
+        Self { world, args, env: Vec::new(), stdin: Input::Empty, file_limit: None }
     }
 
     /// More arguments.
@@ -74,14 +74,14 @@ impl<'a> Run<'a> {
     }
 
     /// All of stdin.
-    pub fn stdin(mut self, text: &str) -> Self {
-        self.stdin = Input::Text(text.to_owned());
+    pub fn stdin(mut self, text: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Input::Bytes(text.into());
         self
     }
 
-    /// Stdin stays open, for [`Running::send_line`].
-    pub fn open_stdin(mut self) -> Self {
-        self.stdin = Input::Open;
+    /// No file can grow beyond so many kilobytes: what a full disk looks like to a program.
+    pub fn file_limit(mut self, kilobytes: u32) -> Self {
+        self.file_limit = Some(kilobytes);
         self
     }
 
@@ -91,25 +91,33 @@ impl<'a> Run<'a> {
     }
 
     pub fn start(self) -> Running {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_caliban"));
+        let mut command = match self.file_limit {
+            None => Command::new(env!("CARGO_BIN_EXE_caliban")),
+            Some(kilobytes) => {
+                // An ignored signal stays ignored, so that the write fails rather than the program dies.
+                let script = format!("trap '' XFSZ; ulimit -f {kilobytes}; exec \"$0\" \"$@\"");
+                let mut shell = Command::new("bash");
+                shell.args(["-c", &script, env!("CARGO_BIN_EXE_caliban")]);
+                shell
+            }
+        };
         command.args(&self.args).current_dir(self.world.project_dir()).env_clear();
         command.envs(self.world.variables().iter().cloned()).envs(self.env);
         let piped = !matches!(self.stdin, Input::Empty);
         command.stdin(if piped { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let mut stdin = child.stdin.take();
-        if let Input::Text(text) = self.stdin {
-            let mut pipe = stdin.take().unwrap();
+        if let Input::Bytes(bytes) = self.stdin {
+            let mut pipe = child.stdin.take().unwrap();
             // The program may end without reading all of it.
-            std::thread::spawn(move || pipe.write_all(text.as_bytes()));
+            std::thread::spawn(move || pipe.write_all(&bytes));
         }
-        Running::watch(child, stdin)
+        Running::watch(child)
     }
 }
 
 impl Running {
-    fn watch(mut child: Child, stdin: Option<ChildStdin>) -> Self {
+    fn watch(mut child: Child) -> Self {
         let output = Watched::new(Output::default());
         let pid = child.id();
         pump(child.stdout.take().unwrap(), output.clone(), |output| &mut output.stdout);
@@ -119,7 +127,7 @@ impl Running {
             let status = child.wait().unwrap();
             exited.update(|output| output.exit = Some(status));
         });
-        Self { pid, output, stdin, started: Instant::now() }
+        Self { pid, output, started: Instant::now() }
     }
 
     pub fn pid(&self) -> u32 {
@@ -130,28 +138,6 @@ impl Running {
         if self.output.read(|output| output.exit.is_none()) {
             process::signal(self.pid, signal);
         }
-    }
-
-    /// Writes one JSON line to stdin.
-    pub fn send_line(&mut self, line: &Value) {
-        let stdin = self.stdin.as_mut().expect("stdin was not opened");
-        writeln!(stdin, "{line}").unwrap();
-        stdin.flush().unwrap();
-    }
-
-    pub fn close_stdin(&mut self) {
-        self.stdin = None;
-    }
-
-    /// Waits for a frame on stdout that `fits`; fails at once when the program ends without one.
-    pub async fn frame(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let found = |output: &Output| {
-            let frame = frames(&output.stdout).into_iter().find(|frame| fits(frame));
-            (frame.is_some() || output.ended == 2).then_some(frame)
-        };
-        let waited = self.output.wait(found).await;
-        let frame = waited.unwrap_or_else(|TooLate| None);
-        frame.unwrap_or_else(|| panic!("no frame came: {what}\n{}", self.story()))
     }
 
     /// Waits for the end; kills the process when it takes too long.
@@ -215,13 +201,6 @@ impl std::fmt::Display for Finished {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "exit: {:?}\nstdout:\n{}\nstderr:\n{}", self.code, self.stdout, self.stderr)
     }
-}
-
-/// The whole lines so far that are JSON.
-fn frames(stdout: &[u8]) -> Vec<Value> {
-    let whole = stdout.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let lines = stdout[..whole].split(|byte| *byte == b'\n');
-    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 fn pump(

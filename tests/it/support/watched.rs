@@ -1,7 +1,7 @@
 //! A value that one side changes and the other waits on, without polling, from blocking and from async code.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
@@ -69,8 +69,17 @@ impl<T> Watched<T> {
     }
 
     /// The same for threads.
-    pub fn wait_blocking<R>(&self, mut look: impl FnMut(&T) -> Option<R>) -> Result<R, TooLate> {
-        let end = Instant::now() + DEADLINE;
+    pub fn wait_blocking<R>(&self, look: impl FnMut(&T) -> Option<R>) -> Result<R, TooLate> {
+        self.wait_blocking_for(DEADLINE, look)
+    }
+
+    /// The same with a time of its own, where that nothing comes is what is looked for.
+    pub fn wait_blocking_for<R>(
+        &self,
+        time: Duration,
+        mut look: impl FnMut(&T) -> Option<R>,
+    ) -> Result<R, TooLate> {
+        let end = Instant::now() + time;
         let mut value = self.lock();
         loop {
             if let Some(found) = look(&value) {

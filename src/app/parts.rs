@@ -1,31 +1,22 @@
-//! The backend of a front end: the runtime with all its parts, in a task of its own.
+//! The parts of the runtime, as the configuration and the command line have them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
-
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use std::time::Duration;
 
 use super::models::Models;
-use super::{AppError, COMMAND_CAPACITY, Setup};
+use super::{AppError, Setup};
 use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
 use crate::config::{self, ConfigError, Loaded, PermissionsConfig};
 use crate::permission::{Base, Gate, GateSettings, List, Origin, RuleError, RuleSet};
-use crate::protocol::{Command, EventQueue};
+use crate::protocol::EventQueue;
 use crate::provider::Model;
-use crate::runtime::{ModelSource, Open, Parts, Runtime, SubAgents};
+use crate::runtime::{ModelSource, Parts, SubAgents};
 use crate::subagent::registry::DefinitionSources;
-use crate::subagent::{Limits, Settings};
+use crate::subagent::{Settings, Slots};
 use crate::tool::{BuiltinSettings, Hidden};
-
-/// The two ends that a front end holds, and the task behind them.
-pub(super) struct Backend {
-    pub commands: mpsc::Sender<Command>,
-    pub events: EventQueue,
-    pub task: JoinHandle<()>,
-}
 
 /// What the faces differ in.
 pub(super) struct Wishes {
@@ -35,6 +26,8 @@ pub(super) struct Wishes {
     pub tools: Option<Vec<String>>,
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
+    /// What the person should know at the start.
+    pub notices: Vec<String>,
 }
 
 impl Wishes {
@@ -46,6 +39,7 @@ impl Wishes {
             tools: cli.tools.offered(),
             system_prompt: cli.model.system_prompt.clone(),
             append_system_prompt: cli.model.append_system_prompt.clone(),
+            notices: Vec::new(),
         }
     }
 }
@@ -101,8 +95,7 @@ impl Setup {
 
     /// The source of models.
     pub fn models(&self, catalogue: &Arc<Catalogue>) -> Models {
-        let config = Arc::new(self.loaded.config.clone());
-        Models::new(config, self.env.clone(), self.cwd.clone(), catalogue.clone())
+        Models::new(self, catalogue)
     }
 
     /// The parts of a runtime that asks `model` first.
@@ -134,7 +127,10 @@ impl Setup {
             tools: wishes.tools,
             cwd: self.cwd.clone(),
             env: self.env.clone(),
-            platform: crate::config::env::platform(),
+            date: config::env::today(),
+            platform: config::env::platform(),
+            redactor: self.redactor.clone(),
+            notices: wishes.notices,
             user_dir: self.dirs.config.clone(),
             system_prompt: wishes.system_prompt,
             append_system_prompt: wishes.append_system_prompt,
@@ -149,7 +145,7 @@ impl Setup {
         let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         SubAgents {
             enabled: config.enabled,
-            limits: Limits {
+            slots: Slots {
                 concurrent: count(config.max_concurrent_agents),
                 children: count(config.max_children_per_agent),
             },
@@ -164,21 +160,19 @@ impl Setup {
     }
 }
 
-/// Starts the runtime in a task.
-pub(super) fn start(parts: Parts, open: Open) -> Backend {
-    let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
-    let events = parts.events.clone();
-    let runtime = Runtime::new(parts);
-    Backend { commands, events, task: tokio::spawn(runtime.serve(open, receiver)) }
-}
+/// How long what still hangs in a system call is waited for at the end.
+const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// The runtime of the asynchronous tasks: two threads do, because the work is waiting.
-pub(super) fn tasks() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
+/// Runs a face to its end, on this thread and two more: the work is waiting. What hangs then is left behind.
+pub(super) fn run(face: impl Future<Output = Result<u8, AppError>>) -> Result<u8, AppError> {
+    let tasks = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(16)
         .enable_all()
-        .build()
+        .build()?;
+    let result = tasks.block_on(face);
+    tasks.shutdown_timeout(LAST_WAIT);
+    result
 }
 
 /// The catalogue of models, with the person's own over the built-in one.

@@ -1,0 +1,56 @@
+//! Where a log record belongs: one trace per session, and spans that nest as the agents do.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// One piece of work in the log: an agent, or one call of a tool. The agent that a call starts is the call's own span,
+/// so what it does nests under the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    trace: Uuid,
+    id: SpanId,
+}
+
+/// The id of a span: 16 hexadecimal digits in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SpanId(u64);
+
+impl Span {
+    /// The span of a main agent, which begins a trace.
+    #[must_use]
+    pub fn root() -> Self {
+        Self { trace: Uuid::now_v7(), id: SpanId::generate() }
+    }
+
+    /// A span below this one.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self { trace: self.trace, id: SpanId::generate() }
+    }
+
+    /// Shared by all spans of a session.
+    #[must_use]
+    pub fn trace(&self) -> Uuid {
+        self.trace
+    }
+
+    #[must_use]
+    pub fn id(&self) -> SpanId {
+        self.id
+    }
+}
+
+impl SpanId {
+    fn generate() -> Self {
+        Self(fastrand::u64(1..))
+    }
+}
+
+impl fmt::Display for SpanId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}

@@ -1,0 +1,108 @@
+//! The sub-commands that print something and end, over what real runs have left behind.
+
+use crate::support::run::Finished;
+use crate::support::scene::{Scene, agent};
+use crate::support::script::text;
+use crate::support::skip;
+use crate::support::world::KEY;
+
+async fn said(scene: &Scene, args: &[&str]) -> String {
+    let run: Finished = scene.world.run(args.iter().copied()).finish().await;
+    run.assert_code(0);
+    assert_eq!(run.stderr, "", "{run}");
+    run.stdout
+}
+
+#[tokio::test]
+async fn sessions_are_listed_and_shown_with_their_sub_agents() {
+    let scene = Scene::new();
+    assert_eq!(said(&scene, &["sessions", "list"]).await, "No sessions yet.\n");
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(text("the report \u{1b}]0;x\u{7}"));
+    scene.go().await;
+    let id = scene.world.session().file_name().unwrap().to_str().unwrap().to_owned();
+    let list = said(&scene, &["sessions"]).await;
+    let row = list.lines().nth(1).unwrap();
+    assert!(
+        row.starts_with(&id) && row.contains("PARENT-1 go") && row.contains("project"),
+        "{list}"
+    );
+    let shown = said(&scene, &["sessions", "show", &id[..id.len() - 1]]).await;
+    for part in
+        ["› PARENT-1 go", "AgentTool", "== general-purpose-1 · look around · done", "the report"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains('\u{1b}'), "{shown:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn agents_are_listed_and_shown_from_each_place() {
+    let scene = Scene::new();
+    let definition = |said: &str| {
+        format!("---\nname: scout\ndescription: Finds lost things.\ntools: Read\n---\n{said}\n")
+    };
+    scene.world.agent("scout", &definition("The user's own."));
+    let list = said(&scene, &["agents", "list"]).await;
+    for name in ["general-purpose", "scout"] {
+        assert!(list.lines().any(|line| line.starts_with(name)), "{list}");
+    }
+    assert!(said(&scene, &["agents", "show", "scout"]).await.contains("The user's own."));
+    scene.world.write(".caliban/agents/scout.md", &definition("The project's own."));
+    let shown = said(&scene, &["agents", "show", "scout"]).await;
+    assert!(shown.contains("The project's own.") && shown.contains("Read"), "{shown}");
+    scene.world.write(".caliban/agents/bad.md", "---\nname: bad\n---\nx\n");
+    let list = said(&scene, &["agents"]).await;
+    assert!(list.contains("refused: ") && list.contains("bad.md:1"), "{list}");
+}
+
+#[tokio::test]
+async fn the_configuration_is_shown_with_the_origin_of_each_value_and_no_key() {
+    let scene = Scene::new();
+    scene.world.config("[model]\nmax_tokens = 7777\n");
+    scene.world.write(".caliban/config.toml", "[subagents]\nmax_turns = 7\n");
+    let shown = said(&scene, &["config", "show"]).await;
+    let line = |key: &str| shown.lines().find(|line| line.starts_with(key)).unwrap_or_default();
+    assert!(line("model.max_tokens").contains("7777"), "{shown}");
+    assert!(line("model.max_tokens").contains("config.toml:2"), "{shown}");
+    assert!(line("subagents.max_turns").contains(".caliban/config.toml:2"), "{shown}");
+    assert!(line("permissions.mode").ends_with("# built in"), "{shown}");
+    assert!(!shown.contains(KEY) && shown.contains("ANTHROPIC_API_KEY"), "{shown}");
+    let paths = said(&scene, &["config", "path"]).await;
+    let user = scene.world.settings_dir().join("config.toml");
+    let row = paths.lines().find(|line| line.starts_with(user.to_str().unwrap()));
+    assert!(row.is_some_and(|row| row.ends_with(" read")), "{paths}");
+    assert!(paths.contains("config.local.toml  not there"), "{paths}");
+}
+
+#[tokio::test]
+async fn completions_are_scripts_that_their_shells_accept() {
+    let scene = Scene::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = said(&scene, &["completions", shell]).await;
+        assert!(script.contains("output-format") && script.contains("demo"), "{shell}: {script}");
+        let file = scene.world.project_dir().join(shell);
+        std::fs::write(&file, script).unwrap();
+        let checked = std::process::Command::new(shell).arg("-n").arg(&file).output();
+        match checked {
+            Ok(output) => assert!(output.status.success(), "{shell}: {output:?}"),
+            Err(_) => {
+                skip("completions_are_scripts_that_their_shells_accept", &format!("no {shell}"));
+            }
+        }
+    }
+    scene.world.run(["completions", "cmd"]).finish().await.assert_code(2);
+}
+
+#[tokio::test]
+async fn the_demo_needs_no_key_no_server_and_no_network() {
+    let mut scene = Scene::new();
+    scene.world.unset("ANTHROPIC_API_KEY").unset("OPENAI_API_KEY");
+    scene.world.unset("ANTHROPIC_BASE_URL").unset("OPENAI_BASE_URL");
+    scene.world.env("HTTPS_PROXY", "http://127.0.0.1:1");
+    let shown = said(&scene, &["demo", "--print"]).await;
+    assert!(shown.contains("scripted"), "it says so: {shown}");
+    assert!(shown.contains("0 failed") && shown.contains("36.00"), "from the real run: {shown}");
+    assert_eq!(scene.server.requests().len(), 0);
+}

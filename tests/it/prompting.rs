@@ -1,0 +1,164 @@
+//! Talking to a session on the screen: messages that queue, slash commands, looking into a child.
+
+use std::time::Duration;
+
+use crate::support::pty::{ENTER, ESC, Screen, TAB, UP};
+use crate::support::scene::{DONE, PARENT, Scene, agent};
+use crate::support::script::text;
+
+const BYPASS: &str = "--dangerously-skip-permissions";
+
+fn send(screen: &Screen, prompt: &str) {
+    screen.keys(prompt);
+    screen.wait_for(prompt);
+    screen.keys(ENTER);
+}
+
+#[tokio::test]
+async fn a_message_typed_while_the_agents_work_is_read_with_their_results() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(text("TEXT-A").gate("rest"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 40);
+    screen.wait_for("TEXT-A");
+    send(&screen, "first thought");
+    screen.wait_for("queued for main");
+    // Up takes it back, changed it goes into the queue again.
+    screen.keys(UP);
+    screen.wait_gone("queued for main");
+    send(&screen, ", and a second");
+    screen.wait_for("queued for main");
+    assert_eq!(scene.server.requests_of(PARENT).len(), 1);
+    scene.server.open("rest");
+    screen.wait_for(DONE);
+    screen.wait_gone("queued for main");
+    let request = scene.server.requests_of(PARENT).remove(1);
+    assert_eq!(request.tool_results().len(), 1);
+    assert!(request.text().contains("first thought, and a second"), "{}", request.text());
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_stopped_turn_puts_queued_messages_back_into_the_prompt() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text("HALF-77").stall()).then(text(DONE));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 100, 30);
+    screen.wait_for("HALF-77");
+    send(&screen, "also this");
+    screen.wait_for("queued for main");
+    screen.keys(ESC);
+    screen.wait_for("back in the prompt");
+    screen.wait_for("› also this");
+    screen.keys(ENTER);
+    screen.wait_for(DONE);
+    assert!(scene.server.requests()[1].text().contains("also this"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn enter_on_a_pane_shows_the_childs_whole_live_transcript() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
+    let lines: String = (1..=30).map(|n| format!("line {n} of A\n\n")).collect();
+    scene.server.when("CHILD-A").reply(text(lines).gate("more").more("LATER-77").gate("rest"));
+    scene.server.when("CHILD-B").reply(text("TEXT-B").gate("rest"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 40);
+    screen.wait_for("line 30 of A");
+    screen.wait_for("TEXT-B");
+    screen.keys(TAB);
+    screen.wait_for("▸1");
+    screen.keys(ENTER);
+    let shown = screen.wait_until("the zoomed child", |shown| {
+        shown.contains("line 20 of A") && !shown.contains("TEXT-B")
+    });
+    assert!(shown.contains("line 30 of A"), "{shown}");
+    scene.server.open("more");
+    screen.wait_for("LATER-77");
+    screen.keys("\x1b[5~");
+    screen.keys("\x1b[5~");
+    screen.wait_for("line 1 of A");
+    screen.wait_for("CHILD-A look around");
+    screen.keys(ESC);
+    screen.wait_for("TEXT-B");
+    screen.keys(ESC);
+    scene.server.open("rest");
+    screen.wait_for(DONE);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn slash_commands_do_what_they_say() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text("one-77")).then(text("two-77"));
+    scene.server.when("FRESH-1").reply(text("three-77"));
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 100, 36);
+    screen.wait_for("one-77");
+    screen.wait_gone("writing");
+    for (command, shown) in [
+        ("/help", "Ctrl+O"),
+        ("/agents", "general-purpose"),
+        ("/permissions", "acceptEdits"),
+        ("/cost", "session   $0.00"),
+        ("/resume", "PARENT-1 go"),
+    ] {
+        send(&screen, command);
+        screen.wait_until(command, |now| {
+            now.contains(shown) && !now.contains(&format!("› {command}"))
+        });
+        // The same key is deaf for a moment after it closed something.
+        while !screen.written_within(Duration::from_millis(300)).is_empty() {}
+        screen.keys(ESC);
+        screen.wait_for("Shift+Tab mode");
+    }
+    send(&screen, "/model model-77");
+    screen.wait_for("from the next request on");
+    send(&screen, "go on");
+    screen.wait_for("two-77");
+    screen.wait_gone("writing");
+    assert_eq!(scene.server.requests()[1].model(), "model-77");
+    send(&screen, "/clear");
+    screen.wait_gone("two-77");
+    send(&screen, "FRESH-1 start");
+    screen.wait_for("three-77");
+    screen.wait_gone("writing");
+    let last = scene.server.requests().pop().unwrap();
+    assert_eq!(last.messages().len(), 1, "an empty session");
+    assert_eq!(scene.world.sessions().len(), 2);
+    send(&screen, "/quit");
+    let left = screen.exit();
+    assert_eq!(left.exit, Ok(0));
+    left.assert_restored();
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_stored_session_is_picked_and_gone_on_with() {
+    let scene = Scene::new();
+    scene.server.when("OLD-1").reply(text("old answer")).then(text("new answer"));
+    scene.world.run(["-p", "OLD-1 question"]).finish().await.assert_code(0);
+    let screen = Screen::start(&scene.world, ["--resume"], 100, 30);
+    screen.wait_for("OLD-1 question");
+    screen.keys(ENTER);
+    screen.wait_for("old answer");
+    send(&screen, "and now");
+    screen.wait_for("new answer");
+    assert_eq!(scene.server.requests()[1].messages().len(), 3);
+    assert_eq!(scene.world.sessions().len(), 1);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn without_a_key_or_a_server_the_screen_says_what_to_do_and_keeps_the_draft() {
+    let mut scene = Scene::new();
+    scene.world.unset("ANTHROPIC_API_KEY").unset("OPENAI_API_KEY");
+    scene.world.unset("ANTHROPIC_BASE_URL").unset("OPENAI_BASE_URL");
+    let screen = Screen::start(&scene.world, [], 100, 30);
+    let shown = screen.wait_for("No model yet");
+    for part in ["ANTHROPIC_API_KEY", "caliban demo", "127.0.0.1:11434"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    send(&screen, "hello there");
+    screen.wait_for("your text stays here");
+    screen.wait_for("› hello there");
+    scene.server.finish();
+}

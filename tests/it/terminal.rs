@@ -1,0 +1,131 @@
+//! The terminal itself: given back on every way out, and never steered by a model, a tool or a file.
+
+use serde_json::json;
+
+use crate::support::pty::{CTRL_D, CTRL_Z, ENTER, Screen};
+use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
+use crate::support::script::{text, tool_use};
+use crate::support::skip;
+
+const BYPASS: &str = "--dangerously-skip-permissions";
+
+#[tokio::test]
+async fn a_panic_gives_the_terminal_back_and_says_what_happened() {
+    let mut scene = Scene::new();
+    // Only builds with debug assertions know this variable.
+    if !cfg!(debug_assertions) {
+        skip("a_panic_gives_the_terminal_back_and_says_what_happened", "this is a release build");
+        return;
+    }
+    scene.world.env("CALIBAN_DEBUG_PANIC", "1");
+    let left = Screen::start(&scene.world, [], 80, 24).exit();
+    assert_eq!(left.exit, Ok(101));
+    left.assert_restored();
+    assert!(left.farewell.contains("because of a bug in it"), "{}", left.farewell);
+    assert!(left.farewell.contains("logs"), "where to look: {}", left.farewell);
+}
+
+#[tokio::test]
+async fn ctrl_z_gives_the_shell_back_and_fg_the_screen() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text("BEFORE-77")).then(text("AFTER-77"));
+    let screen = Screen::shell(&scene.world, 80, 24);
+    screen.wait_for("shell>");
+    screen.keys("$CALIBAN\r");
+    screen.wait_for("? keys");
+    screen.keys("PARENT-1 go");
+    screen.keys(ENTER);
+    screen.wait_for("BEFORE-77");
+    screen.wait_gone("writing");
+    screen.keys(CTRL_Z);
+    // The shell's own screen is back, with what stood there.
+    let shown = screen.wait_for("Stopped");
+    assert!(shown.contains("shell> $CALIBAN") && !shown.contains("BEFORE-77"), "{shown}");
+    screen.keys("echo still $((40+2))\r");
+    screen.wait_for("still 42");
+    screen.keys("fg\r");
+    screen.wait_for("BEFORE-77");
+    screen.keys("and now");
+    screen.keys(ENTER);
+    screen.wait_for("AFTER-77");
+    screen.wait_gone("writing");
+    screen.keys(CTRL_D);
+    screen.wait_for("caliban --resume");
+    screen.keys("exit\r");
+    screen.exit().assert_restored();
+    scene.server.finish();
+}
+
+/// What a terminal would obey: a title, a clipboard, a cleared screen, colours, a question that it would answer.
+const ORDERS: [&str; 7] = [
+    "\u{1b}]0;EVIL-66\u{7}",
+    "\u{1b}]52;c;RVZJTA==\u{7}",
+    "\u{1b}[2JEVIL-66",
+    "\u{1b}[31mEVIL-66",
+    "\u{9b}31mEVIL-66",
+    "\u{1b}PEVIL-66\u{1b}\\",
+    "\u{1b}[>cEVIL-66",
+];
+
+fn assert_tame(screen: &Screen) {
+    let raw = String::from_utf8_lossy(&screen.raw()).into_owned();
+    assert!(raw.contains("EVIL-66"), "the harmless part is shown");
+    for order in ORDERS {
+        assert!(!raw.contains(order), "{order:?} reached the terminal");
+    }
+    for start in ["\u{1b}]0;", "\u{1b}]52;", "\u{9b}", "\u{1b}P", "\u{1b}[>c"] {
+        assert!(!raw.contains(start), "{start:?} reached the terminal");
+    }
+}
+
+#[tokio::test]
+async fn no_escape_sequence_of_a_model_or_its_child_reaches_the_terminal() {
+    let scene = Scene::new();
+    let said = ORDERS.join(" ");
+    // Each letter is a delta of its own, so that no piece looks like a sequence.
+    let letters = |mut reply: crate::support::script::Reply| {
+        for letter in said.chars() {
+            reply = reply.more(letter.to_string());
+        }
+        reply
+    };
+    let first = letters(text("says ")).tool_use("AgentTool", agent("CHILD-A"));
+    scene.server.when(PARENT).reply(first).then(letters(text("and ")).more(DONE));
+    scene.server.when("CHILD-A").reply(letters(text("child ")).gate("held"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 40);
+    scene.server.reached("held").await;
+    screen.wait_for("EVIL-66");
+    scene.server.open("held");
+    screen.wait_for(DONE);
+    assert_tame(&screen);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn no_escape_sequence_of_a_tool_a_file_or_a_question_reaches_the_terminal() {
+    let scene = Scene::new();
+    scene.world.write("evil.txt", &ORDERS.join("\n"));
+    let read = json!({ "file_path": scene.world.project_dir().join("evil.txt") });
+    let named = json!({ "prompt": "CHILD-A go", "description": ORDERS[0] });
+    scene
+        .server
+        .when(PARENT)
+        .reply(tool_use("Bash", bash("cat evil.txt")).tool_use("Read", read))
+        .then(tool_use("Bash", bash(&format!("touch '{}'", ORDERS.join("")))))
+        .then(tool_use("AgentTool", named))
+        .then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("ok"));
+    let args = ["--allowed-tools", "Bash(cat:*),AgentTool", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 120, 40);
+    screen.wait_for("touch");
+    screen.wait_for("yes, once");
+    screen.keys("1");
+    screen.wait_for(DONE);
+    assert_tame(&screen);
+    // The reader shows all of it in full.
+    screen.keys("/read");
+    screen.keys(ENTER);
+    screen.wait_for("EVIL-66");
+    assert_tame(&screen);
+    scene.server.finish();
+}
