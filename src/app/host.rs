@@ -15,6 +15,7 @@ use crate::protocol::EnvOverlay;
 use crate::provider::{HttpClient, local};
 use crate::session::SessionStore;
 use crate::subagent::registry::{DefinitionSources, Definitions};
+use crate::tui::LocalServer;
 use crate::tui::host::{AgentChoice, Host, ModelChoice, SessionChoice};
 
 /// More files than this are not searched.
@@ -25,6 +26,9 @@ const FILES_SHOWN: usize = 50;
 
 /// How much of the prompt history is kept. Bytes.
 const HISTORY_LIMIT: u64 = 256 * 1024;
+
+/// Of the servers on this machine the only one that is a provider in the built-in configuration.
+const PICKABLE: &str = "Ollama";
 
 /// The screen's window on the machine.
 pub(super) struct Machine {
@@ -96,9 +100,8 @@ impl Host for Machine {
 
     async fn models(&self) -> Vec<ModelChoice> {
         let mut choices = Vec::new();
-        // Of the servers on this machine only Ollama is a provider that the built-in configuration knows.
         let local = local::find(&self.http).await;
-        for server in local.into_iter().filter(|server| server.name == "Ollama") {
+        for server in local.into_iter().filter(|server| server.name == PICKABLE) {
             choices.extend(server.models.into_iter().map(|name| ModelChoice {
                 provider: "ollama".to_owned(),
                 name,
@@ -114,6 +117,16 @@ impl Host for Machine {
             }));
         }
         choices
+    }
+
+    async fn local_server(&self) -> Option<LocalServer> {
+        let found = local::find(&self.http).await.into_iter().next()?;
+        Some(LocalServer {
+            name: found.name.to_owned(),
+            base_url: found.base_url.to_owned(),
+            models: found.models.len(),
+            pickable: found.name == PICKABLE,
+        })
     }
 
     async fn branch(&self) -> Option<String> {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Report, columns, one_line, printable};
+use super::{Report, columns, one_line};
 use crate::cli::AgentsAction;
+use crate::protocol::printable;
 use crate::subagent::definition::Definition;
 use crate::subagent::registry::{Definitions, Problem};
 

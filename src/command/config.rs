@@ -1,9 +1,10 @@
 //! `caliban config [show|path]`.
 
-use super::{Report, columns, printable};
+use super::{Report, columns};
 use crate::cli::ConfigAction;
 use crate::config::{Config, KeySource, Loaded};
 use crate::protocol::EnvOverlay;
+use crate::protocol::printable;
 
 /// Prints the values in effect, or the files that were looked for.
 #[must_use]

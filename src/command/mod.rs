@@ -7,6 +7,8 @@ use std::io::{self, ErrorKind, Write};
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::protocol::printable;
+
 pub mod agents;
 pub mod completions;
 pub mod config;
@@ -71,21 +73,6 @@ fn columns<const N: usize>(rows: &[[String; N]]) -> String {
         }
         out.push_str(line.trim_end());
         out.push('\n');
-    }
-    out
-}
-
-/// Text of files and models made safe to print: control characters and changes of the writing direction are shown.
-#[must_use]
-pub fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        let hidden = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if hidden || (c.is_control() && !matches!(c, '\n' | '\t')) {
-            out.extend(c.escape_unicode());
-        } else {
-            out.push(c);
-        }
     }
     out
 }

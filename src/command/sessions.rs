@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::{Report, columns, one_line, printable};
+use super::{Report, columns, one_line};
+use crate::protocol::printable;
 use crate::protocol::{ChildMeta, ContentBlock, End, Message, ResultBlock, Role, SessionId};
 
 /// Lines of a tool's result that are shown.

@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::cli::OutputFormat;
-use crate::command::printable;
+use crate::protocol::printable;
 use crate::protocol::{
     AgentEvent, AgentPath, Command, End, EventKind, EventQueue, Failure, NoticeLevel, Outcome,
     PromptId, QueuedPrompt, When,

@@ -9,6 +9,7 @@ pub mod event;
 pub mod ids;
 pub mod journal;
 pub mod message;
+pub mod printable;
 pub mod question;
 pub mod redact;
 pub mod sink;
@@ -25,6 +26,7 @@ pub use event::{
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
 pub use journal::{ChildMeta, Journal, JournalError, NoJournal, Spent};
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
+pub use printable::printable;
 pub use question::{Answer, Mode, Question, RuleFile};
 pub use redact::Redactor;
 pub use sink::{EventQueue, EventSink};

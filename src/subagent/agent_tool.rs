@@ -226,8 +226,12 @@ impl TypedTool for AgentTool {
         if selection.nothing_left {
             let own = self.factory.tools_for(definition, None).tools;
             let known: Vec<_> = own.names().collect();
+            let unknown = match selection.unknown.join(", ") {
+                names if names.is_empty() => String::new(),
+                names => format!(" (unknown: {names})"),
+            };
             return Err(InvalidInput(format!(
-                "`tool_allowlist` leaves no tool. The tools of {} are: {}.",
+                "`tool_allowlist` leaves no tool{unknown}. The tools of {} are: {}.",
                 definition.name,
                 known.join(", ")
             )));

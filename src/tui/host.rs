@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use super::settings::LocalServer;
 use crate::protocol::SessionId;
 
 /// Serves what the screen may not fetch itself. All calls may be dropped before they are done.
@@ -15,6 +16,8 @@ pub trait Host: Send + Sync {
     async fn sessions(&self) -> Vec<SessionChoice>;
     /// Models that can be picked.
     async fn models(&self) -> Vec<ModelChoice>;
+    /// A model server on this machine, looked for on the usual ports.
+    async fn local_server(&self) -> Option<LocalServer>;
     /// The git branch of the working directory.
     async fn branch(&self) -> Option<String>;
     /// Opens the draft in the person's editor and answers with what was saved, or why it could not be.
@@ -58,6 +61,7 @@ pub enum HostRequest {
     Agents,
     Sessions,
     Models,
+    LocalServer,
     Branch,
     Remember(String),
 }
@@ -69,6 +73,7 @@ pub enum HostReply {
     Agents(Vec<AgentChoice>),
     Sessions(Vec<SessionChoice>),
     Models(Vec<ModelChoice>),
+    LocalServer(Option<LocalServer>),
     Branch(Option<String>),
     Edited(Result<String, String>),
     Remembered,
@@ -84,6 +89,7 @@ pub async fn ask(host: &dyn Host, request: HostRequest) -> HostReply {
         HostRequest::Agents => HostReply::Agents(host.agents().await),
         HostRequest::Sessions => HostReply::Sessions(host.sessions().await),
         HostRequest::Models => HostReply::Models(host.models().await),
+        HostRequest::LocalServer => HostReply::LocalServer(host.local_server().await),
         HostRequest::Branch => HostReply::Branch(host.branch().await),
         HostRequest::Remember(prompt) => {
             host.remember(&prompt).await;

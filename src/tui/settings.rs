@@ -79,8 +79,22 @@ pub struct StartInfo {
 /// What is known when no model is configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FirstRun {
-    /// A local server that answered, with the number of its models.
-    pub found: Option<(String, usize)>,
+    /// Whether the usual ports of this machine have been asked.
+    pub looked: bool,
+    /// The server that answered there.
+    pub found: Option<LocalServer>,
+}
+
+/// A model server on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LocalServer {
+    /// Such as `Ollama`.
+    pub name: String,
+    pub base_url: String,
+    /// How many models it offers.
+    pub models: usize,
+    /// Whether its models can be picked; else it has to be named when the program starts.
+    pub pickable: bool,
 }
 
 /// How the screen ended.

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod cancel;
+mod documents;
 mod command;
 mod headless;
 mod layering;

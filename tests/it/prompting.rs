@@ -162,3 +162,45 @@ async fn without_a_key_or_a_server_the_screen_says_what_to_do_and_keeps_the_draf
     screen.wait_for("› hello there");
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_command_of_ones_own_runs_without_the_model() {
+    let scene = Scene::new();
+    let screen = Screen::start(&scene.world, [], 100, 30);
+    screen.wait_for("? keys");
+    send(&screen, "!echo SHELL-$((70+7)) > made.txt; cat made.txt");
+    screen.wait_for("SHELL-77");
+    assert_eq!(scene.world.read("made.txt"), "SHELL-77\n");
+    assert_eq!(scene.server.requests().len(), 0);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_draft_can_be_written_in_the_editor_and_prompts_are_remembered() {
+    let mut scene = Scene::new();
+    let editor = scene.world.settings_dir().join("editor.sh");
+    std::fs::write(&editor, "#!/bin/sh\nprintf ' and EDITED-77' >> \"$1\"\n").unwrap();
+    scene.world.env("EDITOR", &format!("sh {}", editor.display()));
+    scene.server.when(PARENT).reply(text("one")).then(text("two"));
+    let screen = Screen::start(&scene.world, [], 100, 30);
+    screen.wait_for("? keys");
+    screen.keys("PARENT-1 go");
+    screen.wait_for("› PARENT-1 go");
+    screen.keys("\x07");
+    screen.wait_for("EDITED-77");
+    screen.keys(ENTER);
+    screen.wait_for("one");
+    screen.wait_gone("writing");
+    let prompt = scene.server.requests()[0].first_user_text();
+    assert!(prompt.contains("PARENT-1 go") && prompt.contains("and EDITED-77"), "{prompt}");
+    screen.keys("\x04");
+    screen.exit().assert_restored();
+    // The next start knows it still.
+    let screen = Screen::start(&scene.world, [], 100, 30);
+    screen.wait_for("? keys");
+    screen.keys(UP);
+    screen.wait_for("EDITED-77");
+    screen.keys(ENTER);
+    screen.wait_for("two");
+    scene.server.finish();
+}

@@ -165,3 +165,43 @@ async fn t14_killed_before_the_parent_has_its_answer() {
     assert_eq!(scene.server.requests_of("CHILD-A").len(), 1);
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn killed_in_the_middle_of_mains_own_answer_and_of_its_own_tool() {
+    let scene = Scene::new();
+    let call = text("kept-77").tool_use("Bash", bash("echo go > started.fifo; sleep 8.3719"));
+    scene.server.when(PARENT).reply(text("lost-66").gate("held")).then(call).then(text(DONE));
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    running.signal(Signal::SIGKILL);
+    running.wait().await;
+    let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
+    let again = scene.world.run(["-c", "-p", "again", "--dangerously-skip-permissions"]).start();
+    started.opened().await;
+    again.signal(Signal::SIGKILL);
+    again.wait().await;
+    let last = scene.world.run(["-c", "-p", "once more"]).finish().await;
+    last.assert_code(0);
+    let request = scene.server.requests().pop().unwrap();
+    let result = request.tool_result();
+    assert!(result.is_error && result.text.contains("interrupted"), "{result:?}");
+    for kept in ["PARENT-1 go", "again", "kept-77", "once more"] {
+        assert!(request.text().contains(kept), "{kept}: {}", request.text());
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn two_programs_do_not_write_to_one_session() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one")).then(text("two").gate("held"));
+    let id = said(&scene, &["-p", "HELLO-1"]).await["session_id"].as_str().unwrap().to_owned();
+    let first = scene.world.run(["--resume", &id, "-p", "second"]).start();
+    scene.server.reached("held").await;
+    let second = scene.world.run(["--resume", &id, "-p", "third"]).finish().await;
+    assert_ne!(second.code, Some(0), "{second}");
+    assert!(second.stderr.contains("another caliban"), "{second}");
+    scene.server.open("held");
+    first.wait().await.assert_code(0);
+    scene.server.finish();
+}

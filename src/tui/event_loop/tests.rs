@@ -25,6 +25,9 @@ impl Host for NoHost {
     async fn models(&self) -> Vec<ModelChoice> {
         Vec::new()
     }
+    async fn local_server(&self) -> Option<crate::tui::LocalServer> {
+        None
+    }
     async fn branch(&self) -> Option<String> {
         Some("main".to_owned())
     }

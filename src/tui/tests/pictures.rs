@@ -216,8 +216,15 @@ fn lists_and_help_cover_the_body() {
 #[test]
 fn without_a_model_the_first_screen_says_what_is_enough() {
     let mut screen = Screen::new();
-    screen.model.session.first_run =
-        Some(crate::tui::FirstRun { found: Some(("Ollama".to_owned(), 3)) });
+    screen.model.session.first_run = Some(crate::tui::FirstRun {
+        looked: true,
+        found: Some(crate::tui::LocalServer {
+            name: "Ollama".to_owned(),
+            models: 3,
+            pickable: true,
+            ..Default::default()
+        }),
+    });
     insta::assert_snapshot!(picture(&mut screen, 100, 24));
 }
 

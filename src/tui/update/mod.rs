@@ -22,6 +22,7 @@ use super::keymap::Keymap;
 use super::model::overlay::{Choice, Rows};
 use super::model::{Draw, Extent, Metrics, Model, Overlay, Scroll, StepKey};
 use super::msg::{Effect, Msg};
+use super::settings::FirstRun;
 
 pub use lists::agent_rows;
 pub use slash::{COMMANDS, pick_session};
@@ -85,6 +86,9 @@ pub fn start(model: &mut Model, prompt: Option<String>) -> Vec<Effect> {
     let mut effects = Vec::new();
     if model.session.branch.is_none() {
         effects.push(Effect::Ask(HostRequest::Branch));
+    }
+    if model.session.first_run.is_some() {
+        effects.push(Effect::Ask(HostRequest::LocalServer));
     }
     if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
         model.composer.buffer.set(&prompt);
@@ -194,6 +198,11 @@ fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
         }
         HostReply::Sessions(sessions) => fill(model, Rows::Sessions(sessions)),
         HostReply::Models(models) => fill(model, Rows::Models(models)),
+        HostReply::LocalServer(found) => {
+            if let Some(first) = &mut model.session.first_run {
+                *first = FirstRun { looked: true, found };
+            }
+        }
         HostReply::Branch(branch) => model.session.branch = branch,
         HostReply::Edited(Ok(text)) => {
             model.composer.buffer.set(text.trim_end_matches('\n'));

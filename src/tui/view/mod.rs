@@ -24,7 +24,7 @@ use crate::protocol::AgentPath;
 use super::figures::count;
 use super::model::{Agent, Extent, Item, ItemKind, Metrics, Model, Overlay};
 use super::msg::Target;
-use super::settings::Motion;
+use super::settings::{FirstRun, LocalServer, Motion};
 use super::text::Highlighter;
 use super::theme::Theme;
 use layout::{Layout, Needs};
@@ -355,13 +355,24 @@ fn head(model: &Model, theme: &Theme) -> Vec<Line<'static>> {
     lines
 }
 
-fn first_run(first: &super::settings::FirstRun, style: Style) -> Vec<Line<'static>> {
+fn first_run(first: &FirstRun, style: Style) -> Vec<Line<'static>> {
     let local = match &first.found {
-        Some((server, models)) => {
-            format!("found {server} with {}: /model picks one", count(*models, "model"))
+        Some(server) if server.pickable => {
+            format!(
+                "found {} with {}: /model picks one",
+                server.name,
+                count(server.models, "model")
+            )
         }
-        None => "a local server: none on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)"
-            .to_owned(),
+        Some(LocalServer { name, base_url, .. }) => format!(
+            "found {name}: OPENAI_BASE_URL={base_url} caliban --provider openai --model NAME"
+        ),
+        None => {
+            let none = if first.looked { "none" } else { "looking" };
+            format!(
+                "a local server: {none} on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)"
+            )
+        }
     };
     let words = [
         "No model yet. One of these is enough:".to_owned(),
