@@ -61,14 +61,14 @@ impl AppError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_)
-            | Self::Catalogue(_)
-            | Self::Screen(TuiError::Theme(_) | TuiError::Keymap(_))
-            | Self::Model(ModelError::Usage(_))
             | Self::Directory { .. }
             | Self::Rule(_)
             | Self::Usage(_)
             | Self::Session(_)
-            | Self::Store(_) => 2,
+            | Self::Store(_)
+            | Self::Catalogue(_)
+            | Self::Model(ModelError::Usage(_))
+            | Self::Screen(TuiError::Theme(_) | TuiError::Keymap(_)) => 2,
             Self::Model(ModelError::Auth(_)) => 3,
             Self::Internal | Self::Demo(_) | Self::Io(_) | Self::Screen(_) => 1,
         }

@@ -78,7 +78,7 @@ impl Models {
         let kind = match config.kind {
             ProviderKind::Anthropic => Kind::Anthropic,
             ProviderKind::OpenaiChat => Kind::OpenaiChat,
-            ProviderKind::Scripted => return scripted(config).map_err(ModelError::Usage),
+            ProviderKind::Scripted => return scripted(config),
         };
         let base_url = config.base_url.as_deref().unwrap_or(ANTHROPIC_URL);
         let mut settings = ProviderSettings::new(name, kind, base_url);
@@ -97,7 +97,7 @@ impl Models {
         self.config.providers.get(name).ok_or_else(|| {
             let known: Vec<_> = self.config.providers.keys().map(String::as_str).collect();
             let known = known.join(", ");
-            ModelError::Usage(format!("There is no provider {name}. There are: {known}."))
+            ModelError::Usage(format!("there is no provider {name:?}; defined: {known}"))
         })
     }
 
@@ -172,10 +172,12 @@ impl ModelSource for Models {
 }
 
 /// A provider that plays a scenario file.
-fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, String> {
+fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, ModelError> {
     let path = config.scenario.as_deref().unwrap_or(Path::new(""));
     let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("The scenario {} cannot be read: {error}", path.display()))?;
-    let scripted = Scripted::from_toml(&text, path).map_err(|error| error.to_string())?;
+        .map_err(|error| format!("{}: the scenario cannot be read: {error}", path.display()))
+        .map_err(ModelError::Usage)?;
+    let scripted =
+        Scripted::from_toml(&text, path).map_err(|error| ModelError::Usage(error.to_string()))?;
     Ok(Arc::new(scripted))
 }
