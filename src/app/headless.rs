@@ -27,10 +27,10 @@ pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
         ));
     };
     let _log = log::start(setup);
-    let (catalogue, broken) = parts::catalogue(setup);
+    let catalogue = parts::catalogue(setup)?;
     let gate = setup.gate(false)?;
     let models = Arc::new(setup.models(&catalogue));
-    let notices = setup.loaded.notices.iter().cloned().chain(broken).collect();
+    let notices = setup.loaded.notices.clone();
     let wishes = Wishes { notices, ..Wishes::of(cli, EventQueue::with_capacity(EVENT_CAPACITY)) };
     parts::run(async {
         let model = models.first().await?.ok_or_else(no_model)?;

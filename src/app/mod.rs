@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use crate::cli::{Cli, Command, SessionArgs};
 use crate::command;
+use crate::config::models::ModelsError;
 use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Sources};
 use crate::permission::RuleError;
 use crate::protocol::{EnvOverlay, Redactor, SessionId};
 use crate::runtime::{ModelError, Open};
 use crate::session::{FindError, SessionStore, StoreError};
 use crate::subagent::registry::Definitions;
+use crate::tui::TuiError;
 
 mod demo;
 mod headless;
@@ -40,6 +42,8 @@ pub enum AppError {
     #[error("{0}")]
     Store(#[from] StoreError),
     #[error("{0}")]
+    Catalogue(#[from] ModelsError),
+    #[error("{0}")]
     Model(#[from] ModelError),
     #[error("the agents' side ended by itself: this is a bug; the log says more")]
     Internal,
@@ -48,7 +52,7 @@ pub enum AppError {
     #[error("{0}")]
     Io(#[from] std::io::Error),
     #[error("{0}")]
-    Screen(#[from] crate::tui::TuiError),
+    Screen(#[from] TuiError),
 }
 
 impl AppError {
@@ -57,12 +61,14 @@ impl AppError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_)
+            | Self::Catalogue(_)
+            | Self::Screen(TuiError::Theme(_) | TuiError::Keymap(_))
+            | Self::Model(ModelError::Usage(_))
             | Self::Directory { .. }
             | Self::Rule(_)
             | Self::Usage(_)
             | Self::Session(_)
             | Self::Store(_) => 2,
-            Self::Model(ModelError::Usage(_)) => 2,
             Self::Model(ModelError::Auth(_)) => 3,
             Self::Internal | Self::Demo(_) | Self::Io(_) | Self::Screen(_) => 1,
         }

@@ -78,7 +78,7 @@ impl Models {
         let kind = match config.kind {
             ProviderKind::Anthropic => Kind::Anthropic,
             ProviderKind::OpenaiChat => Kind::OpenaiChat,
-            ProviderKind::Scripted => return scripted(config),
+            ProviderKind::Scripted => return scripted(config).map_err(ModelError::Usage),
         };
         let base_url = config.base_url.as_deref().unwrap_or(ANTHROPIC_URL);
         let mut settings = ProviderSettings::new(name, kind, base_url);
@@ -107,16 +107,20 @@ impl Models {
                 let secret = self.env.get(&name).and_then(Secret::new);
                 Ok(secret.map(if bearer { Key::Bearer } else { Key::ApiKey }))
             }
-            Some(KeySource::Command(line)) => self.key_from_command(&line).await.map(Some),
+            Some(KeySource::Command(line)) => {
+                self.key_from_command(provider, &line).await.map(Some)
+            }
             Some(KeySource::Missing { .. } | KeySource::NotNeeded) | None => Ok(None),
         }
     }
 
     /// Runs the person's own command for the key. What it prints is never shown.
-    async fn key_from_command(&self, line: &str) -> Result<Key, String> {
+    async fn key_from_command(&self, provider: &str, line: &str) -> Result<Key, String> {
         let shell = Shell::new(self.cwd.clone(), Arc::from([]));
+        // What a program says beside the key, such as a warning, is no part of it.
+        let line = format!("exec 2>/dev/null\n{line}");
         let call = ShellCall {
-            line,
+            line: &line,
             env: &self.env,
             depth: 0,
             limit: Some(KEY_COMMAND_LIMIT),
@@ -125,10 +129,16 @@ impl Models {
         let outcome = shell.run(call, |_| {}).await;
         let outcome = outcome.map_err(|error| format!("api_key_command: {error}"))?;
         if let Some(end) = outcome.exit.words() {
-            return Err(format!("api_key_command gave no key: {end}"));
+            return Err(format!(
+                "api_key_command of [providers.{provider}] gave no key ({end}): run it yourself to see why"
+            ));
         }
         let secret = Secret::new(&outcome.output.text);
-        secret.map(Key::ApiKey).ok_or_else(|| "api_key_command printed nothing".to_owned())
+        secret.map(Key::ApiKey).ok_or_else(|| {
+            format!(
+                "api_key_command of [providers.{provider}] printed nothing: it must print the key"
+            )
+        })
     }
 }
 
@@ -162,12 +172,10 @@ impl ModelSource for Models {
 }
 
 /// A provider that plays a scenario file.
-fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, ModelError> {
+fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, String> {
     let path = config.scenario.as_deref().unwrap_or(Path::new(""));
     let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("The scenario {} cannot be read: {error}", path.display()))
-        .map_err(ModelError::Usage)?;
-    let scripted =
-        Scripted::from_toml(&text, path).map_err(|error| ModelError::Usage(error.to_string()))?;
+        .map_err(|error| format!("The scenario {} cannot be read: {error}", path.display()))?;
+    let scripted = Scripted::from_toml(&text, path).map_err(|error| error.to_string())?;
     Ok(Arc::new(scripted))
 }

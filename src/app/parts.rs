@@ -9,14 +9,14 @@ use super::{AppError, Setup};
 use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
-use crate::config::{self, Loaded, PermissionsConfig};
+use crate::config::{self, ConfigError, Loaded, PermissionsConfig};
 use crate::permission::{Base, Gate, GateSettings, List, Origin, RuleError, RuleSet};
 use crate::protocol::EventQueue;
 use crate::provider::Model;
 use crate::runtime::{ModelSource, Parts, SubAgents};
 use crate::subagent::registry::DefinitionSources;
 use crate::subagent::{Settings, Slots};
-use crate::tool::BuiltinSettings;
+use crate::tool::{BuiltinSettings, Hidden};
 
 /// What the faces differ in.
 pub(super) struct Wishes {
@@ -109,6 +109,7 @@ impl Setup {
     ) -> Parts {
         let config = &self.loaded.config;
         let secrets = config.key_variables().into_iter().map(str::to_owned).collect();
+        let judge = gate.clone();
         Parts {
             events: wishes.events,
             model,
@@ -120,6 +121,7 @@ impl Setup {
             builtin: BuiltinSettings {
                 home: self.home(),
                 secret_env: secrets,
+                hidden: Hidden::by(move |file, cwd| judge.denies_reading(file, cwd)),
                 ..BuiltinSettings::new(self.cwd.clone())
             },
             tools: wishes.tools,
@@ -173,16 +175,15 @@ pub(super) fn run(face: impl Future<Output = Result<u8, AppError>>) -> Result<u8
     result
 }
 
-/// The catalogue of models, with the person's own over the built-in one. A broken one is told of, and left out.
-pub(super) fn catalogue(setup: &Setup) -> (Arc<Catalogue>, Option<String>) {
+/// The catalogue of models, with the person's own over the built-in one.
+pub(super) fn catalogue(setup: &Setup) -> Result<Arc<Catalogue>, AppError> {
     let path = setup.dirs.models_file();
     let read = match std::fs::read_to_string(&path) {
-        Ok(text) => Catalogue::with_user(&text, &path).map_err(|error| error.to_string()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Catalogue::built_in()),
-        Err(error) => Err(format!("{}: {error}", path.display())),
+        Ok(text) => Catalogue::with_user(&text, &path)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Catalogue::built_in(),
+        Err(error) => {
+            return Err(ConfigError::Unreadable { path, reason: error.to_string() }.into());
+        }
     };
-    match read {
-        Ok(catalogue) => (Arc::new(catalogue), None),
-        Err(error) => (Arc::new(Catalogue::built_in()), Some(error)),
-    }
+    Ok(Arc::new(read))
 }

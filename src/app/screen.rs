@@ -26,7 +26,7 @@ const HISTORY_FILE: &str = "history.jsonl";
 pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     let open = session(&cli.session, &setup)?;
     let events = EventQueue::unhurried();
-    let (catalogue, broken) = parts::catalogue(&setup);
+    let catalogue = parts::catalogue(&setup)?;
     let gate = setup.gate(true)?;
     let start = Start {
         prompt: cli.prompt.clone(),
@@ -36,8 +36,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         scripted: false,
     };
     let open = open.unwrap_or_else(|| Open::New(SessionId::generate()));
-    let wishes =
-        Wishes { notices: broken.into_iter().collect(), ..Wishes::of(cli, events.clone()) };
+    let wishes = Wishes::of(cli, events.clone());
     let setup = Arc::new(setup);
     let (theirs, for_gate, for_catalogue) = (setup.clone(), gate.clone(), catalogue.clone());
     let parts = async move {

@@ -36,10 +36,12 @@ fn one(prefix: &str, setup: &Setup) -> Result<Report, AppError> {
         children.push((agent, store.load_agent(id, agent.meta.id)?));
     }
     let end = main.end.as_ref().map(|outcome| &outcome.end);
-    let mut shown = vec![Transcript { meta: None, messages: &main.messages, end }];
+    let mut shown =
+        vec![Transcript { meta: None, messages: &main.messages, warnings: &main.warnings, end }];
     shown.extend(children.iter().map(|(agent, transcript)| Transcript {
         meta: Some(&agent.meta),
         messages: &transcript.messages,
+        warnings: &transcript.warnings,
         end: agent.end.as_ref().map(|outcome| &outcome.end),
     }));
     Ok(show(&shown))

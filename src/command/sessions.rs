@@ -30,6 +30,8 @@ pub struct Transcript<'a> {
     /// Absent for the main agent.
     pub meta: Option<&'a ChildMeta>,
     pub messages: &'a [Message],
+    /// What was left out or mended while it was read.
+    pub warnings: &'a [String],
     /// How it ended, where that was written.
     pub end: Option<&'a End>,
 }
@@ -75,6 +77,14 @@ pub fn show(transcripts: &[Transcript<'_>]) -> Report {
             for block in &message.content {
                 show_block(message.role, block, &mut out);
             }
+        }
+        if let (None, Some(end)) =
+            (transcript.meta, transcript.end.filter(|end| **end != End::Completed))
+        {
+            let _ = writeln!(out, "[{}]\n", words(end));
+        }
+        for warning in transcript.warnings {
+            let _ = writeln!(out, "[{}]\n", printable(warning));
         }
     }
     Report::text(out)
@@ -201,14 +211,16 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
         };
         let child = [Message::user_text("map")];
         let end = End::MaxTurns { limit: 20 };
+        let (failed, mended) = (End::Interrupted, ["line 3 is left out".to_owned()]);
         let shown = show(&[
-            Transcript { meta: None, messages: &main, end: None },
-            Transcript { meta: Some(&meta), messages: &child, end: Some(&end) },
+            Transcript { meta: None, messages: &main, warnings: &mended, end: Some(&failed) },
+            Transcript { meta: Some(&meta), messages: &child, warnings: &[], end: Some(&end) },
         ]);
         let hits = "  hit\\u{1b}[2J\n".repeat(20);
         let expected = format!(
             "› look around\n\nI look.\n\n▪ Grep {{\"pattern\":\"fn\\u001b\"}}\n\n\
              \x20 error:\n{hits}  … 2 more lines\n\n\
+             [interrupted]\n\n[line 3 is left out]\n\n\
              == explore-1 · map the routes · turn limit 20, partial · {id}\n\n› map\n\n"
         );
         assert_eq!(shown.text, expected);

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ConfigError;
+use directories::ProjectDirs;
+
+use super::{ConfigError, env};
 use crate::protocol::EnvOverlay;
 
 /// The three roots. With `CALIBAN_HOME` they are one and the same folder.
@@ -17,26 +19,23 @@ pub struct Dirs {
 }
 
 impl Dirs {
-    /// The roots by the rules of the platform: `XDG_*_HOME`, or the Library folder of a Mac. `CALIBAN_HOME` wins;
-    /// a relative one is taken from `cwd`. Touches no files.
-    pub fn new(env: &EnvOverlay, cwd: &Path) -> Result<Self, ConfigError> {
-        if let Some(home) = env.get_os("CALIBAN_HOME").filter(|home| !home.is_empty()) {
+    /// The roots that the system gives: `XDG_*_HOME`, or the Library folder of a Mac. `CALIBAN_HOME` wins; a relative
+    /// one is taken from `cwd`. Touches no files. For the start of the program: the system's rules are not in `env`.
+    pub fn new(overlay: &EnvOverlay, cwd: &Path) -> Result<Self, ConfigError> {
+        if let Some(home) = overlay.get_os("CALIBAN_HOME").filter(|home| !home.is_empty()) {
             let root = cwd.join(home);
             return Ok(Self { config: root.clone(), data: root.clone(), state: root });
         }
-        let home = absolute(env, "HOME").ok_or(ConfigError::NoHome)?;
-        if cfg!(target_os = "macos") {
-            let root = home.join("Library/Application Support/caliban");
-            return Ok(Self { config: root.clone(), data: root.clone(), state: root });
+        env::project_dirs().map(|dirs| Self::of(&dirs)).ok_or(ConfigError::NoHome)
+    }
+
+    fn of(dirs: &ProjectDirs) -> Self {
+        Self {
+            config: dirs.config_dir().to_owned(),
+            data: dirs.data_dir().to_owned(),
+            // Not every system knows a place for state.
+            state: dirs.state_dir().unwrap_or(dirs.data_dir()).to_owned(),
         }
-        let root = |variable: &str, default: &str| {
-            absolute(env, variable).unwrap_or_else(|| home.join(default)).join("caliban")
-        };
-        Ok(Self {
-            config: root("XDG_CONFIG_HOME", ".config"),
-            data: root("XDG_DATA_HOME", ".local/share"),
-            state: root("XDG_STATE_HOME", ".local/state"),
-        })
     }
 
     /// The person's own configuration file.
@@ -64,11 +63,6 @@ impl Dirs {
     }
 }
 
-/// A variable that must hold an absolute path; the XDG rules say to ignore any other.
-fn absolute(env: &EnvOverlay, variable: &str) -> Option<PathBuf> {
-    env.get_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,24 +80,12 @@ mod tests {
         assert_eq!((&dirs.data, &dirs.state), (&dirs.config, &dirs.config));
     }
 
-    #[cfg(not(target_os = "macos"))]
     #[test]
-    fn xdg_variables_count_when_they_are_absolute() {
-        let dirs = dirs(&[
-            ("HOME", "/home/ann"),
-            ("XDG_CONFIG_HOME", "/etc/ann"),
-            ("XDG_DATA_HOME", "here"),
-            ("CALIBAN_HOME", ""),
-        ])
-        .unwrap();
-        assert_eq!(dirs.config, Path::new("/etc/ann/caliban"));
-        assert_eq!(dirs.data, Path::new("/home/ann/.local/share/caliban"));
-        assert_eq!(dirs.state, Path::new("/home/ann/.local/state/caliban"));
-    }
-
-    #[test]
-    fn without_any_home_the_error_says_what_to_set() {
-        let error = dirs(&[]).unwrap_err().to_string();
-        assert_eq!(error, "There is no home directory to keep files in: set HOME or CALIBAN_HOME.");
+    fn without_caliban_home_each_kind_of_file_has_the_place_that_the_system_gives_it() {
+        let dirs = dirs(&[("CALIBAN_HOME", "")]).unwrap();
+        for folder in [&dirs.config, &dirs.data, &dirs.state] {
+            assert!(folder.is_absolute() && folder.ends_with("caliban"), "{folder:?}");
+        }
+        assert_eq!(dirs.config_file(), dirs.config.join("config.toml"));
     }
 }

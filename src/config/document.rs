@@ -214,10 +214,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::config::schema::json_schema;
+    use crate::config::schema::SCHEMA;
 
     fn fault(text: &str) -> String {
-        let fault = parse(text, &json_schema()).unwrap_err();
+        let fault = parse(text, &SCHEMA).unwrap_err();
         format!("{}: {}", fault.line, fault.message)
     }
 
@@ -293,7 +293,7 @@ mod tests {
     fn broken_toml_names_its_line() {
         let table = ["[model]\nname = ", "[model]\nname = \"a\"\nname = \"b\"", "[model]\n[model"];
         for (text, line) in table.iter().zip([2, 3, 2]) {
-            let fault = parse(text, &json_schema()).unwrap_err();
+            let fault = parse(text, &SCHEMA).unwrap_err();
             assert_eq!(fault.line, line, "{text}: {}", fault.message);
             assert!(fault.message.starts_with("not valid TOML: "), "{}", fault.message);
         }
@@ -303,7 +303,7 @@ mod tests {
     fn values_keep_their_lines_whichever_way_tables_are_written() {
         let text = "\u{feff}model.name = \"m\"\r\nproviders = { x = { kind = \"anthropic\" } }\r\n\
                     [permissions]\r\nallow = [\"Read\",\r\n\"Grep\"]\r\n";
-        let entries = parse(text, &json_schema()).unwrap();
+        let entries = parse(text, &SCHEMA).unwrap();
         let found: Vec<(String, Vec<usize>)> =
             entries.iter().map(|entry| (entry.path.join("."), entry.lines.clone())).collect();
         let expected = [
@@ -325,14 +325,14 @@ mod tests {
             ("model = {", "a.", "a = 1}"),
         ] {
             let text = format!("{start}{}{end}", unit.repeat(400_000 / unit.len()));
-            parse(&text, &json_schema()).unwrap_err();
+            parse(&text, &SCHEMA).unwrap_err();
         }
     }
 
     proptest! {
         #[test]
         fn no_text_makes_the_reader_panic(text in "[\\[\\]{}=\"'a-z0-9.,\n# \u{e9}-]{0,60}") {
-            let _ = parse(&text, &json_schema());
+            let _ = parse(&text, &SCHEMA);
         }
     }
 }

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
+use directories::ProjectDirs;
+
 use crate::protocol::EnvOverlay;
 
 /// All environment variables as they are now. `HOME` is looked up in the system's user list when it is not set.
@@ -23,6 +25,12 @@ pub fn capture() -> EnvOverlay {
 /// The directory that the program was started in.
 pub fn current_dir() -> io::Result<PathBuf> {
     env::current_dir()
+}
+
+/// The folders that the system gives this program, by the rules of the platform; `None` for a person without a home.
+#[must_use]
+pub(super) fn project_dirs() -> Option<ProjectDirs> {
+    ProjectDirs::from("", "", "caliban")
 }
 
 /// The arguments of the program, its own name first.

@@ -13,7 +13,7 @@ use super::error::{ConfigError, Origin, shown};
 use super::layers::{Layers, Origins, Setting};
 use super::overrides::{self, Overrides};
 use super::project::Project;
-use super::schema::{self, Config, ProviderKind, json_schema};
+use super::schema::{self, Config, ProviderKind, SCHEMA};
 use super::{Dirs, document, untrusted};
 use crate::protocol::{EnvOverlay, RuleFile};
 
@@ -50,7 +50,7 @@ impl Config {
     /// The defaults alone.
     pub fn built_in() -> Result<Self, ConfigError> {
         let mut layers = Layers::default();
-        layers.add(defaults(&json_schema())?);
+        layers.add(defaults(&SCHEMA)?);
         fill_providers(&mut layers.merged);
         typed(&layers)
     }
@@ -59,13 +59,13 @@ impl Config {
 /// Reads and merges all layers, lowest first: built in, the person's file, the project's two files, environment, flags.
 pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
     let Sources { dirs, cwd, env, overrides } = *sources;
-    let schema = json_schema();
+    let schema = &*SCHEMA;
     let project = Project::discover(cwd);
     let mut layers = Layers::default();
-    layers.add(defaults(&schema)?);
+    layers.add(defaults(schema)?);
 
     let user_file = dirs.config_file();
-    let user = read(&user_file, cwd, &schema)?;
+    let user = read(&user_file, cwd, schema)?;
     let mut files = vec![(user_file.clone(), user.is_some())];
     layers.add(user.unwrap_or_default());
 
@@ -76,17 +76,17 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
         if file == user_file {
             continue;
         }
-        let mut settings = read(&file, cwd, &schema)?;
+        let mut settings = read(&file, cwd, schema)?;
         files.push((file.clone(), settings.is_some()));
         if let Some(settings) = &mut settings {
-            withheld.push((shown(&file, cwd), untrusted::withhold(settings, kind)));
+            withheld.push((shown(&file, cwd), untrusted::withhold(settings, kind, &layers.merged)));
         }
         layers.add(settings.unwrap_or_default());
     }
 
     let variables = overrides::from_env(env);
     let flags = overrides.settings();
-    variables.iter().chain(&flags).try_for_each(|setting| check(setting, &schema))?;
+    variables.iter().chain(&flags).try_for_each(|setting| check(setting, schema))?;
     layers.add(variables);
     layers.add(flags);
 

@@ -7,9 +7,9 @@
 //! gets that provider's default model, because a model belongs to its provider.
 //!
 //! A project's files come with the project, and the person may never have read them. So they cannot run code, send
-//! keys elsewhere or widen rights: `providers`, `permissions.mode`, `permissions.additional_dirs` and (in the shared
-//! file) `permissions.allow` are not applied, and one notice says so. Their `deny` and `ask` rules hold, because they
-//! only narrow. The local file's `allow` rules hold too: the person's "always" answers are written there.
+//! keys elsewhere or widen rights: `providers`, `permissions.mode`, `permissions.additional_dirs`, limits higher than the
+//! person's and (in the shared file) `permissions.allow` are not applied, and one notice says so. Their `deny` and `ask`
+//! rules hold, because they only narrow. The local file's `allow` rules hold too: the person's "always" answers are written there.
 
 mod dirs;
 mod document;

@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{Cost, Usage};
-use crate::provider::Thinking;
 
 const BUILT_IN: &str = include_str!("../../config/models.toml");
 
@@ -41,6 +40,19 @@ impl ModelInfo {
     pub fn cost(&self, usage: Usage) -> Cost {
         self.price.map_or(Cost::UNKNOWN, |price| price.cost(usage))
     }
+}
+
+/// How a model is asked to think.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Thinking {
+    /// Nothing is said about it.
+    #[default]
+    Off,
+    /// The model decides; a summary of its thoughts is asked for.
+    Adaptive,
+    /// Older models: a fixed budget of thinking tokens.
+    Budget(u32),
 }
 
 /// US dollars per million tokens.

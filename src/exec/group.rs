@@ -12,16 +12,18 @@ use tokio::process::{ChildStdin, ChildStdout, Command};
 use super::descendants::{self, Process};
 use crate::protocol::EnvOverlay;
 
-/// Starts bash with one pipe for both outputs and nothing to read, beside a watchdog that kills the whole group as soon
-/// as its own pipe closes: at the end of the command, or when this program dies in whatever way.
-/// `$1` is the command, `$2` bash's start file.
+/// Starts bash with one pipe for both outputs and nothing to read, beside a watchdog that clears the scratch folder and
+/// kills the whole group as soon as its own pipe closes: at the end of the command, or when this program dies in
+/// whatever way. `$1` is the command, `$2` the scratch folder.
 const START: &str = r#"
 trap '' HUP INT TERM
 exec 3<&0 </dev/null
-( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &
+( read -r _ <&3
+  command -p rm -f "$2/start" "$2/end"; command -p rmdir "$2"
+  kill -KILL 0 ) >/dev/null 2>&1 &
 trap - HUP INT TERM
 exec 3<&- 2>&1
-BASH_ENV=$2; export BASH_ENV
+BASH_ENV=$2/start; export BASH_ENV
 exec bash -c "$1"
 "#;
 
@@ -37,12 +39,12 @@ pub struct Group {
 }
 
 impl Group {
-    /// Starts the bash command `line`. Bash reads `start_file` first; the environment is exactly `env`.
-    pub fn spawn(line: &str, cwd: &Path, env: &EnvOverlay, start_file: &Path) -> io::Result<Self> {
+    /// Starts the bash command `line`. Bash reads the file `start` in `scratch` first; the environment is exactly `env`.
+    pub fn spawn(line: &str, cwd: &Path, env: &EnvOverlay, scratch: &Path) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command
             .args(["-c", START, "caliban", line])
-            .arg(start_file)
+            .arg(scratch)
             .current_dir(cwd)
             .env_clear()
             .envs(env.iter())
@@ -66,6 +68,11 @@ impl Group {
         let status = self.child.wait().await?;
         self.status = Some(status);
         Ok(status)
+    }
+
+    /// Whether the command itself is known to have ended.
+    pub fn has_ended(&self) -> bool {
+        self.status.is_some()
     }
 
     /// Asks all of the group to end.
@@ -123,7 +130,8 @@ mod tests {
     async fn what_starts_while_the_group_ends_is_killed_too() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "trap 'sleep 1000 & exit' TERM; printf '!'; sleep 1000 & wait";
-        let mut group = Group::spawn(line, Path::new("/"), &env, Path::new("/dev/null")).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let mut group = Group::spawn(line, Path::new("/"), &env, scratch.path()).unwrap();
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         group.terminate();
@@ -133,14 +141,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_group_dies_when_nobody_holds_its_leash() {
+    async fn the_group_and_its_scratch_folder_go_when_nobody_holds_the_leash() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "trap '' TERM; sleep 1000 & printf '!'; wait";
-        let mut group = Group::spawn(line, Path::new("/"), &env, Path::new("/dev/null")).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        std::fs::write(scratch.path().join("start"), "").unwrap();
+        let mut group = Group::spawn(line, Path::new("/"), &env, scratch.path()).unwrap();
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         // As when this program is killed: nothing is done but that its pipes close.
         group.leash = None;
         closed(output).await;
+        assert!(!scratch.path().exists());
     }
 }

@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use super::env::child_env;
 use super::group::Group;
 use super::outcome::{Exit, ShellOutcome};
-use super::output::Captured;
 use super::pump::Pump;
 use super::scratch::Scratch;
 use crate::protocol::EnvOverlay;
@@ -85,14 +84,21 @@ impl Shell {
             .map_err(|source| ExecError::Scratch { folder, source })?;
         let env = child_env(call.env, call.depth, &self.secrets);
         let mut group =
-            Group::spawn(call.line, &cwd, &env, &scratch.start_file()).map_err(ExecError::Spawn)?;
-        let pump = Pump::new(group.take_output(), show);
-        let (exit, output) = follow(&mut group, pump, &call, began).await?;
+            Group::spawn(call.line, &cwd, &env, scratch.path()).map_err(ExecError::Spawn)?;
+        let mut pump = Pump::new(group.take_output(), show);
+        let exit = follow(&mut group, &mut pump, &call, began).await?;
+        // Before the rest is killed, because with that the scratch folder goes.
         if let Some(end) = scratch.end_directory()
             && end != cwd
         {
             *self.lock() = end;
         }
+        group.kill();
+        if !group.has_ended() {
+            // A process that hangs in the kernel is not waited for: the signal stays with it.
+            let _ = tokio::time::timeout(GRACE, group.wait()).await;
+        }
+        let output = pump.finish();
         Ok(ShellOutcome { exit, output, cwd: self.cwd(), took: began.elapsed(), lost })
     }
 
@@ -114,13 +120,13 @@ impl Shell {
     }
 }
 
-/// Reads and waits until the command is over, in whatever way.
+/// Reads and waits until the command is over, in whatever way. Something of its group may be left.
 async fn follow<F: FnMut(String)>(
     group: &mut Group,
-    mut pump: Pump<F>,
+    pump: &mut Pump<F>,
     call: &ShellCall<'_>,
     began: Instant,
-) -> Result<(Exit, Captured), ExecError> {
+) -> Result<Exit, ExecError> {
     let mut stopped = None;
     let mut status: Option<ExitStatus> = None;
     let mut give_up = None;
@@ -140,13 +146,7 @@ async fn follow<F: FnMut(String)>(
             () = pump.step() => {}
         }
     }
-    group.kill();
-    if status.is_none() {
-        // A process that hangs in the kernel is not waited for: the signal stays with it.
-        let _ = tokio::time::timeout(GRACE, group.wait()).await;
-    }
-    let exit = stopped.or_else(|| status.map(Exit::of)).unwrap_or(Exit::Cancelled);
-    Ok((exit, pump.finish()))
+    Ok(stopped.or_else(|| status.map(Exit::of)).unwrap_or(Exit::Cancelled))
 }
 
 async fn stop_reason(call: &ShellCall<'_>, began: Instant) -> Exit {

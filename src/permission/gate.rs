@@ -137,11 +137,12 @@ impl Gate {
     #[must_use]
     pub fn denies_reading(&self, path: &Path, cwd: &Path) -> bool {
         let rules = self.0.lock().rules.clone();
-        if rules.deny.is_empty() {
+        let mut reading = rules.deny.iter().filter_map(Rule::read_pattern).peekable();
+        if reading.peek().is_none() {
             return false;
         }
         let target = Target::new(cwd, path);
-        rules.deny.iter().any(|rule| rule.denies_reading(&target, &self.0.places, cwd))
+        reading.any(|pattern| pattern.restricts(&target, &self.0.places.project, &[cwd]))
     }
 }
 

@@ -22,4 +22,4 @@ pub use gate::{AgentGate, Gate, GateSettings, Verdict};
 pub use judge::{Call, Decision, Judgement, Policy, judge};
 pub use path::Places;
 pub use question::AnswerError;
-pub use rule::{Base, List, Origin, Rule, RuleError, RuleSet, split_list};
+pub use rule::{Base, List, Origin, Rule, RuleError, RuleSet};

@@ -6,6 +6,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
+use crate::tool::path::normalize;
+
 /// More links than this in one path is a loop, as for the system itself.
 const MAX_LINKS: usize = 40;
 
@@ -94,7 +96,7 @@ impl Target {
     #[must_use]
     pub fn new(base: &Path, path: &Path) -> Self {
         let whole = base.join(path);
-        Self { written: lexical(&whole), resolved: resolve(&whole) }
+        Self { written: normalize(&whole), resolved: resolve(&whole) }
     }
 
     /// Both names of the target.
@@ -107,22 +109,6 @@ impl Target {
     pub fn is_inside(&self, places: &Places) -> bool {
         self.resolved.as_deref().is_some_and(|path| places.contains(path))
     }
-}
-
-/// The path without `.` and `..`, without looking at the disk.
-#[must_use]
-pub fn lexical(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 /// Follows every link of an absolute path, also dangling ones: what does not exist yet is where it would be made.

@@ -205,14 +205,12 @@ impl Rule {
         }
     }
 
-    /// Whether this rule, in the deny list, keeps a path from being read.
+    /// The files whose reading this rule is about, when it is about some.
     #[must_use]
-    pub(super) fn denies_reading(&self, target: &Target, places: &Places, cwd: &Path) -> bool {
+    pub(super) fn read_pattern(&self) -> Option<&PathPattern> {
         match &self.covers {
-            Covers::Path { effect: Effect::Reads, pattern: Some(pattern), .. } => {
-                pattern.restricts(target, &places.project, &[cwd])
-            }
-            _ => false,
+            Covers::Path { effect: Effect::Reads, pattern, .. } => pattern.as_ref(),
+            _ => None,
         }
     }
 }
@@ -373,26 +371,6 @@ impl RuleSet {
     }
 }
 
-/// Takes a list from the command line apart: rules are separated by commas or blanks outside of parentheses.
-#[must_use]
-pub fn split_list(text: &str) -> Vec<String> {
-    let mut depth = 0_usize;
-    let mut rules = vec![String::new()];
-    for c in text.chars() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        match rules.last_mut() {
-            Some(last) if depth > 0 || !(c == ',' || c.is_whitespace()) => last.push(c),
-            _ => rules.push(String::new()),
-        }
-    }
-    rules.retain(|rule| !rule.is_empty());
-    rules
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -457,11 +435,5 @@ mod tests {
         }
         assert!(parse("Bash(* --version)", List::Allow).is_err());
         assert!(parse("Bash(* --force)", List::Deny).is_ok());
-    }
-
-    #[test]
-    fn lists_split_outside_of_parentheses() {
-        let rules = split_list("Bash(git diff:*),Edit  Read(a, b),,");
-        assert_eq!(rules, ["Bash(git diff:*)", "Edit", "Read(a, b)"]);
     }
 }

@@ -8,7 +8,7 @@ use super::endpoint::Endpoint;
 use super::exchange;
 use super::http::HttpClient;
 use super::settings::ProviderSettings;
-use super::{ErrorKind, EventStream, ModelRequest, Provider, ProviderError};
+use super::{EventStream, ModelRequest, Provider, ProviderError};
 
 mod events;
 mod request;
@@ -40,18 +40,7 @@ impl Provider for Anthropic {
     }
 
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
-        let endpoint = match &self.endpoint {
-            Ok(endpoint) => Arc::clone(endpoint),
-            Err(error) => return exchange::failed(error.clone()),
-        };
-        match request::body(request) {
-            Ok(body) => {
-                exchange::run(self.http.clone(), endpoint, body, events::Decoder::default())
-            }
-            Err(error) => exchange::failed(ProviderError::new(
-                ErrorKind::BadRequest,
-                format!("The conversation cannot be sent: {error}"),
-            )),
-        }
+        let body = |_: &Endpoint| request::body(request);
+        exchange::run(&self.http, &self.endpoint, body, events::Decoder::default())
     }
 }

@@ -156,7 +156,6 @@ fn label(name: &str) -> String {
     match name {
         "anthropic" => "Anthropic",
         "openai" => "OpenAI",
-        "gemini" => "Gemini",
         "ollama" => "Ollama",
         other => other,
     }

@@ -14,7 +14,7 @@ use super::endpoint::Endpoint;
 use super::http::HttpClient;
 use super::report::Report;
 use super::sse::SseDecoder;
-use super::{EventStream, ProviderError, failure};
+use super::{ErrorKind, EventStream, ProviderError, failure};
 use crate::protocol::StreamEvent;
 
 /// How long we wait for the end of a body whose last event has come: a body read to its end frees its connection
@@ -67,16 +67,28 @@ impl Fault {
     }
 }
 
-/// Sends `body` and streams what comes back.
+/// Sends what `body` makes for the endpoint, and streams what comes back. A failure of either is the stream's first
+/// item.
 pub(super) fn run<D: Decode>(
-    http: HttpClient,
-    endpoint: Arc<Endpoint>,
-    body: Vec<u8>,
+    http: &HttpClient,
+    endpoint: &Result<Arc<Endpoint>, ProviderError>,
+    body: impl FnOnce(&Endpoint) -> serde_json::Result<Vec<u8>>,
     decode: D,
 ) -> EventStream {
+    let endpoint = match endpoint {
+        Ok(endpoint) => endpoint,
+        Err(error) => return failed(error.clone()),
+    };
+    let body = match body(endpoint) {
+        Ok(body) => body,
+        Err(error) => {
+            let message = format!("The conversation cannot be sent: {error}");
+            return failed(ProviderError::new(ErrorKind::BadRequest, message));
+        }
+    };
     let exchange = Exchange {
-        http,
-        endpoint,
+        http: http.clone(),
+        endpoint: Arc::clone(endpoint),
         decode,
         phase: Phase::Ask(body),
         ready: VecDeque::new(),
@@ -89,7 +101,7 @@ pub(super) fn run<D: Decode>(
 }
 
 /// A stream that fails at once.
-pub(super) fn failed(error: ProviderError) -> EventStream {
+fn failed(error: ProviderError) -> EventStream {
     stream::iter([Err(error)]).boxed()
 }
 

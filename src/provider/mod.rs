@@ -6,6 +6,7 @@
 
 use futures_util::stream::BoxStream;
 
+use crate::config::models::Thinking;
 use crate::protocol::{Message, StreamEvent};
 use crate::tool::ToolSpec;
 
@@ -61,17 +62,4 @@ pub struct ModelRequest<'a> {
     pub thinking: Thinking,
     /// How hard to think, in the provider's own words; absent: its default.
     pub effort: Option<&'a str>,
-}
-
-/// How a model is asked to think.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Thinking {
-    /// Nothing is said about it.
-    #[default]
-    Off,
-    /// The model decides; a summary of its thoughts is asked for.
-    Adaptive,
-    /// Older models: a fixed budget of thinking tokens.
-    Budget(u32),
 }

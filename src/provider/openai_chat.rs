@@ -6,7 +6,7 @@ use super::endpoint::Endpoint;
 use super::exchange;
 use super::http::HttpClient;
 use super::settings::ProviderSettings;
-use super::{ErrorKind, EventStream, ModelRequest, Provider, ProviderError};
+use super::{EventStream, ModelRequest, Provider, ProviderError};
 
 mod calls;
 mod events;
@@ -34,18 +34,7 @@ impl Provider for OpenaiChat {
     }
 
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
-        let endpoint = match &self.endpoint {
-            Ok(endpoint) => Arc::clone(endpoint),
-            Err(error) => return exchange::failed(error.clone()),
-        };
-        match request::body(request, Dialect::of(&endpoint.url)) {
-            Ok(body) => {
-                exchange::run(self.http.clone(), endpoint, body, events::Decoder::default())
-            }
-            Err(error) => exchange::failed(ProviderError::new(
-                ErrorKind::BadRequest,
-                format!("The conversation cannot be sent: {error}"),
-            )),
-        }
+        let body = |endpoint: &Endpoint| request::body(request, Dialect::of(&endpoint.url));
+        exchange::run(&self.http, &self.endpoint, body, events::Decoder::default())
     }
 }

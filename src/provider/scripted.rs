@@ -199,8 +199,8 @@ fn message_bytes(message: &Message) -> usize {
 mod tests {
     use serde_json::json;
 
+    use crate::config::models::Thinking;
     use crate::protocol::Accumulator;
-    use crate::provider::Thinking;
 
     use super::*;
 

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::Provider;
@@ -17,9 +16,8 @@ use super::secret::Secret;
 /// How long a stream may be silent unless the configuration says otherwise.
 pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The wire that a provider speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// The wire of an HTTP provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The Anthropic Messages API.
     Anthropic,

@@ -94,7 +94,7 @@ fn lock(file: &File) -> io::Result<()> {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(io::Error::new(
             ErrorKind::ResourceBusy,
-            "another caliban is writing to this session; end it, or resume with --fork-session",
+            "another caliban is writing to this session; end that one first",
         )),
         // Some network file systems have no locks; one writer is still the rule there.
         Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(()),

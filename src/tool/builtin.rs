@@ -6,11 +6,13 @@ use std::sync::Arc;
 use super::Tool;
 use super::bash::Bash;
 use super::edit::Edit;
+use super::file::Files;
 use super::glob::Glob;
 use super::grep::Grep;
 use super::ledger::{FileLock, Ledger};
 use super::path::Paths;
 use super::read::Read;
+use super::search::Hidden;
 use super::todo_write::TodoWrite;
 use super::web_fetch::{WebFetch, WebSettings};
 use super::write::Write;
@@ -24,6 +26,8 @@ pub struct BuiltinSettings {
     pub home: Option<PathBuf>,
     /// Variables, beside the well-known provider keys, that commands must not see.
     pub secret_env: Arc<[String]>,
+    /// What searches pass over.
+    pub hidden: Hidden,
     pub web: WebSettings,
     /// The same for all agents of a session.
     pub file_lock: FileLock,
@@ -37,6 +41,7 @@ impl BuiltinSettings {
             base,
             home: None,
             secret_env: Arc::from([]),
+            hidden: Hidden::default(),
             web: WebSettings::default(),
             file_lock: FileLock::default(),
         }
@@ -46,15 +51,15 @@ impl BuiltinSettings {
 /// A fresh set of tools for one agent, in the order in which models are told of them.
 #[must_use]
 pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
-    let BuiltinSettings { base, home, secret_env, web, file_lock } = settings;
+    let BuiltinSettings { base, home, secret_env, hidden, web, file_lock } = settings;
     let paths = Paths { base: base.clone(), home: home.clone() };
-    let ledger = Ledger::default();
+    let files = Files { paths: paths.clone(), ledger: Ledger::default(), lock: file_lock.clone() };
     vec![
-        Arc::new(Read::new(paths.clone(), ledger.clone())),
-        Arc::new(Write::new(paths.clone(), ledger.clone(), file_lock.clone())),
-        Arc::new(Edit::new(paths.clone(), ledger, file_lock.clone())),
-        Arc::new(Glob::new(paths.clone())),
-        Arc::new(Grep::new(paths)),
+        Arc::new(Read::new(files.clone())),
+        Arc::new(Write::new(files.clone())),
+        Arc::new(Edit::new(files)),
+        Arc::new(Glob::new(paths.clone(), hidden.clone())),
+        Arc::new(Grep::new(paths, hidden.clone())),
         Arc::new(Bash::new(base.clone(), secret_env.clone())),
         Arc::new(WebFetch::new(web.clone())),
         Arc::new(TodoWrite),

@@ -8,9 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::diff::FileDiff;
-use super::file;
-use super::ledger::{FileLock, Ledger};
-use super::path::Paths;
+use super::file::{self, Files};
 use super::replace::{self, Replaced};
 use super::{
     InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path,
@@ -27,9 +25,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 /// The tool.
 #[derive(Debug)]
 pub struct Edit {
-    paths: Paths,
-    ledger: Ledger,
-    lock: FileLock,
+    files: Files,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -42,14 +38,14 @@ pub struct Input {
 }
 
 impl Edit {
-    /// An editor that changes only what `ledger` knows as read.
+    /// An editor that changes only what was read.
     #[must_use]
-    pub fn new(paths: Paths, ledger: Ledger, lock: FileLock) -> Self {
-        Self { paths, ledger, lock }
+    pub fn new(files: Files) -> Self {
+        Self { files }
     }
 
     fn path(&self, input: &Input, cwd: &Path) -> PathBuf {
-        self.paths.resolve(&input.file_path, cwd)
+        self.files.paths.resolve(&input.file_path, cwd)
     }
 }
 
@@ -62,7 +58,7 @@ impl TypedTool for Edit {
     }
 
     fn summary(&self, input: &Input) -> String {
-        self.paths.shown(&input.file_path)
+        self.files.paths.shown(&input.file_path)
     }
 
     fn access(&self, input: &Input, cwd: &Path) -> Access {
@@ -94,18 +90,18 @@ impl TypedTool for Edit {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let path = self.path(&input, &cx.cwd);
-        let (ledger, lock, cwd) = (self.ledger.clone(), self.lock.clone(), cx.cwd.clone());
+        let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx.cancel, move |_| {
-            let turn = lock.hold();
+            let turn = files.lock.hold();
             let on_disk = file::load(&path)?;
             let Some((_, content)) = &on_disk.file else {
                 let text = format!("{} does not exist. Create it with Write.", path.display());
                 return Err(ToolError::failed(text));
             };
-            on_disk.check(&path, &ledger)?;
+            on_disk.check(&path, &files.ledger)?;
             let old = file::text(&path, content)?;
             let new = apply(&path, old, &input)?;
-            on_disk.replace(&path, new.text.as_bytes(), &ledger)?;
+            on_disk.replace(&path, new.text.as_bytes(), &files.ledger)?;
             drop(turn);
             Ok(report(&path, &cwd, &input, old, &new))
         })

@@ -6,10 +6,20 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::ToolError;
-use super::ledger::{Ledger, Stale};
+use super::ledger::{FileLock, Ledger, Stale};
+use super::path::Paths;
 
 /// The largest file, in bytes, that is read as a whole.
 pub const MAX_BYTES: u64 = 10 * 1024 * 1024;
+
+/// What those tools of one agent share that read and change files. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Files {
+    pub paths: Paths,
+    /// What was read. Only that may be changed.
+    pub ledger: Ledger,
+    pub lock: FileLock,
+}
 
 /// A file as it stands on disk.
 pub struct OnDisk {

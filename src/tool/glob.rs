@@ -12,7 +12,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::path::Paths;
-use super::search::{Anchored, walk};
+use super::search::{Anchored, Hidden, walk};
 use super::{SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
 use crate::protocol::Access;
 
@@ -30,6 +30,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 #[derive(Debug)]
 pub struct Glob {
     paths: Paths,
+    hidden: Hidden,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -43,10 +44,10 @@ pub struct Input {
 type Found = (SystemTime, Reverse<PathBuf>);
 
 impl Glob {
-    /// A finder for the agent of these paths.
+    /// A finder for the agent of these paths, blind for what is hidden.
     #[must_use]
-    pub fn new(paths: Paths) -> Self {
-        Self { paths }
+    pub fn new(paths: Paths, hidden: Hidden) -> Self {
+        Self { paths, hidden }
     }
 
     fn anchored(&self, input: &Input, cwd: &Path) -> Anchored {
@@ -79,14 +80,15 @@ impl TypedTool for Glob {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let anchored = self.anchored(&input, &cx.cwd);
-        let cwd = cx.cwd.clone();
-        blocking(&cx.cancel, move |cancel| find(&anchored, &cwd, cancel)).await
+        let (cwd, hidden) = (cx.cwd.clone(), self.hidden.clone());
+        blocking(&cx.cancel, move |cancel| find(&anchored, &cwd, &hidden, cancel)).await
     }
 }
 
 fn find(
     anchored: &Anchored,
     cwd: &Path,
+    hidden: &Hidden,
     cancel: &CancellationToken,
 ) -> Result<ToolOutcome, ToolError> {
     let root = &anchored.root;
@@ -102,6 +104,9 @@ fn find(
         }
         let inside = entry.path().strip_prefix(root).unwrap_or(entry.path());
         if entry.file_type().is_none_or(|kind| kind.is_dir()) || !matcher.is_match(inside) {
+            continue;
+        }
+        if hidden.hides(entry.path(), cwd) {
             continue;
         }
         total += 1;
@@ -168,6 +173,18 @@ mod tests {
         assert_eq!(glob("*.{md,txt}").await, "No files found.");
         let inside = json!({"pattern": "*.rs", "path": "src/deep"});
         assert_eq!(bench.text("Glob", inside).await, "src/deep/b.rs");
+    }
+
+    #[tokio::test]
+    async fn hidden_files_are_not_listed() {
+        let mut bench = Bench::new();
+        bench.file("a.txt", "");
+        bench.file("secret/b.txt", "");
+        let all = json!({"pattern": "**/*.txt"});
+        assert_eq!(bench.text("Glob", all.clone()).await.lines().count(), 2);
+        bench.settings.hidden = Hidden::by(|file, cwd| file.starts_with(cwd.join("secret")));
+        bench.next_agent();
+        assert_eq!(bench.text("Glob", all).await, "a.txt");
     }
 
     #[tokio::test]

@@ -2,21 +2,21 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::overrides::OverrideBuilder;
 use ignore::types::TypesBuilder;
-use ignore::{Walk, WalkBuilder};
+use ignore::{DirEntry, Walk, WalkBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::grep_sink::{Cancellable, FileSink, Hits, Show};
 use super::path::Paths;
-use super::search::walk;
+use super::search::{Hidden, walk};
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
     path,
@@ -43,6 +43,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 #[derive(Debug)]
 pub struct Grep {
     paths: Paths,
+    hidden: Hidden,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -81,10 +82,10 @@ enum Mode {
 }
 
 impl Grep {
-    /// A searcher for the agent of these paths.
+    /// A searcher for the agent of these paths, blind for what is hidden.
     #[must_use]
-    pub fn new(paths: Paths) -> Self {
-        Self { paths }
+    pub fn new(paths: Paths, hidden: Hidden) -> Self {
+        Self { paths, hidden }
     }
 
     fn root(&self, input: &Input, cwd: &Path) -> PathBuf {
@@ -121,17 +122,33 @@ impl TypedTool for Grep {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let root = self.root(&input, &cx.cwd);
-        let cwd = cx.cwd.clone();
-        blocking(&cx.cancel, move |cancel| search(&root, &cwd, &input, cancel)).await
+        let (cwd, hidden) = (cx.cwd, self.hidden.clone());
+        let place = Place { root, cwd, hidden };
+        blocking(&cx.cancel, move |cancel| search(&place, &input, cancel)).await
+    }
+}
+
+/// Where a search looks, and for whom.
+struct Place {
+    root: PathBuf,
+    cwd: Arc<Path>,
+    hidden: Hidden,
+}
+
+impl Place {
+    /// Whether the entry of a walk is a file to be searched.
+    fn has(&self, entry: &DirEntry) -> bool {
+        entry.file_type().is_some_and(|kind| kind.is_file())
+            && !self.hidden.hides(entry.path(), &self.cwd)
     }
 }
 
 fn search(
-    root: &Path,
-    cwd: &Path,
+    place: &Place,
     input: &Input,
     cancel: &CancellationToken,
 ) -> Result<ToolOutcome, ToolError> {
+    let Place { root, cwd, .. } = place;
     if !root.exists() {
         return Err(ToolError::failed(format!(
             "There is no file or directory {}.",
@@ -148,7 +165,7 @@ fn search(
     let limit = input.head_limit.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT);
     let mut hits = Hits::new(limit, MAX_BYTES);
     for entry in files(root, input)?.flatten() {
-        if entry.file_type().is_some_and(|kind| kind.is_file()) {
+        if place.has(&entry) {
             let name = path::shown(entry.path(), cwd);
             let mut sink = FileSink::new(&name, show, &mut hits);
             // A file that cannot be read is left out, as grep -s does.
@@ -288,6 +305,15 @@ mod tests {
         assert_eq!(grep(&bench, json!({"type": "rust"})).await.0, "a/a.rs\nb.rs");
         assert_eq!(grep(&bench, json!({"path": "a", "glob": "!*.md"})).await.0, "a/a.rs");
         assert_eq!(grep(&bench, json!({"path": "b.rs"})).await.0, "b.rs");
+    }
+
+    #[tokio::test]
+    async fn hidden_files_are_not_searched() {
+        let mut bench = place();
+        bench.settings.hidden = Hidden::by(|file, cwd| file.starts_with(cwd.join("a")));
+        bench.next_agent();
+        assert_eq!(grep(&bench, json!({})).await.0, "b.rs");
+        assert_eq!(grep(&bench, json!({"path": "a"})).await.0, "No matches found.");
     }
 
     #[tokio::test]

@@ -45,6 +45,7 @@ mod write;
 use blocking::blocking;
 pub use builtin::{BuiltinSettings, builtin};
 pub use ledger::FileLock;
+pub use search::Hidden;
 pub use web_fetch::WebSettings;
 
 pub use registry::{ToolRegistry, canonical_name};

@@ -13,9 +13,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::file::{self, MAX_BYTES};
+use super::file::{self, Files, MAX_BYTES};
 use super::ledger::Ledger;
-use super::path::Paths;
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
 };
@@ -38,8 +37,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 /// The tool.
 #[derive(Debug)]
 pub struct Read {
-    paths: Paths,
-    ledger: Ledger,
+    files: Files,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -52,10 +50,10 @@ pub struct Input {
 }
 
 impl Read {
-    /// A reader that notes in `ledger` what it has shown.
+    /// A reader that notes what it has shown.
     #[must_use]
-    pub fn new(paths: Paths, ledger: Ledger) -> Self {
-        Self { paths, ledger }
+    pub fn new(files: Files) -> Self {
+        Self { files }
     }
 }
 
@@ -68,7 +66,7 @@ impl TypedTool for Read {
     }
 
     fn summary(&self, input: &Input) -> String {
-        let path = self.paths.shown(&input.file_path);
+        let path = self.files.paths.shown(&input.file_path);
         match (input.offset, input.limit) {
             (None, None) => path,
             (from, None) => format!("{path} from line {}", from.unwrap_or(1)),
@@ -80,7 +78,7 @@ impl TypedTool for Read {
     }
 
     fn access(&self, input: &Input, cwd: &Path) -> Access {
-        Access::Read { paths: vec![self.paths.resolve(&input.file_path, cwd)] }
+        Access::Read { paths: vec![self.files.paths.resolve(&input.file_path, cwd)] }
     }
 
     fn check(&self, input: &Input) -> Result<(), InvalidInput> {
@@ -91,8 +89,8 @@ impl TypedTool for Read {
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let path = self.paths.resolve(&input.file_path, &cx.cwd);
-        let ledger = self.ledger.clone();
+        let path = self.files.paths.resolve(&input.file_path, &cx.cwd);
+        let ledger = self.files.ledger.clone();
         blocking(&cx.cancel, move |cancel| read(&path, &input, &ledger, cancel)).await
     }
 }

@@ -1,11 +1,39 @@
-//! What Glob and Grep share: walking a folder as git sees it, without the `.git` folder itself.
+//! What Glob and Grep share: walking a folder as git sees it, without the `.git` folder itself, and what they pass over.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 
 use super::ToolError;
+
+/// Files that a search must pass over as if they were not there. Clones are the same. Nothing is hidden by default.
+#[derive(Clone, Default)]
+pub struct Hidden(Option<Arc<Hides>>);
+
+type Hides = dyn Fn(&Path, &Path) -> bool + Send + Sync;
+
+impl Hidden {
+    /// Hides what `hides` says of an absolute path and the working directory of the agent that searches.
+    #[must_use]
+    pub fn by(hides: impl Fn(&Path, &Path) -> bool + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(hides)))
+    }
+
+    /// Whether an agent that works in `cwd` must not see the file.
+    #[must_use]
+    pub fn hides(&self, file: &Path, cwd: &Path) -> bool {
+        self.0.as_ref().is_some_and(|hides| hides(file, cwd))
+    }
+}
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Hidden").field(&self.0.is_some()).finish()
+    }
+}
 
 /// A walk below `root` in the order of names. Files that git ignores are left out, also where there is no git.
 pub fn walk(root: &Path) -> WalkBuilder {

@@ -8,9 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::diff::FileDiff;
-use super::file;
-use super::ledger::{FileLock, Ledger};
-use super::path::Paths;
+use super::file::{self, Files};
 use super::{ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
 use crate::protocol::Access;
 
@@ -24,9 +22,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 /// The tool.
 #[derive(Debug)]
 pub struct Write {
-    paths: Paths,
-    ledger: Ledger,
-    lock: FileLock,
+    files: Files,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -37,14 +33,14 @@ pub struct Input {
 }
 
 impl Write {
-    /// A writer that overwrites only what `ledger` knows as read.
+    /// A writer that overwrites only what was read.
     #[must_use]
-    pub fn new(paths: Paths, ledger: Ledger, lock: FileLock) -> Self {
-        Self { paths, ledger, lock }
+    pub fn new(files: Files) -> Self {
+        Self { files }
     }
 
     fn path(&self, input: &Input, cwd: &Path) -> PathBuf {
-        self.paths.resolve(&input.file_path, cwd)
+        self.files.paths.resolve(&input.file_path, cwd)
     }
 }
 
@@ -57,7 +53,7 @@ impl TypedTool for Write {
     }
 
     fn summary(&self, input: &Input) -> String {
-        self.paths.shown(&input.file_path)
+        self.files.paths.shown(&input.file_path)
     }
 
     fn access(&self, input: &Input, cwd: &Path) -> Access {
@@ -75,12 +71,12 @@ impl TypedTool for Write {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let path = self.path(&input, &cx.cwd);
-        let (ledger, lock, cwd) = (self.ledger.clone(), self.lock.clone(), cx.cwd.clone());
+        let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx.cancel, move |_| {
-            let turn = lock.hold();
+            let turn = files.lock.hold();
             let on_disk = file::load(&path)?;
-            on_disk.check(&path, &ledger)?;
-            on_disk.replace(&path, input.content.as_bytes(), &ledger)?;
+            on_disk.check(&path, &files.ledger)?;
+            on_disk.replace(&path, input.content.as_bytes(), &files.ledger)?;
             drop(turn);
             let old = on_disk.file.as_ref().map(|(_, content)| String::from_utf8_lossy(content));
             let did = if old.is_some() { "Overwrote" } else { "Created" };

@@ -61,6 +61,24 @@ async fn a_deny_rule_holds_in_every_mode() {
 }
 
 #[tokio::test]
+async fn what_must_not_be_read_is_not_found_by_searches_either() {
+    let scene = Scene::new();
+    scene.world.config("[permissions]\ndeny = [\"Read(secret/**)\"]\n");
+    scene.world.write("secret/a.txt", "needle\n");
+    scene.world.write("b.txt", "needle\n");
+    let calls = tool_use("Grep", json!({ "pattern": "needle" }))
+        .tool_use("Glob", json!({ "pattern": "**/*.txt" }));
+    scene.server.when("CHILD-A").reply(calls.clone()).then(text("looked"));
+    ask(&scene, calls.tool_use("AgentTool", agent("CHILD-A")), &[]).await;
+    for agent in ["TASK-1", "CHILD-A"] {
+        let results = scene.server.requests_of(agent)[1].tool_results();
+        let found: Vec<&str> = results[..2].iter().map(|result| result.text.as_str()).collect();
+        assert_eq!(found, ["b.txt", "b.txt"], "{agent}");
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn accept_edits_allows_edits_and_no_commands() {
     let scene = Scene::new();
     let file = scene.world.project_dir().join("new.txt");

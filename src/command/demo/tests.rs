@@ -7,9 +7,10 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
+use crate::config::models::Thinking;
 use crate::protocol::{Accumulator, ContentBlock, Message, ResultBlock, StopReason};
 use crate::provider::scripted::Scripted;
-use crate::provider::{ModelRequest, Provider, Thinking};
+use crate::provider::{ModelRequest, Provider};
 
 use super::*;
 

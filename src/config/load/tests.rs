@@ -141,7 +141,7 @@ fn a_projects_files_cannot_widen_rights_or_redirect_keys_and_one_notice_says_so(
     let notices: Vec<String> = loaded.notices.iter().map(|notice| world.plain(notice)).collect();
     assert_eq!(
         notices,
-        ["A project's files may not set providers or widen rights. Not applied: \
+        ["A project's files may not set providers, widen rights or raise limits. Not applied: \
           .caliban/config.toml: permissions.mode (line 2), permissions.allow (line 3), \
           permissions.additional_dirs (line 4), providers.anthropic.base_url (line 7), \
           providers.anthropic.api_key_command (line 8); \
@@ -149,6 +149,29 @@ fn a_projects_files_cannot_widen_rights_or_redirect_keys_and_one_notice_says_so(
           providers.anthropic.base_url (line 7), providers.anthropic.api_key_command (line 8). \
           Put it in home/config.toml if you want it."]
     );
+}
+
+#[test]
+fn a_projects_files_lower_limits_and_never_raise_them() {
+    let own = "[budget]\nmax_usd = 2\n[subagents]\nmax_turns = 10\nmax_children_per_agent = 3";
+    let project = "[budget]\nmax_usd = 1.5\nmax_turns = 30\n[subagents]\nmax_turns = 11\n\
+                   max_concurrent_agents = 100\nmax_children_per_agent = 2\nresult_max_chars = 0";
+    let local = "[budget]\nmax_usd = 1.6\n[subagents]\nmax_children_per_agent = 1";
+    let world = World::new(&[
+        ("home/config.toml", own),
+        ("repo/.caliban/config.toml", project),
+        ("repo/.caliban/config.local.toml", local),
+    ]);
+    let loaded = world.load().unwrap();
+    let Config { budget, subagents, .. } = &loaded.config;
+    assert_eq!((budget.max_usd, budget.max_turns), (Some(1.5), Some(30)));
+    assert_eq!((subagents.max_turns, subagents.max_concurrent_agents), (10, 8));
+    assert_eq!((subagents.max_children_per_agent, subagents.result_max_chars), (1, 5000));
+    let notice = world.plain(&loaded.notices.join("\n"));
+    let expected = "Not applied: .caliban/config.toml: subagents.max_turns (line 5), \
+                    subagents.max_concurrent_agents (line 6), subagents.result_max_chars (line 8); \
+                    .caliban/config.local.toml: budget.max_usd (line 2).";
+    assert!(notice.contains(expected), "{notice}");
 }
 
 #[test]

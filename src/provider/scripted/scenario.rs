@@ -120,8 +120,8 @@ pub enum Input {
 /// Why a scenario cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    #[error("{}: {error}", path.display())]
-    Syntax { path: PathBuf, error: Box<toml::de::Error> },
+    #[error("{}:{line}: {message}", path.display())]
+    Syntax { path: PathBuf, line: usize, message: String },
     #[error(
         "{}: agent {agent}, reply {reply} names the result `{name}`, but no earlier call has that `as`",
         path.display()
@@ -136,9 +136,11 @@ pub enum ScenarioError {
 impl Scenario {
     /// Reads and checks a scenario. `path` is for the errors alone.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ScenarioError> {
-        let scenario: Self = toml::from_str(text).map_err(|error| ScenarioError::Syntax {
-            path: path.to_owned(),
-            error: Box::new(error),
+        let scenario: Self = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1;
+            let message = error.message().replace('\n', " ");
+            ScenarioError::Syntax { path: path.to_owned(), line, message }
         })?;
         check_number(path, "pace", scenario.pace)?;
         for (index, agent) in scenario.agents.iter().enumerate() {
@@ -263,9 +265,12 @@ mod tests {
     #[test]
     fn a_mistake_is_refused_with_its_place() {
         let unknown = refusal("[[agent]]\nmatch = 'x'\n[[agent.reply]]\nsay = 'hello'\n");
-        assert!(unknown.contains("play.toml") && unknown.contains("line 6"), "{unknown}");
+        assert!(unknown.starts_with("play.toml:6: unknown field `say`"), "{unknown}");
         let broken = refusal("[[agent]]\nmatch = 'x'\n[[agent.reply]]\ntext = '{{hits'\n");
-        assert!(broken.contains("line 6") && broken.contains("close the slot"), "{broken}");
+        assert!(
+            broken.starts_with("play.toml:6: ") && broken.contains("close the slot"),
+            "{broken}"
+        );
     }
 
     #[test]

@@ -223,7 +223,7 @@ async fn only_one_process_at_a_time_writes_to_a_session() {
     let (id, journal) = bench.create();
     journal.append(&Message::user_text("go"), None).await.unwrap();
     let error = bench.store.open(id).err().unwrap().to_string();
-    assert!(error.contains("--fork-session"), "{error}");
+    assert!(error.contains("another caliban is writing"), "{error}");
     assert!(bench.store.remove(id).is_err());
     assert!(matches!(bench.store.create(bench.session(id)), Err(StoreError::Exists(_))));
     drop(journal);

@@ -6,13 +6,13 @@ use super::source::Source;
 /// Going down the table, a module uses only what stands above it, single items aside.
 const ARROWS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
-    ("config", &["protocol", "provider::Thinking"]),
+    ("config", &["protocol"]),
     ("cli", &["protocol", "config"]),
     ("budget", &["protocol"]),
     ("exec", &["protocol"]),
     ("tool", &["protocol", "budget", "exec"]),
     ("provider", &["protocol", "config::models", "tool::ToolSpec"]),
-    ("permission", &["protocol", "config", "tool::canonical_name"]),
+    ("permission", &["protocol", "tool::canonical_name", "tool::path"]),
     ("hook", &["protocol", "config", "exec", "tool::canonical_name"]),
     ("session", &["protocol"]),
     ("agent", &["protocol", "provider", "tool", "permission", "hook", "budget"]),
