@@ -28,7 +28,7 @@ fn the_digits_answer() {
     let (mut screen, agent) = asked();
     screen.write("5");
     let no = answer(1, Answer::No { reason: None });
-    assert_eq!(screen.sent(), [no, Command::Cancel(agent.id().unwrap())]);
+    assert_eq!(screen.sent(), [Command::Cancel(agent.id().unwrap()), no]);
 }
 
 #[test]

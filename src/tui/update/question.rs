@@ -178,12 +178,15 @@ fn choose(model: &mut Model, digit: u8, effects: &mut Vec<Effect>) {
         3 => stage(model, Stage::Rule(Buffer::from(rules.as_str()))),
         4 => stage(model, Stage::Reason(Buffer::default())),
         _ => {
-            answer(model, Answer::No { reason: None }, effects);
+            // The cancel goes first: after a no alone the asker would go on, and might end well before it comes.
+            let mut no = Vec::new();
+            answer(model, Answer::No { reason: None }, &mut no);
             if path.is_root() {
                 super::outs::stop(model, effects);
             } else {
                 super::outs::cancel(model, &path, effects);
             }
+            effects.append(&mut no);
         }
     }
 }
