@@ -337,3 +337,19 @@ fn the_wheel_scrolls_the_pane_under_it_and_leaves_the_focus_alone() {
     assert_eq!(screen.model.agents.get(&agent).unwrap().scroll.top, Some(37));
     assert_eq!((screen.model.focus.as_ref(), screen.model.main_scroll.top), (None, None));
 }
+
+#[test]
+fn a_reply_that_brings_nothing_new_draws_nothing() {
+    use crate::tui::host::HostReply;
+    use crate::tui::model::Draw;
+    let mut screen = Screen::new();
+    screen.model.draw = Draw::Clean;
+    let at = screen.at;
+    let branch = screen.model.session.branch.clone();
+    for reply in [HostReply::Branch(branch), HostReply::Remembered] {
+        screen.send(Msg::Host { reply, at });
+        assert_eq!(screen.model.draw, Draw::Clean);
+    }
+    screen.send(Msg::Host { reply: HostReply::Branch(Some("other".to_owned())), at });
+    assert_eq!(screen.model.draw, Draw::Now);
+}

@@ -64,7 +64,9 @@ pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
         }
         Msg::Host { reply, at } => {
             model.now = model.now.max(at);
-            model.draw = Draw::Now;
+            if changes_something(model, &reply) {
+                model.draw = Draw::Now;
+            }
             hear(model, reply, &mut effects);
         }
         Msg::Tick { at } => {
@@ -191,6 +193,15 @@ fn notify_question(model: &Model, effects: &mut Vec<Effect>) {
         && model.settings.notifications
     {
         effects.push(Effect::Notify(format!("{} asks", waiting.question.agent)));
+    }
+}
+
+/// Whether there is anything new to see in a reply.
+fn changes_something(model: &Model, reply: &HostReply) -> bool {
+    match reply {
+        HostReply::Remembered => false,
+        HostReply::Branch(branch) => *branch != model.session.branch,
+        _ => true,
     }
 }
 
