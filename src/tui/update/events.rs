@@ -79,7 +79,10 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
         EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
         EventKind::ModeChanged { mode } => mode_changed(model, mode),
         EventKind::ModelChanged { provider, model: name, context_window } => {
-            model.say(format!("model: {name}, from the next request on"));
+            // The first one of a session is what it starts with, unless there was none to start with.
+            if model.session.provider.is_some() || model.session.first_run.is_some() {
+                model.say(format!("model: {name}, from the next request on"));
+            }
             model.session.model = name;
             model.session.provider = Some(provider);
             model.session.context_window = context_window;
