@@ -4,8 +4,8 @@
 
 mod bad_input;
 mod cancel;
-mod documents;
 mod command;
+mod documents;
 mod headless;
 mod layering;
 mod options;
