@@ -185,6 +185,7 @@ pub struct CommonArgs {
 #[command(disable_help_subcommand = true)]
 pub enum Command {
     /// Watch three agents work on a sample project with a scripted model: no key, no network.
+    #[command(mut_arg("print", |print| print.help("Run without a screen, the answer on stdout")))]
     Demo(PrintArgs),
     /// Sub-agent definitions: where each was found, its tools and model, what is wrong with a broken one.
     Agents {

@@ -15,8 +15,7 @@ use crate::protocol::EnvOverlay;
 use crate::provider::{HttpClient, local};
 use crate::session::SessionStore;
 use crate::subagent::registry::{DefinitionSources, Definitions};
-use crate::tui::LocalServer;
-use crate::tui::host::{AgentChoice, Host, ModelChoice, SessionChoice};
+use crate::tui::host::{AgentChoice, Host, LocalServer, ModelChoice, SessionChoice};
 
 /// More files than this are not searched.
 const FILES_SEARCHED: usize = 50_000;
@@ -103,7 +102,7 @@ impl Host for Machine {
         let local = local::find(&self.http).await;
         for server in local.into_iter().filter(|server| server.name == PICKABLE) {
             choices.extend(server.models.into_iter().map(|name| ModelChoice {
-                provider: "ollama".to_owned(),
+                provider: PICKABLE.to_lowercase(),
                 name,
                 detail: "on this machine".to_owned(),
             }));
@@ -119,14 +118,15 @@ impl Host for Machine {
         choices
     }
 
-    async fn local_server(&self) -> Option<LocalServer> {
-        let found = local::find(&self.http).await.into_iter().next()?;
-        Some(LocalServer {
-            name: found.name.to_owned(),
-            base_url: found.base_url.to_owned(),
-            models: found.models.len(),
-            pickable: found.name == PICKABLE,
-        })
+    async fn local_servers(&self) -> Vec<LocalServer> {
+        let found = local::find(&self.http).await.into_iter();
+        let shown = found.map(|server| LocalServer {
+            name: server.name.to_owned(),
+            base_url: server.base_url.to_owned(),
+            provider: (server.name == PICKABLE).then(|| PICKABLE.to_lowercase()),
+            models: server.models,
+        });
+        shown.collect()
     }
 
     async fn branch(&self) -> Option<String> {
@@ -140,7 +140,9 @@ impl Host for Machine {
         let file =
             tempfile::Builder::new().prefix("caliban-").suffix(".md").tempfile_in(self.temp_dir());
         let file = file.map_err(|error| format!("no file for the editor: {error}"))?;
-        tokio::fs::write(file.path(), draft).await.map_err(|error| error.to_string())?;
+        tokio::fs::write(file.path(), format!("{draft}\n"))
+            .await
+            .map_err(|error| error.to_string())?;
         let status = tokio::process::Command::new("sh")
             .args(["-c", &format!("{editor} \"$1\""), "sh"])
             .arg(file.path())

@@ -92,6 +92,9 @@ pub(super) fn show(
         history: start.stored.then(|| setup.dirs.data.join(HISTORY_FILE)),
         catalogue,
     };
+    let window = (!start.scripted).then(|| label(config, setup)).flatten();
+    let window = window
+        .map(|name| machine.catalogue.get(machine.catalogue.resolve_alias(&name)).context_window);
     let io = TuiIo {
         commands: commands.clone(),
         events,
@@ -99,7 +102,7 @@ pub(super) fn show(
         history: machine.remembered(),
         keymap: String::new(),
         log: log.is_some().then(|| setup.dirs.logs()),
-        start: info(setup, &gate, start),
+        start: StartInfo { context_window: window, ..info(setup, &gate, start) },
     };
     parts::run(async {
         let backend = tokio::spawn(async move { serve(parts.await, open, receiver).await });

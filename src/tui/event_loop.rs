@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crossterm::event::{Event, EventStream, KeyEvent};
+use crossterm::event::{Event, EventStream, KeyEvent, MouseEventKind};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
+use ratatui::layout::Position;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
@@ -106,7 +107,7 @@ where
     I: Stream<Item = io::Result<Event>> + Unpin,
 {
     let keys = Keymap::built_in()?.with(&io.keymap)?;
-    let (prompt, pick) = (io.start.prompt.clone(), io.start.pick_session);
+    let (prompt, pick_session) = (io.start.prompt.clone(), io.start.pick_session);
     let coloured = Arc::new(Notify::new());
     let notify = Arc::clone(&coloured);
     let view = View::new(theme, Highlighter::new(move || notify.notify_one()));
@@ -132,10 +133,7 @@ where
         screen.model.settings.env.get("CALIBAN_DEBUG_PANIC").is_none(),
         "CALIBAN_DEBUG_PANIC asks for a panic"
     );
-    let mut effects = update::start(&mut screen.model, prompt);
-    if pick {
-        update::pick_session(&mut screen.model, &mut effects);
-    }
+    let effects = update::start(&mut screen.model, prompt, pick_session);
     screen.perform(effects)?;
     let mut signals = Signals::new()?;
     let mut keyboard = input();
@@ -292,8 +290,11 @@ impl<S: Surface> Screen<'_, S> {
             }
             Event::Paste(text) => self.update(|at| Msg::Paste { text, at }),
             Event::Mouse(event) => {
-                let target = self.view.target(event.column, event.row);
-                self.update(|at| Msg::Mouse { event, target, at })
+                let place = Position { x: event.column, y: event.row };
+                let scrolls =
+                    matches!(event.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown);
+                let under = self.view.under(&self.model, place, scrolls);
+                self.update(|at| Msg::Mouse { event, under, at })
             }
             Event::Resize(width, height) => self.update(|_| Msg::Resize { width, height }),
             Event::FocusGained => self.update(|_| Msg::Window { focused: true }),
@@ -333,6 +334,12 @@ impl<S: Surface> Screen<'_, S> {
                 }
                 Effect::Copy(text) => {
                     if let Err(problem) = self.surface.copy(&text) {
+                        self.model.say(problem.to_string());
+                    }
+                }
+                Effect::CopySelection => {
+                    self.draw()?;
+                    if let Err(problem) = self.surface.copy(self.view.selected()) {
                         self.model.say(problem.to_string());
                     }
                 }
@@ -394,7 +401,7 @@ impl<S: Surface> Screen<'_, S> {
             view.draw(model, frame);
         })?;
         self.surface.set_title(&view::title(model))?;
-        let metrics = self.view.metrics();
+        let metrics = self.view.metrics().clone();
         self.model.size = size;
         self.model.draw = Draw::Clean;
         self.last_frame = Some(Instant::now());

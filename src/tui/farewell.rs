@@ -3,7 +3,7 @@
 use super::figures::{clock, count, money};
 use super::model::{Agent, Agents, Model};
 use super::text::sanitize;
-use super::words::Glyph;
+use super::words;
 
 /// Lines of the last answer at most.
 const ANSWER_LINES: usize = 200;
@@ -28,9 +28,11 @@ pub fn farewell(model: &Model) -> Vec<String> {
     let prompts = count(session.prompts, "prompt");
     lines.push(format!("session: {prompts} · {}", money(model.total_cost())));
     if model.exit_in_turn {
-        lines.push("The turn was stopped; resume goes on from its last finished step".to_owned());
+        let resume =
+            if session.resumable { "; resume goes on from its last finished step" } else { "" };
+        lines.push(format!("The turn was stopped{resume}"));
     }
-    if let Some(id) = session.id {
+    if let Some(id) = session.id.filter(|_| session.resumable) {
         lines.push(format!("caliban --resume {id}"));
     }
     lines
@@ -39,32 +41,19 @@ pub fn farewell(model: &Model) -> Vec<String> {
 /// `3 agents · ✓2 ⊘1 · 0:41 · $0.11`.
 fn agents_line(model: &Model) -> Option<String> {
     let agents: Vec<&Agent> = model.agents.iter().collect();
-    let tally = Agents::tally(agents.iter().copied());
+    let mut tally = Agents::tally(agents.iter().copied());
     if tally.all == 0 {
         return None;
     }
-    let ascii = model.settings.ascii();
-    let stopped = tally.cancelled + tally.running + tally.queued;
-    let ends = [
-        (Glyph::Done, tally.done),
-        (Glyph::Cancelled, stopped),
-        (Glyph::Failed, tally.failed),
-        (Glyph::Partial, tally.partial),
-        (Glyph::Empty, tally.empty),
-    ];
-    let there = ends.iter().filter(|(_, number)| *number > 0);
-    let ends: Vec<String> =
-        there.map(|(glyph, number)| format!("{}{number}", glyph.sign(ascii, None))).collect();
+    // What still works is being stopped.
+    tally.cancelled += tally.running + tally.queued;
+    let ends = words::ends(tally, model.settings.ascii());
     let from = agents.iter().filter_map(|agent| agent.run.started).min().unwrap_or_default();
     let to = agents.iter().filter_map(|agent| agent.run.ended).max().unwrap_or(model.now);
-    let mut cost = crate::protocol::Cost::default();
-    for agent in &agents {
-        cost += agent.run.cost;
-    }
+    let (_, cost) = words::sum(agents.iter().copied());
     Some(format!(
-        "{} · {} · {} · {}",
+        "{} · {ends} · {} · {}",
         count(tally.all, "agent"),
-        ends.join(" "),
         clock(to.saturating_sub(from)),
         money(cost)
     ))

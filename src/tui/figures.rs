@@ -1,9 +1,6 @@
-//! How numbers read on the screen: times, tokens, money, places in a queue, and cutting to a width in cells.
+//! How numbers read on the screen: times, tokens, money, places in a queue.
 
 use std::time::Duration;
-
-use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
 use crate::protocol::Cost;
 
@@ -58,113 +55,6 @@ pub fn ordinal(number: usize) -> String {
     format!("{number}{ending}")
 }
 
-/// The width of a text in cells.
-#[must_use]
-pub fn width(text: &str) -> usize {
-    text.width()
-}
-
-/// The text cut to at most `room` cells, with `…` where something is missing.
-#[must_use]
-pub fn cut(text: &str, room: usize) -> String {
-    if text.width() <= room {
-        return text.to_owned();
-    }
-    if room == 0 {
-        return String::new();
-    }
-    let mut kept = String::new();
-    let mut used = 0;
-    for cluster in text.graphemes(true) {
-        let cells = cluster.width();
-        if used + cells > room - 1 {
-            break;
-        }
-        used += cells;
-        kept.push_str(cluster);
-    }
-    kept.push('…');
-    kept
-}
-
-/// The text as one line in which every control character is a visible sign or a blank.
-#[must_use]
-pub fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for letter in text.trim().chars() {
-        match letter {
-            '\n' | '\t' | '\r' => line.push(' '),
-            letter if letter.is_control() => line.push(visible(letter)),
-            letter => line.push(letter),
-        }
-    }
-    line
-}
-
-/// The sign that stands for a control character, so that it cannot act on the terminal or hide.
-#[must_use]
-pub fn visible(control: char) -> char {
-    match u32::from(control) {
-        code @ 0..=31 => char::from_u32(0x2400 + code).unwrap_or('?'),
-        127 => '␡',
-        _ => '�',
-    }
-}
-
-/// The text broken into lines of at most `room` cells, at blanks where there are any.
-#[must_use]
-pub fn wrap(text: &str, room: usize) -> Vec<String> {
-    let room = room.max(1);
-    let mut lines = Vec::new();
-    for line in text.split('\n') {
-        wrap_line(line.trim_end_matches('\r'), room, &mut lines);
-    }
-    lines
-}
-
-fn wrap_line(line: &str, room: usize, lines: &mut Vec<String>) {
-    let mut current = String::new();
-    let mut used = 0;
-    for word in line.split_word_bounds() {
-        let cells = word.width();
-        if used + cells <= room {
-            current.push_str(word);
-            used += cells;
-            continue;
-        }
-        if word.trim().is_empty() {
-            lines.push(std::mem::take(&mut current));
-            used = 0;
-            continue;
-        }
-        carry_over(&mut current, &mut used, lines);
-        for cluster in word.graphemes(true) {
-            let cells = cluster.width();
-            if used + cells > room && used > 0 {
-                lines.push(std::mem::take(&mut current));
-                used = 0;
-            }
-            current.push_str(cluster);
-            used += cells;
-        }
-    }
-    lines.push(current.trim_end().to_owned());
-}
-
-/// Ends the line at its last blank; what follows that blank begins the next line.
-fn carry_over(current: &mut String, used: &mut usize, lines: &mut Vec<String>) {
-    let rest = match current.rfind(' ') {
-        Some(blank) => current.split_off(blank + 1),
-        None => String::new(),
-    };
-    let full = current.trim_end();
-    if !full.is_empty() {
-        lines.push(full.to_owned());
-    }
-    *used = rest.width();
-    *current = rest;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,19 +69,5 @@ mod tests {
         assert_eq!(money(Cost::UNKNOWN), "$?");
         assert_eq!(ordinal(2), "2nd");
         assert_eq!(ordinal(12), "12th");
-    }
-
-    #[test]
-    fn cutting_counts_cells_and_never_splits_a_cluster() {
-        assert_eq!(cut("map the routes", 10), "map the r…");
-        assert_eq!(cut("日本語", 4), "日…");
-        assert_eq!(cut("short", 5), "short");
-    }
-
-    #[test]
-    fn wrapping_breaks_at_blanks_and_hard_only_where_a_word_is_too_long() {
-        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("abcdefghij", 4), ["abcd", "efgh", "ij"]);
-        assert_eq!(wrap("a\n\nb", 4), ["a", "", "b"]);
     }
 }

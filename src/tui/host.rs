@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 
-use super::settings::LocalServer;
 use crate::protocol::SessionId;
 
 /// Serves what the screen may not fetch itself. All calls may be dropped before they are done.
@@ -16,8 +15,8 @@ pub trait Host: Send + Sync {
     async fn sessions(&self) -> Vec<SessionChoice>;
     /// Models that can be picked.
     async fn models(&self) -> Vec<ModelChoice>;
-    /// A model server on this machine, looked for on the usual ports.
-    async fn local_server(&self) -> Option<LocalServer>;
+    /// Model servers on this machine that answer on the ports that they usually take.
+    async fn local_servers(&self) -> Vec<LocalServer>;
     /// The git branch of the working directory.
     async fn branch(&self) -> Option<String>;
     /// Opens the draft in the person's editor and answers with what was saved, or why it could not be.
@@ -54,6 +53,18 @@ pub struct ModelChoice {
     pub detail: String,
 }
 
+/// A model server on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalServer {
+    /// Its kind, such as `Ollama`.
+    pub name: String,
+    /// Where it answers, with the `/v1` that its wire begins with.
+    pub base_url: String,
+    pub models: Vec<String>,
+    /// The provider of its models, if the configuration has one: then `/model` can pick them.
+    pub provider: Option<String>,
+}
+
 /// What `update` asks of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostRequest {
@@ -61,7 +72,7 @@ pub enum HostRequest {
     Agents,
     Sessions,
     Models,
-    LocalServer,
+    LocalServers,
     Branch,
     Remember(String),
 }
@@ -73,7 +84,7 @@ pub enum HostReply {
     Agents(Vec<AgentChoice>),
     Sessions(Vec<SessionChoice>),
     Models(Vec<ModelChoice>),
-    LocalServer(Option<LocalServer>),
+    LocalServers(Vec<LocalServer>),
     Branch(Option<String>),
     Edited(Result<String, String>),
     Remembered,
@@ -89,7 +100,7 @@ pub async fn ask(host: &dyn Host, request: HostRequest) -> HostReply {
         HostRequest::Agents => HostReply::Agents(host.agents().await),
         HostRequest::Sessions => HostReply::Sessions(host.sessions().await),
         HostRequest::Models => HostReply::Models(host.models().await),
-        HostRequest::LocalServer => HostReply::LocalServer(host.local_server().await),
+        HostRequest::LocalServers => HostReply::LocalServers(host.local_servers().await),
         HostRequest::Branch => HostReply::Branch(host.branch().await),
         HostRequest::Remember(prompt) => {
             host.remember(&prompt).await;

@@ -57,7 +57,7 @@ actions! {
     SearchHistory = "search-history", Next = "next", Previous = "previous", PageUp = "page-up",
     PageDown = "page-down", Reader = "reader", Edit = "edit", Redraw = "redraw", Suspend = "suspend",
     Search = "search", FindNext = "find-next", FindPrevious = "find-previous",
-    MarkPrevious = "mark-previous", MarkNext = "mark-next", Copy = "copy", Close = "close",
+    MarkPrevious = "mark-previous", MarkNext = "mark-next", Copy = "copy", Expand = "expand", Close = "close",
 }
 
 /// A key with its modifiers, brought into one form.

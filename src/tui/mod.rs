@@ -20,7 +20,7 @@ pub mod words;
 
 pub use event_loop::{TuiError, TuiIo, run};
 pub use host::Host;
-pub use settings::{Exit, FirstRun, LocalServer, Motion, Panes, StartInfo, TuiSettings};
+pub use settings::{Exit, FirstRun, Motion, Panes, StartInfo, TuiSettings};
 
 #[cfg(test)]
 mod testing;

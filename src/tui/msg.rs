@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::layout::Rect;
 
 use crate::protocol::{AgentEvent, Command};
 
 use super::host::{HostReply, HostRequest};
-use super::model::Metrics;
+use super::model::{Extent, Metrics};
 
 /// Something that happened. Times count from the start of the screen.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +23,8 @@ pub enum Msg {
     },
     Mouse {
         event: MouseEvent,
-        /// What lies under the pointer in the last frame.
-        target: Target,
+        /// What lay under the pointer in the last frame.
+        under: Under,
         at: Duration,
     },
     Resize {
@@ -50,7 +51,16 @@ pub enum Msg {
     Drawn(Metrics),
 }
 
-/// What a mouse event points at.
+/// What a mouse event points at, and where that is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Under {
+    pub target: Target,
+    pub area: Rect,
+    /// How much there is to scroll, if it is a pane.
+    pub pane: Extent,
+}
+
+/// What lies at a place of the screen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Target {
     #[default]
@@ -70,6 +80,8 @@ pub enum Effect {
     Ask(HostRequest),
     /// Put into the terminal's clipboard.
     Copy(String),
+    /// The same with the text that the mouse has chosen on the screen.
+    CopySelection,
     /// Tell the person through the terminal.
     Notify(String),
     /// Open the draft in an editor.

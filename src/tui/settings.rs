@@ -2,6 +2,8 @@
 
 use crate::protocol::{EnvOverlay, Mode, NoticeLevel, SessionId};
 
+use super::host::LocalServer;
+
 /// The `[tui]` section, with what the terminal says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TuiSettings {
@@ -79,22 +81,8 @@ pub struct StartInfo {
 /// What is known when no model is configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FirstRun {
-    /// Whether the usual ports of this machine have been asked.
-    pub looked: bool,
-    /// The server that answered there.
-    pub found: Option<LocalServer>,
-}
-
-/// A model server on this machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LocalServer {
-    /// Such as `Ollama`.
-    pub name: String,
-    pub base_url: String,
-    /// How many models it offers.
-    pub models: usize,
-    /// Whether its models can be picked; else it has to be named when the program starts.
-    pub pickable: bool,
+    /// Servers on this machine that answered; `None` until they were looked for.
+    pub found: Option<Vec<LocalServer>>,
 }
 
 /// How the screen ended.

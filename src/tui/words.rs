@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::protocol::{AgentPath, End};
+use crate::protocol::{AgentPath, Cost, End};
 
-use super::figures::{clock, count, one_line, ordinal};
+use super::figures::{clock, count, ordinal};
 use super::model::{Agent, Agents, Model, Phase, Run, Tally};
+use super::text::one_line;
 
 /// After this long a running tool shows its own time, and a silent agent says so.
 const OWN_TIME: Duration = Duration::from_secs(5);
@@ -73,8 +74,7 @@ fn state(glyph: Glyph, words: impl Into<String>) -> State {
 pub fn agent_state(model: &Model, agent: &Agent) -> State {
     let run = &agent.run;
     if let Phase::Ended(end) = &run.phase {
-        let words = end_words(end);
-        return state(end_glyph(end), words);
+        return state(end_glyph(end), agent_end(agent, end));
     }
     if run.cancelling {
         return state(Glyph::Spinner, "cancelling");
@@ -215,13 +215,23 @@ pub fn end_words(end: &End) -> String {
     }
 }
 
+/// How this agent ended, in words.
+fn agent_end(agent: &Agent, end: &End) -> String {
+    match end {
+        End::Cancelled { before_start: false } if agent.with_main => {
+            "cancelled with main".to_owned()
+        }
+        end => end_words(end),
+    }
+}
+
 /// An end in as few words as a folded line has room for.
 #[must_use]
-pub fn short_end(end: &End) -> String {
+pub fn short_end(agent: &Agent, end: &End) -> String {
     match end {
         End::MaxTurns { .. } => "turn limit, partial".to_owned(),
         End::Failed { failure, .. } => format!("failed: {}", failure.words()),
-        other => end_words(other),
+        other => agent_end(agent, other),
     }
 }
 
@@ -258,8 +268,9 @@ pub fn tally_words(tally: Tally, asks: usize, ascii: bool, done: bool) -> String
     parts.join(" · ")
 }
 
-/// `✓1 ⊘1 ✗1`; a single kind of failure while others work reads `✗ 1 failed`.
-fn ends_words(tally: Tally, ascii: bool) -> String {
+/// How many ended how: `✓1 ⊘1 ✗1`.
+#[must_use]
+pub fn ends(tally: Tally, ascii: bool) -> String {
     let ended = [
         (Glyph::Done, tally.done),
         (Glyph::Cancelled, tally.cancelled),
@@ -267,15 +278,27 @@ fn ends_words(tally: Tally, ascii: bool) -> String {
         (Glyph::Partial, tally.partial),
         (Glyph::Empty, tally.empty),
     ];
-    let there: Vec<_> = ended.iter().filter(|(_, number)| *number > 0).collect();
-    if let [(Glyph::Failed, number)] = there[..] {
-        return format!("{} {number} failed", Glyph::Failed.sign(ascii, None));
-    }
-    let parts: Vec<String> = there
-        .iter()
-        .map(|(glyph, number)| format!("{}{number}", glyph.sign(ascii, None)))
-        .collect();
+    let there = ended.iter().filter(|(_, number)| *number > 0);
+    let parts: Vec<String> =
+        there.map(|(glyph, number)| format!("{}{number}", glyph.sign(ascii, None))).collect();
     parts.join(" ")
+}
+
+/// As [`ends`]; failures alone are spelt out while others work.
+fn ends_words(tally: Tally, ascii: bool) -> String {
+    let others = tally.done + tally.cancelled + tally.partial + tally.empty;
+    if others == 0 && tally.failed > 0 {
+        return format!("{} {} failed", Glyph::Failed.sign(ascii, None), tally.failed);
+    }
+    ends(tally, ascii)
+}
+
+/// How many questions wait: `⚑ 2 wait`.
+#[must_use]
+pub fn waiting(model: &Model) -> String {
+    let waiting = model.questions.waiting.len();
+    let verb = if waiting == 1 { "waits" } else { "wait" };
+    format!("{} {waiting} {verb}", Glyph::Asks.sign(model.settings.ascii(), None))
 }
 
 /// How many of the shown agents ask.
@@ -319,12 +342,15 @@ pub fn main_words(model: &Model) -> String {
 
 /// Tokens and cost of an agent with all below it.
 #[must_use]
-pub fn spent(agents: &Agents, path: &AgentPath) -> (u64, crate::protocol::Cost) {
-    let mut tokens = 0;
-    let mut cost = crate::protocol::Cost::default();
-    for agent in agents.iter().filter(|agent| agent.path.is_within(path)) {
-        tokens += agent.run.usage.counted();
+pub fn spent(agents: &Agents, path: &AgentPath) -> (u64, Cost) {
+    sum(agents.iter().filter(|agent| agent.path.is_within(path)))
+}
+
+/// Tokens and cost of some agents, each without those below it.
+#[must_use]
+pub fn sum<'a>(agents: impl Iterator<Item = &'a Agent>) -> (u64, Cost) {
+    agents.fold((0, Cost::default()), |(tokens, mut cost), agent| {
         cost += agent.run.cost;
-    }
-    (tokens, cost)
+        (tokens + agent.run.usage.counted(), cost)
+    })
 }

@@ -1,7 +1,8 @@
 //! A text with a cursor: the draft of a prompt, a filter, a reason. Knows editing, nothing of keys or drawing.
 
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+
+use super::lines;
 
 /// Steps of undo that are kept.
 const UNDO_STEPS: usize = 100;
@@ -129,26 +130,21 @@ impl Buffer {
         self.go(self.end_of_line());
     }
 
-    /// One line up. Answers false when there is none.
-    pub fn up(&mut self) -> bool {
-        let start = self.start_of_line();
-        if start == 0 {
-            return false;
-        }
-        let column = self.text[start..self.cursor].width();
-        let above = self.text[..start - 1].rfind('\n').map_or(0, |newline| newline + 1);
-        self.go(self.at_column(above, column));
-        true
+    /// One line up, where lines have so many cells. Answers false when there is none.
+    pub fn up(&mut self, room: usize) -> bool {
+        self.move_line(room, |row| row.checked_sub(1))
     }
 
-    /// One line down. Answers false when there is none.
-    pub fn down(&mut self) -> bool {
-        let end = self.end_of_line();
-        if end == self.text.len() {
-            return false;
-        }
-        let column = self.text[self.start_of_line()..self.cursor].width();
-        self.go(self.at_column(end + 1, column));
+    /// One line down, where lines have so many cells. Answers false when there is none.
+    pub fn down(&mut self, room: usize) -> bool {
+        self.move_line(room, |row| row.checked_add(1))
+    }
+
+    fn move_line(&mut self, room: usize, next: impl Fn(usize) -> Option<usize>) -> bool {
+        let lines = lines::lines(&self.text, room);
+        let (row, column) = lines::place(&self.text, &lines, self.cursor);
+        let Some(line) = next(row).and_then(|row| lines.get(row)) else { return false };
+        self.go(lines::at_column(&self.text, line, column));
         true
     }
 
@@ -270,19 +266,6 @@ impl Buffer {
     fn end_of_line(&self) -> usize {
         self.text[self.cursor..].find('\n').map_or(self.text.len(), |newline| self.cursor + newline)
     }
-
-    /// The byte position in the line at `start` that is closest to the column, in cells.
-    fn at_column(&self, start: usize, column: usize) -> usize {
-        let line = self.text[start..].split('\n').next().unwrap_or_default();
-        let mut used = 0;
-        for (at, cluster) in line.grapheme_indices(true) {
-            if used >= column {
-                return start + at;
-            }
-            used += cluster.width();
-        }
-        start + line.len()
-    }
 }
 
 /// Whether a cluster belongs to a word, whatever marks stand on its letter.
@@ -338,9 +321,12 @@ mod tests {
     #[test]
     fn moving_between_lines_keeps_the_column() {
         let mut buffer = Buffer::from("first line\n2\nthird line");
-        assert!(buffer.up());
-        assert!(buffer.up());
+        assert!(buffer.up(80));
+        assert!(buffer.up(80));
         assert_eq!(buffer.cursor(), 1);
-        assert!(!buffer.up());
+        assert!(!buffer.up(80));
+        let mut soft = Buffer::from("first second");
+        assert!(soft.up(6) && soft.up(6));
+        assert!(!soft.up(6));
     }
 }

@@ -7,6 +7,8 @@ use super::Composer;
 pub enum MenuKind {
     Command,
     Mention,
+    /// A file in the person's own command, once they have asked for it.
+    Path,
 }
 
 /// The open menu.
@@ -51,9 +53,26 @@ impl Composer {
         let start = head
             .rfind(char::is_whitespace)
             .map_or(0, |blank| blank + head[blank..].chars().next().map_or(1, char::len_utf8));
+        if head.starts_with('!') {
+            let start = start.max(1);
+            let query = head[start..].to_owned();
+            let asked = self.completing == Some(start);
+            return asked.then_some(Trigger { kind: MenuKind::Path, start, query });
+        }
         let word = &head[start..];
         let query = word.strip_prefix('@')?.to_owned();
         Some(Trigger { kind: MenuKind::Mention, start, query })
+    }
+
+    /// Tab in the person's own command: the word at the cursor is to be completed. Answers false where there is none.
+    pub fn complete_path(&mut self) -> bool {
+        let head = &self.buffer.text()[..self.buffer.cursor()];
+        let word = head.rsplit(char::is_whitespace).next().unwrap_or_default();
+        if !head.starts_with('!') || word.trim_start_matches('!').is_empty() {
+            return false;
+        }
+        self.completing = Some((head.len() - word.len()).max(1));
+        true
     }
 
     /// Replaces sign and query with the chosen row and closes the menu.

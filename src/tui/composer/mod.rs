@@ -1,6 +1,7 @@
 //! The prompt editor: the draft, the history of prompts, and the completion menu.
 
 mod buffer;
+pub mod lines;
 pub mod menu;
 
 pub use buffer::Buffer;
@@ -18,6 +19,8 @@ pub struct Composer {
     pub menu: Option<Menu>,
     /// Start of the word whose menu was closed by hand.
     pub dismissed: Option<usize>,
+    /// Start of the word of a `!` command that is being completed.
+    completing: Option<usize>,
     /// A message that was taken back from the queue and can be put back.
     pub taken: Option<Taken>,
     /// Oldest first.
@@ -137,6 +140,7 @@ impl Composer {
 
     fn reset(&mut self) {
         self.menu = None;
+        self.completing = None;
         self.dismissed = None;
         self.taken = None;
         self.browsing = None;

@@ -6,7 +6,7 @@ use ratatui::{Frame, Terminal};
 
 use super::*;
 use crate::protocol::EventKind;
-use crate::tui::host::{AgentChoice, ModelChoice, SessionChoice};
+use crate::tui::host::{AgentChoice, LocalServer, ModelChoice, SessionChoice};
 use crate::tui::text::CopyError;
 
 struct NoHost;
@@ -25,8 +25,8 @@ impl Host for NoHost {
     async fn models(&self) -> Vec<ModelChoice> {
         Vec::new()
     }
-    async fn local_server(&self) -> Option<crate::tui::LocalServer> {
-        None
+    async fn local_servers(&self) -> Vec<LocalServer> {
+        Vec::new()
     }
     async fn branch(&self) -> Option<String> {
         Some("main".to_owned())

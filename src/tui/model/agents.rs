@@ -26,6 +26,8 @@ pub struct Agent {
     pub run: Run,
     pub transcript: Transcript,
     pub outcome: Option<Outcome>,
+    /// Whether it ended because main was stopped.
+    pub with_main: bool,
     /// The lines scrolled up from its end in its pane, if not following.
     pub scroll: super::Scroll,
     /// Counts batches: agents of one batch are shown and folded together.
@@ -141,6 +143,7 @@ impl Agents {
             run,
             transcript,
             outcome: None,
+            with_main: false,
             scroll: super::Scroll::default(),
             batch: self.batch,
             shown: true,
@@ -179,6 +182,16 @@ impl Agents {
         }
         self.forgotten.push_back(self.batch);
         true
+    }
+
+    /// The agents of the panel; once that is folded, those of the last batch.
+    #[must_use]
+    pub fn latest(&self) -> Vec<&Agent> {
+        let shown = self.shown();
+        if !shown.is_empty() {
+            return shown;
+        }
+        self.list.iter().filter(|agent| agent.batch == self.batch).collect()
     }
 
     /// Shows the agents of the last batch again. Answers whether there are any.

@@ -10,6 +10,8 @@ pub mod transcript;
 
 use std::time::Duration;
 
+use ratatui::layout::{Position, Rect};
+
 use crate::protocol::{AgentPath, Cost, Mode, PromptId, SessionId, When};
 
 pub use agents::{Agent, Agents, Tally};
@@ -48,6 +50,8 @@ pub struct Model {
     pub notice: Option<Notice>,
     pub shell: Option<RunningShell>,
     pub keys: KeyTimes,
+    /// What the mouse has chosen, or is about to choose.
+    pub selection: Option<Selection>,
     /// What the last frame showed: sizes that scrolling needs.
     pub metrics: Metrics,
     pub size: (u16, u16),
@@ -88,6 +92,8 @@ pub struct Session {
     /// Prompts that were sent in this run of the program.
     pub prompts: usize,
     pub first_run: Option<FirstRun>,
+    /// Whether it is stored, so that it can be gone on with.
+    pub resumable: bool,
     /// The words behind the name on the first line, such as `AGENTS.md read`.
     pub notes: Vec<String>,
     /// Permission rules in force, for `/permissions`.
@@ -102,23 +108,53 @@ pub struct Scroll {
     pub top: Option<usize>,
     /// The item to bring to the top at the next frame.
     pub goto: Option<ItemId>,
-    /// How many lines there were when it stopped following.
+    /// How many lines had come when it stopped following.
     pub seen: usize,
 }
 
 /// Sizes of what was drawn last, in lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     /// The main transcript, or the zoomed one.
     pub body: Extent,
-    /// The focused pane.
-    pub pane: Extent,
+    /// The focused pane, and those that are scrolled.
+    pub panes: Vec<(AgentPath, Extent)>,
     /// The reader.
     pub reader: Extent,
     /// The text of the shown question.
     pub question: Extent,
     /// The help, or a page of lines.
     pub page: Extent,
+}
+
+impl Metrics {
+    /// The pane of an agent.
+    #[must_use]
+    pub fn pane(&self, path: &AgentPath) -> Extent {
+        let found = self.panes.iter().find(|(of, _)| of == path);
+        found.map(|(_, extent)| *extent).unwrap_or_default()
+    }
+}
+
+/// A text on the screen that the mouse was drawn over: from where to where, within one area. Cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selection {
+    pub area: Rect,
+    pub from: Position,
+    pub to: Position,
+}
+
+impl Selection {
+    /// Its cells in each row, as a text runs: row, first cell, and the one behind the last.
+    pub fn rows(&self) -> impl Iterator<Item = (u16, u16, u16)> {
+        let Self { area, from, to } = *self;
+        let (first, last) = if (from.y, from.x) <= (to.y, to.x) { (from, to) } else { (to, from) };
+        (first.y..=last.y).map(move |y| {
+            let start = if y == first.y { first.x } else { area.left() };
+            let end = if y == last.y { last.x + 1 } else { area.right() };
+            (y, start, end.min(area.right()))
+        })
+    }
 }
 
 /// One scrolled area as it was drawn.
@@ -129,6 +165,8 @@ pub struct Extent {
     pub top: usize,
     /// The item at the top.
     pub item: ItemId,
+    /// Lines that have come since the beginning. Unlike `total`, guesses that are put right do not change it.
+    pub grown: usize,
 }
 
 /// Prompts that wait in the runtime until their agent reads them.
@@ -212,6 +250,9 @@ pub enum Draw {
     Now,
 }
 
+/// Cells of the prompt's lines that no text takes: the mark before it, and the cursor behind it.
+const PROMPT_MARGIN: usize = 3;
+
 /// How long a notice stands.
 pub const NOTICE: Duration = Duration::from_secs(4);
 
@@ -232,6 +273,7 @@ impl Model {
             cost: Cost::default(),
             prompts: 0,
             first_run: start.first_run,
+            resumable: start.resumable,
             notes: start.notes,
             rules: start.rules,
             last_prompt: String::new(),
@@ -258,6 +300,7 @@ impl Model {
             notice: None,
             shell: None,
             keys: KeyTimes::default(),
+            selection: None,
             metrics: Metrics::default(),
             size: (80, 24),
             closing: false,
@@ -301,6 +344,12 @@ impl Model {
     #[must_use]
     pub fn transcript(&self, path: &AgentPath) -> &Transcript {
         self.agents.get(path).map_or(&self.main, |agent| &agent.transcript)
+    }
+
+    /// Cells of one line of the draft.
+    #[must_use]
+    pub fn prompt_width(&self) -> usize {
+        usize::from(self.size.0).saturating_sub(PROMPT_MARGIN).max(1)
     }
 
     /// The name of an agent on the screen.

@@ -151,8 +151,8 @@ pub struct Reader {
     /// `Some` while the search text is typed.
     pub typing: Option<Buffer>,
     pub query: String,
-    /// The item that was found last.
-    pub found: Option<ItemId>,
+    /// The item that a key went to; scrolling leaves it.
+    pub at: Option<ItemId>,
 }
 
 /// The question which agent is meant. Rows never shift.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::protocol::{Question, QuestionId, RuleFile};
+use crate::protocol::{Question, QuestionId};
 use crate::tui::composer::Buffer;
 
 /// A question opens when no text key was pressed for this long.
@@ -53,8 +53,8 @@ pub enum Stage {
     Choose,
     /// The reason for a no.
     Reason(Buffer),
-    /// The rules to write, one per line, and where.
-    Rule { rules: Buffer, file: RuleFile },
+    /// The rules to write into the person's own file of the project, one per line.
+    Rule(Buffer),
 }
 
 impl Questions {

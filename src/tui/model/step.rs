@@ -125,7 +125,7 @@ impl Model {
         if let Some(open) = question.filter(|open| open.keyboard) {
             return Some(match open.stage {
                 Stage::Choose => Step::Deny,
-                Stage::Reason(_) | Stage::Rule { .. } => Step::BackToAnswers,
+                Stage::Reason(_) | Stage::Rule(_) => Step::BackToAnswers,
             });
         }
         if self.composer.menu.is_some() {

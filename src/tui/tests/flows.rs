@@ -205,17 +205,20 @@ fn empty_enter_tries_a_failed_turn_again() {
 
 #[test]
 fn a_click_focuses_a_second_one_zooms_and_a_click_on_an_answer_only_chooses_it() {
-    use crate::tui::msg::Target;
+    use crate::tui::msg::{Target, Under};
     use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
     let mut screen = Screen::new();
     screen.prompt("go");
     let agent = screen.agent(&root(), "explore-1", "one");
     let (column, row, modifiers) = (0, 0, KeyModifiers::NONE);
-    let event =
-        MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column, row, modifiers };
     let at = screen.at;
     let click = |screen: &mut Screen, target: Target| {
-        screen.send(Msg::Mouse { event, target, at });
+        for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)]
+        {
+            let event = MouseEvent { kind, column, row, modifiers };
+            let under = Under { target: target.clone(), ..Under::default() };
+            screen.send(Msg::Mouse { event, under, at });
+        }
     };
     click(&mut screen, Target::Pane(agent.clone()));
     assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&agent), false));
@@ -260,4 +263,93 @@ fn history_search_takes_the_newest_match() {
     screen.model.composer.discard();
     screen.ctrl('r').write("fix").ctrl('r').enter();
     assert_eq!(screen.model.composer.text(), "fix login");
+}
+
+#[test]
+fn tab_completes_a_file_in_an_own_command_and_only_when_asked() {
+    use crate::tui::host::{HostReply, HostRequest};
+    let mut screen = Screen::new();
+    screen.write("!cat ma");
+    assert!(screen.effects.iter().all(|effect| !matches!(effect, Effect::Ask(_))));
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.effects, [Effect::Ask(HostRequest::Files("ma".to_owned()))]);
+    let at = screen.at;
+    let paths = vec!["src/main.rs".to_owned()];
+    screen.send(Msg::Host { reply: HostReply::Files { query: "ma".to_owned(), paths }, at });
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.model.composer.text(), "!cat src/main.rs ");
+}
+
+#[test]
+fn a_wrapped_draft_is_walked_line_by_line_before_the_history() {
+    let mut screen = Screen::new();
+    screen.send(Msg::Resize { width: 20, height: 24 });
+    screen.model.composer.remember("earlier");
+    screen.write("one two three four five").key(KeyCode::Up);
+    assert_eq!(screen.model.composer.buffer.cursor(), 6);
+    screen.key(KeyCode::Up);
+    assert_eq!(screen.model.composer.text(), "earlier");
+    screen.key(KeyCode::Down);
+    assert_eq!(screen.model.composer.text(), "one two three four five");
+}
+
+#[test]
+fn what_the_mouse_draws_over_is_copied_and_clicks_nothing() {
+    use crate::tui::msg::{Target, Under};
+    use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+    use ratatui::layout::Rect;
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    let area = Rect::new(50, 2, 30, 10);
+    let at = screen.at;
+    let mouse = |screen: &mut Screen, kind: MouseEventKind, column, row| {
+        let event = MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
+        let target = Target::Pane(agent.clone());
+        let under = Under { target, area, ..Under::default() };
+        screen.send(Msg::Mouse { event, under, at });
+    };
+    mouse(&mut screen, MouseEventKind::Down(MouseButton::Left), 52, 3);
+    mouse(&mut screen, MouseEventKind::Drag(MouseButton::Left), 10, 5);
+    let chosen: Vec<_> = screen.model.selection.unwrap().rows().collect();
+    assert_eq!(chosen, [(3, 52, 80), (4, 50, 80), (5, 50, 51)]);
+    mouse(&mut screen, MouseEventKind::Up(MouseButton::Left), 10, 5);
+    assert!(screen.effects.contains(&Effect::CopySelection));
+    assert_eq!((screen.notice(), &screen.model.focus), ("copied 3 lines", &None));
+    screen.write("x");
+    assert_eq!(screen.model.selection, None);
+}
+
+#[test]
+fn the_wheel_scrolls_the_pane_under_it_and_leaves_the_focus_alone() {
+    use crate::tui::model::Extent;
+    use crate::tui::msg::{Target, Under};
+    use crossterm::event::{MouseEvent, MouseEventKind};
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    let kind = MouseEventKind::ScrollUp;
+    let event = MouseEvent { kind, column: 60, row: 5, modifiers: KeyModifiers::NONE };
+    let pane = Extent { total: 50, height: 10, ..Extent::default() };
+    let under = Under { target: Target::Pane(agent.clone()), pane, ..Under::default() };
+    let at = screen.at;
+    screen.send(Msg::Mouse { event, under, at });
+    assert_eq!(screen.model.agents.get(&agent).unwrap().scroll.top, Some(37));
+    assert_eq!((screen.model.focus.as_ref(), screen.model.main_scroll.top), (None, None));
+}
+
+#[test]
+fn a_reply_that_brings_nothing_new_draws_nothing() {
+    use crate::tui::host::HostReply;
+    use crate::tui::model::Draw;
+    let mut screen = Screen::new();
+    screen.model.draw = Draw::Clean;
+    let at = screen.at;
+    let branch = screen.model.session.branch.clone();
+    for reply in [HostReply::Branch(branch), HostReply::Remembered] {
+        screen.send(Msg::Host { reply, at });
+        assert_eq!(screen.model.draw, Draw::Clean);
+    }
+    screen.send(Msg::Host { reply: HostReply::Branch(Some("other".to_owned())), at });
+    assert_eq!(screen.model.draw, Draw::Now);
 }

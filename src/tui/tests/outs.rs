@@ -300,3 +300,26 @@ fn enter_on_the_empty_prompt_makes_the_newest_a_follow_up_but_not_at_once() {
     screen.wait(300).enter();
     assert_eq!(screen.sent(), [Command::Requeue { to: root(), id: PromptId(1), when: When::Done }]);
 }
+
+#[test]
+fn what_cannot_be_resumed_is_not_promised_to_be() {
+    for resumable in [true, false] {
+        let mut screen = busy();
+        screen.model.session.resumable = resumable;
+        screen.model.session.id = Some(crate::protocol::SessionId::generate());
+        screen.model.session.prompts = 1;
+        screen.model.exit_in_turn = true;
+        let lines = crate::tui::farewell::farewell(&screen.model);
+        assert_eq!(lines.iter().any(|line| line.contains("resume")), resumable, "{lines:?}");
+    }
+}
+
+#[test]
+fn agents_that_ended_because_main_was_stopped_say_so() {
+    let mut screen = busy();
+    let agent = screen.agent(&root(), "explore-1", "one");
+    screen.esc().event(&agent, finish(End::Cancelled { before_start: false }, ""));
+    let agent = screen.model.agents.get(&agent).unwrap();
+    let words = crate::tui::words::agent_state(&screen.model, agent).words;
+    assert_eq!(words, "cancelled with main");
+}

@@ -6,20 +6,26 @@ use crossterm::event::KeyCode;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use crate::protocol::{AgentPath, End, EventKind, Failure};
-use crate::tui::msg::Msg;
+use crate::protocol::{AgentPath, Command, End, EventKind, Failure};
+use crate::tui::host::{HostReply, HostRequest, LocalServer};
+use crate::tui::msg::{Effect, Msg};
 use crate::tui::testing::{Screen, finish};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
+use crate::tui::update::start;
 use crate::tui::view::View;
 
 /// The screen's text at a size, without blanks at line ends.
 fn picture(screen: &mut Screen, width: u16, height: u16) -> String {
+    picture_by(&mut View::new(Theme::default(), Highlighter::off()), screen, width, height)
+}
+
+/// The same by a view that has drawn before.
+fn picture_by(view: &mut View, screen: &mut Screen, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    let mut view = View::new(Theme::default(), Highlighter::off());
     screen.send(Msg::Resize { width, height });
     terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
-    screen.send(Msg::Drawn(view.metrics()));
+    screen.send(Msg::Drawn(view.metrics().clone()));
     let buffer = terminal.backend().buffer();
     let mut lines = Vec::new();
     for y in 0..height {
@@ -30,7 +36,7 @@ fn picture(screen: &mut Screen, width: u16, height: u16) -> String {
             if skip == 0 {
                 line.push_str(symbol);
             }
-            skip = crate::tui::figures::width(symbol).max(skip).saturating_sub(1);
+            skip = crate::tui::text::width(symbol).max(skip).saturating_sub(1);
         }
         lines.push(line.trim_end().to_owned());
     }
@@ -216,16 +222,29 @@ fn lists_and_help_cover_the_body() {
 #[test]
 fn without_a_model_the_first_screen_says_what_is_enough() {
     let mut screen = Screen::new();
-    screen.model.session.first_run = Some(crate::tui::FirstRun {
-        looked: true,
-        found: Some(crate::tui::LocalServer {
-            name: "Ollama".to_owned(),
-            models: 3,
-            pickable: true,
-            ..Default::default()
-        }),
-    });
-    insta::assert_snapshot!(picture(&mut screen, 100, 24));
+    screen.model.session.first_run = Some(crate::tui::FirstRun::default());
+    let asked = start(&mut screen.model, None, false);
+    assert_eq!(asked, [Effect::Ask(HostRequest::LocalServers)]);
+    insta::assert_snapshot!("first_run_looking", picture(&mut screen, 100, 12));
+    let server = |name: &str, port: u16, provider: Option<&str>| LocalServer {
+        name: name.to_owned(),
+        base_url: format!("http://127.0.0.1:{port}/v1"),
+        models: vec!["qwen3-coder".to_owned(), "gpt-oss".to_owned()],
+        provider: provider.map(str::to_owned),
+    };
+    let at = screen.at;
+    let found = vec![server("Ollama", 11434, Some("ollama")), server("llama.cpp", 8080, None)];
+    screen.send(Msg::Host { reply: HostReply::LocalServers(found), at });
+    insta::assert_snapshot!("first_run_found", picture(&mut screen, 100, 12));
+    screen.write("hello").enter();
+    assert_eq!(screen.model.composer.text(), "hello");
+    assert_eq!(screen.notice(), "No model yet: your text stays here · /model");
+    let (provider, model) = ("ollama".to_owned(), "gpt-oss".to_owned());
+    screen.main(EventKind::ModelChanged { provider, model, context_window: None });
+    screen.enter();
+    assert!(
+        matches!(&screen.sent()[..], [Command::Prompt { prompt, .. }] if prompt.text == "hello")
+    );
 }
 
 #[test]
@@ -237,21 +256,56 @@ fn the_reader_shows_all_of_it_in_one_column() {
 }
 
 #[test]
+fn the_reader_goes_from_prompt_to_prompt_shows_what_it_found_and_reaches_folded_agents() {
+    let mut screen = Screen::new();
+    for number in 0..3 {
+        screen.main(EventKind::PromptRead { id: None, text: format!("prompt {number}") });
+        screen.main(EventKind::TextDelta { text: format!("Answer **{number}**") });
+    }
+    let agent = screen.agent(&AgentPath::root(), "explore-1", "one");
+    screen.event(&agent, finish(End::Completed, "")).says(&AgentPath::root(), "Done.");
+    assert!(screen.model.agents.shown().is_empty());
+    screen.ctrl('o');
+    picture(&mut screen, 80, 24);
+    let copied = |screen: &mut Screen| {
+        screen.effects.clear();
+        screen.write("y");
+        match &screen.effects[..] {
+            [Effect::Copy(text)] => text.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    screen.write("[");
+    picture(&mut screen, 80, 24);
+    let first = copied(&mut screen);
+    screen.write("]");
+    picture(&mut screen, 80, 24);
+    assert_ne!(copied(&mut screen), first);
+    screen.write("/ANSWER 2").enter();
+    assert!(picture(&mut screen, 80, 24).contains("Answer 2"));
+    assert_eq!(copied(&mut screen), "Answer **2**");
+    screen.key(KeyCode::Tab);
+    assert!(picture(&mut screen, 80, 24).starts_with("explore-1 · "));
+}
+
+#[test]
 fn only_what_is_visible_is_drawn_and_scrolling_holds_its_place() {
     let mut screen = Screen::new();
     for number in 0..300 {
         screen.main(EventKind::PromptRead { id: None, text: format!("prompt {number}") });
         screen.main(EventKind::TextDelta { text: format!("answer {number}") });
     }
-    picture(&mut screen, 80, 24);
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    let mut picture = |screen: &mut Screen| picture_by(&mut view, screen, 80, 24);
+    picture(&mut screen);
     screen.key(KeyCode::PageUp);
-    let held = picture(&mut screen, 80, 24);
+    let held = picture(&mut screen);
     screen.main(EventKind::PromptRead { id: None, text: "one more".to_owned() });
-    let after = picture(&mut screen, 80, 24);
+    let after = picture(&mut screen);
     assert_eq!(held.lines().next(), after.lines().next());
     assert!(after.contains("↓ 2 new · End"), "{after}");
     screen.key(KeyCode::End);
-    assert!(picture(&mut screen, 80, 24).contains("one more"));
+    assert!(picture(&mut screen).contains("one more"));
 }
 
 #[test]

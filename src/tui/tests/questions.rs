@@ -28,17 +28,17 @@ fn the_digits_answer() {
     let (mut screen, agent) = asked();
     screen.write("5");
     let no = answer(1, Answer::No { reason: None });
-    assert_eq!(screen.sent(), [no, Command::Cancel(agent.id().unwrap())]);
+    assert_eq!(screen.sent(), [Command::Cancel(agent.id().unwrap()), no]);
 }
 
 #[test]
-fn three_shows_the_rule_first_lets_it_be_edited_and_switches_the_file() {
+fn three_shows_the_rule_first_and_lets_it_be_edited_for_the_persons_own_file() {
     let (mut screen, _) = asked();
     screen.write("3");
     assert_eq!(screen.sent(), []);
     screen.key(KeyCode::Tab).key(KeyCode::Backspace).write(" -c)").enter();
     let rules = vec!["Bash(psql:* -c)".to_owned()];
-    assert_eq!(screen.sent(), [answer(1, Answer::Always { rules, file: RuleFile::Shared })]);
+    assert_eq!(screen.sent(), [answer(1, Answer::Always { rules, file: RuleFile::Local })]);
 }
 
 #[test]

@@ -23,15 +23,12 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(cleaner.out)
 }
 
-/// As [`sanitize`], for places that have one line: each run of newlines becomes one space.
+/// As [`sanitize`], for places that have one line: each run of newlines becomes one space, and none stands at an end.
 #[must_use]
-pub fn one_line(text: &str) -> Cow<'_, str> {
-    let clean = sanitize(text);
-    if !clean.contains('\n') {
-        return clean;
-    }
+pub fn one_line(text: &str) -> String {
+    let clean = sanitize(text.trim());
     let parts: Vec<&str> = clean.split('\n').filter(|part| !part.is_empty()).collect();
-    Cow::Owned(parts.join(" "))
+    parts.join(" ")
 }
 
 /// Where the first character stands that may need work.

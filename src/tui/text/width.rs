@@ -66,6 +66,14 @@ pub fn truncate(text: &str, cells: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
+/// The text cut or filled up with blanks to exactly `cells`.
+#[must_use]
+pub fn padded(text: &str, cells: usize) -> String {
+    let cut = truncate(text, cells);
+    let blanks = cells.saturating_sub(width(&cut));
+    format!("{cut}{}", " ".repeat(blanks))
+}
+
 /// As [`truncate`], for a styled line; the `…` takes the style of what it cuts.
 #[must_use]
 pub fn truncate_line(mut line: Line<'static>, cells: usize) -> Line<'static> {

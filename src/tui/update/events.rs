@@ -79,6 +79,7 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
         EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
         EventKind::ModeChanged { mode } => mode_changed(model, mode),
         EventKind::ModelChanged { provider, model: name, context_window } => {
+            model.say(format!("model: {name}, from the next request on"));
             model.session.model = name;
             model.session.provider = Some(provider);
             model.session.context_window = context_window;
@@ -204,10 +205,12 @@ fn started(model: &mut Model, path: &AgentPath, info: crate::protocol::AgentInfo
 
 fn agent_finished(model: &mut Model, path: &AgentPath, outcome: Outcome) {
     queue::orphan(model, path);
+    let with_main = model.run.cancelling;
     let Some(agent) = model.agents.get_mut(path) else { return };
     agent.transcript.settle();
     agent.transcript.close_calls();
     agent.outcome = Some(outcome);
+    agent.with_main = with_main;
     question::withdraw(model, path);
 }
 

@@ -64,12 +64,12 @@ pub fn leave(model: &mut Model) {
 
 /// Scrolls what the focus is on by lines; down is positive.
 pub fn scroll(model: &mut Model, lines: isize) {
-    let metrics = model.metrics;
+    let body = model.metrics.body;
     let Some(path) = model.focus.clone() else {
-        move_by(&mut model.main_scroll, metrics.body, lines);
+        move_by(&mut model.main_scroll, body, lines);
         return;
     };
-    let extent = if model.zoom { metrics.body } else { metrics.pane };
+    let extent = if model.zoom { body } else { model.metrics.pane(&path) };
     if let Some(agent) = model.agents.get_mut(&path) {
         move_by(&mut agent.scroll, extent, lines);
     }
@@ -77,8 +77,8 @@ pub fn scroll(model: &mut Model, lines: isize) {
 
 /// Scrolls by almost a page.
 pub fn page(model: &mut Model, forward: bool) {
-    let extent =
-        if model.focus.is_some() && !model.zoom { model.metrics.pane } else { model.metrics.body };
+    let pane = model.focus.as_ref().filter(|_| !model.zoom);
+    let extent = pane.map_or(model.metrics.body, |path| model.metrics.pane(path));
     let step = page_of(extent);
     scroll(model, if forward { step } else { -step });
 }
@@ -101,7 +101,7 @@ pub fn move_by(scroll: &mut Scroll, extent: Extent, lines: isize) {
     let next =
         isize::try_from(top).unwrap_or(isize::MAX).saturating_add(lines).max(0).unsigned_abs();
     if scroll.top.is_none() {
-        scroll.seen = extent.total;
+        scroll.seen = extent.grown;
     }
     scroll.top = (next < last).then_some(next);
     scroll.goto = None;

@@ -164,7 +164,7 @@ fn picker(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mu
         Some(Action::Submit) => {
             if let Some(row) = rows.into_iter().nth(picker.selected) {
                 model.overlay = None;
-                super::choose(model, row.choice, effects);
+                super::choose(row.choice, effects);
             }
         }
         Some(edit) => question::edit_line(&mut picker.filter, edit),

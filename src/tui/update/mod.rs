@@ -22,10 +22,9 @@ use super::keymap::Keymap;
 use super::model::overlay::{Choice, Rows};
 use super::model::{Draw, Extent, Metrics, Model, Overlay, Scroll, StepKey};
 use super::msg::{Effect, Msg};
-use super::settings::FirstRun;
 
 pub use lists::agent_rows;
-pub use slash::{COMMANDS, pick_session};
+pub use slash::COMMANDS;
 
 /// How long closing waits for what is being ended.
 const CLOSING_LIMIT: Duration = Duration::from_secs(6);
@@ -41,6 +40,7 @@ pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
         Msg::Key { key, at } => {
             model.now = model.now.max(at);
             model.draw = Draw::Now;
+            model.selection = None;
             press(model, keys, key, &mut effects);
         }
         Msg::Paste { text, at } => {
@@ -48,11 +48,12 @@ pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
             model.draw = Draw::Now;
             paste(model, &text, &mut effects);
         }
-        Msg::Mouse { event, target, at } => {
+        Msg::Mouse { event, under, at } => {
             model.now = model.now.max(at);
-            mouse::react(model, event, target);
+            mouse::react(model, event, under, &mut effects);
         }
         Msg::Resize { width, height } => {
+            model.selection = None;
             model.size = (width, height);
             model.draw = Draw::Now;
         }
@@ -63,7 +64,9 @@ pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
         }
         Msg::Host { reply, at } => {
             model.now = model.now.max(at);
-            model.draw = Draw::Now;
+            if changes_something(model, &reply) {
+                model.draw = Draw::Now;
+            }
             hear(model, reply, &mut effects);
         }
         Msg::Tick { at } => {
@@ -81,14 +84,17 @@ pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
     effects
 }
 
-/// The commands that a start sends by itself.
-pub fn start(model: &mut Model, prompt: Option<String>) -> Vec<Effect> {
+/// What a start does by itself, once the first frame stands.
+pub fn start(model: &mut Model, prompt: Option<String>, pick_session: bool) -> Vec<Effect> {
     let mut effects = Vec::new();
     if model.session.branch.is_none() {
         effects.push(Effect::Ask(HostRequest::Branch));
     }
     if model.session.first_run.is_some() {
-        effects.push(Effect::Ask(HostRequest::LocalServer));
+        effects.push(Effect::Ask(HostRequest::LocalServers));
+    }
+    if pick_session {
+        slash::pick_session(model, &mut effects);
     }
     if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
         model.composer.buffer.set(&prompt);
@@ -132,21 +138,25 @@ fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 
 /// Keeps the sizes of the frame, and no view beyond its end.
 fn drawn(model: &mut Model, metrics: Metrics) {
-    model.metrics = metrics;
     let settle = |scroll: &mut Scroll, extent: Extent| {
-        if extent.height > 0 && (scroll.goto.take().is_some() || scroll.top > Some(extent.top)) {
+        if extent.height > 0 && (scroll.goto.take().is_some() || scroll.top.is_some()) {
             scroll.top = Some(extent.top);
         }
     };
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         settle(&mut reader.scroll, metrics.reader);
     }
-    let (zoom, focus) = (model.zoom, model.focus.clone());
-    match focus.and_then(|path| model.agents.get_mut(&path)) {
-        Some(agent) if zoom => settle(&mut agent.scroll, metrics.body),
-        Some(agent) => settle(&mut agent.scroll, metrics.pane),
+    let zoomed = model.focus.clone().filter(|_| model.zoom);
+    match zoomed.and_then(|path| model.agents.get_mut(&path)) {
+        Some(agent) => settle(&mut agent.scroll, metrics.body),
         None => settle(&mut model.main_scroll, metrics.body),
     }
+    for (path, extent) in &metrics.panes {
+        if let Some(agent) = model.agents.get_mut(path) {
+            settle(&mut agent.scroll, *extent);
+        }
+    }
+    model.metrics = metrics;
 }
 
 /// Takes away what has had its time.
@@ -186,6 +196,15 @@ fn notify_question(model: &Model, effects: &mut Vec<Effect>) {
     }
 }
 
+/// Whether there is anything new to see in a reply.
+fn changes_something(model: &Model, reply: &HostReply) -> bool {
+    match reply {
+        HostReply::Remembered => false,
+        HostReply::Branch(branch) => *branch != model.session.branch,
+        _ => true,
+    }
+}
+
 fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
     match reply {
         HostReply::Files { query, paths } => prompt::files_found(model, &query, &paths),
@@ -198,9 +217,9 @@ fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
         }
         HostReply::Sessions(sessions) => fill(model, Rows::Sessions(sessions)),
         HostReply::Models(models) => fill(model, Rows::Models(models)),
-        HostReply::LocalServer(found) => {
+        HostReply::LocalServers(servers) => {
             if let Some(first) = &mut model.session.first_run {
-                *first = FirstRun { looked: true, found };
+                first.found = Some(servers);
             }
         }
         HostReply::Branch(branch) => model.session.branch = branch,
@@ -223,11 +242,10 @@ fn fill(model: &mut Model, rows: Rows) {
 }
 
 /// A row of a picker was taken.
-fn choose(model: &mut Model, choice: Choice, effects: &mut Vec<Effect>) {
+fn choose(choice: Choice, effects: &mut Vec<Effect>) {
     match choice {
         Choice::Session(id) => effects.push(Effect::Send(Command::Resume(id))),
         Choice::Model(choice) => {
-            model.say(format!("model: {}, from the next request on", choice.name));
             let provider = Some(choice.provider);
             effects.push(Effect::Send(Command::SetModel { provider, model: choice.name }));
         }

@@ -1,9 +1,12 @@
-//! The mouse: a click focuses a pane, a second one zooms, the wheel scrolls what is under it.
+//! The mouse: a click focuses a pane, a second one zooms, the wheel scrolls what is under it, and drawing over text
+//! copies it.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
 
-use crate::tui::model::{Draw, Model, Overlay};
-use crate::tui::msg::Target;
+use crate::tui::figures::count;
+use crate::tui::model::{Draw, Model, Overlay, Selection};
+use crate::tui::msg::{Effect, Target, Under};
 
 use super::focus;
 
@@ -11,14 +14,44 @@ use super::focus;
 const WHEEL: isize = 3;
 
 /// One mouse event. A click selects an answer but never answers.
-pub fn react(model: &mut Model, event: MouseEvent, target: Target) {
+pub fn react(model: &mut Model, event: MouseEvent, under: Under, effects: &mut Vec<Effect>) {
+    let at = Position { x: event.column, y: event.row };
     match event.kind {
-        MouseEventKind::ScrollUp => wheel(model, &target, -WHEEL),
-        MouseEventKind::ScrollDown => wheel(model, &target, WHEEL),
-        MouseEventKind::Down(MouseButton::Left) => click(model, target),
+        MouseEventKind::ScrollUp => wheel(model, &under, -WHEEL),
+        MouseEventKind::ScrollDown => wheel(model, &under, WHEEL),
+        MouseEventKind::Down(MouseButton::Left) => {
+            model.selection = Some(Selection { area: under.area, from: at, to: at });
+        }
+        MouseEventKind::Drag(MouseButton::Left) => draw_to(model, at),
+        MouseEventKind::Up(MouseButton::Left) => release(model, at, under.target, effects),
         _ => return,
     }
     model.draw = Draw::Now;
+}
+
+/// Draws the selection on, within the area that it began in.
+fn draw_to(model: &mut Model, at: Position) {
+    let Some(Selection { area, to, .. }) = &mut model.selection else { return };
+    if area.is_empty() {
+        return;
+    }
+    to.x = at.x.clamp(area.left(), area.right() - 1);
+    to.y = at.y.clamp(area.top(), area.bottom() - 1);
+}
+
+/// The button is up: what was drawn over is copied; where nothing was, it was a click.
+fn release(model: &mut Model, at: Position, target: Target, effects: &mut Vec<Effect>) {
+    draw_to(model, at);
+    match model.selection {
+        Some(selection) if selection.from != selection.to => {
+            model.say(format!("copied {}", count(selection.rows().count(), "line")));
+            effects.push(Effect::CopySelection);
+        }
+        _ => {
+            model.selection = None;
+            click(model, target);
+        }
+    }
 }
 
 fn click(model: &mut Model, target: Target) {
@@ -40,25 +73,25 @@ fn click(model: &mut Model, target: Target) {
     }
 }
 
-fn wheel(model: &mut Model, target: &Target, lines: isize) {
+fn wheel(model: &mut Model, under: &Under, lines: isize) {
+    model.selection = None;
     if model.overlay.is_some() {
         scroll_overlay(model, lines);
         return;
     }
-    let metrics = model.metrics;
-    match target {
+    let body = model.metrics.body;
+    match &under.target {
         Target::Pane(path) => {
-            let extent = if model.focus.as_ref() == Some(path) { metrics.pane } else { return };
             if let Some(agent) = model.agents.get_mut(path) {
-                focus::move_by(&mut agent.scroll, extent, lines);
+                focus::move_by(&mut agent.scroll, under.pane, lines);
             }
         }
         Target::Answer(_) | Target::Overlay => super::question::scroll(model, lines),
         _ => {
             let zoomed = model.focus.clone().filter(|_| model.zoom);
             match zoomed.and_then(|path| model.agents.get_mut(&path)) {
-                Some(agent) => focus::move_by(&mut agent.scroll, metrics.body, lines),
-                None => focus::move_by(&mut model.main_scroll, metrics.body, lines),
+                Some(agent) => focus::move_by(&mut agent.scroll, body, lines),
+                None => focus::move_by(&mut model.main_scroll, body, lines),
             }
         }
     }

@@ -1,11 +1,12 @@
 //! Takes the step that Ctrl+C or Esc stands for. Which one that is, `model::step` decides.
 
 use crate::protocol::{AgentPath, Answer, Command, QueuedPrompt};
-use crate::tui::figures::{count, cut, one_line};
+use crate::tui::figures::count;
 use crate::tui::model::question::Stage;
 use crate::tui::model::step::{DEAF, QUIT_ARMED};
 use crate::tui::model::{Model, Notice, Overlay, Step, StepKey};
 use crate::tui::msg::Effect;
+use crate::tui::text::{one_line, truncate};
 use crate::tui::words;
 
 /// One press of Ctrl+C or Esc.
@@ -136,7 +137,7 @@ pub fn cancel(model: &mut Model, path: &AgentPath, effects: &mut Vec<Effect>) {
 fn say_ended(model: &mut Model, path: &AgentPath) {
     let Some(agent) = model.agents.get(path) else { return };
     let end = match &agent.run.phase {
-        crate::tui::model::Phase::Ended(end) => words::short_end(end),
+        crate::tui::model::Phase::Ended(end) => words::short_end(agent, end),
         _ => return,
     };
     let text = format!("{} has ended ({end}) · Esc back", agent.info.name);
@@ -192,7 +193,7 @@ pub fn stop(model: &mut Model, effects: &mut Vec<Effect>) {
 
 fn kill_shell(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(shell) = &model.shell else { return };
-    let text = format!("stopped: {}", cut(&one_line(&shell.line), 40));
+    let text = format!("stopped: {}", truncate(&one_line(&shell.line), 40));
     effects.push(Effect::Send(Command::CancelShell));
     model.say(text);
 }
@@ -202,6 +203,7 @@ fn put_back(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(taken) = model.composer.taken.take() else { return };
     let text = model.composer.buffer.text().to_owned();
     model.composer.discard();
+    model.session.prompts += usize::from(taken.to.is_root());
     let id = model.queue.enqueue(taken.to.clone(), &text, taken.when, model.now);
     let prompt = QueuedPrompt { id, text, when: taken.when };
     effects.push(Effect::Send(Command::Prompt { to: taken.to, prompt }));

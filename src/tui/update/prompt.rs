@@ -4,15 +4,16 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::{AgentPath, Command, Mode, QueuedPrompt, When};
 use crate::tui::composer::{Menu, MenuItem, MenuKind};
-use crate::tui::figures::{count, cut, one_line};
+use crate::tui::figures::count;
 use crate::tui::host::HostRequest;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::model::overlay::HistorySearch;
 use crate::tui::model::step::QUIT_ARMED;
 use crate::tui::model::{Model, Notice, Overlay, QueuedState, RunningShell, Scroll};
 use crate::tui::msg::Effect;
+use crate::tui::text::{one_line, truncate};
 
-use super::{focus, queue, reader, slash};
+use super::{focus, question, queue, reader, slash};
 
 /// One key on the prompt.
 pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
@@ -52,7 +53,7 @@ fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
         Action::Right if focused && empty => focus::turn(model, true),
         Action::Up => up(model, effects),
         Action::Down => {
-            if !model.composer.buffer.down() || model.composer.browsing() {
+            if !model.composer.buffer.down(model.prompt_width()) {
                 model.composer.newer();
             }
         }
@@ -86,25 +87,7 @@ fn change(model: &mut Model, action: Action) {
     if text {
         model.keys.text = Some(model.now);
     }
-    let buffer = &mut model.composer.buffer;
-    match action {
-        Action::Newline => buffer.insert("\n"),
-        Action::Left => buffer.left(),
-        Action::Right => buffer.right(),
-        Action::WordLeft => buffer.word_left(),
-        Action::WordRight => buffer.word_right(),
-        Action::LineStart | Action::Home => buffer.line_start(),
-        Action::LineEnd | Action::End => buffer.line_end(),
-        Action::Backspace => buffer.backspace(),
-        Action::Delete | Action::DeleteOrQuit => buffer.delete(),
-        Action::KillWordLeft => buffer.kill_word_left(),
-        Action::KillWordRight => buffer.kill_word_right(),
-        Action::KillLineLeft => buffer.kill_line_left(),
-        Action::KillLineRight => buffer.kill_line_right(),
-        Action::Yank => buffer.yank(),
-        Action::Undo => buffer.undo(),
-        _ => {}
-    }
+    question::edit_line(&mut model.composer.buffer, action);
 }
 
 /// The keys that an open menu takes.
@@ -129,6 +112,10 @@ fn menu_takes(model: &mut Model, action: Action, effects: &mut Vec<Effect>) -> b
 
 /// Tab: completes, else the waiting question, else the first (or next) pane.
 fn next(model: &mut Model, effects: &mut Vec<Effect>) {
+    if model.composer.complete_path() {
+        model.composer.dismissed = None;
+        return refresh_menu(model, effects);
+    }
     if model.composer.trigger().is_some() && model.composer.dismissed.is_some() {
         model.composer.dismissed = None;
         refresh_menu(model, effects);
@@ -165,7 +152,7 @@ fn up(model: &mut Model, effects: &mut Vec<Effect>) {
     if model.composer.is_empty() && queue::take_back(model, effects) {
         return;
     }
-    if model.composer.browsing() || !model.composer.buffer.up() {
+    if !model.composer.buffer.up(model.prompt_width()) {
         model.composer.older();
     }
 }
@@ -215,6 +202,10 @@ pub fn refresh_menu(model: &mut Model, effects: &mut Vec<Effect>) {
             }
             mentions(model, &trigger.query, &[])
         }
+        MenuKind::Path => {
+            effects.push(Effect::Ask(HostRequest::Files(trigger.query.clone())));
+            Vec::new()
+        }
     };
     let kind = trigger.kind;
     let menu = Menu { kind, start: trigger.start, query: trigger.query, items, selected: 0 };
@@ -224,11 +215,14 @@ pub fn refresh_menu(model: &mut Model, effects: &mut Vec<Effect>) {
 /// The host has found files for a mention.
 pub fn files_found(model: &mut Model, query: &str, paths: &[String]) {
     let Some(trigger) = model.composer.trigger() else { return };
-    let current = trigger.kind == MenuKind::Mention && trigger.query == query;
+    let current = trigger.kind != MenuKind::Command && trigger.query == query;
     if !current || model.composer.dismissed == Some(trigger.start) {
         return;
     }
-    let items = mentions(model, query, paths);
+    let items = match trigger.kind {
+        MenuKind::Path => paths.iter().map(|path| item(path.clone(), String::new())).collect(),
+        _ => mentions(model, query, paths),
+    };
     let selected = model.composer.menu.as_ref().map_or(0, |menu| menu.selected);
     let selected = selected.min(items.len().saturating_sub(1));
     let menu =
@@ -236,17 +230,20 @@ pub fn files_found(model: &mut Model, query: &str, paths: &[String]) {
     model.composer.menu = Some(menu).filter(|menu| !menu.items.is_empty());
 }
 
+fn item(insert: String, detail: String) -> MenuItem {
+    MenuItem { insert, detail }
+}
+
 fn mentions(model: &Model, query: &str, paths: &[String]) -> Vec<MenuItem> {
     let lower = query.to_lowercase();
     let agents = model.definitions.iter().flatten().filter_map(|agent| {
         let insert = format!("@agent-{}", agent.name);
-        insert[1..]
-            .to_lowercase()
-            .contains(&lower)
-            .then(|| MenuItem { insert, detail: cut(&one_line(&agent.description), 60) })
+        insert[1..].to_lowercase().contains(&lower).then(|| MenuItem {
+            insert,
+            detail: truncate(&one_line(&agent.description), 60).into_owned(),
+        })
     });
-    let files =
-        paths.iter().map(|path| MenuItem { insert: format!("@{path}"), detail: String::new() });
+    let files = paths.iter().map(|path| item(format!("@{path}"), String::new()));
     agents.chain(files).collect()
 }
 

@@ -6,11 +6,11 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
 use crate::tui::composer::Buffer;
-use crate::tui::figures::{cut, one_line};
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::model::question::{RECEIPT, Stage};
 use crate::tui::model::{Draw, Model, Questions};
 use crate::tui::msg::Effect;
+use crate::tui::text::{one_line, truncate};
 use crate::tui::words;
 
 use super::{focus, prompt, reader};
@@ -27,9 +27,9 @@ pub fn ask(model: &mut Model, question: Question) {
     if model.questions.open.is_some() || model.overlay.is_some() || !quiet(model) {
         let waiting = model.questions.waiting.len();
         model.say(if waiting > 1 {
-            format!("⚑ {waiting} wait")
+            words::waiting(model)
         } else {
-            format!("⚑ {name} asks")
+            format!("{} {name} asks", words::Glyph::Asks.sign(model.settings.ascii(), None))
         });
     }
 }
@@ -46,6 +46,8 @@ pub fn open_if_due(model: &mut Model) {
     if let Some(id) = model.questions.next() {
         let keyboard = model.composer.is_empty();
         model.questions.show(id, keyboard);
+        // The keys that answer stand there now.
+        model.notice = None;
         model.draw = Draw::Now;
     }
 }
@@ -146,7 +148,11 @@ fn next(model: &mut Model) {
     }
     model.questions.open = None;
     let waiting = model.questions.waiting.len();
-    model.say(format!("⚑ {waiting} wait · Tab shows them"));
+    model.say(format!(
+        "{} · Tab shows {}",
+        words::waiting(model),
+        if waiting == 1 { "it" } else { "them" }
+    ));
 }
 
 /// Scrolls the command or diff.
@@ -169,20 +175,18 @@ fn choose(model: &mut Model, digit: u8, effects: &mut Vec<Effect>) {
     match digit {
         1 => answer(model, Answer::Once, effects),
         2 => answer(model, Answer::Session, effects),
-        3 => {
-            stage(
-                model,
-                Stage::Rule { rules: Buffer::from(rules.as_str()), file: RuleFile::Local },
-            );
-        }
+        3 => stage(model, Stage::Rule(Buffer::from(rules.as_str()))),
         4 => stage(model, Stage::Reason(Buffer::default())),
         _ => {
-            answer(model, Answer::No { reason: None }, effects);
+            // The cancel goes first: after a no alone the asker would go on, and might end well before it comes.
+            let mut no = Vec::new();
+            answer(model, Answer::No { reason: None }, &mut no);
             if path.is_root() {
                 super::outs::stop(model, effects);
             } else {
                 super::outs::cancel(model, &path, effects);
             }
+            effects.append(&mut no);
         }
     }
 }
@@ -198,7 +202,8 @@ pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
     let Some(id) = model.questions.open.as_ref().map(|open| open.id) else { return };
     let Some(waiting) = model.questions.remove(id) else { return };
     let question = waiting.question;
-    let call = cut(&words::call_subject(&question.tool, &question.input), 40);
+    let call = words::call_subject(&question.tool, &question.input);
+    let call = truncate(&call, 40);
     let agent = &question.agent;
     let receipt = match &answer {
         Answer::Once => format!("allowed once: {call} ({agent})"),
@@ -208,6 +213,9 @@ pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
         Answer::Always { rules, .. } => format!("allowed always: {}", rules.join(", ")),
         Answer::No { .. } => format!("denied: {call} ({agent})"),
     };
+    if let Answer::Always { rules, .. } = &answer {
+        model.session.rules.extend(rules.iter().map(|rule| format!("allow {rule}")));
+    }
     model.say(receipt);
     model.judged = 0;
     model.questions.receipt_until = Some(model.now + RECEIPT);
@@ -219,7 +227,7 @@ pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
 fn edit(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
     let Some(open) = &mut model.questions.open else { return };
     let buffer = match &mut open.stage {
-        Stage::Reason(buffer) | Stage::Rule { rules: buffer, .. } => buffer,
+        Stage::Reason(buffer) | Stage::Rule(buffer) => buffer,
         Stage::Choose => return,
     };
     if let KeyCode::Char(letter) = key.code
@@ -230,29 +238,22 @@ fn edit(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effec
     }
     match keys.action(Context::Prompt, key) {
         Some(Action::Submit) => finish_edit(model, effects),
-        Some(Action::Next | Action::Previous) => {
-            if let Stage::Rule { file, .. } = &mut open.stage {
-                *file = match file {
-                    RuleFile::Local => RuleFile::Shared,
-                    RuleFile::Shared => RuleFile::Local,
-                };
-            }
-        }
         Some(action) => edit_line(buffer, action),
         None => {}
     }
 }
 
-/// The editing keys that also work in a line of an overlay.
+/// The editing keys: they change a text or its cursor, nothing else.
 pub fn edit_line(buffer: &mut Buffer, action: Action) {
     match action {
+        Action::Newline => buffer.insert("\n"),
         Action::Left => buffer.left(),
         Action::Right => buffer.right(),
         Action::Up => {
-            buffer.up();
+            buffer.up(usize::MAX);
         }
         Action::Down => {
-            buffer.down();
+            buffer.down(usize::MAX);
         }
         Action::WordLeft => buffer.word_left(),
         Action::WordRight => buffer.word_right(),
@@ -278,9 +279,9 @@ fn finish_edit(model: &mut Model, effects: &mut Vec<Effect>) {
             let reason = one_line(reason.text());
             Answer::No { reason: Some(reason).filter(|reason| !reason.is_empty()) }
         }
-        Stage::Rule { rules, file } => {
+        Stage::Rule(rules) => {
             let lines = rules.text().lines().map(str::trim).filter(|line| !line.is_empty());
-            Answer::Always { rules: lines.map(str::to_owned).collect(), file: *file }
+            Answer::Always { rules: lines.map(str::to_owned).collect(), file: RuleFile::Local }
         }
     };
     if matches!(&given, Answer::Always { rules, .. } if rules.is_empty()) {
@@ -296,7 +297,7 @@ pub fn paste(model: &mut Model, text: &str) -> bool {
         return false;
     };
     match &mut open.stage {
-        Stage::Reason(buffer) | Stage::Rule { rules: buffer, .. } => buffer.insert(text),
+        Stage::Reason(buffer) | Stage::Rule(buffer) => buffer.insert(text),
         Stage::Choose => {
             open.keyboard = false;
             return false;

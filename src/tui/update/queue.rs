@@ -55,6 +55,9 @@ pub fn read(model: &mut Model, id: PromptId) {
 /// A message left the queue unread: back into the prompt, or it waits for the person to take it back.
 pub fn returned(model: &mut Model, path: &AgentPath, id: PromptId, text: &str) {
     let known = model.queue.position(id);
+    if known.is_some() && path.is_root() {
+        model.session.prompts = model.session.prompts.saturating_sub(1);
+    }
     let state = known.map(|at| model.queue.list[at].state);
     if state == Some(QueuedState::TakenBack) {
         let Some(at) = known else { return };

@@ -16,7 +16,7 @@ use super::{focus, outs};
 pub fn open(model: &mut Model, effects: &mut Vec<Effect>) {
     let path = model.focus.clone().unwrap_or_else(AgentPath::root);
     let scroll = Scroll::default();
-    let reader = Reader { path, scroll, typing: None, query: String::new(), found: None };
+    let reader = Reader { path, scroll, typing: None, query: String::new(), at: None };
     model.overlay = Some(Overlay::Reader(reader));
     if model.settings.mouse {
         effects.push(Effect::Mouse(false));
@@ -64,14 +64,12 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
         }
         return;
     }
-    if key.code == KeyCode::Char('e') && key.modifiers.is_empty() {
-        return expand(model);
-    }
     let Some(action) = keys.action(Context::Reader, key) else { return };
     let extent = model.metrics.reader;
     let mut by = |lines: isize| {
         if let Some(Overlay::Reader(reader)) = &mut model.overlay {
             focus::move_by(&mut reader.scroll, extent, lines);
+            reader.at = None;
         }
     };
     match action {
@@ -91,6 +89,7 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
         Action::MarkNext => mark(model, true),
         Action::MarkPrevious => mark(model, false),
         Action::Copy => copy(model, effects),
+        Action::Expand => expand(model),
         Action::Next => turn(model, true),
         Action::Previous => turn(model, false),
         Action::Close => outs::close_overlay(model, effects),
@@ -110,13 +109,14 @@ fn reader(model: &Model) -> Option<&Reader> {
 fn goto(model: &mut Model, item: ItemId) {
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         reader.scroll = Scroll { top: Some(0), goto: Some(item), seen: 0 };
+        reader.at = Some(item);
     }
 }
 
 fn search(model: &mut Model, query: String) {
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         reader.query = query;
-        reader.found = None;
+        reader.at = None;
     }
     find(model, true);
 }
@@ -124,25 +124,26 @@ fn search(model: &mut Model, query: String) {
 /// The next or previous item that contains the search text, round and round.
 fn find(model: &mut Model, forward: bool) {
     let Some(reader) = reader(model) else { return };
-    let query = reader.query.to_lowercase();
+    let query = searched(&reader.query);
     if query.is_empty() {
         return;
     }
     let transcript = model.transcript(&reader.path);
-    let from = reader.found.unwrap_or(model.metrics.reader.item);
-    let inclusive = reader.found.is_none();
+    let from = current(model, reader);
+    let inclusive = reader.at.is_none();
     let found = round(transcript, from, forward, inclusive, |item| {
-        text_of(item).to_lowercase().contains(&query)
+        searched(&text_of(item)).contains(&query)
     });
     match found {
-        Some(item) => {
-            goto(model, item);
-            if let Some(Overlay::Reader(reader)) = &mut model.overlay {
-                reader.found = Some(item);
-            }
-        }
+        Some(item) => goto(model, item),
         None => model.say(format!("not found: {query}")),
     }
+}
+
+/// A text as search sees it: no case, and none of the signs that the screen shows as a style.
+fn searched(text: &str) -> String {
+    let shown = text.chars().filter(|letter| !matches!(letter, '*' | '`'));
+    shown.flat_map(char::to_lowercase).collect()
 }
 
 /// The next or previous prompt; in an agent, tool call.
@@ -150,7 +151,7 @@ fn mark(model: &mut Model, forward: bool) {
     let Some(reader) = reader(model) else { return };
     let main = reader.path.is_root();
     let transcript = model.transcript(&reader.path);
-    let from = model.metrics.reader.item;
+    let from = current(model, reader);
     let wanted = |item: &Item| match item.kind {
         ItemKind::Prompt { .. } => main,
         ItemKind::Tools(_) => !main,
@@ -197,10 +198,15 @@ fn text_of(item: &Item) -> String {
     }
 }
 
-/// Expands or folds the item at the top.
+/// The item that keys act on: the one gone to, else the one at the top.
+fn current(model: &Model, reader: &Reader) -> ItemId {
+    reader.at.unwrap_or(model.metrics.reader.item)
+}
+
+/// Expands or folds the current item.
 fn expand(model: &mut Model) {
-    let Some(path) = reader(model).map(|reader| reader.path.clone()) else { return };
-    let item = model.metrics.reader.item;
+    let Some(reader) = reader(model) else { return };
+    let (path, item) = (reader.path.clone(), current(model, reader));
     let transcript = match model.agents.get_mut(&path) {
         Some(agent) => &mut agent.transcript,
         None => &mut model.main,
@@ -209,13 +215,11 @@ fn expand(model: &mut Model) {
     goto(model, item);
 }
 
-/// Copies the item at the top.
+/// Copies the current item.
 fn copy(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(reader) = reader(model) else { return };
     let transcript = model.transcript(&reader.path);
-    let Some(item) = transcript.get(reader.found.unwrap_or(model.metrics.reader.item)) else {
-        return;
-    };
+    let Some(item) = transcript.get(current(model, reader)) else { return };
     let text = text_of(item);
     model.say(format!("copied {}", count(text.lines().count(), "line")));
     effects.push(Effect::Copy(text));
@@ -225,12 +229,12 @@ fn copy(model: &mut Model, effects: &mut Vec<Effect>) {
 fn turn(model: &mut Model, forward: bool) {
     let Some(reader) = reader(model) else { return };
     let mut all = vec![AgentPath::root()];
-    all.extend(model.agents.shown().iter().map(|agent| agent.path.clone()));
+    all.extend(model.agents.latest().iter().map(|agent| agent.path.clone()));
     let at = all.iter().position(|path| *path == reader.path).unwrap_or(0);
     let next = if forward { at + 1 } else { at + all.len() - 1 } % all.len();
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         reader.path = all[next].clone();
         reader.scroll = Scroll::default();
-        reader.found = None;
+        reader.at = None;
     }
 }

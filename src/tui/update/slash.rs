@@ -9,6 +9,7 @@ use crate::tui::host::HostRequest;
 use crate::tui::model::overlay::{Picker, Rows};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::Effect;
+use crate::tui::text::{padded, width};
 use crate::tui::words;
 
 use super::{focus, lists, prompt, reader};
@@ -84,12 +85,15 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
         "agents" => lists::open_agents(model, effects),
         "model" if argument.is_empty() => {
             effects.push(Effect::Ask(HostRequest::Models));
+            if model.session.first_run.is_some() {
+                effects.push(Effect::Ask(HostRequest::LocalServers));
+            }
             model.overlay = Some(Overlay::Picker(Picker::new("model", Rows::Loading)));
         }
         "model" => {
-            model.say(format!("model: {argument}, from the next request on"));
+            let provider = local_provider(model, argument);
             let model = argument.to_owned();
-            effects.push(Effect::Send(Command::SetModel { provider: None, model }));
+            effects.push(Effect::Send(Command::SetModel { provider, model }));
         }
         "permissions" => permissions(model),
         "clear" => clear(model, effects),
@@ -106,6 +110,13 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
         "read" => reader::open(model, effects),
         _ => super::quit(model, effects),
     }
+}
+
+/// Whose model this is, when there is no provider yet but a server on this machine has it.
+fn local_provider(model: &Model, name: &str) -> Option<String> {
+    let found = model.session.first_run.as_ref()?.found.as_ref()?;
+    let server = found.iter().find(|server| server.models.iter().any(|other| other == name))?;
+    server.provider.clone()
 }
 
 /// Opens the list of stored sessions.
@@ -156,11 +167,12 @@ fn cost_lines(model: &Model) -> Vec<String> {
     if model.agents.iter().next().is_some() {
         lines.push(String::new());
     }
+    let names = model.agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0);
     for agent in model.agents.iter() {
         let (used, cost) = words::spent(&model.agents, &agent.path);
         lines.push(format!(
-            "{:<16} {:>6}  {:>6}  {}",
-            agent.info.name,
+            "{} {:>6}  {:>6}  {}",
+            padded(&agent.info.name, names),
             tokens(used),
             money(cost),
             agent.info.description

@@ -3,9 +3,10 @@
 use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
-use crate::tui::figures::{clock, count, cut, money, tokens, width};
+use crate::tui::figures::{clock, count, money, tokens};
 use crate::tui::model::{Agent, Agents, Model, Phase};
-use crate::tui::words::{self, Glyph, tally_words};
+use crate::tui::text::{padded, width};
+use crate::tui::words::{self, tally_words};
 
 use super::paint::{Pen, two_ends};
 
@@ -42,45 +43,23 @@ fn head(
     let tally = Agents::tally(agents.iter().copied());
     let alive = tally.running + tally.queued > 0;
     let asks = words::asking(model, agents.iter().copied());
-    let mut text =
-        if alive { tally_words(tally, asks, pen.ascii, true) } else { ended_words(tally, pen) };
+    let mut text = if alive {
+        tally_words(tally, asks, pen.ascii, true)
+    } else {
+        format!("{} · {}", count(tally.all, "agent"), words::ends(tally, pen.ascii))
+    };
     if !alive {
         let from = agents.iter().filter_map(|agent| agent.run.started).min();
         let to = agents.iter().filter_map(|agent| agent.run.ended).max();
         if let (Some(from), Some(to)) = (from, to) {
             text.push_str(&format!(" · {}", clock(to.saturating_sub(from))));
         }
-        let (used, cost) = sum(agents);
+        let (used, cost) = words::sum(agents.iter().copied());
         text.push_str(&format!(" · {} · {}", tokens(used), money(cost)));
     }
     let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.dim);
     let right = if folded { vec![Span::styled("Tab opens them", theme.dim)] } else { Vec::new() };
     two_ends(vec![mark, Span::raw(text)], right, room, None)
-}
-
-/// `4 agents · ✓1 ⊘1 ✗1 ~1`.
-fn ended_words(tally: crate::tui::model::Tally, pen: Pen<'_>) -> String {
-    let ends = [
-        (Glyph::Done, tally.done),
-        (Glyph::Cancelled, tally.cancelled),
-        (Glyph::Failed, tally.failed),
-        (Glyph::Partial, tally.partial),
-        (Glyph::Empty, tally.empty),
-    ];
-    let there = ends.iter().filter(|(_, number)| *number > 0);
-    let ends: Vec<String> =
-        there.map(|(glyph, number)| format!("{}{number}", pen.sign(*glyph))).collect();
-    format!("{} · {}", count(tally.all, "agent"), ends.join(" "))
-}
-
-fn sum(agents: &[&Agent]) -> (u64, crate::protocol::Cost) {
-    let mut cost = crate::protocol::Cost::default();
-    let mut used = 0;
-    for agent in agents {
-        used += agent.run.usage.counted();
-        cost += agent.run.cost;
-    }
-    (used, cost)
 }
 
 fn row(
@@ -93,18 +72,16 @@ fn row(
     let theme = pen.theme;
     let state = words::agent_state(model, agent);
     let text = match &agent.run.phase {
-        Phase::Ended(end) => words::short_end(end),
-        _ => state.words,
+        Phase::Ended(end) => words::short_end(agent, end),
+        _ => words::row_words(model, agent, &state),
     };
     let (name, title) = columns;
     let nested = "  ".repeat(agent.path.depth().saturating_sub(1) as usize);
-    let pad =
-        |text: &str, to: usize| format!("{text}{}", " ".repeat(to.saturating_sub(width(text))));
     let left = vec![
         Span::raw(format!("  {nested}")),
         Span::styled(pen.sign(state.glyph), pen.style(state.glyph)),
-        Span::raw(format!(" {}  ", pad(&cut(&agent.info.name, name), name))),
-        Span::styled(format!("{}  ", pad(&cut(&agent.info.description, title), title)), theme.dim),
+        Span::raw(format!(" {}  ", padded(&agent.info.name, name))),
+        Span::styled(format!("{}  ", padded(&agent.info.description, title)), theme.dim),
         Span::raw(text),
     ];
     let (used, cost) = words::spent(&model.agents, &agent.path);

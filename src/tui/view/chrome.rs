@@ -3,10 +3,11 @@
 use ratatui::text::{Line, Span};
 
 use crate::protocol::{Mode, When};
-use crate::tui::figures::{clock, count, cut, money, one_line, tokens};
+use crate::tui::figures::{clock, count, money, tokens};
 use crate::tui::model::overlay::Overlay;
 use crate::tui::model::question::Stage;
 use crate::tui::model::{Agent, Model, Phase, Queued, QueuedState, Step};
+use crate::tui::text::{one_line, truncate, width};
 use crate::tui::words;
 
 use super::paint::{Pen, two_ends};
@@ -50,7 +51,7 @@ pub fn rule(model: &Model, room: u16, small: bool, pen: Pen<'_>) -> Line<'static
 
 fn agent_words(model: &Model, agent: &Agent) -> String {
     let state = words::agent_state(model, agent);
-    let mut parts = vec![cut(&words::row_words(model, agent, &state), 36)];
+    let mut parts = vec![truncate(&words::row_words(model, agent, &state), 36).into_owned()];
     if let Some(elapsed) = agent.run.elapsed(model.now) {
         parts[0] = format!("{} {}", parts[0], clock(elapsed));
         let (used, cost) = words::spent(&model.agents, &agent.path);
@@ -67,39 +68,42 @@ pub fn queue(model: &Model, rows: usize, room: u16, pen: Pen<'_>) -> Vec<Line<'s
     let shown: Vec<&Queued> = model.queue.shown().collect();
     let skip = shown.len().saturating_sub(rows);
     let newest = shown.len().saturating_sub(1);
-    shown
-        .iter()
-        .enumerate()
-        .skip(skip)
+    let visible = shown.iter().enumerate().skip(skip);
+    visible
         .map(|(at, queued)| {
-            let mut words = queued_words(model, queued, at == newest);
-            if at == skip && skip > 0 {
-                words = format!("+{skip} · {words}");
-            }
-            Line::styled(cut(&format!(" {words}"), usize::from(room)), pen.theme.dim)
+            let more = if at == skip && skip > 0 { format!("+{skip} · ") } else { String::new() };
+            let room = usize::from(room).saturating_sub(1 + width(&more));
+            let words = queued_words(model, queued, at == newest, room);
+            Line::styled(format!(" {more}{words}"), pen.theme.dim)
         })
         .collect()
 }
 
-fn queued_words(model: &Model, queued: &Queued, newest: bool) -> String {
+/// Where the message goes, when it is read, and which keys act on it. The message itself takes what room is left.
+fn queued_words(model: &Model, queued: &Queued, newest: bool, room: usize) -> String {
     let name = model.name(&queued.to);
-    let text = cut(&one_line(&queued.text), 40);
-    if queued.state == QueuedState::Orphaned {
-        return format!("{name} ended before it read this · Up takes it back: \"{text}\"");
-    }
-    let when = match queued.when {
-        When::Done => format!("read when {name} is done"),
-        When::NextStep => next_step(model, queued),
+    let text = one_line(&queued.text);
+    let (before, keys) = match (queued.state, queued.when) {
+        (QueuedState::Orphaned, _) => {
+            (format!("{name} ended before it read this · Up takes it back"), "")
+        }
+        (_, When::Done) => (
+            format!("queued for {name} · read when {name} is done"),
+            " · Enter: at the next step instead · Up: edit",
+        ),
+        (_, When::NextStep) => (
+            format!("queued for {name} · {}", next_step(model, queued)),
+            " · Enter: at the end instead · Up: edit",
+        ),
     };
-    let mut words = format!("queued for {name} · {when}: \"{text}\"");
-    if newest {
-        let other = match queued.when {
-            When::NextStep => "at the end instead",
-            When::Done => "at the next step instead",
-        };
-        words.push_str(&format!(" · Enter: {other} · Up: edit"));
-    }
-    words
+    let left = |keys: &str| room.saturating_sub(width(&before) + width(keys) + 4);
+    let keys = match newest {
+        true if left(keys) >= 12 => keys,
+        true if left(" · Up: edit") >= 12 && !keys.is_empty() => " · Up: edit",
+        _ => "",
+    };
+    let text = truncate(&text, left(keys).min(40));
+    truncate(&format!("{before}: \"{text}\"{keys}"), room).into_owned()
 }
 
 /// When an agent's next step comes.
@@ -125,7 +129,7 @@ pub fn hint(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
         Some(notice) => (notice.text.clone(), theme.accent),
         None => (fitting(hint_words(model), room), theme.dim),
     };
-    Line::styled(cut(&format!(" {text}"), room), style)
+    Line::styled(truncate(&format!(" {text}"), room).into_owned(), style)
 }
 
 /// As many of the pieces as fit, the first ones first.
@@ -133,7 +137,7 @@ fn fitting(pieces: Vec<String>, room: usize) -> String {
     let mut text = String::new();
     for piece in pieces {
         let longer = if text.is_empty() { piece } else { format!("{text} · {piece}") };
-        if crate::tui::figures::width(&longer) + 2 > room && !text.is_empty() {
+        if crate::tui::text::width(&longer) + 2 > room && !text.is_empty() {
             break;
         }
         text = longer;
@@ -195,11 +199,8 @@ fn prompt_hint(model: &Model) -> Vec<String> {
             .map(str::to_owned)
             .to_vec();
     }
-    let waiting = model.questions.waiting.len();
-    let later = (waiting > 0 && model.questions.open.is_none()).then(|| {
-        let verb = if waiting == 1 { "asks" } else { "wait" };
-        format!("{} {waiting} {verb} · Tab", pen_sign(model))
-    });
+    let waiting = !model.questions.waiting.is_empty() && model.questions.open.is_none();
+    let later = waiting.then(|| format!("{} · Tab", words::waiting(model)));
     let interrupt = model.interrupt_step();
     let escape = model.escape_step();
     if let Some(agent) = model.focused() {
@@ -246,10 +247,6 @@ fn prompt_hint(model: &Model) -> Vec<String> {
     words
 }
 
-fn pen_sign(model: &Model) -> &'static str {
-    words::Glyph::Asks.sign(model.settings.ascii(), None)
-}
-
 fn focus_hint(model: &Model, agent: &Agent, interrupt: &Step) -> Vec<String> {
     let cancel = match interrupt {
         Step::Cancel(_) => format!("Ctrl+C cancel {}", agent.info.name),
@@ -281,7 +278,7 @@ fn question_hint(model: &Model) -> Option<&'static [&'static str]> {
         (_, false) => &["Tab, Esc or Ctrl+C: answer the question", "Enter sends the draft"],
         (Stage::Choose, true) => &["1–5 answer", "typing leaves the question waiting"],
         (Stage::Reason(_), true) => &["Enter says no with this reason", "Esc back"],
-        (Stage::Rule { .. }, true) => &["Enter writes the rule", "Tab the other file", "Esc back"],
+        (Stage::Rule(_), true) => &["Enter writes the rule", "Esc back"],
     })
 }
 

@@ -5,15 +5,15 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{Access, Question, RuleFile};
-use crate::tui::figures::{one_line, visible, wrap};
+use crate::protocol::{Access, Question};
+use crate::tui::composer::Buffer as Typed;
 use crate::tui::model::question::{OpenQuestion, Stage};
 use crate::tui::model::{Extent, Model, Questions};
-use crate::tui::text::{diff_lines, wrap_text};
+use crate::tui::text::{diff_lines, one_line, sanitize, truncate, wrap_text};
 use crate::tui::theme::Theme;
 
 use super::paint::{Pen, frame, put};
-use super::prompt::wrapped;
+use super::prompt::Draft;
 
 /// Lines of a diff in a question; the rest is in the reader.
 const DIFF_LINES: usize = 500;
@@ -78,7 +78,7 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Opt
             cursor = Some(Position { x: inner.x + column, y });
         }
     }
-    let extent = Extent { total: what.len(), height: upper_rows, top, item: 0 };
+    let extent = Extent { total: what.len(), height: upper_rows, top, ..Extent::default() };
     Some(Drawn { extent, answers, cursor: cursor.filter(|_| open.keyboard), area })
 }
 
@@ -87,7 +87,7 @@ fn foot(open: &OpenQuestion) -> &'static str {
         (_, false) => "Tab: answer · the draft has the keyboard",
         (Stage::Choose, true) => "Esc no · Tab next · Ctrl+O in full",
         (Stage::Reason(_), true) => "Enter says no · Esc back",
-        (Stage::Rule { .. }, true) => "Enter writes · Tab the other file · Esc back",
+        (Stage::Rule(_), true) => "Enter writes · Esc back",
     }
 }
 
@@ -125,12 +125,15 @@ fn plain(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
         .chars()
         .map(|letter| if letter.is_control() && letter != '\n' { visible(letter) } else { letter })
         .collect();
-    let shown = crate::tui::text::sanitize(&shown).into_owned();
-    let lines = wrap_text(&shown, width, style);
-    if lines.is_empty() {
-        wrap(&shown, usize::from(width)).into_iter().map(Line::from).collect()
-    } else {
-        lines
+    wrap_text(&sanitize(&shown), width, style)
+}
+
+/// The sign that stands for a control character, so that it cannot act on the terminal or hide.
+fn visible(control: char) -> char {
+    match u32::from(control) {
+        code @ 0..=31 => char::from_u32(0x2400 + code).unwrap_or('?'),
+        127 => '␡',
+        _ => '\u{fffd}',
     }
 }
 
@@ -148,13 +151,13 @@ impl Lower {
     }
 
     /// A line that is being typed.
-    fn push_input(&mut self, text: &str, cursor: usize, width: u16, theme: &Theme) {
-        let typed = wrapped(text, cursor, width.saturating_sub(3));
-        let column = u16::try_from(typed.column).unwrap_or(0) + 2;
-        self.cursor = Some((self.lines.len() + typed.row, column));
-        for (row, line) in typed.lines.into_iter().enumerate() {
-            let mark = if row == 0 { format!("{} ", theme.glyphs.prompt) } else { "  ".to_owned() };
-            self.push(Line::from(vec![Span::styled(mark, theme.accent), Span::raw(line)]), None);
+    fn push_input(&mut self, typed: &Typed, width: u16, theme: &Theme) {
+        let mut draft = Draft::default();
+        draft.refresh(typed, usize::from(width.saturating_sub(3)));
+        let (row, column) = draft.cursor();
+        self.cursor = Some((self.lines.len() + row, column));
+        for line in draft.lines(typed, 0, theme) {
+            self.push(line, None);
         }
     }
 }
@@ -172,19 +175,16 @@ fn lower_lines(
         Stage::Reason(reason) => {
             let words = format!("what should {} do instead? (empty: just no)", question.agent);
             lower.push(Line::styled(words, theme.text), None);
-            lower.push_input(reason.text(), reason.cursor(), width, theme);
+            lower.push_input(reason, width, theme);
         }
-        Stage::Rule { rules, file } => {
-            let (path, whose) = match file {
-                RuleFile::Local => (".caliban/config.local.toml", "you, this project"),
-                RuleFile::Shared => (".caliban/config.toml", "everyone"),
-            };
+        Stage::Rule(rules) => {
             let added = rules.text().lines().map(str::trim).collect::<Vec<_>>().join(", ");
-            let words = format!("adds {added} to allow in {path} ({whose})");
+            let words =
+                format!("adds {added} to allow in .caliban/config.local.toml (you, this project)");
             for line in wrap_text(&words, width, theme.text) {
                 lower.push(line, None);
             }
-            lower.push_input(rules.text(), rules.cursor(), width, theme);
+            lower.push_input(rules, width, theme);
         }
     }
     lower
@@ -230,7 +230,7 @@ fn answers(
             Span::styled(digit.to_string(), number),
             Span::styled(mark, theme.accent),
             Span::raw(" "),
-            Span::styled(crate::tui::figures::cut(&words, room), look),
+            Span::styled(truncate(&words, room).into_owned(), look),
         ]);
         lower.push(line, Some(*digit));
     }

@@ -4,9 +4,9 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::{NoticeLevel, ToolDetails};
-use crate::tui::figures::{clock, count, one_line};
+use crate::tui::figures::{clock, count};
 use crate::tui::model::item::{Call, CallResult, Item, ItemKind};
-use crate::tui::text::{diff_lines, sanitize, wrap_hanging, wrap_text};
+use crate::tui::text::{diff_lines, one_line, sanitize, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 
 /// Lines of a diff that are shown folded.
@@ -53,6 +53,29 @@ pub fn lines(item: &Item, style: &Look<'_>) -> Vec<Line<'static>> {
     }
 }
 
+/// About how many lines an item has, without laying it out: a few too many or too few do no harm.
+#[must_use]
+pub fn guess(item: &Item, look: &Look<'_>) -> usize {
+    let open = item.open != look.full;
+    let lines = |text: &str| {
+        let breaks = text.bytes().filter(|byte| *byte == b'\n').count();
+        1 + breaks + text.len() / usize::from(look.prose.max(1))
+    };
+    match &item.kind {
+        ItemKind::Prompt { text, .. }
+        | ItemKind::Text { text, .. }
+        | ItemKind::Notice { text, .. } => lines(text),
+        ItemKind::Thinking { text, .. } => 1 + if open { lines(text) } else { 0 },
+        ItemKind::Tools(calls) if open => {
+            1 + calls.iter().map(|call| lines(&call.output)).sum::<usize>()
+        }
+        ItemKind::Tools(_) | ItemKind::Dropped { .. } => 1,
+        ItemKind::Shell { text, .. } => 1 + lines(text).min(if open { usize::MAX } else { 20 }),
+        ItemKind::Batch { members, .. } => 1 + members.len(),
+        ItemKind::Hidden => 0,
+    }
+}
+
 /// A text behind a mark; further lines are indented by as much.
 fn hanging(
     mark: &str,
@@ -61,7 +84,7 @@ fn hanging(
     style: Style,
     width: u16,
 ) -> Vec<Line<'static>> {
-    let indent = " ".repeat(crate::tui::figures::width(mark));
+    let indent = " ".repeat(crate::tui::text::width(mark));
     let clean = sanitize(text);
     let mut lines = Vec::new();
     for (at, line) in clean.split('\n').enumerate() {

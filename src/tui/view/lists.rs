@@ -4,10 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::tui::figures::{clock, cut, money, one_line, width};
+use crate::tui::figures::{clock, money};
 use crate::tui::model::overlay::{AgentList, AgentRow, CancelWhich, HistorySearch, Picker, Rows};
 use crate::tui::model::{Extent, Model, Overlay};
-use crate::tui::text::wrap_hanging;
+use crate::tui::text::{one_line, padded, sanitize, width, wrap_hanging, wrap_text};
 use crate::tui::update::{COMMANDS, agent_rows};
 use crate::tui::words;
 
@@ -56,11 +56,10 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Ext
             );
         }
         Some(Overlay::Page { title, lines, scroll }) => {
-            let room = usize::from(area.width.saturating_sub(4));
+            let room = area.width.saturating_sub(4);
             let wrapped: Vec<Line<'static>> = lines
                 .iter()
-                .flat_map(|line| crate::tui::figures::wrap(&crate::tui::text::sanitize(line), room))
-                .map(Line::from)
+                .flat_map(|line| wrap_text(&sanitize(line), room, pen.theme.text))
                 .collect();
             return page(title, &wrapped, *scroll, area, pen, buffer);
         }
@@ -96,7 +95,7 @@ fn page(
     for (row, line) in lines.iter().skip(top).take(height).enumerate() {
         put(buffer, inner, row, line);
     }
-    Extent { total: lines.len(), height, top, item: 0 }
+    Extent { total: lines.len(), height, top, ..Extent::default() }
 }
 
 /// Rows with one chosen, scrolled so that it is seen.
@@ -153,9 +152,7 @@ fn agent_row(
     pen: Pen<'_>,
 ) -> Line<'static> {
     let theme = pen.theme;
-    let pad = |name: &str| {
-        format!("{}{}", cut(name, names), " ".repeat(names.saturating_sub(width(name)) + 2))
-    };
+    let pad = |name: &str| format!("{}  ", padded(name, names));
     match row {
         AgentRow::Definition(definition) => Line::from(vec![
             Span::styled("@ ", theme.dim),
@@ -192,17 +189,22 @@ fn pick(picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
     let mut lines: Vec<Line<'static>> = found
         .iter()
         .map(|row| {
-            let label = cut(&one_line(&row.label), names);
-            let pad = " ".repeat(names.saturating_sub(width(&label)) + 2);
             Line::from(vec![
-                Span::raw(label),
-                Span::raw(pad),
+                Span::raw(format!("{}  ", padded(&one_line(&row.label), names))),
                 Span::styled(one_line(&row.detail), pen.theme.dim),
             ])
         })
         .collect();
     if lines.is_empty() {
-        let words = if picker.rows == Rows::Loading { "looking" } else { "nothing fits" };
+        let words = match &picker.rows {
+            Rows::Loading => "looking",
+            _ if !picker.filter.is_empty() => "nothing fits",
+            Rows::Sessions(_) => "no session of this directory is stored",
+            Rows::Models(_) => {
+                "nothing is known to pick · /model NAME takes any name of your provider"
+            }
+            Rows::Modes(_) => "",
+        };
         lines.push(Line::styled(words, pen.theme.dim));
     }
     let selected = picker.selected.min(lines.len() - 1);

@@ -3,6 +3,7 @@
 mod batch;
 mod chrome;
 mod dialog;
+mod first_run;
 mod items;
 mod layout;
 mod lists;
@@ -15,16 +16,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
 
 use super::figures::count;
 use super::model::{Agent, Extent, Item, ItemKind, Metrics, Model, Overlay};
-use super::msg::Target;
-use super::settings::{FirstRun, LocalServer, Motion};
+use super::msg::{Target, Under};
+use super::settings::Motion;
 use super::text::Highlighter;
 use super::theme::Theme;
 use layout::{Layout, Needs};
@@ -34,7 +35,7 @@ use transcript::{Laid, Sight};
 pub use chrome::title;
 
 /// Transcripts of sub-agents whose layout is kept.
-const LAID_KEPT: usize = 3;
+const LAID_KEPT: usize = 8;
 
 /// The drawing side of the screen.
 pub struct View {
@@ -47,6 +48,7 @@ pub struct View {
     /// What lies where in the last frame; later entries lie on top.
     places: Vec<(Rect, Target)>,
     metrics: Metrics,
+    selected: String,
 }
 
 impl View {
@@ -62,28 +64,40 @@ impl View {
             reader: None,
             places: Vec::new(),
             metrics: Metrics::default(),
+            selected: String::new(),
         }
     }
 
     /// Sizes of what the last frame showed.
     #[must_use]
-    pub fn metrics(&self) -> Metrics {
-        self.metrics
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
-    /// What lies at a cell of the last frame.
+    /// What lies at a cell of the last frame. A pane is measured, if it is to be scrolled.
     #[must_use]
-    pub fn target(&self, x: u16, y: u16) -> Target {
-        let at = Position { x, y };
+    pub fn under(&mut self, model: &Model, at: Position, scrolls: bool) -> Under {
         let found = self.places.iter().rev().find(|(area, _)| area.contains(at));
-        found.map_or(Target::Nothing, |(_, target)| target.clone())
+        let Some((area, target)) = found.cloned() else { return Under::default() };
+        let Target::Pane(path) = &target else {
+            return Under { area, target, pane: Extent::default() };
+        };
+        let inner = inside(area);
+        let agent = model.agents.get(path).filter(|_| scrolls && inner.height > 1);
+        let pane = agent.map(|agent| self.agent_transcript(model, agent, inner, inner.width, None));
+        Under { area: inner, target, pane: pane.unwrap_or_default() }
+    }
+
+    /// The text that the mouse has chosen, as the last frame showed it.
+    #[must_use]
+    pub fn selected(&self) -> &str {
+        &self.selected
     }
 
     /// Code that was drawn plain can be drawn again.
     pub fn highlighting_ready(&mut self) {
-        self.main = Laid::default();
-        self.agents.clear();
-        self.reader = None;
+        let reader = self.reader.iter_mut().map(|(_, laid)| laid);
+        self.agents.values_mut().chain(reader).chain([&mut self.main]).for_each(Laid::forget);
     }
 
     /// Draws one frame.
@@ -93,7 +107,7 @@ impl View {
         let pen = Pen { theme: &theme, frame: spinner(model), ascii: model.settings.ascii() };
         self.places.clear();
         self.metrics = Metrics::default();
-        self.draft.refresh(model, area.width);
+        self.draft.refresh(&model.composer.buffer, model.prompt_width());
         let layout = Layout::of(Needs {
             width: area.width,
             height: area.height,
@@ -107,10 +121,8 @@ impl View {
         self.body(model, &layout, pen, buffer);
         if let Some(panel) = &layout.panel {
             let places = panes::draw(model, panel, pen, buffer);
+            self.scrolled_panes(model, &places, buffer);
             self.places.extend(places.into_iter().map(|(area, path)| (area, Target::Pane(path))));
-            if let Some(agent) = model.focused() {
-                self.focused_pane(model, agent, buffer);
-            }
         }
         let mut cursor = self.cover(model, &layout, pen, buffer);
         put_all(
@@ -127,19 +139,17 @@ impl View {
             prompt::draw_menu(model, layout.queue.y, area.width, pen, buffer);
             cursor = cursor.or(draft);
         }
+        self.selected = match &model.selection {
+            Some(selection) => paint::select(buffer, selection, theme.selection),
+            None => String::new(),
+        };
         if let Some(cursor) = cursor {
             frame.set_cursor_position(cursor);
         }
     }
 
     /// Main's transcript, or the zoomed agent with its header.
-    fn body(
-        &mut self,
-        model: &Model,
-        layout: &Layout,
-        pen: Pen<'_>,
-        buffer: &mut ratatui::buffer::Buffer,
-    ) {
+    fn body(&mut self, model: &Model, layout: &Layout, pen: Pen<'_>, buffer: &mut Buffer) {
         let area = layout.transcript;
         self.places.push((area, Target::Body));
         let extent = match model.zoomed() {
@@ -158,13 +168,13 @@ impl View {
         self.metrics.body = extent;
         let scroll = model.zoomed().map_or(model.main_scroll, |agent| agent.scroll);
         if scroll.top.is_some() && area.height > 0 {
-            let new = extent.total.saturating_sub(scroll.seen);
+            let new = extent.grown.saturating_sub(scroll.seen);
             let words = if new > 0 {
                 format!(" {} {new} new · End ", self.theme.glyphs.down)
             } else {
                 format!(" {} End ", self.theme.glyphs.down)
             };
-            let width = u16::try_from(super::figures::width(&words)).unwrap_or(0).min(area.width);
+            let width = u16::try_from(super::text::width(&words)).unwrap_or(0).min(area.width);
             let edge = Rect::new(area.right() - width, area.bottom() - 1, width, 1);
             put(buffer, edge, 0, &Line::styled(words, self.theme.selection));
         }
@@ -175,7 +185,7 @@ impl View {
         model: &Model,
         area: Rect,
         prose: u16,
-        buffer: &mut ratatui::buffer::Buffer,
+        buffer: &mut Buffer,
     ) -> Extent {
         let theme = &self.theme;
         let pen = Pen { theme, frame: spinner(model), ascii: model.settings.ascii() };
@@ -207,7 +217,7 @@ impl View {
         agent: &Agent,
         area: Rect,
         prose: u16,
-        buffer: Option<&mut ratatui::buffer::Buffer>,
+        buffer: Option<&mut Buffer>,
     ) -> Extent {
         if self.agents.len() >= LAID_KEPT && !self.agents.contains_key(&agent.path) {
             self.agents.clear();
@@ -231,21 +241,22 @@ impl View {
         }
     }
 
-    /// The focused pane shows its transcript instead of its tail while it is scrolled; else it is only measured.
-    fn focused_pane(&mut self, model: &Model, agent: &Agent, buffer: &mut ratatui::buffer::Buffer) {
-        let Some(area) = self.pane_area(&agent.path).filter(|area| area.height > 3) else { return };
-        let inner =
-            Rect::new(area.x + 3, area.y + 2, area.width.saturating_sub(3), area.height - 2);
-        let buffer = agent.scroll.top.is_some().then(|| {
-            paint::clear(buffer, inner);
-            buffer
-        });
-        self.metrics.pane = self.agent_transcript(model, agent, inner, inner.width, buffer);
-    }
-
-    fn pane_area(&self, path: &AgentPath) -> Option<Rect> {
-        let wanted = Target::Pane(path.clone());
-        self.places.iter().find(|(_, target)| *target == wanted).map(|(area, _)| *area)
+    /// A pane shows its transcript instead of its tail while it is scrolled; a focused one is measured at least.
+    fn scrolled_panes(&mut self, model: &Model, panes: &panes::Places, buffer: &mut Buffer) {
+        for (area, path) in panes {
+            let Some(agent) = model.agents.get(path) else { continue };
+            let scrolled = agent.scroll.top.is_some();
+            if area.height <= 3 || (!scrolled && model.focus.as_ref() != Some(path)) {
+                continue;
+            }
+            let inner = inside(*area);
+            let buffer = scrolled.then(|| {
+                paint::clear(buffer, inner);
+                &mut *buffer
+            });
+            let extent = self.agent_transcript(model, agent, inner, inner.width, buffer);
+            self.metrics.panes.push((path.clone(), extent));
+        }
     }
 
     /// What covers the body or the transcript. Answers with the cursor, if a line in it is typed.
@@ -254,7 +265,7 @@ impl View {
         model: &Model,
         layout: &Layout,
         pen: Pen<'_>,
-        buffer: &mut ratatui::buffer::Buffer,
+        buffer: &mut Buffer,
     ) -> Option<Position> {
         match &model.overlay {
             Some(Overlay::Reader(reader)) => {
@@ -285,7 +296,7 @@ impl View {
         model: &Model,
         reader: &super::model::overlay::Reader,
         area: Rect,
-        buffer: &mut ratatui::buffer::Buffer,
+        buffer: &mut Buffer,
     ) {
         paint::clear(buffer, area);
         let theme = &self.theme;
@@ -315,6 +326,7 @@ impl View {
         };
         let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         let extent = laid.draw(&sight, below, buffer);
+        paint::highlight(buffer, below, &reader.query, theme.selection);
         self.metrics.reader = extent;
         let name = model.name(&reader.path);
         let shown = (extent.top + extent.height).min(extent.total);
@@ -335,6 +347,12 @@ impl View {
     }
 }
 
+/// The part of a slot in which its text stands.
+fn inside(area: Rect) -> Rect {
+    let (x, y) = (3.min(area.width), 2.min(area.height));
+    Rect::new(area.x + x, area.y + y, area.width - x, area.height - y)
+}
+
 /// The spinner's step; `None` with reduced motion.
 fn spinner(model: &Model) -> Option<usize> {
     let steps = model.now.as_millis() / 200;
@@ -350,35 +368,7 @@ fn head(model: &Model, theme: &Theme) -> Vec<Line<'static>> {
     }
     let mut lines = vec![Line::styled(words, theme.dim)];
     if let Some(first) = &session.first_run {
-        lines.extend(first_run(first, theme.text));
+        lines.extend(first_run::lines(first, theme.text));
     }
     lines
-}
-
-fn first_run(first: &FirstRun, style: Style) -> Vec<Line<'static>> {
-    let local = match &first.found {
-        Some(server) if server.pickable => {
-            format!(
-                "found {} with {}: /model picks one",
-                server.name,
-                count(server.models, "model")
-            )
-        }
-        Some(LocalServer { name, base_url, .. }) => format!(
-            "found {name}: OPENAI_BASE_URL={base_url} caliban --provider openai --model NAME"
-        ),
-        None => {
-            let none = if first.looked { "none" } else { "looking" };
-            format!(
-                "a local server: {none} on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)"
-            )
-        }
-    };
-    let words = [
-        "No model yet. One of these is enough:".to_owned(),
-        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY), then start again".to_owned(),
-        format!("  {local}"),
-        "  caliban demo: three agents on a sample project, no key, no network".to_owned(),
-    ];
-    words.into_iter().map(|line| Line::styled(format!("  {line}"), style)).collect()
 }

@@ -5,7 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::tui::figures::{cut, width};
+use crate::tui::model::Selection;
+use crate::tui::text::{truncate, truncate_line, width};
 use crate::tui::theme::Theme;
 use crate::tui::words::Glyph;
 
@@ -99,17 +100,57 @@ pub fn two_ends(
 
 /// Cuts spans to a width, with `…` where something is missing.
 pub fn cut_spans(spans: &mut Vec<Span<'static>>, room: usize) {
-    let mut used = 0;
-    for at in 0..spans.len() {
-        let cells = width(&spans[at].content);
-        if used + cells > room {
-            let kept = cut(&spans[at].content, room - used);
-            spans[at].content = kept.into();
-            spans.truncate(at + 1);
-            return;
-        }
-        used += cells;
+    *spans = truncate_line(Line::from(std::mem::take(spans)), room).spans;
+}
+
+/// Shows where a text stands in an area, whatever the case of its letters.
+pub fn highlight(buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
+    let wanted: Vec<char> = text.to_lowercase().chars().collect();
+    if wanted.is_empty() {
+        return;
     }
+    for y in area.top()..area.bottom() {
+        let row: Vec<(char, u16)> = (area.left()..area.right())
+            .flat_map(|x| {
+                buffer[(x, y)].symbol().chars().map(move |letter| (letter, x)).collect::<Vec<_>>()
+            })
+            .flat_map(|(letter, x)| letter.to_lowercase().map(move |lower| (lower, x)))
+            .collect();
+        for found in row.windows(wanted.len()) {
+            if found.iter().map(|(letter, _)| letter).eq(&wanted) {
+                for (_, x) in found {
+                    buffer[(*x, y)].set_style(style);
+                }
+            }
+        }
+    }
+}
+
+/// Marks what the mouse has chosen and answers with its text, without blanks at line ends.
+#[must_use]
+pub fn select(buffer: &mut Buffer, selection: &Selection, style: Style) -> String {
+    if selection.from == selection.to {
+        return String::new();
+    }
+    let mut lines = Vec::new();
+    let within = selection.area.intersection(buffer.area);
+    for (y, start, end) in
+        selection.rows().filter(|(y, ..)| (within.top()..within.bottom()).contains(y))
+    {
+        let mut line = String::new();
+        let mut covered = 0;
+        for x in start.max(within.left())..end.min(within.right()) {
+            let cell = &mut buffer[(x, y)];
+            cell.set_style(style);
+            if covered == 0 {
+                line.push_str(cell.symbol());
+            }
+            // The cell behind a wide character holds nothing of its own.
+            covered = width(cell.symbol()).max(covered).saturating_sub(1);
+        }
+        lines.push(line.trim_end().to_owned());
+    }
+    lines.join("\n")
 }
 
 /// A box with a title in its upper and words in its lower edge. Answers with the area inside.
@@ -128,8 +169,11 @@ pub fn frame(
     let glyphs = theme.glyphs;
     let inner = usize::from(area.width) - 2;
     let edge = |left: &'static str, words: &str, right: &'static str| {
-        let words =
-            if words.is_empty() { String::new() } else { format!(" {} ", cut(words, inner - 2)) };
+        let words = if words.is_empty() {
+            String::new()
+        } else {
+            format!(" {} ", truncate(words, inner - 2))
+        };
         let fill = glyphs.rule.repeat(inner.saturating_sub(width(&words)));
         Line::styled(format!("{left}{words}{fill}{right}"), style)
     };

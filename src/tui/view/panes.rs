@@ -6,9 +6,10 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
-use crate::tui::figures::{clock, cut, money, one_line, tokens, width};
+use crate::tui::figures::{clock, money, tokens};
 use crate::tui::model::{Agent, Agents, Model, Phase, Run};
-use crate::tui::text::{sanitize, tail_lines};
+use crate::tui::text::{one_line, sanitize, tail_lines, truncate, width};
+use crate::tui::theme::Theme;
 use crate::tui::words::{self, Glyph, State, tally_words};
 
 use super::layout::Panel;
@@ -45,12 +46,7 @@ fn header(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>) -> Line
     let tally = Agents::tally(agents.iter().copied());
     let asks = words::asking(model, agents.iter().copied());
     let words = tally_words(tally, asks, pen.ascii, false);
-    let mut used = 0;
-    let mut cost = crate::protocol::Cost::default();
-    for agent in agents {
-        used += agent.run.usage.counted();
-        cost += agent.run.cost;
-    }
+    let (used, cost) = words::sum(agents.iter().copied());
     let mut figures = format!("{} · {}", tokens(used), money(cost));
     if width(&words) + width(&figures) + 4 > room {
         figures = money(cost);
@@ -146,7 +142,9 @@ fn state_line(agent: &Agent, state: &State, room: usize, pen: Pen<'_>) -> Line<'
                 words = format!("{words}: {}", one_line(first));
             }
         }
-        (Phase::Ended(crate::protocol::End::Cancelled { before_start: false }), _) => {
+        (Phase::Ended(crate::protocol::End::Cancelled { before_start: false }), _)
+            if !agent.with_main =>
+        {
             words.push_str(" · partial text goes to main");
         }
         _ => {}
@@ -222,6 +220,15 @@ fn figures(model: &Model, agent: &Agent) -> Vec<String> {
     vec![clock(elapsed), turns(&agent.run), money(cost)]
 }
 
+/// An agent's header: reversed with the focus, dim once it has ended.
+fn header_look(agent: &Agent, focused: bool, theme: &Theme) -> Style {
+    match (focused, agent.alive()) {
+        (true, _) => theme.focus,
+        (false, true) => theme.text,
+        (false, false) => theme.dim,
+    }
+}
+
 /// `▌1 explore-1 · map the routes ──── 0:42 4/20 $0.04`.
 fn slot_header(
     model: &Model,
@@ -233,11 +240,7 @@ fn slot_header(
     let theme = pen.theme;
     let room = usize::from(room);
     let focused = model.focus.as_ref() == Some(&agent.path);
-    let look = match (focused, agent.alive()) {
-        (true, _) => theme.focus,
-        (false, true) => theme.text,
-        (false, false) => theme.dim,
-    };
+    let look = header_look(agent, focused, theme);
     let number = theme.agent(agent.info.color.as_deref(), agent.colour);
     let number = if focused { look } else { number };
     let fixed = format!(" {}", agent.info.name);
@@ -255,7 +258,7 @@ fn slot_header(
     let mut left = edge.head.clone();
     left.push(Span::styled(agent.number.to_string(), number));
     left.push(Span::styled(fixed, look));
-    left.push(Span::styled(cut(&title, title_room), look));
+    left.push(Span::styled(truncate(&title, title_room).into_owned(), look));
     let fill = Some((theme.glyphs.rule, theme.dim));
     let right_look = if focused { look } else { theme.dim };
     let mark = if panel_has_margin(model) && !figures.is_empty() { " " } else { "" };
@@ -344,11 +347,7 @@ fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> 
     let edge = Edge::of(agents, at, focused, pen);
     let state = words::agent_state(model, agent);
     let names = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).min(20);
-    let look = match (focused, agent.alive()) {
-        (true, _) => theme.focus,
-        (false, true) => theme.text,
-        (false, false) => theme.dim,
-    };
+    let look = header_look(agent, focused, theme);
     let number = theme.agent(agent.info.color.as_deref(), agent.colour);
     let mut left = edge.head.clone();
     left.push(Span::styled(format!("{} ", agent.number), number));
@@ -358,7 +357,7 @@ fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> 
     left.push(Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)));
     let mut figures = figures(model, agent);
     let words = words::row_words(model, agent, &state);
-    let words = cut(&words, room.saturating_sub(spans_width(&left)));
+    let words = truncate(&words, room.saturating_sub(spans_width(&left))).into_owned();
     let needed = spans_width(&left) + width(&words) + 1;
     while !figures.is_empty() && needed + width(&figures.join(" ")) > room {
         figures.pop();
@@ -409,7 +408,7 @@ pub fn zoom_header(model: &Model, agent: &Agent, room: u16, pen: Pen<'_>) -> Lin
     for other in shown.iter().filter(|other| other.path != agent.path).take(4) {
         let state = words::agent_state(model, other);
         let words =
-            if other.alive() { format!(" {}", cut(&state.words, 16)) } else { String::new() };
+            if other.alive() { format!(" {}", truncate(&state.words, 16)) } else { String::new() };
         right.push_str(&format!(" · {} {}{words}", other.number, pen.sign(state.glyph)));
     }
     two_ends(left, vec![Span::styled(right, theme.dim)], usize::from(room), None)

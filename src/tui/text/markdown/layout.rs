@@ -2,6 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
+use super::Widths;
 use super::row::{Body, Mark, Marks, Row, Styled};
 use super::table::runs;
 use crate::tui::text::wrap::{Breaks, Indent};
@@ -54,8 +55,13 @@ impl Layout {
         self.open.clone_from(&point.open);
     }
 
-    pub(super) fn push(&mut self, row: &Row, width: usize, theme: &Theme) {
+    pub(super) fn push(&mut self, row: &Row, widths: Widths, theme: &Theme) {
         let open = self.open.take();
+        let width = match &row.body {
+            Body::Text { .. } | Body::Blank | Body::Rule => widths.prose,
+            Body::Code { .. } | Body::Table { .. } | Body::TableRule { .. } => widths.wide,
+        };
+        let width = usize::from(width.max(1));
         let indent = indent(&row.marks, width, theme);
         match &row.body {
             Body::Text { text, joins } => match open {

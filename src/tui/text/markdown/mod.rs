@@ -65,11 +65,24 @@ struct Colours {
     wanted: bool,
 }
 
+/// The cells that lines may take: prose is easier to read when it is not too wide, code and tables want all there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Widths {
+    pub prose: u16,
+    pub wide: u16,
+}
+
+impl From<u16> for Widths {
+    fn from(width: u16) -> Self {
+        Self { prose: width, wide: width }
+    }
+}
+
 /// The lines as they were last asked for.
 #[derive(Clone, Debug, Default)]
 struct Picture {
-    /// Width and theme.
-    key: Option<(u16, u64)>,
+    /// Widths and theme.
+    key: Option<(Widths, u64)>,
     layout: Layout,
     /// Rows laid out for good, and where that ended.
     rows: usize,
@@ -139,27 +152,27 @@ impl MarkdownStream {
         self.rows.is_empty() && self.tail_rows().is_empty()
     }
 
-    /// The lines at this width. Costs what is new since the last call with the same width and theme.
-    pub fn lines(&mut self, width: u16, theme: &Theme) -> &[Line<'static>] {
+    /// The lines at these widths. Costs what is new since the last call with the same widths and theme.
+    pub fn lines(&mut self, widths: impl Into<Widths>, theme: &Theme) -> &[Line<'static>] {
         self.colour_rows();
-        let key = Some((width, theme.id()));
+        let widths = widths.into();
+        let key = Some((widths, theme.id()));
         if self.picture.key != key {
             self.picture = Picture { key, ..Picture::default() };
         }
         if self.picture.fresh {
             return &self.picture.layout.lines;
         }
-        let cells = usize::from(width.max(1));
         let tail = self.coloured_tail();
         let Picture { layout, settled, rows, fresh, .. } = &mut self.picture;
         layout.go_back(settled);
         for row in &self.rows[*rows..] {
-            layout.push(row, cells, theme);
+            layout.push(row, widths, theme);
         }
         *rows = self.rows.len();
         *settled = layout.savepoint();
         for row in &tail {
-            layout.push(row, cells, theme);
+            layout.push(row, widths, theme);
         }
         *fresh = true;
         &self.picture.layout.lines

@@ -1,0 +1,46 @@
+//! What to do when there is no model to talk to.
+
+use ratatui::style::Style;
+use ratatui::text::Line;
+
+use crate::tui::figures::count;
+use crate::tui::host::LocalServer;
+use crate::tui::settings::FirstRun;
+use crate::tui::text::one_line;
+
+/// The ways to a model, the local servers as far as they are known.
+#[must_use]
+pub fn lines(first: &FirstRun, style: Style) -> Vec<Line<'static>> {
+    let mut words = vec![
+        "No model yet. One of these is enough:".to_owned(),
+        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY), then start again".to_owned(),
+    ];
+    match &first.found {
+        None => words.push("  a local server: looking for one".to_owned()),
+        Some(found) if found.is_empty() => words.push(
+            "  a local server: none on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)"
+                .to_owned(),
+        ),
+        Some(found) => words.extend(found.iter().flat_map(server)),
+    }
+    words.push("  caliban demo: three agents on a sample project, no key, no network".to_owned());
+    words.into_iter().map(|line| Line::styled(format!("  {line}"), style)).collect()
+}
+
+/// A server that answered, and how to use it.
+fn server(server: &LocalServer) -> Vec<String> {
+    let name = &server.name;
+    let models = count(server.models.len(), "model");
+    match (server.provider.is_some(), server.models.first()) {
+        (true, None) => vec![format!("  found {name} without a model: pull one, then /model")],
+        (true, Some(_)) => vec![format!("  found {name} with {models}: /model picks one")],
+        (false, first) => {
+            let model = first.map_or("NAME".to_owned(), |model| one_line(model));
+            let start = format!("caliban --provider openai --model {model}");
+            vec![
+                format!("  found {name} with {models}; start again with"),
+                format!("    OPENAI_BASE_URL={} {start}", server.base_url),
+            ]
+        }
+    }
+}

@@ -1,0 +1,86 @@
+use super::*;
+
+const AREA: Rect = Rect { x: 0, y: 0, width: 60, height: 20 };
+
+fn long(messages: usize) -> Transcript {
+    let mut transcript = Transcript::default();
+    for at in 0..messages {
+        let text = format!("question {at}");
+        transcript.push(ItemKind::Prompt { text, task: false });
+        let text = format!("Answer {at}. {}\n\n- one\n- two\n\nend {at}", "many words ".repeat(40));
+        transcript.text_finished(&text);
+    }
+    transcript
+}
+
+fn draw(
+    laid: &mut Laid,
+    transcript: &Transcript,
+    scroll: Scroll,
+    area: Rect,
+) -> (Extent, Vec<String>) {
+    let theme = Theme::default();
+    let sight = Sight {
+        theme: &theme,
+        highlighter: &Highlighter::off(),
+        transcript,
+        scroll,
+        head: vec![Line::from("head")],
+        live: &|_| None,
+        live_item: None,
+        prose: area.width,
+        full: false,
+        caret: false,
+    };
+    let mut buffer = Buffer::empty(area);
+    let extent = laid.draw(&sight, area, &mut buffer);
+    let row = |y| (0..area.width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+    (extent, (0..area.height).map(|y| row(y).trim_end().to_owned()).collect())
+}
+
+fn at(top: usize) -> Scroll {
+    Scroll { top: Some(top), ..Scroll::default() }
+}
+
+#[test]
+fn a_long_history_lays_out_only_what_is_seen_at_the_end_and_at_the_beginning() {
+    let (transcript, mut laid) = (long(1000), Laid::default());
+    let (end, lines) = draw(&mut laid, &transcript, Scroll::default(), AREA);
+    assert_eq!(lines.last().map(String::as_str), Some("  end 999"));
+    assert!(laid.measured() < 10, "{}", laid.measured());
+    assert!(end.total > 10_000);
+    let (_, lines) = draw(&mut laid, &transcript, at(0), AREA);
+    assert_eq!(lines[..2], ["head", "› question 0"]);
+    assert!(laid.measured() < 20, "{}", laid.measured());
+}
+
+#[test]
+fn scrolling_through_guessed_heights_moves_by_exactly_the_lines_asked_for() {
+    let (transcript, mut laid) = (long(300), Laid::default());
+    let (mut extent, mut lines) = draw(&mut laid, &transcript, Scroll::default(), AREA);
+    for _ in 0..100 {
+        let (next, shown) = draw(&mut laid, &transcript, at(extent.top - 7), AREA);
+        assert_eq!(shown[7..], lines[..13]);
+        (extent, lines) = (next, shown);
+    }
+    for _ in 0..50 {
+        let (next, shown) = draw(&mut laid, &transcript, at(extent.top + 7), AREA);
+        assert_eq!(shown[..13], lines[7..]);
+        (extent, lines) = (next, shown);
+    }
+}
+
+#[test]
+fn the_place_holds_at_another_width_and_while_text_comes_below() {
+    let (mut transcript, mut laid) = (long(300), Laid::default());
+    draw(&mut laid, &transcript, Scroll::default(), AREA);
+    let there = Scroll { top: Some(0), goto: Some(200), seen: 0 };
+    let (extent, lines) = draw(&mut laid, &transcript, there, AREA);
+    assert_eq!(lines[1], "› question 100");
+    transcript.push(ItemKind::Prompt { text: "later".to_owned(), task: false });
+    let (later, same) = draw(&mut laid, &transcript, at(extent.top), AREA);
+    assert_eq!((&same, later.grown - extent.grown), (&lines, 2));
+    let narrow = Rect { width: 40, ..AREA };
+    let (_, lines) = draw(&mut laid, &transcript, at(later.top), narrow);
+    assert_eq!(lines[1], "› question 100");
+}
