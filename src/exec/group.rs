@@ -7,23 +7,23 @@ use std::process::{ExitStatus, Stdio};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
-use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::descendants::{self, Process};
 use crate::protocol::EnvOverlay;
 
-/// Starts bash with one pipe for both outputs and nothing to read, beside a watchdog that clears the scratch folder and
-/// kills the whole group as soon as its own pipe closes: at the end of the command, or when this program dies in
-/// whatever way. `$1` is the command, `$2` the scratch folder.
+/// Starts bash with one pipe for both outputs and nothing to read, beside a watchdog that kills the whole group as soon
+/// as its own pipe closes: at the end of the command, or when this program dies in whatever way. `$1` is the command,
+/// `$2` the text that bash reads first; that finds the pipe to us at descriptor 5.
 const START: &str = r#"
 trap '' HUP INT TERM
 exec 3<&0 </dev/null
-( read -r _ <&3
-  command -p rm -f "$2/start" "$2/end"; command -p rmdir "$2"
-  kill -KILL 0 ) >/dev/null 2>&1 &
+( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &
 trap - HUP INT TERM
-exec 3<&- 2>&1
-BASH_ENV=$2/start; export BASH_ENV
+exec 3<&- 4<<END 5>&2 2>&1
+$2
+END
+BASH_ENV=/dev/fd/4; export BASH_ENV
 exec bash -c "$1"
 "#;
 
@@ -39,18 +39,17 @@ pub struct Group {
 }
 
 impl Group {
-    /// Starts the bash command `line`. Bash reads the file `start` in `scratch` first; the environment is exactly `env`.
-    pub fn spawn(line: &str, cwd: &Path, env: &EnvOverlay, scratch: &Path) -> io::Result<Self> {
+    /// Starts the bash command `line`. Bash reads `start` first; the environment is exactly `env`.
+    pub fn spawn(line: &str, cwd: &Path, env: &EnvOverlay, start: &str) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command
-            .args(["-c", START, "caliban", line])
-            .arg(scratch)
+            .args(["-c", START, "caliban", line, start])
             .current_dir(cwd)
             .env_clear()
             .envs(env.iter())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+            .stderr(Stdio::piped());
         let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?.into_inner();
         let leash = child.stdin().take();
         let pid = child.id().and_then(|id| i32::try_from(id).ok());
@@ -61,6 +60,11 @@ impl Group {
     /// The command's output; only once.
     pub fn take_output(&mut self) -> Option<ChildStdout> {
         self.child.stdout().take()
+    }
+
+    /// What the text at the start says to us; only once.
+    pub fn take_words(&mut self) -> Option<ChildStderr> {
+        self.child.stderr().take()
     }
 
     /// Waits for the command itself, not for what it left behind. Safe to drop at any point.
@@ -130,8 +134,7 @@ mod tests {
     async fn what_starts_while_the_group_ends_is_killed_too() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "trap 'sleep 1000 & exit' TERM; printf '!'; sleep 1000 & wait";
-        let scratch = tempfile::tempdir().unwrap();
-        let mut group = Group::spawn(line, Path::new("/"), &env, scratch.path()).unwrap();
+        let mut group = Group::spawn(line, Path::new("/"), &env, "").unwrap();
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         group.terminate();
@@ -141,17 +144,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_group_and_its_scratch_folder_go_when_nobody_holds_the_leash() {
+    async fn the_group_dies_when_nobody_holds_its_leash() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "trap '' TERM; sleep 1000 & printf '!'; wait";
-        let scratch = tempfile::tempdir().unwrap();
-        std::fs::write(scratch.path().join("start"), "").unwrap();
-        let mut group = Group::spawn(line, Path::new("/"), &env, scratch.path()).unwrap();
+        let mut group = Group::spawn(line, Path::new("/"), &env, "").unwrap();
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         // As when this program is killed: nothing is done but that its pipes close.
         group.leash = None;
         closed(output).await;
-        assert!(!scratch.path().exists());
     }
 }

@@ -5,12 +5,12 @@
 
 mod clean;
 mod descendants;
+mod directory;
 mod env;
 mod group;
 mod outcome;
 mod output;
 mod pump;
-mod scratch;
 mod shell;
 
 pub use clean::Cleaner;

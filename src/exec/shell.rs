@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::directory;
 use super::env::child_env;
 use super::group::Group;
 use super::outcome::{Exit, ShellOutcome};
 use super::pump::Pump;
-use super::scratch::Scratch;
 use crate::protocol::EnvOverlay;
 
 /// How long a command has to end by itself after it was asked to.
@@ -47,8 +47,6 @@ pub struct ShellCall<'a> {
 pub enum ExecError {
     #[error("The directory {} is gone. Create it again, or start elsewhere.", .0.display())]
     NoDirectory(PathBuf),
-    #[error("Cannot make a temporary folder in {}: {source}. Set TMPDIR to a writable folder.", folder.display())]
-    Scratch { folder: PathBuf, source: io::Error },
     #[error("Cannot start the shell: {0}. Is /bin/sh there, and the command shorter than 128 KB?")]
     Spawn(io::Error),
     #[error("Lost track of the shell: {0}. Its processes were killed.")]
@@ -79,24 +77,21 @@ impl Shell {
     ) -> Result<ShellOutcome, ExecError> {
         let began = Instant::now();
         let (cwd, lost) = self.start_directory()?;
-        let folder = Scratch::root(call.env);
-        let scratch = Scratch::new(&folder, call.env)
-            .map_err(|source| ExecError::Scratch { folder, source })?;
         let env = child_env(call.env, call.depth, &self.secrets);
-        let mut group =
-            Group::spawn(call.line, &cwd, &env, scratch.path()).map_err(ExecError::Spawn)?;
+        let mut group = Group::spawn(call.line, &cwd, &env, &directory::start_text(call.env))
+            .map_err(ExecError::Spawn)?;
+        let words = group.take_words();
         let mut pump = Pump::new(group.take_output(), show);
         let exit = follow(&mut group, &mut pump, &call, began).await?;
-        // Before the rest is killed, because with that the scratch folder goes.
-        if let Some(end) = scratch.end_directory()
-            && end != cwd
-        {
-            *self.lock() = end;
-        }
         group.kill();
         if !group.has_ended() {
             // A process that hangs in the kernel is not waited for: the signal stays with it.
             let _ = tokio::time::timeout(GRACE, group.wait()).await;
+        }
+        if let Some(end) = words.and_then(directory::ended_in)
+            && end != cwd
+        {
+            *self.lock() = end;
         }
         let output = pump.finish();
         Ok(ShellOutcome { exit, output, cwd: self.cwd(), took: began.elapsed(), lost })

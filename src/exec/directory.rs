@@ -1,0 +1,48 @@
+//! How a shell says in which directory it ended: over a pipe of its own, with no trace in its output or on disk.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+
+use tokio::process::ChildStderr;
+
+use crate::protocol::EnvOverlay;
+
+/// The descriptor of the pipe while a command runs. No script that counts on its fingers takes it for something else.
+const PIPE: u8 = 19;
+
+/// More than the longest path. Bytes.
+const LIMIT: u64 = 16 * 1024;
+
+/// What bash reads before the command. It has this text at descriptor 4 and the pipe at 5, and closes both. A start
+/// file that the person has set is read too, as bash would.
+pub fn start_text(env: &EnvOverlay) -> String {
+    let own = match env.get("BASH_ENV") {
+        Some(own) => format!("BASH_ENV={}\n. \"$BASH_ENV\"", quoted(own)),
+        None => "unset BASH_ENV".to_owned(),
+    };
+    // Tracing is off and errors are silent in there: a command's output holds nothing of ours.
+    let leave = format!("{{ set +x; builtin pwd -P >&{PIPE} || :; }} 2>/dev/null");
+    format!("exec {PIPE}>&5 5>&- 4<&-\n{own}\ntrap {} EXIT", quoted(&leave))
+}
+
+/// The directory in which the shell ended, unless it was killed, replaced by another program or left in none.
+/// Does not wait for those that still hold the pipe.
+pub fn ended_in(pipe: ChildStderr) -> Option<PathBuf> {
+    let pipe = File::from(pipe.into_owned_fd().ok()?);
+    let mut path = Vec::new();
+    // The pipe is never waited for: where nobody has closed it, the end of what is there is an error.
+    let _ = pipe.take(LIMIT).read_to_end(&mut path);
+    if path.pop() != Some(b'\n') || path.is_empty() {
+        return None;
+    }
+    let path = PathBuf::from(OsString::from_vec(path));
+    path.is_dir().then_some(path)
+}
+
+/// `text` as one word of shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
