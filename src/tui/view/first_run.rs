@@ -6,11 +6,11 @@ use ratatui::text::Line;
 use crate::tui::figures::count;
 use crate::tui::host::LocalServer;
 use crate::tui::settings::FirstRun;
-use crate::tui::text::one_line;
+use crate::tui::text::{one_line, wrap_hanging};
 
 /// The ways to a model, the local servers as far as they are known.
 #[must_use]
-pub fn lines(first: &FirstRun, style: Style) -> Vec<Line<'static>> {
+pub fn lines(first: &FirstRun, style: Style, width: u16) -> Vec<Line<'static>> {
     let mut words = vec![
         "No model yet. One of these is enough:".to_owned(),
         "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY), then start again".to_owned(),
@@ -24,7 +24,11 @@ pub fn lines(first: &FirstRun, style: Style) -> Vec<Line<'static>> {
         Some(found) => words.extend(found.iter().flat_map(server)),
     }
     words.push("  caliban demo: three agents on a sample project, no key, no network".to_owned());
-    words.into_iter().map(|line| Line::styled(format!("  {line}"), style)).collect()
+    let (first, rest) = (Line::raw("  "), Line::raw("      "));
+    let wrapped = words
+        .into_iter()
+        .flat_map(|words| wrap_hanging(&Line::styled(words, style), width, &first, &rest));
+    wrapped.collect()
 }
 
 /// A server that answered, and how to use it.

@@ -201,7 +201,7 @@ impl View {
             highlighter: &self.highlighter,
             transcript: &model.main,
             scroll: model.main_scroll,
-            head: head(model, theme),
+            head: head(model, theme, width),
             live: &live,
             live_item: model.batch_item,
             prose,
@@ -360,7 +360,7 @@ fn spinner(model: &Model) -> Option<usize> {
 }
 
 /// The first line of a session, and what to do when there is no model.
-fn head(model: &Model, theme: &Theme) -> Vec<Line<'static>> {
+fn head(model: &Model, theme: &Theme, width: u16) -> Vec<Line<'static>> {
     let session = &model.session;
     let mut words = format!("  caliban · {}", chrome::place(model));
     for note in &session.notes {
@@ -368,7 +368,7 @@ fn head(model: &Model, theme: &Theme) -> Vec<Line<'static>> {
     }
     let mut lines = vec![Line::styled(words, theme.dim)];
     if let Some(first) = &session.first_run {
-        lines.extend(first_run::lines(first, theme.text));
+        lines.extend(first_run::lines(first, theme.text, width));
     }
     lines
 }
