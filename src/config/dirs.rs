@@ -69,14 +69,14 @@ mod tests {
 
     fn dirs(variables: &[(&str, &str)]) -> Result<Dirs, ConfigError> {
         let env: EnvOverlay = variables.iter().copied().collect();
-        Dirs::new(&env, Path::new("/work"))
+        Dirs::new(&env, Path::new("/project"))
     }
 
     #[test]
     fn caliban_home_is_one_folder_for_all_and_relative_to_the_working_directory() {
         let dirs = dirs(&[("HOME", "/home/ann"), ("CALIBAN_HOME", "box")]).unwrap();
-        assert_eq!(dirs.config_file(), Path::new("/work/box/config.toml"));
-        assert_eq!(dirs.logs(), Path::new("/work/box/logs"));
+        assert_eq!(dirs.config_file(), Path::new("/project/box/config.toml"));
+        assert_eq!(dirs.logs(), Path::new("/project/box/logs"));
         assert_eq!((&dirs.data, &dirs.state), (&dirs.config, &dirs.config));
     }
 

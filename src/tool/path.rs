@@ -71,25 +71,25 @@ mod tests {
     #[test]
     fn paths_become_absolute_and_clean() {
         for (text, absolute) in [
-            ("src/main.rs", "/work/src/main.rs"),
-            ("./a/../b", "/work/b"),
+            ("src/main.rs", "/project/src/main.rs"),
+            ("./a/../b", "/project/b"),
             ("../../../x", "/x"),
             ("/etc//./hosts", "/etc/hosts"),
             ("~/notes", "/home/me/notes"),
             ("~", "/home/me"),
-            ("~other/x", "/work/~other/x"),
-            ("", "/work"),
+            ("~other/x", "/project/~other/x"),
+            ("", "/project"),
         ] {
-            let resolved = resolve(text, Path::new("/work"), Some(Path::new("/home/me")));
+            let resolved = resolve(text, Path::new("/project"), Some(Path::new("/home/me")));
             assert_eq!(resolved, Path::new(absolute), "{text}");
         }
-        assert_eq!(resolve("~/x", Path::new("/work"), None), Path::new("/work/~/x"));
+        assert_eq!(resolve("~/x", Path::new("/project"), None), Path::new("/project/~/x"));
     }
 
     #[test]
     fn only_what_is_inside_is_shown_relative() {
-        assert_eq!(shown(Path::new("/work/a/b"), Path::new("/work")), "a/b");
-        assert_eq!(shown(Path::new("/work"), Path::new("/work")), ".");
-        assert_eq!(shown(Path::new("/works"), Path::new("/work")), "/works");
+        assert_eq!(shown(Path::new("/project/a/b"), Path::new("/project")), "a/b");
+        assert_eq!(shown(Path::new("/project"), Path::new("/project")), ".");
+        assert_eq!(shown(Path::new("/projects"), Path::new("/project")), "/projects");
     }
 }
