@@ -107,14 +107,18 @@ impl Host for Machine {
                 detail: "on this machine".to_owned(),
             }));
         }
-        // The catalogue knows names of one provider's models; those of others are typed.
-        if self.provider.as_deref() == Some("anthropic") {
-            choices.extend(self.catalogue.names().map(|name| ModelChoice {
-                provider: "anthropic".to_owned(),
-                name: name.to_owned(),
-                detail: format!("{}k window", self.catalogue.get(name).context_window / 1000),
-            }));
-        }
+        // The catalogue tells whose model it is by the name alone; what it does not know is typed.
+        let (provider, family) = match self.provider.as_deref() {
+            Some("anthropic") => ("anthropic", "claude-"),
+            Some("openai") => ("openai", "gpt-"),
+            _ => return choices,
+        };
+        let names = self.catalogue.names().filter(|name| name.starts_with(family));
+        choices.extend(names.map(|name| ModelChoice {
+            provider: provider.to_owned(),
+            name: name.to_owned(),
+            detail: format!("{}k window", self.catalogue.get(name).context_window / 1000),
+        }));
         choices
     }
 

@@ -262,7 +262,11 @@ fn focus_hint(model: &Model, agent: &Agent, interrupt: &Step) -> Vec<String> {
         words.push("Ctrl+O read and search".to_owned());
         return words;
     }
-    let enter = if model.composer.is_empty() { "Enter zoom" } else { "Enter sends it there" };
+    let enter = match (model.composer.is_empty(), agent.alive()) {
+        (true, _) => "Enter zoom",
+        (false, true) => "Enter sends it there",
+        (false, false) => "Esc, then Enter sends it to main",
+    };
     let mut words = vec![cancel, enter.to_owned()];
     // The way back stays when there is little room.
     if model.size.0 >= 80 {
