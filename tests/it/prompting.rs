@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::support::pty::{ENTER, ESC, Screen, TAB, UP};
 use crate::support::scene::{DONE, PARENT, Scene, agent};
-use crate::support::script::text;
+use crate::support::script::{error, text};
 
 const BYPASS: &str = "--dangerously-skip-permissions";
 
@@ -206,5 +206,20 @@ async fn the_draft_can_be_written_in_the_editor_and_prompts_are_remembered() {
     screen.wait_for("EDITED-77");
     screen.keys(ENTER);
     screen.wait_for("two");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn enter_after_a_failure_asks_again_and_sends_the_prompt_once() {
+    let scene = Scene::new();
+    scene.world.config("[providers.anthropic]\nmax_retries = 0\n");
+    let failure = error(500, "api_error", "the moon is full");
+    scene.server.when(PARENT).reply(failure).then(text(DONE));
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 100, 30);
+    screen.wait_for("the moon is full");
+    screen.keys(ENTER);
+    screen.wait_for(DONE);
+    let request = scene.server.requests_of(PARENT).remove(1);
+    assert_eq!(request.text().matches("PARENT-1 go").count(), 1, "{}", request.text());
     scene.server.finish();
 }

@@ -98,7 +98,6 @@ pub struct Session {
     pub notes: Vec<String>,
     /// Permission rules in force, for `/permissions`.
     pub rules: Vec<String>,
-    pub last_prompt: String,
 }
 
 /// Where a transcript is looked at.
@@ -276,7 +275,6 @@ impl Model {
             resumable: start.resumable,
             notes: start.notes,
             rules: start.rules,
-            last_prompt: String::new(),
         };
         let mut main = Transcript::default();
         for (level, text) in start.notices {

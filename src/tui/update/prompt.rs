@@ -289,8 +289,9 @@ fn submit_nothing(model: &mut Model, effects: &mut Vec<Effect>) {
         return;
     }
     if model.can_retry && !model.main_works() && model.focus.is_none() {
-        let text = model.session.last_prompt.clone();
-        send(model, &text, effects);
+        model.can_retry = false;
+        model.stopped_at = None;
+        effects.push(Effect::Send(Command::Retry));
     }
 }
 
@@ -337,7 +338,6 @@ fn send(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
     }
     if to.is_root() {
         model.session.prompts += 1;
-        model.session.last_prompt = text.to_owned();
         model.main_scroll = Scroll::default();
         model.can_retry = false;
         if !busy {

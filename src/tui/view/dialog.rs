@@ -9,7 +9,7 @@ use crate::protocol::{Access, Question};
 use crate::tui::composer::Buffer as Typed;
 use crate::tui::model::question::{OpenQuestion, Stage};
 use crate::tui::model::{Extent, Model, Questions};
-use crate::tui::text::{diff_lines, one_line, sanitize, truncate, wrap_text};
+use crate::tui::text::{diff_lines, one_line, sanitize, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 
 use super::paint::{Pen, frame, put};
@@ -35,7 +35,7 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Opt
     let theme = pen.theme;
     let width = area.width.saturating_sub(4).max(1);
     let what = what_lines(question, width, theme);
-    let lower = lower_lines(model, open, question, width, theme);
+    let lower = lower_lines(open, question, width, theme);
     let needed = u16::try_from(what.len() + lower.lines.len() + 2).unwrap_or(u16::MAX);
     let height = needed.min(area.height);
     let area = Rect::new(area.x, area.bottom() - height, area.width, height);
@@ -162,19 +162,15 @@ impl Lower {
     }
 }
 
-fn lower_lines(
-    model: &Model,
-    open: &OpenQuestion,
-    question: &Question,
-    width: u16,
-    theme: &Theme,
-) -> Lower {
+fn lower_lines(open: &OpenQuestion, question: &Question, width: u16, theme: &Theme) -> Lower {
     let mut lower = Lower::default();
     match &open.stage {
-        Stage::Choose => answers(&mut lower, model, open, question, theme),
+        Stage::Choose => answers(&mut lower, open, question, width, theme),
         Stage::Reason(reason) => {
             let words = format!("what should {} do instead? (empty: just no)", question.agent);
-            lower.push(Line::styled(words, theme.text), None);
+            for line in wrap_text(&words, width, theme.text) {
+                lower.push(line, None);
+            }
             lower.push_input(reason, width, theme);
         }
         Stage::Rule(rules) => {
@@ -190,13 +186,7 @@ fn lower_lines(
     lower
 }
 
-fn answers(
-    lower: &mut Lower,
-    model: &Model,
-    open: &OpenQuestion,
-    question: &Question,
-    theme: &Theme,
-) {
+fn answers(lower: &mut Lower, open: &OpenQuestion, question: &Question, width: u16, theme: &Theme) {
     let agent = &question.agent;
     let main = question.path.is_root();
     let rules = question.rules.join(", ");
@@ -225,14 +215,15 @@ fn answers(
         let look = if chosen { theme.selection } else { theme.text };
         let mark = if chosen { theme.glyphs.focus } else { " " };
         let number = if open.keyboard { theme.question } else { theme.dim };
-        let room = usize::from(model.size.0);
-        let line = Line::from(vec![
+        let first = Line::from(vec![
             Span::styled(digit.to_string(), number),
             Span::styled(mark, theme.accent),
             Span::raw(" "),
-            Span::styled(truncate(&words, room).into_owned(), look),
         ]);
-        lower.push(line, Some(*digit));
+        let words = Line::styled(one_line(&words), look);
+        for line in wrap_hanging(&words, width, &first, &Line::raw("   ")) {
+            lower.push(line, Some(*digit));
+        }
     }
     if question.rules.is_empty() {
         lower.push(
