@@ -15,7 +15,8 @@ use crate::budget::{Budget, Limits};
 use crate::permission::AgentGate;
 use crate::protocol::{
     ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, Journal, JournalError,
-    Message, Outcome, PromptId, QueuedPrompt, Redactor, Reply, Span, Spent, StopReason, Usage,
+    Message, Outcome, PromptId, QueuedPrompt, Redactor, Reply, Sender, Span, Spent, StopReason,
+    Usage,
 };
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
@@ -79,6 +80,7 @@ pub struct Agent {
 pub struct Prompt {
     pub id: Option<PromptId>,
     pub text: String,
+    pub from: Sender,
     /// What the model reads before it, such as what the person's own commands printed.
     pub note: Option<String>,
 }
@@ -320,7 +322,8 @@ impl Agent {
     /// Reads what the person queued for this step.
     fn read_queue(&self, blocks: &mut Vec<ContentBlock>, run: &Run<'_>) {
         for queued in self.setup.inbox.take_next_step() {
-            let prompt = Prompt { id: Some(queued.id), text: queued.text, note: None };
+            let QueuedPrompt { id, text, from, .. } = queued;
+            let prompt = Prompt { id: Some(id), text, from, note: None };
             read_prompt(prompt, blocks, run.events);
         }
     }
@@ -332,9 +335,10 @@ fn holds_results(message: &Message) -> bool {
 
 /// Puts a prompt into the message that is being made, and says so.
 fn read_prompt(prompt: Prompt, blocks: &mut Vec<ContentBlock>, events: &EventSink) {
-    events.emit(EventKind::PromptRead { id: prompt.id, text: prompt.text.clone() });
-    blocks.extend(prompt.note.map(ContentBlock::text));
-    blocks.push(ContentBlock::text(prompt.text));
+    let Prompt { id, text, from, note } = prompt;
+    events.emit(EventKind::PromptRead { id, text: text.clone(), from });
+    blocks.extend(note.map(ContentBlock::text));
+    blocks.push(ContentBlock::text(text));
 }
 
 impl fmt::Debug for Agent {

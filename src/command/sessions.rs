@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::{Report, columns, one_line};
 use crate::protocol::printable;
-use crate::protocol::{ChildMeta, ContentBlock, End, Message, ResultBlock, Role, SessionId};
+use crate::protocol::{ChildMeta, ContentBlock, End, Message, ResultBlock, Role, SessionId, clock};
 
 /// Lines of a tool's result that are shown.
 const MAX_RESULT_LINES: usize = 20;
@@ -141,6 +141,7 @@ fn words(end: &End) -> String {
         End::Completed => "done".to_owned(),
         End::MaxTurns { limit } => format!("turn limit {limit}, partial"),
         End::Budget { what } => format!("budget {} spent, partial", one_line(what, 40)),
+        End::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
         End::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
         End::Cancelled { before_start: false } => "cancelled".to_owned(),
         End::Interrupted => "interrupted".to_owned(),

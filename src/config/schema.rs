@@ -137,6 +137,9 @@ pub struct BudgetConfig {
     /// Turns of the main agent for one prompt.
     #[schemars(range(min = 1))]
     pub max_turns: Option<u32>,
+    /// Seconds that one prompt may take; they do not run while a person is asked.
+    #[schemars(range(min = 1))]
+    pub max_wall_s: Option<u64>,
 }
 
 /// Sub-agents and their limits.
@@ -146,21 +149,116 @@ pub struct SubagentsConfig {
     /// Whether models are offered the tool that starts them.
     pub enabled: bool,
     pub tool_name: AgentToolName,
+    /// The ways in which they are offered: one tool, the lifecycle tools, one tool per agent.
+    pub faces: Vec<Face>,
+    /// How many levels of them there may be below the main agent.
+    pub max_depth: u32,
+    /// Whether sub-agents may start others at all.
+    pub allow_nested_spawn: bool,
     /// How many run at a time; further ones queue.
     #[schemars(range(min = 1))]
     pub max_concurrent_agents: u32,
     /// How many of one parent run at a time; further ones queue.
     #[schemars(range(min = 1))]
     pub max_children_per_agent: u32,
+    /// How many requests and tool calls of all agents run at a time; further ones wait.
+    #[schemars(range(min = 1))]
+    pub max_concurrent_ops: u32,
+    /// What a call over a limit does: `auto` lets foreground calls queue and refuses background ones.
+    pub on_limit: OnLimit,
     /// The most turns that a sub-agent may take.
     #[schemars(range(min = 1))]
     pub max_turns: u32,
+    /// US dollars that one sub-agent and those below it may spend.
+    #[schemars(range(min = 0))]
+    pub max_usd: Option<f64>,
+    /// Seconds that one sub-agent may take; they do not run while a person is asked.
+    #[schemars(range(min = 1))]
+    pub max_wall_s: Option<u64>,
+    /// Tokens that a sub-agent of `agent_spawn` or `agent_fork` may use when the call names no budget.
+    #[schemars(range(min = 1))]
+    pub default_budget: u64,
+    /// The most tokens that any call may ask for.
+    #[schemars(range(min = 1))]
+    pub max_budget_per_agent: Option<u64>,
     /// The most characters of its final text that its parent gets; 0 is no limit.
     pub result_max_chars: u32,
     /// Whether sub-agents' transcripts are kept on disk.
     pub persist: bool,
     /// Whether an unknown name in a list of tools is an error instead of a warning.
     pub strict_tools: bool,
+    /// What a sub-agent may do: `ceiling` shares rules and mode but no grants, `inherit` also the parent's grants,
+    /// `own` lets its definition's mode count alone. Deny rules always hold.
+    pub permissions: ChildPermissions,
+    /// What a call beyond the depth limit does to the run.
+    pub on_autonomy_violation: OnViolation,
+    /// What a key that a sub-agent's provider rejects does to the run.
+    pub child_auth: ChildAuth,
+    /// Whether parents and their sub-agents can send each other messages.
+    pub comms: bool,
+    /// Whether a sub-agent is told how to use its tools.
+    pub inherit_tool_instructions: bool,
+    /// The provider of sub-agents that name none; `inherit` is their parent's.
+    #[schemars(length(min = 1))]
+    pub default_provider: String,
+    /// The model of sub-agents that name none; `inherit` is their parent's.
+    #[schemars(length(min = 1))]
+    pub default_model: String,
+    /// Whether the frames of headless runs call the tool `Task`.
+    pub compat_task_name: bool,
+    /// Per provider, the models that sub-agents may use. Absent: any.
+    #[serde(default)]
+    pub allowed_models: BTreeMap<String, Vec<String>>,
+}
+
+/// One way in which sub-agents are offered to models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Face {
+    /// The one tool that waits for the result.
+    Agent,
+    /// `agent_spawn`, `agent_wait` and their kin.
+    Lifecycle,
+    /// One tool per definition: `delegate_to_NAME`.
+    Delegate,
+}
+
+/// What a call over a limit does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnLimit {
+    Auto,
+    Queue,
+    Error,
+}
+
+/// How the rights of sub-agents follow from those of the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ChildPermissions {
+    Ceiling,
+    Inherit,
+    Own,
+}
+
+/// What a violation of autonomy does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnViolation {
+    /// The run stops.
+    Abort,
+    /// The model is told.
+    Report,
+}
+
+/// What a key that a sub-agent's provider rejects does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChildAuth {
+    /// The run stops.
+    Abort,
+    /// The parent is told, unless the provider is its own.
+    SoftIfOtherProvider,
 }
 
 /// The name under which the tool that starts sub-agents is offered.

@@ -11,11 +11,18 @@ use super::layers::Setting;
 use crate::protocol::RuleFile;
 
 /// What agents may spend and how many there may be. Absent is no limit.
-const LIMITS: [&str; 7] = [
+const LIMITS: [&str; 14] = [
     "budget.max_usd",
     "budget.max_turns",
     "subagents.enabled",
+    "budget.max_wall_s",
     "subagents.max_concurrent_agents",
+    "subagents.max_concurrent_ops",
+    "subagents.max_depth",
+    "subagents.max_usd",
+    "subagents.max_wall_s",
+    "subagents.default_budget",
+    "subagents.max_budget_per_agent",
     "subagents.max_children_per_agent",
     "subagents.max_turns",
     "subagents.result_max_chars",
@@ -46,6 +53,15 @@ fn widens(setting: &Setting, file: RuleFile, below: &Table) -> bool {
         // The person's own "always" answers are written to the local file.
         "permissions.allow" => file == RuleFile::Shared,
         "permissions.mode" | "permissions.additional_dirs" => true,
+        // Only the strictest choice of each may come from a project.
+        "subagents.permissions" => setting.value.as_str() != Some("ceiling"),
+        "subagents.on_autonomy_violation" | "subagents.child_auth" => {
+            setting.value.as_str() != Some("abort")
+        }
+        "subagents.comms" | "subagents.allow_nested_spawn" => {
+            setting.value.as_bool() != Some(false)
+        }
+        key if key.starts_with("subagents.allowed_models") => true,
         key if LIMITS.contains(&key) => {
             let before = setting.path.split_first().and_then(|(first, rest)| {
                 rest.iter().try_fold(below.get(first)?, |value, name| value.get(name))

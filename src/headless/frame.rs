@@ -11,7 +11,7 @@ use super::totals::Totals;
 use crate::protocol::event::AgentReport;
 use crate::protocol::{
     AgentEvent, AgentInfo, AgentPath, ContentBlock, End, EventKind, Mode, NoticeLevel, Outcome,
-    ResultBlock, SessionId, ToolDetails, ToolUseId, Usage,
+    ResultBlock, SessionId, ToolDetails, ToolUseId, Usage, clock,
 };
 
 /// What the first frame says about the session.
@@ -286,6 +286,9 @@ pub fn error_text(end: &End) -> Option<String> {
             format!("stopped at the limit of {limit} turns: the answer is partial")
         }
         End::Budget { what } => format!("stopped: {what} used up, the answer is partial"),
+        End::TimeLimit { limit } => {
+            format!("stopped at the time limit of {}: the answer is partial", clock(*limit))
+        }
         End::Cancelled { .. } => "stopped before it was finished".to_owned(),
         End::Interrupted => "interrupted".to_owned(),
         End::Failed { message, .. } => message.clone(),

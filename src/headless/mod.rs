@@ -60,7 +60,7 @@ pub async fn run(headless: Headless, prompt: String) -> io::Result<u8> {
         stdout: Stdout::start(),
     };
     let mut signals = Signals::listen()?;
-    let prompt = QueuedPrompt { id: PromptId(0), text: prompt, when: When::NextStep };
+    let prompt = QueuedPrompt::typed(PromptId(0), prompt, When::NextStep);
     // A closed channel means that the runtime is gone, which the caller watches.
     let _ = commands.send(Command::Prompt { to: AgentPath::root(), prompt }).await;
     let written = write_all(events, output);
@@ -107,7 +107,7 @@ fn finished(event: &AgentEvent) -> Option<Outcome> {
 fn exit_code(end: &End) -> u8 {
     match end {
         End::Completed => 0,
-        End::MaxTurns { .. } | End::Budget { .. } => 5,
+        End::MaxTurns { .. } | End::Budget { .. } | End::TimeLimit { .. } => 5,
         End::Failed { failure: Failure::Auth, .. } => 3,
         End::Failed { failure: Failure::Autonomy, .. } => 4,
         End::Cancelled { .. } => 130,

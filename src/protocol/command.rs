@@ -16,12 +16,42 @@ pub enum When {
     Done,
 }
 
+/// Who wrote a prompt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Sender {
+    /// The person, or the program that drives us.
+    #[default]
+    Person,
+    /// Another agent, by its name on the screen: a message, or its result.
+    Agent { name: String },
+    /// Something that ran beside the agent has ended, such as a background command.
+    Job { name: String },
+}
+
 /// A prompt that waits for its agent to read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedPrompt {
     pub id: PromptId,
     pub text: String,
     pub when: When,
+    #[serde(default)]
+    pub from: Sender,
+    /// Whether the agent may start sub-agents while it works on this.
+    #[serde(default = "yes")]
+    pub sub_agents: bool,
+}
+
+impl QueuedPrompt {
+    /// What a person has typed.
+    #[must_use]
+    pub fn typed(id: PromptId, text: impl Into<String>, when: When) -> Self {
+        Self { id, text: text.into(), when, from: Sender::Person, sub_agents: true }
+    }
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// One wish of the person (or of the program that drives us).
@@ -47,6 +77,12 @@ pub enum Command {
     },
     /// Cancel one sub-agent and those below it. Its parent goes on with the partial text.
     Cancel(AgentId),
+    /// Let a running foreground sub-agent go on in the background: its parent goes on at once.
+    Background(AgentId),
+    /// Go on with an ended sub-agent of this session, in the background, with its transcript.
+    ResumeAgent(AgentId),
+    /// Kill a background command, by its id such as `bash-1`.
+    KillShell(String),
     /// Stop the main agent's turn with all its sub-agents.
     CancelTurn,
     /// Answer a permission question.

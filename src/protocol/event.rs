@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::command::Sender;
 use super::ids::{AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
 use super::message::{ContentBlock, Message, ResultBlock};
 use super::question::{Mode, Question};
@@ -37,10 +38,15 @@ pub enum EventKind {
     Queued {
         place: usize,
     },
+    /// A running foreground sub-agent goes on in the background: nobody waits for it any more.
+    MovedToBackground,
     /// A prompt entered this agent's conversation.
     PromptRead {
         id: Option<PromptId>,
         text: String,
+        /// Who sent it.
+        #[serde(default)]
+        from: Sender,
     },
     /// A prompt waits in this agent's queue.
     PromptQueued {
@@ -168,6 +174,12 @@ pub struct AgentInfo {
     pub max_turns: u32,
     /// From the definition; the screen picks one otherwise.
     pub color: Option<String>,
+    /// Nobody waits for it: its result comes to its parent as a message.
+    #[serde(default)]
+    pub background: bool,
+    /// The folder that it works in, when that is not its parent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<PathBuf>,
 }
 
 /// What a tool shows to a person beyond the text that the model reads.
@@ -225,6 +237,8 @@ pub enum End {
     MaxTurns { limit: u32 },
     /// A budget was used up; the text is partial. `what` names it with its limit, such as `$0.50`.
     Budget { what: String },
+    /// It took longer than it was allowed; the text is partial.
+    TimeLimit { limit: Duration },
     /// A person or the parent's end stopped it.
     Cancelled { before_start: bool },
     /// The program died in the middle; found out at resume.
@@ -235,6 +249,17 @@ pub enum End {
     Refused,
     /// The model finished by itself, without a text.
     Empty,
+}
+
+/// A time as the screen shows it: `0:42`, `10:00`, `1:02:03`.
+#[must_use]
+pub fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
 }
 
 /// What kind of error ended a run.

@@ -18,10 +18,10 @@ pub mod stream;
 pub mod usage;
 
 pub use access::Access;
-pub use command::{Command, QueuedPrompt, When};
+pub use command::{Command, QueuedPrompt, Sender, When};
 pub use env::EnvOverlay;
 pub use event::{
-    AgentEvent, AgentInfo, End, EventKind, Failure, NoticeLevel, Outcome, ToolDetails,
+    AgentEvent, AgentInfo, End, EventKind, Failure, NoticeLevel, Outcome, ToolDetails, clock,
 };
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
 pub use journal::{ChildMeta, Journal, JournalError, NoJournal, Spent};

@@ -130,6 +130,8 @@ impl Runtime {
             Command::Cancel(id) => {
                 self.tree.cancel(id);
             }
+            // Nothing runs in the background yet.
+            Command::Background(_) | Command::ResumeAgent(_) | Command::KillShell(_) => {}
             Command::CancelTurn => {
                 if let Some(run) = &self.run {
                     run.cancel.cancel();
@@ -186,7 +188,7 @@ impl Runtime {
     }
 
     async fn start(&mut self, prompt: QueuedPrompt) {
-        let QueuedPrompt { id, text, .. } = prompt;
+        let QueuedPrompt { id, text, from, .. } = prompt;
         let Some(model) = self.model.clone() else {
             self.events.emit(EventKind::PromptReturned { id, text });
             let why = "No model yet: your text stays here · /model";
@@ -194,7 +196,7 @@ impl Runtime {
             return;
         };
         let note = self.shell.take_printed();
-        self.run_main(model, Some(Prompt { id: Some(id), text, note })).await;
+        self.run_main(model, Some(Prompt { id: Some(id), text, from, note })).await;
     }
 
     /// Asks once more after a failure, with the conversation as it is.

@@ -14,7 +14,7 @@ use super::report::Reporter;
 use crate::agent::Prompt;
 use crate::protocol::{
     Access, AgentId, AgentInfo, ChildMeta, End, EventKind, EventSink, Failure, Journal, NoJournal,
-    NoticeLevel, Outcome,
+    NoticeLevel, Outcome, Sender,
 };
 use crate::provider::{Model, ModelSlot};
 use crate::tool::{
@@ -151,6 +151,8 @@ impl AgentTool {
             tool_use_id: cx.tool_use_id.clone(),
             max_turns,
             color: definition.color.clone(),
+            background: false,
+            worktree: None,
         };
         let selection = self.factory.tools_for(definition, input.tool_allowlist.as_deref());
         let tools = selection.tools.with_hidden(Arc::new(AtLimit::new(&self.spec)));
@@ -188,7 +190,12 @@ impl AgentTool {
             return never_started(events);
         }
         let mut child = self.factory.build(plan, &member, journal, &cx.budget, events);
-        let prompt = Prompt { id: None, text: prompt, note: None };
+        let prompt = Prompt {
+            id: None,
+            text: prompt,
+            from: Sender::Agent { name: "main".to_owned() },
+            note: None,
+        };
         child.run(Some(prompt), events, &cancel).await
     }
 }

@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentId, End, Outcome, ResultBlock, ToolDetails};
+use crate::protocol::{AgentId, End, Outcome, ResultBlock, ToolDetails, clock};
 use crate::tool::ToolOutcome;
 
 /// What stands between the text and the bracketed line.
@@ -97,6 +97,7 @@ fn words(end: &End) -> String {
         End::Completed => "done".to_owned(),
         End::MaxTurns { limit } => format!("turn limit {limit}, partial"),
         End::Budget { what } => format!("budget {what} used up, partial"),
+        End::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
         End::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
         End::Cancelled { before_start: false } => "cancelled, partial".to_owned(),
         End::Interrupted => "interrupted, partial".to_owned(),

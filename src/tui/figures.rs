@@ -1,20 +1,7 @@
 //! How numbers read on the screen: times, tokens, money, places in a queue.
 
-use std::time::Duration;
-
 use crate::protocol::Cost;
-
-/// A span of time as `m:ss`, or `h:mm:ss` from an hour on.
-#[must_use]
-pub fn clock(span: Duration) -> String {
-    let seconds = span.as_secs();
-    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 {
-        format!("{hours}:{minutes:02}:{rest:02}")
-    } else {
-        format!("{minutes}:{rest:02}")
-    }
-}
+pub use crate::protocol::clock;
 
 /// A number of tokens: `812`, `21k`, `1.4M`.
 #[must_use]
@@ -57,6 +44,8 @@ pub fn ordinal(number: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

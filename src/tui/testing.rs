@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::protocol::{
     Access, AgentEvent, AgentId, AgentInfo, AgentPath, Command, Cost, End, EventKind, Outcome,
-    Question, QuestionId, ToolUseId, Usage,
+    Question, QuestionId, Sender, ToolUseId, Usage,
 };
 
 use super::keymap::Keymap;
@@ -27,6 +27,8 @@ pub fn agent_info(name: &str, description: &str) -> AgentInfo {
         tool_use_id: ToolUseId::new(format!("call-{name}")),
         max_turns: 20,
         color: None,
+        background: false,
+        worktree: None,
     }
 }
 
@@ -121,7 +123,7 @@ impl Screen {
 
     /// A prompt of the person that main has read and begun to work on.
     pub fn prompt(&mut self, text: &str) -> &mut Self {
-        self.main(EventKind::PromptRead { id: None, text: text.to_owned() });
+        self.main(EventKind::PromptRead { id: None, text: text.to_owned(), from: Sender::Person });
         self.main(EventKind::TurnStarted { turn: 1, limit: None })
     }
 

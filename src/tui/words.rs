@@ -183,7 +183,7 @@ pub fn call_subject(tool: &str, input: &serde_json::Value) -> String {
 pub fn end_glyph(end: &End) -> Glyph {
     match end {
         End::Completed => Glyph::Done,
-        End::MaxTurns { .. } | End::Budget { .. } => Glyph::Partial,
+        End::MaxTurns { .. } | End::Budget { .. } | End::TimeLimit { .. } => Glyph::Partial,
         End::Cancelled { .. } | End::Interrupted => Glyph::Cancelled,
         End::Failed { .. } | End::Refused => Glyph::Failed,
         End::Empty => Glyph::Empty,
@@ -196,7 +196,8 @@ pub fn end_words(end: &End) -> String {
     match end {
         End::Completed => "done".to_owned(),
         End::MaxTurns { limit } => format!("turn limit {limit}, partial"),
-        End::Budget { what } => budget_words(what),
+        End::Budget { what } => format!("budget {what} spent, partial"),
+        End::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
         End::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
         End::Cancelled { before_start: false } => "cancelled by you".to_owned(),
         End::Interrupted => "interrupted".to_owned(),
@@ -232,14 +233,6 @@ pub fn short_end(agent: &Agent, end: &End) -> String {
         End::MaxTurns { .. } => "turn limit, partial".to_owned(),
         End::Failed { failure, .. } => format!("failed: {}", failure.words()),
         other => agent_end(agent, other),
-    }
-}
-
-fn budget_words(what: &str) -> String {
-    if what.contains(':') {
-        format!("time limit {what}, partial")
-    } else {
-        format!("budget {what} spent, partial")
     }
 }
 

@@ -5,7 +5,7 @@ use ratatui::backend::TestBackend;
 use ratatui::{Frame, Terminal};
 
 use super::*;
-use crate::protocol::EventKind;
+use crate::protocol::{EventKind, Sender};
 use crate::tui::host::{AgentChoice, LocalServer, ModelChoice, SessionChoice};
 use crate::tui::text::CopyError;
 
@@ -85,7 +85,11 @@ fn key(code: KeyCode, modifiers: KeyModifiers) -> io::Result<Event> {
 async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
     let (commands, mut sent) = mpsc::channel(8);
     let events = EventQueue::unhurried();
-    events.sink().emit(EventKind::PromptRead { id: None, text: "earlier".to_owned() });
+    events.sink().emit(EventKind::PromptRead {
+        id: None,
+        text: "earlier".to_owned(),
+        from: Sender::Person,
+    });
     events.sink().emit(EventKind::TextDelta { text: "A **streamed** word".to_owned() });
     let io = TuiIo {
         commands,

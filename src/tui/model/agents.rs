@@ -226,7 +226,9 @@ impl Agents {
                 Phase::Queued { .. } => &mut tally.queued,
                 Phase::Ended(end) => match end {
                     End::Completed => &mut tally.done,
-                    End::MaxTurns { .. } | End::Budget { .. } => &mut tally.partial,
+                    End::MaxTurns { .. } | End::Budget { .. } | End::TimeLimit { .. } => {
+                        &mut tally.partial
+                    }
                     End::Cancelled { .. } | End::Interrupted => &mut tally.cancelled,
                     End::Failed { .. } | End::Refused => &mut tally.failed,
                     End::Empty => &mut tally.empty,

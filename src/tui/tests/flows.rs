@@ -2,7 +2,9 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::protocol::{AgentPath, Command, End, EventKind, Mode, PromptId, SessionId, When};
+use crate::protocol::{
+    AgentPath, Command, End, EventKind, Mode, PromptId, Sender, SessionId, When,
+};
 use crate::tui::model::{ItemKind, QueuedState};
 use crate::tui::msg::{Effect, Msg};
 use crate::tui::testing::{Screen, finish};
@@ -28,10 +30,18 @@ fn a_prompt_to_idle_main_never_stands_in_the_queue_and_a_later_one_does() {
     let mut screen = Screen::new();
     screen.write("one").enter();
     assert_eq!(screen.model.queue.shown().count(), 0);
-    screen.main(EventKind::PromptRead { id: Some(PromptId(1)), text: "one".to_owned() });
+    screen.main(EventKind::PromptRead {
+        id: Some(PromptId(1)),
+        text: "one".to_owned(),
+        from: Sender::Person,
+    });
     screen.write("two").enter();
     assert_eq!(screen.model.queue.shown().count(), 1);
-    screen.main(EventKind::PromptRead { id: Some(PromptId(2)), text: "two".to_owned() });
+    screen.main(EventKind::PromptRead {
+        id: Some(PromptId(2)),
+        text: "two".to_owned(),
+        from: Sender::Person,
+    });
     assert_eq!(screen.model.queue.list, []);
 }
 
@@ -191,7 +201,11 @@ fn a_retried_request_takes_back_its_text_and_says_why_it_waits() {
 fn empty_enter_tries_a_failed_turn_again() {
     let mut screen = Screen::new();
     screen.write("hello").enter();
-    screen.main(EventKind::PromptRead { id: Some(PromptId(1)), text: "hello".to_owned() });
+    screen.main(EventKind::PromptRead {
+        id: Some(PromptId(1)),
+        text: "hello".to_owned(),
+        from: Sender::Person,
+    });
     let failure = crate::protocol::Failure::Connection;
     let message =
         "Cannot reach 127.0.0.1:11434: is the server running? Enter tries again".to_owned();

@@ -6,7 +6,7 @@ use crossterm::event::KeyCode;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use crate::protocol::{AgentPath, Command, End, EventKind, Failure};
+use crate::protocol::{AgentPath, Command, End, EventKind, Failure, Sender};
 use crate::tui::host::{HostReply, HostRequest, LocalServer};
 use crate::tui::msg::{Effect, Msg};
 use crate::tui::testing::{Screen, finish};
@@ -259,7 +259,11 @@ fn the_reader_shows_all_of_it_in_one_column() {
 fn the_reader_goes_from_prompt_to_prompt_shows_what_it_found_and_reaches_folded_agents() {
     let mut screen = Screen::new();
     for number in 0..3 {
-        screen.main(EventKind::PromptRead { id: None, text: format!("prompt {number}") });
+        screen.main(EventKind::PromptRead {
+            id: None,
+            text: format!("prompt {number}"),
+            from: Sender::Person,
+        });
         screen.main(EventKind::TextDelta { text: format!("Answer **{number}**") });
     }
     let agent = screen.agent(&AgentPath::root(), "explore-1", "one");
@@ -292,7 +296,11 @@ fn the_reader_goes_from_prompt_to_prompt_shows_what_it_found_and_reaches_folded_
 fn only_what_is_visible_is_drawn_and_scrolling_holds_its_place() {
     let mut screen = Screen::new();
     for number in 0..300 {
-        screen.main(EventKind::PromptRead { id: None, text: format!("prompt {number}") });
+        screen.main(EventKind::PromptRead {
+            id: None,
+            text: format!("prompt {number}"),
+            from: Sender::Person,
+        });
         screen.main(EventKind::TextDelta { text: format!("answer {number}") });
     }
     let mut view = View::new(Theme::default(), Highlighter::off());
@@ -300,7 +308,11 @@ fn only_what_is_visible_is_drawn_and_scrolling_holds_its_place() {
     picture(&mut screen);
     screen.key(KeyCode::PageUp);
     let held = picture(&mut screen);
-    screen.main(EventKind::PromptRead { id: None, text: "one more".to_owned() });
+    screen.main(EventKind::PromptRead {
+        id: None,
+        text: "one more".to_owned(),
+        from: Sender::Person,
+    });
     let after = picture(&mut screen);
     assert_eq!(held.lines().next(), after.lines().next());
     assert!(after.contains("↓ 2 new · End"), "{after}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::protocol::{
     AgentEvent, AgentPath, ContentBlock, End, EventKind, Message, NoticeLevel, Outcome,
-    ResultBlock, Role,
+    ResultBlock, Role, clock,
 };
 use crate::tui::model::item::CallResult;
 use crate::tui::model::{
@@ -54,7 +54,7 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
             let was = model.session.id.replace(id);
             open_session(model, &history, was.is_some_and(|was| was != id));
         }
-        EventKind::PromptRead { id, text } => {
+        EventKind::PromptRead { id, text, .. } => {
             if let Some(id) = id {
                 queue::read(model, id);
             }
@@ -112,7 +112,7 @@ fn agent_event(model: &mut Model, path: &AgentPath, kind: EventKind) {
         EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
         EventKind::PromptQueued { id } => queue::waits(model, id),
         EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
-        EventKind::PromptRead { id, text } => {
+        EventKind::PromptRead { id, text, .. } => {
             if let Some(id) = id {
                 queue::read(model, id);
                 if let Some(agent) = model.agents.get_mut(path) {
@@ -264,6 +264,9 @@ fn main_finished(model: &mut Model, outcome: &Outcome, effects: &mut Vec<Effect>
             (NoticeLevel::Warning, format!("turn limit {limit} reached · say go on to continue"))
         }
         End::Budget { what } => (NoticeLevel::Warning, format!("budget {what} spent")),
+        End::TimeLimit { limit } => {
+            (NoticeLevel::Warning, format!("time limit {} reached", clock(*limit)))
+        }
         End::Refused => (NoticeLevel::Error, "refused by the model".to_owned()),
         End::Empty => (NoticeLevel::Warning, "the model ended without a text".to_owned()),
     };

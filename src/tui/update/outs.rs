@@ -205,7 +205,7 @@ fn put_back(model: &mut Model, effects: &mut Vec<Effect>) {
     model.composer.discard();
     model.session.prompts += usize::from(taken.to.is_root());
     let id = model.queue.enqueue(taken.to.clone(), &text, taken.when, model.now);
-    let prompt = QueuedPrompt { id, text, when: taken.when };
+    let prompt = QueuedPrompt::typed(id, text, taken.when);
     effects.push(Effect::Send(Command::Prompt { to: taken.to, prompt }));
     model.say("back in the queue");
 }

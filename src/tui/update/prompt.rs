@@ -349,6 +349,6 @@ fn send(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
     }
     model.queue.returned = (0, 0);
     model.notice = None;
-    let prompt = QueuedPrompt { id, text: text.to_owned(), when };
+    let prompt = QueuedPrompt::typed(id, text, when);
     effects.push(Effect::Send(Command::Prompt { to, prompt }));
 }
