@@ -14,7 +14,7 @@ use super::record::CallRecord;
 use super::{Agent, Run};
 use crate::permission::{Call, Verdict};
 use crate::protocol::{ContentBlock, EventKind, Failure, ResultBlock, Span, ToolUseId};
-use crate::tool::{SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
 /// What a message's calls came to.
 pub(super) struct Dispatched {
@@ -123,6 +123,11 @@ impl Agent {
             budget: run.budget.clone(),
             depth: run.events.path().depth(),
             span,
+            conversation: Conversation {
+                system: self.setup.system.clone(),
+                messages: self.history.clone(),
+                thinker: self.setup.thinker.clone(),
+            },
         };
         run_tool(tool.as_ref(), call.input, context).await
     }

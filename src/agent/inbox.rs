@@ -1,31 +1,53 @@
-//! Prompts that wait for an agent at work: put in by the person, taken out between two steps.
+//! What waits for an agent to be read: prompts of a person, messages and results of other agents. Put in by anyone,
+//! taken out by the agent between two steps.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::protocol::{PromptId, QueuedPrompt, When};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
-/// One agent's queue of prompts. Clones are the same queue.
+use crate::protocol::{Failure, PromptId, QueuedPrompt, Sender, When};
+
+/// One agent's queue. Clones are the same queue.
 #[derive(Clone, Debug, Default)]
-pub struct Inbox(Arc<Mutex<VecDeque<QueuedPrompt>>>);
+pub struct Inbox(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Wakes the one who waits for something to happen here.
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<QueuedPrompt>,
+    /// Work in the background that will report here, with what ends it.
+    announced: BTreeMap<u64, CancellationToken>,
+    next: u64,
+    /// An error in the background that ends the run of this agent too.
+    failure: Option<(Failure, String)>,
+}
 
 impl Inbox {
     /// Puts a prompt at the end.
     pub fn push(&self, prompt: QueuedPrompt) {
-        self.lock().push_back(prompt);
+        self.lock().waiting.push_back(prompt);
+        self.0.changed.notify_one();
     }
 
     /// Takes one prompt back, if it was not read yet.
     #[must_use]
     pub fn take_back(&self, id: PromptId) -> Option<QueuedPrompt> {
-        let mut waiting = self.lock();
-        let place = waiting.iter().position(|prompt| prompt.id == id)?;
-        waiting.remove(place)
+        let mut state = self.lock();
+        let place = state.waiting.iter().position(|prompt| prompt.id == id)?;
+        state.waiting.remove(place)
     }
 
     /// Changes when a prompt is read.
     pub fn requeue(&self, id: PromptId, when: When) {
-        if let Some(prompt) = self.lock().iter_mut().find(|prompt| prompt.id == id) {
+        if let Some(prompt) = self.lock().waiting.iter_mut().find(|prompt| prompt.id == id) {
             prompt.when = when;
         }
     }
@@ -33,25 +55,118 @@ impl Inbox {
     /// Takes all prompts that the agent reads at its next step, oldest first.
     #[must_use]
     pub fn take_next_step(&self) -> Vec<QueuedPrompt> {
-        let mut waiting = self.lock();
-        let (now, later) = waiting.drain(..).partition(|prompt| prompt.when == When::NextStep);
-        *waiting = later;
+        let mut state = self.lock();
+        let (now, later) = state.waiting.drain(..).partition(|prompt| prompt.when == When::NextStep);
+        state.waiting = later;
         now.into()
     }
 
     /// Takes the oldest prompt, whenever it was meant to be read.
     #[must_use]
     pub fn take_first(&self) -> Option<QueuedPrompt> {
-        self.lock().pop_front()
+        self.lock().waiting.pop_front()
     }
 
-    /// Takes everything, oldest first.
+    /// Takes what a person has sent, oldest first. Results of other agents stay: they are read with the next prompt.
     #[must_use]
-    pub fn take_all(&self) -> Vec<QueuedPrompt> {
-        self.lock().drain(..).collect()
+    pub fn take_typed(&self) -> Vec<QueuedPrompt> {
+        let mut state = self.lock();
+        let (typed, others) =
+            state.waiting.drain(..).partition(|prompt| prompt.from == Sender::Person);
+        state.waiting = others;
+        typed.into()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<QueuedPrompt>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Says that work has begun that will report here. It counts until the announcement is dropped; `cancel` ends it.
+    #[must_use]
+    pub fn announce(&self, cancel: CancellationToken) -> Announcement {
+        let mut state = self.lock();
+        let number = state.next;
+        state.next += 1;
+        state.announced.insert(number, cancel);
+        Announcement { inbox: self.clone(), number }
+    }
+
+    /// How much announced work has not reported yet.
+    #[must_use]
+    pub fn announced(&self) -> usize {
+        self.lock().announced.len()
+    }
+
+    /// Ends all announced work.
+    pub fn cancel_announced(&self) {
+        let tokens: Vec<_> = self.lock().announced.values().cloned().collect();
+        tokens.iter().for_each(CancellationToken::cancel);
+    }
+
+    /// Tells the agent that something failed in the background which ends its run too: at its next safe point.
+    pub fn fail(&self, failure: Failure, message: String) {
+        self.lock().failure.get_or_insert((failure, message));
+        self.0.changed.notify_one();
+    }
+
+    /// The failure in the background that ends this agent's run; only once.
+    #[must_use]
+    pub fn take_failure(&self) -> Option<(Failure, String)> {
+        self.lock().failure.take()
+    }
+
+    /// Waits until something has been put in since the last wait, or announced work has ended. Safe to drop.
+    pub async fn changed(&self) {
+        self.0.changed.notified().await;
+    }
+
+    /// Forgets that something was put in: it stays, and wakes nobody any more.
+    pub fn hush(&self) {
+        use futures_util::FutureExt as _;
+        let _ = self.0.changed.notified().now_or_never();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Work in the background that is still going on.
+#[derive(Debug)]
+pub struct Announcement {
+    inbox: Inbox,
+    number: u64,
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        self.inbox.lock().announced.remove(&self.number);
+        self.inbox.0.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(id: u64, from: Sender) -> QueuedPrompt {
+        QueuedPrompt { from, ..QueuedPrompt::typed(PromptId(id), "text", When::NextStep) }
+    }
+
+    #[test]
+    fn a_stop_gives_back_what_was_typed_and_keeps_results() {
+        let inbox = Inbox::default();
+        inbox.push(prompt(1, Sender::Person));
+        inbox.push(prompt(2, Sender::Agent { name: "explore-1".to_owned() }));
+        assert_eq!(inbox.take_typed().len(), 1);
+        assert_eq!(inbox.take_next_step().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_wait_sees_what_came_before_it_and_the_end_of_announced_work() {
+        let inbox = Inbox::default();
+        inbox.push(prompt(1, Sender::Person));
+        inbox.changed().await;
+        let announcement = inbox.announce(CancellationToken::new());
+        assert_eq!(inbox.announced(), 1);
+        drop(announcement);
+        inbox.changed().await;
+        assert_eq!(inbox.announced(), 0);
     }
 }

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
@@ -23,12 +23,13 @@ use crate::tool::{ToolRegistry, ToolSpec};
 
 mod dispatch;
 mod inbox;
+mod linger;
 pub mod memory;
 pub mod prompt;
 mod record;
 mod turn;
 
-pub use inbox::Inbox;
+pub use inbox::{Announcement, Inbox};
 
 /// What the model is told on the last turn that it may take.
 const LAST_TURN: &str = "[This is your last turn: no tools are available any more. Give your final answer now: what you found or did, what is unfinished, what you did not verify.]";
@@ -49,6 +50,9 @@ pub struct AgentSetup {
     pub gate: AgentGate,
     pub journal: Arc<dyn Journal>,
     pub inbox: Inbox,
+    /// How long the agent waits, when it is done, for work in the background that will report to it. `None`: not at
+    /// all, because whoever runs it wakes it again.
+    pub patience: Option<Duration>,
     pub budget: Budget,
     /// The base directory, against which relative paths resolve.
     pub cwd: Arc<Path>,
@@ -68,6 +72,8 @@ pub struct AgentSetup {
 /// One agent with its conversation.
 pub struct Agent {
     setup: AgentSetup,
+    /// The conversation so far. Calls that run may look at it.
+    history: Arc<Vec<Message>>,
     specs: Vec<ToolSpec>,
     /// Whether the last run was stopped, which the model is told with the next prompt.
     was_stopped: bool,
@@ -114,9 +120,10 @@ impl From<JournalError> for Stop {
 impl Agent {
     /// An agent that has done nothing yet.
     #[must_use]
-    pub fn new(setup: AgentSetup) -> Self {
+    pub fn new(mut setup: AgentSetup) -> Self {
         let specs = setup.tools.specs();
-        Self { setup, specs, was_stopped: false, unbooked: Default::default() }
+        let history = Arc::new(std::mem::take(&mut setup.history));
+        Self { setup, history, specs, was_stopped: false, unbooked: Default::default() }
     }
 
     /// Works on a prompt, or without one once more on the last, until the model is done, a limit is reached, something fails, or `cancel` fires.
@@ -155,7 +162,7 @@ impl Agent {
         };
         // What is meant for later is read later, but only if the run was not stopped, and never by a sub-agent.
         if !run.events.path().is_root() || outcome.end != End::Completed {
-            for QueuedPrompt { id, text, .. } in self.setup.inbox.take_all() {
+            for QueuedPrompt { id, text, .. } in self.setup.inbox.take_typed() {
                 events.emit(EventKind::PromptReturned { id, text });
             }
         }
@@ -171,6 +178,8 @@ impl Agent {
         if std::mem::take(&mut self.was_stopped) {
             blocks.push(ContentBlock::text(WAS_STOPPED));
         }
+        // What came while nobody worked goes first.
+        self.read_queue(&mut blocks, run);
         if let Some(prompt) = prompt {
             read_prompt(prompt, &mut blocks, run.events);
         }
@@ -186,6 +195,7 @@ impl Agent {
             if run.cancel.is_cancelled() {
                 return Ok(End::Cancelled { before_start: run.turns == 0 });
             }
+            self.check_background()?;
             if let Some(what) = self.setup.budget.used_up() {
                 return Ok(End::Budget { what });
             }
@@ -211,6 +221,9 @@ impl Agent {
             in_vain = 0;
             if calls.is_empty() {
                 self.read_queue(&mut blocks, run);
+                if blocks.is_empty() {
+                    self.linger(&mut blocks, run).await?;
+                }
                 if blocks.is_empty() {
                     return Ok(if run.text.is_empty() { End::Empty } else { End::Completed });
                 }
@@ -280,7 +293,7 @@ impl Agent {
         }
         if !message.content.is_empty() {
             self.book(&message).await?;
-            self.setup.history.push(message);
+            self.push(message);
         }
         Ok(calls)
     }
@@ -307,9 +320,14 @@ impl Agent {
         // Results of tools that ran are taken in all the same: calls without results would spoil the conversation.
         // The file gets such results when it is read again.
         if written.is_ok() || holds_results(&message) {
-            self.setup.history.push(message);
+            self.push(message);
         }
         written
+    }
+
+    /// Takes a message into the conversation. Nobody else holds it between two steps, so nothing is copied.
+    fn push(&mut self, message: Message) {
+        Arc::make_mut(&mut self.history).push(message);
     }
 
     /// Writes an answer to the journal, with what it and the failed attempts before it cost.
@@ -345,7 +363,7 @@ impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent")
             .field("name", &self.setup.name)
-            .field("messages", &self.setup.history.len())
+            .field("messages", &self.history.len())
             .finish_non_exhaustive()
     }
 }

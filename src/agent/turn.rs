@@ -29,7 +29,7 @@ impl Agent {
             let model = self.setup.model.get();
             self.forget_thoughts_of_others(&model.name);
             let tools = if last { &[][..] } else { &self.specs };
-            let stream = model.stream(&self.setup.system, &self.setup.history, tools);
+            let stream = model.stream(&self.setup.system, &self.history, tools);
             let began = Instant::now();
             let mut partial = Accumulator::default();
             let cut = self.consume(stream, &mut partial, run).await;
@@ -168,7 +168,7 @@ impl Agent {
             if let Err(error) = self.book(&message).await {
                 return Stop::Disk(error);
             }
-            self.setup.history.push(message);
+            self.push(message);
         }
         Stop::End(match error {
             None => End::Cancelled { before_start: false },

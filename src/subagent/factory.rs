@@ -1,16 +1,21 @@
-//! Builds sub-agents: a definition, the parent's model, and a fresh set of tools make a fresh agent.
+//! Builds sub-agents: a definition, a model, and a fresh set of tools make a fresh agent.
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::definition::Definition;
+use super::faces;
+use super::order::{Fork, ToolAccess};
 use super::registry::Definitions;
 use super::tree::{AgentTree, Membership};
+use super::{Caller, Executor};
 use crate::agent::prompt::{Facts, SystemPrompt};
 use crate::agent::{Agent, AgentSetup};
-use crate::budget::{Budget, Limits};
+use crate::budget::Budget;
 use crate::config::models::Catalogue;
+use crate::config::{Face, OnLimit, OnViolation};
 use crate::permission::Gate;
 use crate::protocol::{EnvOverlay, EventSink, Journal, Redactor, Span};
 use crate::provider::{Model, ModelSlot};
@@ -19,11 +24,23 @@ use crate::tool::{Tool, ToolRegistry, canonical_name};
 /// What every sub-agent is told after its definition's own prompt.
 const INSTRUCTIONS: &str = include_str!("../../assets/prompts/subagent.md");
 
+/// How long a sub-agent that is done waits for its own in the background.
+const PATIENCE: Duration = Duration::from_secs(600);
+
 /// What the configuration says about sub-agents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The name under which the tool is offered: `AgentTool`, `Agent` or `Task`.
     pub tool_name: String,
+    /// The ways in which sub-agents are offered.
+    pub faces: Vec<Face>,
+    /// How many levels there may be below the main agent of the outermost process.
+    pub max_depth: u32,
+    /// How deep this process already is.
+    pub base_depth: u32,
+    pub allow_nested_spawn: bool,
+    pub on_limit: OnLimit,
+    pub on_autonomy_violation: OnViolation,
     /// The most requests that one run may make; calls and definitions can only lower it.
     pub max_turns: u32,
     /// The most characters of a final text that its parent gets; 0 is no limit.
@@ -34,14 +51,28 @@ pub struct Settings {
     pub persist: bool,
 }
 
-/// What sub-agents are built from. One per session.
+impl Settings {
+    /// Whether an agent at `depth` below the main agent may start others.
+    #[must_use]
+    pub fn may_start(&self, depth: u32) -> bool {
+        self.base_depth + depth < self.max_depth && (depth == 0 || self.allow_nested_spawn)
+    }
+
+    /// Whether a face is offered.
+    #[must_use]
+    pub fn has(&self, face: Face) -> bool {
+        self.faces.contains(&face)
+    }
+}
+
+/// What sub-agents are built from. One per session, and made anew when definitions change.
 pub struct Factory {
     pub settings: Settings,
     pub tree: AgentTree,
     pub definitions: Definitions,
     pub gate: Gate,
     pub catalogue: Arc<Catalogue>,
-    /// Makes a fresh set of tools, without the one that starts sub-agents.
+    /// Makes a fresh set of tools, without those that start sub-agents.
     pub tools: Box<dyn Fn() -> Vec<Arc<dyn Tool>> + Send + Sync>,
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
@@ -54,78 +85,147 @@ pub struct Factory {
 }
 
 /// One sub-agent, decided but not built.
-pub struct Plan<'a> {
-    pub name: &'a str,
-    pub definition: &'a Definition,
+pub struct Plan {
+    pub name: String,
+    pub definition: Arc<Definition>,
     pub model: Model,
-    pub tools: ToolRegistry,
+    /// Which of the tools it gets.
+    pub access: ToolAccess,
+    /// Replaces the definition's prompt.
+    pub system_prompt: Option<String>,
+    pub fork: Option<Fork>,
     pub max_turns: u32,
+    /// Its account.
+    pub budget: Budget,
     /// Of the call that starts it.
     pub span: Span,
+    pub journal: Arc<dyn Journal>,
 }
 
 impl Factory {
     /// The agent of a plan, as fresh as if there had never been another.
     #[must_use]
-    pub fn build(
-        &self,
-        plan: Plan<'_>,
-        member: &Membership,
-        journal: Arc<dyn Journal>,
-        budget: &Budget,
-        events: &EventSink,
-    ) -> Agent {
+    pub fn build(self: &Arc<Self>, plan: Plan, member: &Membership, events: &EventSink) -> Agent {
+        let system = self.system(&plan);
+        let Plan { name, definition, model, access, fork, max_turns, budget, span, journal, .. } =
+            plan;
+        let model = ModelSlot::new(model);
+        let caller = Caller {
+            name: name.clone(),
+            model: model.clone(),
+            journal: journal.clone(),
+            inbox: member.inbox().clone(),
+        };
+        let tools = self.registry(&definition, &access, caller, events.path().depth());
+        let (history, thinker) = fork.map(|fork| (fork.messages, fork.thinker)).unwrap_or_default();
+        Agent::new(AgentSetup {
+            gate: self.gate.for_agent(name.clone(), events.clone()),
+            name,
+            model,
+            system,
+            tools,
+            journal,
+            inbox: member.inbox().clone(),
+            patience: Some(PATIENCE),
+            budget,
+            cwd: self.cwd.clone(),
+            env: self.env.clone(),
+            max_turns: Some(max_turns),
+            history,
+            span,
+            redactor: self.redactor.clone(),
+            thinker,
+        })
+    }
+
+    /// A fork goes on under its parent's system prompt; everyone else has one of its own.
+    fn system(&self, plan: &Plan) -> Arc<str> {
+        if let Some(fork) = &plan.fork {
+            return fork.system.clone();
+        }
+        let base = plan.system_prompt.as_deref().unwrap_or(&plan.definition.prompt);
         let system = SystemPrompt {
-            base: &plan.definition.prompt,
+            base,
             append: Some(INSTRUCTIONS),
             facts: &self.facts,
             memory: &self.memory,
         };
-        Agent::new(AgentSetup {
-            name: plan.name.to_owned(),
-            model: ModelSlot::new(plan.model),
-            system: system.assemble().into(),
-            tools: plan.tools,
-            gate: self.gate.for_agent(plan.name.to_owned(), events.clone()),
-            journal,
-            inbox: member.inbox().clone(),
-            budget: budget.child(Limits::default()),
-            cwd: self.cwd.clone(),
-            env: self.env.clone(),
-            max_turns: Some(plan.max_turns),
-            history: Vec::new(),
-            span: plan.span,
-            redactor: self.redactor.clone(),
-            thinker: None,
-        })
+        system.assemble().into()
     }
 
-    /// The tools of one sub-agent: a fresh set, narrowed by its definition and by the call. Also says which names
-    /// of the lists exist nowhere. The tool that starts sub-agents is never among them.
+    /// All tools of a new agent at `depth`: those it was given, and the faces as far as it may start others.
+    fn registry(
+        self: &Arc<Self>,
+        definition: &Definition,
+        access: &ToolAccess,
+        caller: Caller,
+        depth: u32,
+    ) -> ToolRegistry {
+        let mut tools = self.tools_for(definition, access).tools;
+        let executor = Executor::new(self.clone(), caller);
+        if !self.settings.may_start(depth) {
+            return tools.with_hidden(faces::at_limit(&executor));
+        }
+        let lists = Lists { definition, access };
+        for face in faces::offered(&executor) {
+            if lists.keep(&face.spec().name) {
+                tools.insert(face);
+            }
+        }
+        tools
+    }
+
+    /// The tools of one sub-agent but for those that start others: a fresh set, narrowed by its definition and by the
+    /// call. Also says which names of the lists exist nowhere.
     #[must_use]
-    pub fn tools_for(&self, definition: &Definition, allowlist: Option<&[String]>) -> Selection {
+    pub fn tools_for(&self, definition: &Definition, access: &ToolAccess) -> Selection {
         let all = ToolRegistry::new((self.tools)());
-        let lists = [definition.tools.as_deref(), allowlist];
-        let denied = definition.disallowed_tools.as_slice();
-        let known = |name: &str| all.get(name).is_some() || canonical_name(name) == "AgentTool";
+        let lists = Lists { definition, access };
+        let known = |name: &str| all.get(name).is_some() || faces::is_face(name);
         let mut unknown: Vec<String> = Vec::new();
-        for name in lists.iter().flatten().flat_map(|list| list.iter()).chain(denied) {
+        for name in lists.names() {
             if !known(name) && !unknown.contains(name) {
                 unknown.push(name.clone());
             }
         }
-        let listed =
-            |list: &[String], name: &str| list.iter().any(|entry| canonical_name(entry) == name);
-        let tools = all.filtered(|name| {
-            let name = canonical_name(name);
-            lists.iter().flatten().all(|list| listed(list, name)) && !listed(denied, name)
-        });
-        // A list that names the agent tool alone is not empty by mistake: that tool is withheld on purpose.
-        let meant = |list: &&[String]| {
-            !list.is_empty() && !list.iter().all(|name| canonical_name(name) == "AgentTool")
-        };
-        let nothing_left = tools.names().next().is_none() && lists.iter().flatten().any(meant);
+        let tools = all.filtered(|name| lists.keep(name));
+        let nothing_left = tools.names().next().is_none() && lists.want_something();
         Selection { tools, unknown, nothing_left }
+    }
+}
+
+/// The lists that narrow a sub-agent's tools: its definition's, and the call's.
+struct Lists<'a> {
+    definition: &'a Definition,
+    access: &'a ToolAccess,
+}
+
+impl Lists<'_> {
+    fn keep(&self, name: &str) -> bool {
+        let listed = |list: &[String]| {
+            list.iter().any(|entry| canonical_name(entry) == canonical_name(name))
+        };
+        self.definition.tools.as_deref().is_none_or(listed)
+            && !listed(&self.definition.disallowed_tools)
+            && self.access.allows(name)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &String> {
+        let own = self.definition.tools.iter().flatten();
+        own.chain(&self.definition.disallowed_tools).chain(self.access.names())
+    }
+
+    /// A list that names only tools which are withheld on purpose is not empty by mistake.
+    fn want_something(&self) -> bool {
+        let meant = |list: &[String]| {
+            !list.is_empty() && !list.iter().all(|name| faces::is_face(name))
+        };
+        let allowed = match self.access {
+            ToolAccess::Allow(list) => meant(list),
+            ToolAccess::Deny(_) => true,
+            ToolAccess::Inherit => false,
+        };
+        allowed || self.definition.tools.as_deref().is_some_and(meant)
     }
 }
 

@@ -1,16 +1,20 @@
 //! Sub-agents: a tool whose body is another agent's loop.
 //!
 //! The parent's loop awaits the tool like any other, so nesting is a function call and there is no orchestrator.
-//! [`AgentTree`] owns every sub-agent's life, [`Factory`] builds one, [`AgentTool`] is the face that models call.
+//! [`AgentTree`] owns every sub-agent's life, [`Factory`] builds one, [`Executor`] starts it, and the faces
+//! ([`faces`]) are the tools by which models ask for that.
 
-mod agent_tool;
 pub mod definition;
+mod defuse;
+mod executor;
+pub mod faces;
 mod factory;
 mod front_matter;
+mod order;
 pub mod registry;
 mod report;
 mod tree;
 
-pub use agent_tool::{AgentTool, Parent};
+pub use executor::{Caller, Executor};
 pub use factory::{Factory, Settings};
-pub use tree::{AgentTree, Slots};
+pub use tree::{AgentTree, Ended, Listed, Phase, Slots, Status};

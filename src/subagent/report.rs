@@ -2,9 +2,10 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::defuse::defuse;
+use super::tree::Ending;
 use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentId, End, Outcome, ResultBlock, ToolDetails, clock};
-use crate::tool::ToolOutcome;
+use crate::protocol::{AgentId, End, Outcome, clock};
 
 /// What stands between the text and the bracketed line.
 const GAP: &str = "\n\n";
@@ -18,27 +19,35 @@ pub struct Reporter<'a> {
     pub max_chars: usize,
     /// Whether its transcript is stored, so that the rest can be read there.
     pub kept: bool,
+    /// What else its parent must know, such as where its changes are.
+    pub note: Option<&'a str>,
 }
 
 impl Reporter<'_> {
-    /// One text block: the final text and nothing else when the agent completed and the text fits; otherwise the text
-    /// as far as it fits and one bracketed line that says how it ended, how much is shown, and where the rest is.
+    /// What is said of an end: to those who wait for it, and in a message to the parent that does not.
     #[must_use]
-    pub fn outcome(&self, outcome: &Outcome) -> ToolOutcome {
-        let total = outcome.text.chars().count();
-        let fits = self.max_chars == 0 || total <= self.max_chars;
-        let plain = fits && outcome.end == End::Completed;
-        let (text, shown) =
-            if plain { (outcome.text.clone(), total) } else { self.marked(outcome, total) };
-        ToolOutcome {
-            content: vec![ResultBlock::text(text)],
-            is_error: outcome.end != End::Completed,
-            summary: words(&outcome.end),
-            details: Some(ToolDetails::Agent(Box::new(self.report(outcome, shown, total)))),
-        }
+    pub fn ending(&self, outcome: Outcome) -> Ending {
+        let (text, report) = self.report(&outcome);
+        let Self { id, name, .. } = self;
+        let words = words(&outcome.end);
+        let message = format!("[{name} ({id}) has ended: {words}. Its report:]\n\n{text}");
+        Ending { outcome, report, text, message }
     }
 
-    fn marked(&self, outcome: &Outcome, total: usize) -> (String, usize) {
+    /// The final text and nothing else when the agent completed and the text fits; otherwise the text as far as it fits
+    /// and one bracketed line that says how it ended, how much is shown, and where the rest is.
+    #[must_use]
+    pub fn report(&self, outcome: &Outcome) -> (String, AgentReport) {
+        let whole = defuse(&outcome.text);
+        let total = whole.chars().count();
+        let fits = self.max_chars == 0 || total <= self.max_chars;
+        let plain = fits && outcome.end == End::Completed && self.note.is_none();
+        let (text, shown) =
+            if plain { (whole, total) } else { self.marked(outcome, &whole, total) };
+        (text, self.figures(outcome, shown, total))
+    }
+
+    fn marked(&self, outcome: &Outcome, text: &str, total: usize) -> (String, usize) {
         let fits = |line: &str| {
             self.max_chars == 0 || total + line.chars().count() + GAP.len() <= self.max_chars
         };
@@ -49,13 +58,13 @@ impl Reporter<'_> {
             return (line, 0);
         }
         if fits(&line) {
-            return (format!("{}{GAP}{line}", outcome.text), total);
+            return (format!("{text}{GAP}{line}"), total);
         }
         // Room is kept for the longest number; the one that stands there in the end is not longer.
         let part =
             |shown: usize| self.line(outcome, &format!("{shown} of {total} characters shown"));
         let room = self.max_chars.saturating_sub(part(total).chars().count() + GAP.len());
-        let text = cut(&outcome.text, room);
+        let text = cut(text, room);
         let shown = text.chars().count();
         (format!("{text}{GAP}{}", part(shown)), shown)
     }
@@ -72,10 +81,13 @@ impl Reporter<'_> {
             _ => String::new(),
         };
         let rest = if self.kept { format!(" · transcript {id}") } else { String::new() };
-        format!("[{name}: {words}{detail} · {turns} turns, {tool_uses} tool calls · {shown}{rest}]")
+        let note = self.note.map(|note| format!(" · {note}")).unwrap_or_default();
+        format!(
+            "[{name}: {words}{detail} · {turns} turns, {tool_uses} tool calls · {shown}{rest}{note}]"
+        )
     }
 
-    fn report(&self, outcome: &Outcome, shown: usize, total: usize) -> AgentReport {
+    fn figures(&self, outcome: &Outcome, shown: usize, total: usize) -> AgentReport {
         AgentReport {
             agent_id: self.id,
             name: self.name.to_owned(),
@@ -92,7 +104,8 @@ impl Reporter<'_> {
 }
 
 /// How a run ended, in the words of the screen.
-fn words(end: &End) -> String {
+#[must_use]
+pub fn words(end: &End) -> String {
     match end {
         End::Completed => "done".to_owned(),
         End::MaxTurns { limit } => format!("turn limit {limit}, partial"),
@@ -141,14 +154,9 @@ mod tests {
     }
 
     fn text_of(end: End, text: &str, max_chars: usize) -> String {
-        let reporter =
-            Reporter { id: AgentId::generate(), name: "explore-1", max_chars, kept: true };
-        let outcome = reporter.outcome(&outcome(end, text));
-        assert_eq!(outcome.content.len(), 1);
-        match outcome.content.into_iter().next() {
-            Some(ResultBlock::Text { text }) => text,
-            other => panic!("{other:?}"),
-        }
+        let (id, name) = (AgentId::generate(), "explore-1");
+        let reporter = Reporter { id, name, max_chars, kept: true, note: None };
+        reporter.report(&outcome(end, text)).0
     }
 
     #[test]

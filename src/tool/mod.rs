@@ -15,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::Budget;
 use crate::protocol::{
-    Access, EnvOverlay, EventKind, EventSink, Failure, ResultBlock, Span, ToolDetails, ToolUseId,
+    Access, EnvOverlay, EventKind, EventSink, Failure, Message, ResultBlock, Span, ToolDetails,
+    ToolUseId,
 };
 
 mod bash;
@@ -199,6 +200,17 @@ pub struct ToolContext {
     pub depth: u32,
     /// Of this call, in the log.
     pub span: Span,
+    /// What was said so far, up to the message that holds this call.
+    pub conversation: Conversation,
+}
+
+/// The conversation of the agent that calls, as it stands. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Conversation {
+    pub system: Arc<str>,
+    pub messages: Arc<Vec<Message>>,
+    /// The model whose thoughts stand in it.
+    pub thinker: Option<String>,
 }
 
 impl ToolContext {

@@ -1,0 +1,141 @@
+//! `AgentTool`: starts a sub-agent and blocks its parent's call until the final text is there.
+
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::Face;
+use crate::protocol::Access;
+use crate::subagent::Executor;
+use crate::subagent::executor::Waited;
+use crate::subagent::order::{DEFAULT_AGENT, Order, ToolAccess};
+use crate::tool::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+
+/// When to delegate, and when not to; the list of agents follows it.
+const DESCRIPTION: &str = include_str!("../../../assets/prompts/delegation.md");
+
+/// The tool that starts a sub-agent and waits for it.
+pub(super) struct AgentTool {
+    executor: Executor,
+    spec: ToolSpec,
+}
+
+/// The input of a call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// The whole task. The agent knows nothing of this conversation.
+    prompt: String,
+    /// The task in 3-6 words.
+    description: Option<String>,
+    /// Which agent; default general-purpose.
+    #[serde(alias = "subagent_type")]
+    agent: Option<String>,
+    /// Only these tools.
+    tool_allowlist: Option<Vec<String>>,
+    /// Default: your own.
+    model: Option<String>,
+    /// Lowers its turn limit.
+    max_turns: Option<u32>,
+    /// Do not wait: its result comes to you as a message.
+    run_in_background: Option<bool>,
+}
+
+impl Input {
+    fn order(&self) -> Order {
+        Order {
+            prompt: self.prompt.clone(),
+            title: self.description.clone(),
+            agent: self.agent.clone(),
+            model: self.model.clone(),
+            tools: self.tool_allowlist.clone().map_or(ToolAccess::Inherit, ToolAccess::Allow),
+            max_turns: self.max_turns,
+            background: self.run_in_background == Some(true),
+            ..Order::default()
+        }
+    }
+}
+
+impl AgentTool {
+    /// The tool, with the agents that there are in its description.
+    pub fn new(executor: Executor) -> Self {
+        let factory = executor.factory();
+        let mut description = DESCRIPTION.trim().to_owned();
+        for definition in factory.definitions.iter() {
+            description.push_str(&format!("\n- {}: {}", definition.name, definition.description));
+        }
+        let mut spec = ToolSpec::of::<Input>(&factory.settings.tool_name, &description);
+        if !factory.settings.has(Face::Lifecycle) {
+            spec = spec.without_field("run_in_background");
+        }
+        Self { executor, spec }
+    }
+}
+
+#[async_trait]
+impl TypedTool for AgentTool {
+    type Input = Input;
+
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn summary(&self, input: &Input) -> String {
+        input.order().title()
+    }
+
+    fn access(&self, input: &Input, _cwd: &Path) -> Access {
+        Access::Agent { name: input.agent.clone().unwrap_or_else(|| DEFAULT_AGENT.to_owned()) }
+    }
+
+    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+        if input.run_in_background.is_some() && !self.spec.has_field("run_in_background") {
+            let why = "`run_in_background`: unknown field. It is there with the lifecycle tools.";
+            return Err(InvalidInput(why.to_owned()));
+        }
+        self.executor.check(&input.order())
+    }
+
+    /// An agent has its own limits.
+    fn time_limit(&self) -> Option<Duration> {
+        None
+    }
+
+    /// A cancelled agent ends as soon as its own tools have ended, and then it reports.
+    fn grace(&self) -> Option<Duration> {
+        None
+    }
+
+    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        Box::pin(run(&self.executor, input.order(), &cx)).await
+    }
+}
+
+/// Runs one order to its end, or starts it when it is meant for the background.
+pub(super) async fn run(
+    executor: &Executor,
+    order: Order,
+    cx: &ToolContext,
+) -> Result<ToolOutcome, ToolError> {
+    if order.background {
+        let started = executor.start(order, cx).await?;
+        let text = format!(
+            "{} ({}) works in the background. Its result will come to you as a message: do not wait or ask for it.",
+            started.name, started.id
+        );
+        return Ok(ToolOutcome::text(text, "in the background"));
+    }
+    match executor.delegate(order, cx).await? {
+        Waited::Ended(ended) => ended.outcome(),
+        Waited::Detached(started) => {
+            let text = format!(
+                "{} ({}) goes on in the background: the person moved it there. Its result will come to you as a message: do not start it again, and do not wait for it.",
+                started.name, started.id
+            );
+            Ok(ToolOutcome::text(text, "moved to the background"))
+        }
+    }
+}

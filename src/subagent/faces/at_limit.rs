@@ -1,0 +1,61 @@
+//! Stands in for the tools that start sub-agents where the depth limit withholds them.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+
+use crate::config::OnViolation;
+use crate::protocol::{Access, Failure};
+use crate::subagent::Settings;
+use crate::tool::{SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+
+/// Not offered. A call made anyway breaks the limit, and that is for the operator to know, not for the model to try
+/// again.
+pub(super) struct AtLimit {
+    spec: ToolSpec,
+    settings: Settings,
+}
+
+impl AtLimit {
+    pub fn new(name: &str, settings: Settings) -> Self {
+        Self { spec: ToolSpec::of::<serde_json::Value>(name, "beyond the depth limit"), settings }
+    }
+}
+
+#[async_trait]
+impl TypedTool for AtLimit {
+    type Input = serde_json::Value;
+
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn summary(&self, _input: &Self::Input) -> String {
+        "beyond the depth limit".to_owned()
+    }
+
+    fn access(&self, _input: &Self::Input, _cwd: &Path) -> Access {
+        Access::Nothing
+    }
+
+    async fn run(&self, _input: Self::Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let depth = self.settings.base_depth + cx.depth;
+        let limit = self.settings.max_depth;
+        tracing::error!(
+            event = "autonomy_violation", kind = "depth_exceeded", agent = %cx.events.path(), depth, limit,
+            "a sub-agent call beyond the depth limit"
+        );
+        let message = format!(
+            "An agent at depth {depth} tried to start a sub-agent, and the depth limit is {limit}: the run was stopped. Ask for the work without a further level."
+        );
+        Err(match self.settings.on_autonomy_violation {
+            OnViolation::Abort => ToolError::fatal(Failure::Autonomy, message),
+            OnViolation::Report => {
+                let message = format!(
+                    "The depth limit is {limit}, and this agent is at depth {depth}: it cannot start others. Do the work yourself."
+                );
+                ToolError::soft(SoftKind::Denied, message)
+            }
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! The tools by which models ask for sub-agents. They only translate: the executor does the work.
+
+use std::sync::Arc;
+
+use crate::config::Face;
+use crate::tool::{Tool, canonical_name};
+
+use super::Executor;
+
+mod agent_tool;
+mod at_limit;
+mod cancel;
+mod delegate;
+mod fork;
+mod list;
+mod spawn;
+mod status;
+mod target;
+mod wait;
+
+use agent_tool::AgentTool;
+use at_limit::AtLimit;
+use delegate::Delegate;
+
+/// The names of the lifecycle tools.
+const LIFECYCLE: [&str; 7] = [
+    "agent_spawn",
+    "agent_fork",
+    "agent_status",
+    "agent_wait",
+    "agent_cancel",
+    "agent_list",
+    "agent_send",
+];
+
+/// What names of delegate tools begin with.
+const DELEGATE: &str = "delegate_to_";
+
+/// Whether a tool of this name belongs to sub-agents.
+#[must_use]
+pub fn is_face(name: &str) -> bool {
+    canonical_name(name) == "AgentTool" || LIFECYCLE.contains(&name) || name.starts_with(DELEGATE)
+}
+
+/// The tools that the configuration offers to an agent that may start others.
+#[must_use]
+pub fn offered(executor: &Executor) -> Vec<Arc<dyn Tool>> {
+    let settings = &executor.factory().settings;
+    let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+    if settings.has(Face::Agent) {
+        tools.push(Arc::new(AgentTool::new(executor.clone())));
+    }
+    if settings.has(Face::Lifecycle) {
+        tools.push(Arc::new(spawn::Spawn::new(executor.clone())));
+        tools.push(Arc::new(fork::ForkTool::new(executor.clone())));
+        tools.push(Arc::new(status::StatusTool::new(executor.clone())));
+        tools.push(Arc::new(wait::Wait::new(executor.clone())));
+        tools.push(Arc::new(cancel::Cancel::new(executor.clone())));
+        tools.push(Arc::new(list::List::new(executor.clone())));
+    }
+    if settings.has(Face::Delegate) {
+        for definition in executor.factory().definitions.iter() {
+            tools.push(Arc::new(Delegate::new(executor.clone(), definition.clone())));
+        }
+    }
+    tools
+}
+
+/// The same tools for an agent that may not start others: they are not offered, and a call made anyway is a violation.
+#[must_use]
+pub fn at_limit(executor: &Executor) -> Vec<Arc<dyn Tool>> {
+    let factory = executor.factory();
+    let mut names = vec!["AgentTool".to_owned(), "agent_spawn".to_owned(), "agent_fork".to_owned()];
+    names.extend(factory.definitions.iter().map(|known| delegate::tool_name(known)));
+    let tools = names.into_iter().map(|name| {
+        let tool: Arc<dyn Tool> = Arc::new(AtLimit::new(&name, factory.settings.clone()));
+        tool
+    });
+    tools.collect()
+}

@@ -1,0 +1,96 @@
+//! What a call asks for, whichever face it came through.
+
+use super::definition::Definition;
+use crate::protocol::Message;
+use crate::tool::canonical_name;
+
+/// The definition that is used when a call names none.
+pub const DEFAULT_AGENT: &str = "general-purpose";
+
+/// A title is cut to so many characters.
+const TITLE: usize = 60;
+
+/// One sub-agent, as a call wants it.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    pub prompt: String,
+    /// The task in a few words; the prompt's beginning when a call gives none.
+    pub title: Option<String>,
+    /// A definition's name.
+    pub agent: Option<String>,
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub tools: ToolAccess,
+    /// Replaces the definition's prompt.
+    pub system_prompt: Option<String>,
+    /// Only lowers.
+    pub max_turns: Option<u32>,
+    pub background: bool,
+    /// The conversation that it goes on with.
+    pub fork: Option<Fork>,
+}
+
+/// What a fork inherits.
+#[derive(Clone, Debug)]
+pub struct Fork {
+    pub system: std::sync::Arc<str>,
+    /// Every call in it has its result, but for the last message's.
+    pub messages: Vec<Message>,
+    pub thinker: Option<String>,
+}
+
+/// Which of its parent's tools a sub-agent gets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolAccess {
+    #[default]
+    Inherit,
+    Allow(Vec<String>),
+    Deny(Vec<String>),
+}
+
+impl ToolAccess {
+    /// Whether a tool may be handed on.
+    #[must_use]
+    pub fn allows(&self, tool: &str) -> bool {
+        let listed = |list: &[String]| {
+            list.iter().any(|entry| canonical_name(entry) == canonical_name(tool))
+        };
+        match self {
+            Self::Inherit => true,
+            Self::Allow(list) => listed(list),
+            Self::Deny(list) => !listed(list),
+        }
+    }
+
+    /// The names that the call lists.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::Inherit => &[],
+            Self::Allow(list) | Self::Deny(list) => list,
+        }
+    }
+}
+
+impl Order {
+    /// The name of the definition.
+    #[must_use]
+    pub fn agent(&self) -> &str {
+        self.agent.as_deref().unwrap_or(DEFAULT_AGENT)
+    }
+
+    /// What the pane is called: the title, or the prompt's beginning.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let text = self.title.as_deref().unwrap_or(&self.prompt);
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        line.chars().take(TITLE).collect()
+    }
+
+    /// The model that is named, by the call or else by the definition; `inherit` names none.
+    #[must_use]
+    pub fn model<'a>(&'a self, definition: &'a Definition) -> Option<&'a str> {
+        let named = self.model.as_deref().or(definition.model.as_deref());
+        named.filter(|name| *name != "inherit")
+    }
+}

@@ -1,0 +1,125 @@
+//! One agent's place in the tree, held by the task that is its life.
+
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::slots::Waiting;
+use super::{AgentTree, lost};
+use crate::agent::Inbox;
+use crate::budget::Budget;
+use crate::protocol::event::AgentReport;
+use crate::protocol::{AgentId, AgentInfo, EventKind, EventSink, Outcome};
+use crate::subagent::report::Reporter;
+
+/// An agent that is about to join.
+#[derive(Debug)]
+pub struct Joining {
+    pub info: AgentInfo,
+    /// Carries its path.
+    pub events: EventSink,
+    /// Its parent's queue: there its result goes when nobody waits for it.
+    pub report_to: Inbox,
+    pub budget: Budget,
+    /// Whether it may wait for a slot; else it is refused when there is none.
+    pub may_queue: bool,
+}
+
+/// How an agent ended, and what is said of it.
+#[derive(Clone, Debug)]
+pub struct Ending {
+    pub outcome: Outcome,
+    pub report: AgentReport,
+    /// What a call that waits for it returns.
+    pub text: String,
+    /// What its parent is told when no call waits for it.
+    pub message: String,
+}
+
+/// One agent's place in the tree. Dropped without an end, it ends as failed: that is a bug of ours.
+#[derive(Debug)]
+pub struct Membership {
+    tree: AgentTree,
+    id: AgentId,
+    events: EventSink,
+    cancel: CancellationToken,
+    inbox: Inbox,
+    detached: CancellationToken,
+    ended: bool,
+}
+
+impl Membership {
+    pub(super) fn new(
+        tree: AgentTree,
+        id: AgentId,
+        events: EventSink,
+        cancel: CancellationToken,
+        inbox: Inbox,
+        detached: CancellationToken,
+    ) -> Self {
+        Self { tree, id, events, cancel, inbox, detached, ended: false }
+    }
+
+    /// Waits for a slot, unless it has one. False when it was cancelled before there was one: then it must not start.
+    pub async fn slot(&self) -> bool {
+        let (start, started) = oneshot::channel();
+        {
+            let mut state = self.tree.lock();
+            if state.entries.get(&self.id).is_some_and(|entry| entry.has_slot) {
+                return !self.cancel.is_cancelled();
+            }
+            let (id, events) = (self.id, self.events.clone());
+            state.waiting.push_back(Waiting { id, events, start, place: 0, returns: false });
+            state.hand_out();
+        }
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => false,
+            result = started => result.is_ok(),
+        }
+    }
+
+    /// The agent's id.
+    #[must_use]
+    pub fn id(&self) -> AgentId {
+        self.id
+    }
+
+    /// Fires when the agent is to end.
+    #[must_use]
+    pub fn cancel(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// Fires when the agent goes to the background.
+    #[must_use]
+    pub fn detached(&self) -> &CancellationToken {
+        &self.detached
+    }
+
+    /// Its queue of prompts.
+    #[must_use]
+    pub fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// Says how it ended: to the screen, to those who wait for it, and to its parent.
+    pub fn finish(mut self, ending: Ending) {
+        self.end(ending);
+    }
+
+    fn end(&mut self, ending: Ending) {
+        self.ended = true;
+        self.events.emit(EventKind::Finished(Box::new(ending.outcome.clone())));
+        self.tree.lock().finish(self.id, ending);
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        if !self.ended {
+            let name = self.tree.look_up(self.id).map(|agent| agent.info.name).unwrap_or_default();
+            let reporter = Reporter { id: self.id, name: &name, max_chars: 0, kept: false, note: None };
+            self.end(reporter.ending(lost()));
+        }
+    }
+}

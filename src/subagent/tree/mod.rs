@@ -1,0 +1,197 @@
+//! The one owner of every sub-agent's life: who is queued, who runs, how each ended, who waits for it and who is told.
+//!
+//! An agent runs as a task of its own, so that it can go on when the call that started it does not wait any more. Its
+//! [`Membership`] is its place in here. Whoever wants its end watches for it, and cannot miss it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::agent::Inbox;
+use crate::protocol::{AgentId, AgentPath, End, EventSink, Outcome};
+
+mod entry;
+mod member;
+mod slots;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use entry::{Counts, Ended, Listed, Phase, Status};
+pub use member::{Ending, Joining, Membership};
+pub use slots::{Lent, OverLimit};
+
+use state::State;
+
+/// How many sub-agents may run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    /// In the whole tree.
+    pub concurrent: usize,
+    /// Of one parent.
+    pub children: usize,
+}
+
+/// All sub-agents of a session, and as many of the ended ones as are kept. Clones are the same tree.
+#[derive(Clone, Debug)]
+pub struct AgentTree(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    tasks: TaskTracker,
+}
+
+/// What became of a wish to cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled {
+    /// What it was doing before.
+    pub previous: Status,
+    /// Whether there was something to cancel.
+    pub success: bool,
+}
+
+impl AgentTree {
+    /// A tree without agents.
+    #[must_use]
+    pub fn new(slots: Slots) -> Self {
+        let shared = Shared { state: Mutex::new(State::new(slots)), tasks: TaskTracker::new() };
+        Self(Arc::new(shared))
+    }
+
+    /// A name for the next agent of a definition: `explore-1`, `explore-2`.
+    #[must_use]
+    pub fn name(&self, definition: &str) -> String {
+        self.lock().name(definition)
+    }
+
+    /// Takes an agent in. It queues for a slot; one that may not queue gets it now or is refused.
+    ///
+    /// # Errors
+    /// When it may not queue and a limit is reached.
+    pub fn join(&self, joining: Joining) -> Result<Membership, OverLimit> {
+        self.lock().join(self, joining)
+    }
+
+    /// Takes in agents of an earlier process that have ended, so that they can be asked about and resumed.
+    pub fn restore(&self, ended: impl IntoIterator<Item = (EventSink, Ended)>) {
+        let mut state = self.lock();
+        for (events, ended) in ended {
+            state.restore(&events, ended);
+        }
+    }
+
+    /// Runs an agent's life as a task that [`Self::end_all`] waits for.
+    pub fn spawn(&self, life: impl Future<Output = ()> + Send + 'static) {
+        self.0.tasks.spawn(life);
+    }
+
+    /// Cancels an agent and all below it; `None` when there is none of that id.
+    pub fn cancel(&self, id: AgentId) -> Option<Cancelled> {
+        let state = self.lock();
+        let entry = state.entries.get(&id)?;
+        let previous = entry.status();
+        let success = !previous.is_final();
+        if success {
+            // Those below hang on its token.
+            entry.cancel.cancel();
+        }
+        Some(Cancelled { previous, success })
+    }
+
+    /// Cancels everything below an agent, and waits until all of that has ended.
+    pub async fn end_below(&self, path: &AgentPath) {
+        let below: Vec<_> = {
+            let state = self.lock();
+            let below = state.entries.values().filter(|entry| entry.is_below(path));
+            below.filter(|entry| !entry.status().is_final()).map(entry::Entry::watched).collect()
+        };
+        for (cancel, mut done) in below {
+            cancel.cancel();
+            // The sender goes only with an entry that has ended.
+            let _ = done.wait_for(Option::is_some).await;
+        }
+    }
+
+    /// Cancels everything, and waits at most `limit` until it has ended. False when something is left.
+    pub async fn end_all(&self, limit: Duration) -> bool {
+        self.lock().cancel_all();
+        self.0.tasks.close();
+        let ended = tokio::time::timeout(limit, self.0.tasks.wait()).await.is_ok();
+        self.0.tasks.reopen();
+        ended
+    }
+
+    /// Forgets all that has ended, for another session.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// Lets a foreground agent go on in the background: the call that waits for it returns at once. False when it has
+    /// ended, or runs in the background already.
+    pub fn detach(&self, id: AgentId) -> bool {
+        self.lock().detach(id)
+    }
+
+    /// The queue of prompts of the agent at `path`, while it lives.
+    #[must_use]
+    pub fn inbox(&self, path: &AgentPath) -> Option<Inbox> {
+        let state = self.lock();
+        let entry = state.entries.get(&path.id()?)?;
+        (!entry.status().is_final()).then(|| entry.inbox.clone())
+    }
+
+    /// What is known of one agent.
+    #[must_use]
+    pub fn look_up(&self, id: AgentId) -> Option<Listed> {
+        self.lock().entries.get(&id).map(entry::Entry::listed)
+    }
+
+    /// All agents below `path`, in order of start.
+    #[must_use]
+    pub fn list(&self, path: &AgentPath) -> Vec<Listed> {
+        self.lock().list(path)
+    }
+
+    /// Waits for the end of an agent's present run; at once when it has ended. `None` when there is no such agent.
+    pub async fn ended(&self, id: AgentId) -> Option<Arc<Ended>> {
+        let mut done = self.lock().entries.get(&id)?.done.subscribe();
+        let ended = done.wait_for(Option::is_some).await.ok()?;
+        ended.clone()
+    }
+
+    /// Says that an agent's result was handed over, so that it is not pushed any more.
+    pub fn handed_over(&self, id: AgentId) {
+        let pushed = self.lock().entries.get_mut(&id).and_then(|entry| entry.pushed.take());
+        if let Some((inbox, message)) = pushed {
+            let _ = inbox.take_back(message);
+        }
+    }
+
+    /// Lends the slot of an agent that is going to wait for others, so that they can have it.
+    #[must_use]
+    pub fn lend(&self, path: &AgentPath) -> Lent {
+        Lent::new(self, path)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where an agent's end is announced.
+type Done = watch::Sender<Option<Arc<Ended>>>;
+
+/// The outcome of an agent whose task was lost to a bug.
+fn lost() -> Outcome {
+    let message = "The agent failed inside: this is a bug. The log says more.".to_owned();
+    Outcome::without_work(End::Failed { failure: crate::protocol::Failure::Internal, message })
+}
+
+/// A token below `above`.
+fn below(above: &CancellationToken) -> CancellationToken {
+    above.child_token()
+}

@@ -1,0 +1,137 @@
+//! The limits: who may run now, who waits for a slot, and how a waiting parent gives its slot away.
+
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::AgentTree;
+use super::entry::Phase;
+use super::state::State;
+use crate::protocol::{AgentId, AgentPath, EventSink};
+
+/// A limit that a sub-agent may not exceed by waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{limit}` is {value}, and {count} are there: wait for one to end, or cancel one.")]
+pub struct OverLimit {
+    /// The key of the configuration.
+    pub limit: &'static str,
+    pub value: usize,
+    pub count: usize,
+}
+
+/// One agent that wants a slot.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub id: AgentId,
+    pub events: EventSink,
+    pub start: oneshot::Sender<()>,
+    /// What it was told last.
+    pub place: usize,
+    /// It had a slot already and lent it: it goes first, and is not shown as queued.
+    pub returns: bool,
+}
+
+impl State {
+    /// Whether one more child at `path` may run at once.
+    pub fn room_for(&self, path: &AgentPath) -> Result<(), OverLimit> {
+        let live = self.entries.values().filter(|entry| !entry.status().is_final());
+        let siblings = live.clone().filter(|entry| entry.path.parent() == path.parent()).count();
+        if siblings >= self.slots.children {
+            let value = self.slots.children;
+            return Err(OverLimit { limit: "max_children_per_agent", value, count: siblings });
+        }
+        let running = self.running() + self.waiting.len();
+        if running >= self.slots.concurrent {
+            let value = self.slots.concurrent;
+            return Err(OverLimit { limit: "max_concurrent_agents", value, count: running });
+        }
+        Ok(())
+    }
+
+    /// Gives free slots to those who wait, in order, and tells the others their places.
+    pub fn hand_out(&mut self) {
+        for waiting in std::mem::take(&mut self.waiting) {
+            if !self.has_room(&waiting) {
+                self.waiting.push_back(waiting);
+            } else if waiting.start.send(()).is_ok() {
+                self.give_slot(waiting.id);
+            }
+        }
+        self.tell_places();
+    }
+
+    pub fn give_slot(&mut self, id: AgentId) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.has_slot = true;
+            entry.phase = Phase::Running;
+        }
+    }
+
+    fn running(&self) -> usize {
+        self.entries.values().filter(|entry| entry.has_slot).count()
+    }
+
+    fn has_room(&self, waiting: &Waiting) -> bool {
+        let parent = waiting.events.path().parent();
+        let running = self.entries.values().filter(|entry| matches!(entry.phase, Phase::Running));
+        let siblings = running.filter(|entry| entry.path.parent() == parent);
+        let siblings = siblings.filter(|entry| entry.id != waiting.id).count();
+        self.running() < self.slots.concurrent && siblings < self.slots.children
+    }
+}
+
+/// The slot of an agent that waits for others. Main has none, and lends nothing.
+#[derive(Debug)]
+pub struct Lent {
+    tree: AgentTree,
+    id: Option<AgentId>,
+}
+
+impl Lent {
+    pub(super) fn new(tree: &AgentTree, path: &AgentPath) -> Self {
+        let id = path.id();
+        if let Some(id) = id {
+            let mut state = tree.lock();
+            if let Some(entry) = state.entries.get_mut(&id) {
+                entry.waits += 1;
+                entry.has_slot = false;
+                state.hand_out();
+            }
+        }
+        Self { tree: tree.clone(), id }
+    }
+
+    /// Takes the slot back when the last wait is over; waits for a free one if need be.
+    pub async fn take_back(mut self, events: &EventSink, cancel: &CancellationToken) {
+        let Some(id) = self.id.take() else { return };
+        let started = {
+            let mut state = self.tree.lock();
+            let Some(entry) = state.entries.get_mut(&id) else { return };
+            entry.waits = entry.waits.saturating_sub(1);
+            if entry.waits > 0 || entry.has_slot {
+                return;
+            }
+            let (start, started) = oneshot::channel();
+            let events = events.clone();
+            state.waiting.push_front(Waiting { id, events, start, place: 0, returns: true });
+            state.hand_out();
+            started
+        };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {}
+            _ = started => {}
+        }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let Some(id) = self.id else { return };
+        // The call was dropped: its agent goes on, or ends, without waiting for its slot.
+        let mut state = self.tree.lock();
+        if let Some(entry) = state.entries.get_mut(&id) {
+            entry.waits = entry.waits.saturating_sub(1);
+            entry.has_slot |= entry.waits == 0 && matches!(entry.phase, Phase::Running);
+        }
+    }
+}

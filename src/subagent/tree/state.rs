@@ -1,0 +1,213 @@
+//! The tree's state, and every change of it. One lock guards it, so a change is seen whole or not at all.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::entry::{Ended, Entry, Listed, Phase};
+use super::member::{Ending, Joining, Membership};
+use super::slots::{OverLimit, Waiting};
+use super::{AgentTree, Slots, below};
+use crate::agent::Inbox;
+use crate::protocol::{
+    AgentId, AgentPath, EventKind, EventSink, PromptId, QueuedPrompt, Sender, When,
+};
+
+/// Ended agents that can still be asked about; older ones are on disk only.
+const ENDED_KEPT: usize = 256;
+
+/// Messages of agents are numbered from here on, beyond what persons send.
+const FIRST_MESSAGE: u64 = 1 << 48;
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub slots: Slots,
+    pub entries: BTreeMap<AgentId, Entry>,
+    /// Those without a slot, in order of arrival.
+    pub waiting: VecDeque<Waiting>,
+    /// Ended agents, oldest first.
+    ended: VecDeque<AgentId>,
+    /// How many of each definition there have been, for their names.
+    named: HashMap<String, u32>,
+    /// Cancels everything.
+    root: CancellationToken,
+    joined: u64,
+    messages: u64,
+}
+
+impl State {
+    pub fn new(slots: Slots) -> Self {
+        Self {
+            slots,
+            entries: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            ended: VecDeque::new(),
+            named: HashMap::new(),
+            root: CancellationToken::new(),
+            joined: 0,
+            messages: FIRST_MESSAGE,
+        }
+    }
+
+    pub fn name(&mut self, definition: &str) -> String {
+        let count = self.named.entry(definition.to_owned()).or_default();
+        *count += 1;
+        format!("{definition}-{count}")
+    }
+
+    pub fn join(&mut self, tree: &AgentTree, joining: Joining) -> Result<Membership, OverLimit> {
+        let Joining { info, events, report_to, budget, may_queue } = joining;
+        let path = events.path().clone();
+        if !may_queue {
+            self.room_for(&path)?;
+        }
+        let id = path.id().unwrap_or_else(AgentId::generate);
+        let above = path.parent().and_then(|parent| self.entries.get(&parent.id()?));
+        let cancel = below(above.map_or(&self.root, |entry| &entry.cancel));
+        let background = info.background;
+        let inbox = Inbox::default();
+        self.joined += 1;
+        let entry = Entry {
+            id,
+            number: self.joined,
+            path,
+            info,
+            phase: Phase::Queued,
+            background,
+            joined: Instant::now(),
+            cancel: cancel.clone(),
+            inbox: inbox.clone(),
+            budget: Some(budget),
+            has_slot: false,
+            waits: 0,
+            done: watch::Sender::new(None),
+            detached: CancellationToken::new(),
+            announcement: background.then(|| report_to.announce(cancel.clone())),
+            report_to,
+            pushed: None,
+        };
+        let detached = entry.detached.clone();
+        self.ended.retain(|known| *known != id);
+        self.entries.insert(id, entry);
+        if !may_queue {
+            self.give_slot(id);
+        }
+        Ok(Membership::new(tree.clone(), id, events, cancel, inbox, detached))
+    }
+
+    pub fn restore(&mut self, events: &EventSink, ended: Ended) {
+        let path = events.path().clone();
+        let Some(id) = path.id() else { return };
+        self.joined += 1;
+        self.count_name(&ended.info.agent, &ended.info.name);
+        let entry = Entry {
+            id,
+            number: self.joined,
+            path,
+            info: ended.info.clone(),
+            phase: Phase::Ended(Arc::new(ended.clone())),
+            background: ended.info.background,
+            joined: Instant::now(),
+            cancel: CancellationToken::new(),
+            inbox: Inbox::default(),
+            budget: None,
+            has_slot: false,
+            waits: 0,
+            done: watch::Sender::new(Some(Arc::new(ended))),
+            detached: CancellationToken::new(),
+            announcement: None,
+            report_to: Inbox::default(),
+            pushed: None,
+        };
+        self.entries.insert(id, entry);
+        self.keep_ended(id);
+    }
+
+    /// A name that is taken by an agent of an earlier process is not given again.
+    fn count_name(&mut self, definition: &str, name: &str) {
+        let number = name.strip_prefix(definition).and_then(|rest| rest.strip_prefix('-'));
+        if let Some(number) = number.and_then(|number| number.parse::<u32>().ok()) {
+            let count = self.named.entry(definition.to_owned()).or_default();
+            *count = number.max(*count);
+        }
+    }
+
+    /// Books an agent's end, frees its slot, and tells those who wait and the one who is to be told.
+    pub fn finish(&mut self, id: AgentId, ending: Ending) {
+        let message = PromptId(self.messages);
+        self.messages += 1;
+        self.waiting.retain(|waiting| waiting.id != id);
+        let Some(entry) = self.entries.get_mut(&id) else { return };
+        let Ending { outcome, report, text, message: told } = ending;
+        let ended = Arc::new(Ended { info: entry.info.clone(), outcome, report, text });
+        entry.phase = Phase::Ended(ended.clone());
+        entry.has_slot = false;
+        entry.budget = None;
+        if entry.background {
+            entry.report_to.push(QueuedPrompt {
+                from: Sender::Agent { name: entry.info.name.clone() },
+                ..QueuedPrompt::typed(message, told, When::NextStep)
+            });
+            entry.pushed = Some((entry.report_to.clone(), message));
+        }
+        // After the message, so that whoever waits for the last of the announced work finds it.
+        entry.announcement = None;
+        entry.done.send_replace(Some(ended));
+        self.keep_ended(id);
+        self.hand_out();
+    }
+
+    fn keep_ended(&mut self, id: AgentId) {
+        self.ended.push_back(id);
+        while self.ended.len() > ENDED_KEPT {
+            if let Some(oldest) = self.ended.pop_front() {
+                self.entries.remove(&oldest);
+            }
+        }
+    }
+
+    pub fn detach(&mut self, id: AgentId) -> bool {
+        let Some(entry) = self.entries.get_mut(&id) else { return false };
+        if entry.background || entry.status().is_final() {
+            return false;
+        }
+        entry.background = true;
+        entry.info.background = true;
+        entry.announcement = Some(entry.report_to.announce(entry.cancel.clone()));
+        entry.detached.cancel();
+        true
+    }
+
+    pub fn list(&self, path: &AgentPath) -> Vec<Listed> {
+        let mut below: Vec<_> =
+            self.entries.values().filter(|entry| entry.is_below(path)).collect();
+        below.sort_by_key(|entry| entry.number);
+        below.into_iter().map(Entry::listed).collect()
+    }
+
+    pub fn cancel_all(&mut self) {
+        self.root.cancel();
+        self.root = CancellationToken::new();
+    }
+
+    pub fn clear(&mut self) {
+        for id in std::mem::take(&mut self.ended) {
+            self.entries.remove(&id);
+        }
+        self.named.clear();
+    }
+
+    /// Tells those who wait for a slot their places.
+    pub fn tell_places(&mut self) {
+        let queued = self.waiting.iter_mut().filter(|waiting| !waiting.returns);
+        for (index, waiting) in queued.enumerate() {
+            if waiting.place != index + 1 {
+                waiting.place = index + 1;
+                waiting.events.emit(EventKind::Queued { place: waiting.place });
+            }
+        }
+    }
+}
