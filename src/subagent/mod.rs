@@ -6,6 +6,7 @@
 mod agent_tool;
 pub mod definition;
 mod factory;
+mod folder;
 mod front_matter;
 pub mod registry;
 mod report;
