@@ -133,6 +133,10 @@ pub struct ToolArgs {
     #[arg(long)]
     pub dangerously_skip_permissions: bool,
 
+    /// Sub-agents for this run: {"NAME": {"description": "when to use it", "prompt": "who it is"}}.
+    #[arg(long, value_name = "JSON")]
+    pub agents: Option<String>,
+
     /// Offer no sub-agents.
     #[arg(long)]
     pub no_sub_agent: bool,
@@ -213,6 +217,8 @@ pub enum AgentsAction {
     List,
     /// One of them, with its prompt.
     Show { name: String },
+    /// What is wrong with any, and what to write instead; exit code 1 when one is refused.
+    Check,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]

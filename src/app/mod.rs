@@ -11,7 +11,8 @@ use crate::permission::RuleError;
 use crate::protocol::{EnvOverlay, Redactor, SessionId};
 use crate::runtime::{ModelError, Open};
 use crate::session::{FindError, SessionStore, StoreError};
-use crate::subagent::registry::Definitions;
+use crate::subagent::definition::DefinitionError;
+use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tui::TuiError;
 
 mod demo;
@@ -35,6 +36,8 @@ pub enum AppError {
     Directory { path: PathBuf, source: std::io::Error },
     #[error("{0}")]
     Rule(#[from] RuleError),
+    #[error("{0}")]
+    Agents(#[from] DefinitionError),
     #[error("{0}")]
     Usage(String),
     #[error("{0}")]
@@ -63,6 +66,7 @@ impl AppError {
             Self::Config(_)
             | Self::Directory { .. }
             | Self::Rule(_)
+            | Self::Agents(_)
             | Self::Usage(_)
             | Self::Session(_)
             | Self::Store(_)
@@ -87,7 +91,7 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         Some(Command::Demo(print)) => return demo::run(cli, env, print),
         Some(Command::Completions { shell }) => command::completions::completions(*shell),
         Some(Command::Agents { action }) => {
-            let definitions = Definitions::load(&setup()?.definitions());
+            let definitions = Definitions::load(&setup()?.definitions);
             command::agents::agents(&action.clone().unwrap_or_default(), &definitions)
         }
         Some(Command::Sessions { action }) => {
@@ -107,13 +111,17 @@ pub(crate) struct Setup {
     pub env: EnvOverlay,
     pub dirs: Dirs,
     pub loaded: Loaded,
+    /// Where definitions of sub-agents are looked for; no file is read yet.
+    pub definitions: DefinitionSources,
     /// Knows the keys of this process.
     pub redactor: Redactor,
 }
 
 impl Setup {
     fn load(cli: &Cli, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {
-        Self::in_dir(working_dir(cli.common.cd.as_deref())?, env, overrides)
+        let setup = Self::in_dir(working_dir(cli.common.cd.as_deref())?, env, overrides)?;
+        let Some(agents) = &cli.tools.agents else { return Ok(setup) };
+        Ok(Self { definitions: setup.definitions.with_flag(agents)?, ..setup })
     }
 
     fn in_dir(cwd: Arc<Path>, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {
@@ -124,7 +132,8 @@ impl Setup {
         for name in loaded.config.key_variables() {
             redactor.add(env.get(name).unwrap_or_default());
         }
-        Ok(Self { cwd, env, dirs, loaded, redactor })
+        let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents());
+        Ok(Self { cwd, env, dirs, loaded, definitions, redactor })
     }
 
     fn store(&self) -> SessionStore {

@@ -14,7 +14,6 @@ use crate::permission::{Base, Gate, GateSettings, List, Origin, RuleError, RuleS
 use crate::protocol::EventQueue;
 use crate::provider::Model;
 use crate::runtime::{ModelSource, Parts, SubAgents};
-use crate::subagent::registry::DefinitionSources;
 use crate::subagent::{Settings, Slots};
 use crate::tool::{BuiltinSettings, Hidden};
 
@@ -45,11 +44,6 @@ impl Wishes {
 }
 
 impl Setup {
-    /// Where definitions of sub-agents are looked for; nothing is read yet.
-    pub fn definitions(&self) -> DefinitionSources {
-        DefinitionSources::new(&self.loaded.project.folders, self.dirs.agents())
-    }
-
     /// The gate, with the configured rules.
     pub fn gate(&self, interactive: bool) -> Result<Gate, AppError> {
         let permissions = &self.loaded.config.permissions;
@@ -117,7 +111,7 @@ impl Setup {
             catalogue,
             gate,
             store: wishes.stored.then(|| self.store()),
-            definitions: self.definitions(),
+            definitions: self.definitions.clone(),
             builtin: BuiltinSettings {
                 home: self.home(),
                 secret_env: secrets,

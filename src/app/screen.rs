@@ -84,7 +84,7 @@ pub(super) fn show(
     let machine = Machine {
         cwd: setup.cwd.clone(),
         env: setup.env.clone(),
-        definitions: setup.definitions(),
+        definitions: setup.definitions.clone(),
         store: setup.store(),
         http: HttpClient::new(&setup.env),
         secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
@@ -112,7 +112,7 @@ pub(super) fn show(
         let _ = backend.await;
         let exit = exit?;
         let text = exit.farewell.iter().map(|line| format!("{line}\n")).collect();
-        let code = Report { text, error: None }.print();
+        let code = Report { text, ..Report::default() }.print();
         Ok(exit.signal.map_or(code, |signal| u8::try_from(128 + signal).unwrap_or(1)))
     })
 }

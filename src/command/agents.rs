@@ -1,29 +1,31 @@
-//! `caliban agents [list|show NAME]`.
+//! `caliban agents [list|show NAME|check]`.
 
 use std::fmt::Write as _;
 
 use super::{Report, columns, one_line};
 use crate::cli::AgentsAction;
 use crate::protocol::printable;
-use crate::subagent::definition::Definition;
+use crate::subagent::definition::{BudgetSpec, Definition, Isolation, Memory, Returns};
 use crate::subagent::registry::{Definitions, Problem};
 
-/// Prints all definitions and what is wrong with broken ones, or one definition.
+/// Prints all definitions and what is wrong with broken ones, one definition, or what is wrong alone.
 #[must_use]
 pub fn agents(action: &AgentsAction, definitions: &Definitions) -> Report {
     match action {
         AgentsAction::List => Report::text(list(definitions)),
         AgentsAction::Show { name } => show(name, definitions),
+        AgentsAction::Check => check(definitions),
     }
 }
 
 fn list(definitions: &Definitions) -> String {
-    let head = ["NAME", "MODEL", "TOOLS", "FROM", "DESCRIPTION"].map(str::to_owned);
+    let head = ["NAME", "MODEL", "TOOLS", "LIMITS", "FROM", "DESCRIPTION"].map(str::to_owned);
     let rows = definitions.iter().map(|definition| {
         [
             definition.name.clone(),
             model(definition),
             tools(definition),
+            limits(&definition.budget),
             printable(&definition.source.to_string()),
             one_line(&definition.description, 80),
         ]
@@ -47,7 +49,8 @@ fn show(name: &str, definitions: &Definitions) -> Report {
     let Some(definition) = definitions.get(name) else {
         let known: Vec<&str> = definitions.iter().map(|it| it.name.as_str()).collect();
         let broken = definitions.problems().iter().map(Problem::error).find(|error| {
-            error.file.file_stem().is_some_and(|stem| stem.to_string_lossy() == name)
+            let stem = error.place.path().and_then(|file| file.file_stem());
+            stem.is_some_and(|stem| stem.to_string_lossy() == name)
         });
         return Report::error(match broken {
             Some(error) => {
@@ -56,22 +59,78 @@ fn show(name: &str, definitions: &Definitions) -> Report {
             None => format!("there is no agent {name:?}; defined: {}", known.join(", ")),
         });
     };
+    let row = |key: &str, value: String| [format!("{key}:"), value];
     let mut rows = vec![
-        ["name:".to_owned(), definition.name.clone()],
-        ["from:".to_owned(), printable(&definition.source.to_string())],
-        ["model:".to_owned(), model(definition)],
-        ["tools:".to_owned(), tools(definition)],
+        row("name", definition.name.clone()),
+        row("from", printable(&definition.source.to_string())),
+        row("model", model(definition)),
+        row("tools", tools(definition)),
+        row("limits", limits(&definition.budget)),
     ];
-    if let Some(turns) = definition.max_turns {
-        rows.push(["turns:".to_owned(), format!("at most {turns}")]);
-    }
+    rows.extend(settings(definition).into_iter().map(|(key, value)| row(key, printable(&value))));
     let description = printable(&definition.description);
     let prompt = printable(&definition.prompt);
     Report::text(format!("{}\n{description}\n\n---\n{prompt}\n", columns(&rows)))
 }
 
+/// What differs from the defaults. Of variables the names alone: their values may be keys.
+fn settings(definition: &Definition) -> Vec<(&'static str, String)> {
+    let variables: Vec<&str> = definition.env.keys().map(String::as_str).collect();
+    let isolation = definition.isolation == Isolation::Worktree;
+    let memory = definition.memory == Memory::None;
+    let returns = definition.returns == Returns::Verbatim;
+    [
+        ("mode", definition.permission_mode.map(|mode| mode.name().to_owned())),
+        ("memory", memory.then(|| "none".to_owned())),
+        ("works", isolation.then(|| "in a git worktree of its own".to_owned())),
+        ("runs", definition.background.then(|| "in the background".to_owned())),
+        ("variables", (!variables.is_empty()).then(|| variables.join(", "))),
+        ("returns", returns.then(|| "its text verbatim".to_owned())),
+        ("color", definition.color.clone()),
+    ]
+    .into_iter()
+    .filter_map(|(key, value)| Some((key, value?)))
+    .collect()
+}
+
+fn check(definitions: &Definitions) -> Report {
+    let (mut errors, mut warnings) = (Vec::new(), Vec::new());
+    for problem in definitions.problems() {
+        match problem {
+            Problem::Refused(error) => errors.push(error),
+            Problem::Warning(warning) => warnings.push(warning),
+        }
+    }
+    warnings.extend(definitions.advice());
+    let line = |kind: &'static str| move |it| format!("{kind}: {}\n", printable(&format!("{it}")));
+    let mut text: String = errors.iter().map(line("error")).collect();
+    text.extend(warnings.iter().map(line("warning")));
+    let agents = definitions.iter().count();
+    let _ =
+        writeln!(text, "{agents} agents; errors: {}, warnings: {}", errors.len(), warnings.len());
+    Report { text, broken: !errors.is_empty(), ..Report::default() }
+}
+
 fn model(definition: &Definition) -> String {
-    printable(definition.model.as_deref().unwrap_or("inherit"))
+    let model = definition.model.as_deref().unwrap_or("inherit");
+    printable(&match &definition.provider {
+        Some(provider) => format!("{model} of {provider}"),
+        None => model.to_owned(),
+    })
+}
+
+/// The limits that it has of its own, in one line.
+fn limits(budget: &BudgetSpec) -> String {
+    let BudgetSpec { max_usd, max_tokens, max_turns, max_tool_calls, max_wall_s } = budget;
+    let limits = [
+        max_turns.map(|turns| format!("{turns} turns")),
+        max_usd.map(|usd| format!("${usd:.2}")),
+        max_tokens.map(|tokens| format!("{tokens} tokens")),
+        max_tool_calls.map(|calls| format!("{calls} tool calls")),
+        max_wall_s.map(|seconds| format!("{seconds} s")),
+    ];
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    if limits.is_empty() { "none".to_owned() } else { limits.join(", ") }
 }
 
 fn tools(definition: &Definition) -> String {
@@ -102,8 +161,8 @@ mod tests {
         }
         let definitions = Definitions::load(&DefinitionSources::new(&[], own));
         let plain = |text: String| text.replace(&format!("{}/", top.path().display()), "");
-        let Report { text, error } = agents(action, &definitions);
-        Report { text: plain(text), error: error.map(plain) }
+        let Report { text, error, broken } = agents(action, &definitions);
+        Report { text: plain(text), error: error.map(plain), broken }
     }
 
     #[test]

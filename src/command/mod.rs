@@ -15,22 +15,25 @@ pub mod config;
 pub mod demo;
 pub mod sessions;
 
-/// What a sub-command has to say. The exit code is 0, or 2 when what was asked for does not exist.
+/// What a sub-command has to say. The exit code is 0, 1 when something it looked at is broken, or 2 when what was
+/// asked for does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// For stdout.
     pub text: String,
     /// One line for stderr; it makes the exit code 2.
     pub error: Option<String>,
+    /// Whether what was looked at is broken.
+    pub broken: bool,
 }
 
 impl Report {
     fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), error: None }
+        Self { text: text.into(), ..Self::default() }
     }
 
     fn error(message: impl Into<String>) -> Self {
-        Self { text: String::new(), error: Some(message.into()) }
+        Self { error: Some(message.into()), ..Self::default() }
     }
 
     /// Writes it out and answers with the exit code. A reader that has gone away is no error.
@@ -45,7 +48,7 @@ impl Report {
         }
         match &self.error {
             Some(message) => fail(message, 2),
-            None => 0,
+            None => u8::from(self.broken),
         }
     }
 }

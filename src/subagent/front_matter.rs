@@ -2,64 +2,36 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
+use super::definition::field::{Document, Field, Pairs, Value};
+
 /// Deeper tables and lists mean nothing in front matter.
 const MAX_DEPTH: usize = 16;
 
-/// One key's value and its line in the file, counted from 1.
-#[derive(Debug)]
-pub(super) struct Field {
-    pub line: usize,
-    pub value: Yaml,
-}
-
-/// A value of front matter, as far as definitions have a use for it.
-#[derive(Debug, PartialEq)]
-pub(super) enum Yaml {
-    Text(String),
-    List(Vec<String>),
-    Other,
-}
-
-/// The parts of a file. Keys without a value are left out.
-#[derive(Debug)]
-pub(super) struct Fields {
-    pub fields: Vec<(String, Field)>,
-    /// The text after the front matter, without blank lines around it.
-    pub body: String,
-    /// The first line after the front matter.
-    pub body_line: usize,
-}
-
 /// What is wrong, and on which line.
-type Fault = (usize, String);
+pub(super) type Fault = (usize, String);
 
-impl Fields {
-    /// Reads a whole file. `lenient` also takes the plain texts with `: ` in them that other tools' files are full of.
-    pub fn parse(text: &str, lenient: bool) -> Result<Self, Fault> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let lines: Vec<&str> = text.lines().collect();
-        if lines.first().is_none_or(|line| line.trim_end() != "---") {
-            return Err((1, "there is no front matter: the first line must be ---".to_owned()));
-        }
-        let Some(end) = lines.iter().skip(1).position(|line| line.trim_end() == "---") else {
-            return Err((1, "the front matter is not closed: a line --- is missing".to_owned()));
-        };
-        let (yaml, body) = (&lines[1..=end], &lines[end + 2..]);
-        let fields = match read(&yaml.join("\n")) {
-            Err(_) if lenient => read(&quoted(yaml)),
-            result => result,
-        }?;
-        Ok(Self { fields, body: body.join("\n").trim().to_owned(), body_line: end + 3 })
+/// Reads a whole file. `lenient` also takes the plain texts with `: ` in them that other tools' files are full of.
+pub(super) fn parse(text: &str, lenient: bool) -> Result<Document, Fault> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.first().is_none_or(|line| line.trim_end() != "---") {
+        return Err((1, "there is no front matter: the first line must be ---".to_owned()));
     }
-
-    pub fn get(&self, key: &str) -> Option<&Field> {
-        self.fields.iter().find(|(name, _)| name == key).map(|(_, field)| field)
-    }
+    let Some(end) = lines.iter().skip(1).position(|line| line.trim_end() == "---") else {
+        return Err((1, "the front matter is not closed: a line --- is missing".to_owned()));
+    };
+    let (yaml, body) = (&lines[1..=end], &lines[end + 2..]);
+    let fields = match read(&yaml.join("\n")) {
+        Err(_) if lenient => read(&quoted(yaml)),
+        result => result,
+    }?;
+    let prompt = body.join("\n").trim().to_owned();
+    Ok(Document { fields, prompt, prompt_line: Some(end + 3) })
 }
 
 /// The keys of a YAML table. Works on the parser's events and never nests, because a file may nest as deep as it is
 /// long. Lines count from the front matter's opening line.
-fn read(yaml: &str) -> Result<Vec<(String, Field)>, Fault> {
+fn read(yaml: &str) -> Result<Pairs, Fault> {
     let mut table = Table::default();
     for event in Parser::new_from_str(yaml) {
         let (event, span) = event.map_err(|error| {
@@ -71,15 +43,15 @@ fn read(yaml: &str) -> Result<Vec<(String, Field)>, Fault> {
         })?;
         let line = span.start.line() + 1;
         match event {
-            Event::MappingStart(..) => table.open(Yaml::Other, line)?,
-            Event::SequenceStart(..) => table.open(Yaml::List(Vec::new()), line)?,
+            Event::MappingStart(..) => table.open(Value::Table(Vec::new()), line)?,
+            Event::SequenceStart(..) => table.open(Value::List(Vec::new()), line)?,
             Event::MappingEnd | Event::SequenceEnd => table.close(),
             Event::Scalar(text, style, ..) => {
                 let null = style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null");
                 table.scalar((!null).then(|| text.into_owned()), line)?;
             }
             Event::Alias(_) => {
-                table.open(Yaml::Other, line)?;
+                table.open(Value::Other, line)?;
                 table.close();
             }
             Event::DocumentEnd => break,
@@ -92,62 +64,99 @@ fn read(yaml: &str) -> Result<Vec<(String, Field)>, Fault> {
 /// The table of front matter while its events come in.
 #[derive(Default)]
 struct Table {
-    fields: Vec<(String, Field)>,
+    fields: Pairs,
     /// How many tables and lists are open; the table itself is the first.
     depth: usize,
     /// The key that waits for its value.
     key: Option<(String, usize)>,
     /// The list or table that is this key's value.
-    value: Option<Yaml>,
+    value: Option<Value>,
+    /// The key in that table that waits for its value.
+    inner: Option<(String, usize)>,
 }
 
 impl Table {
-    fn open(&mut self, value: Yaml, line: usize) -> Result<(), Fault> {
+    fn open(&mut self, value: Value, line: usize) -> Result<(), Fault> {
         match (self.depth, &self.key) {
-            (0, _) if value != Yaml::Other => return Err(no_table(line)),
+            (0, _) if !matches!(value, Value::Table(_)) => return Err(no_table(line)),
             (0, _) => {}
             (1, None) => return Err((line, "a key of the front matter must be a word".to_owned())),
             (1, Some(_)) => self.value = Some(value),
-            // What holds more than words is no list of names.
-            (2..MAX_DEPTH, _) => self.value = Some(Yaml::Other),
+            (2, _) => self.nest(),
+            (3..MAX_DEPTH, _) => {}
             _ => return Err((line, format!("the front matter nests more than {MAX_DEPTH} deep"))),
         }
         self.depth += 1;
         Ok(())
     }
 
+    /// A list or table inside of one: a list of names it cannot be, but in a table only that one key is wrong.
+    fn nest(&mut self) {
+        match (&mut self.value, self.inner.take()) {
+            (Some(Value::Table(pairs)), Some((name, line))) => {
+                pairs.push((name, Field { line: Some(line), value: Value::Other }));
+            }
+            _ => self.value = Some(Value::Other),
+        }
+    }
+
     fn close(&mut self) {
         self.depth = self.depth.saturating_sub(1);
         if self.depth == 1 {
-            let value = self.value.take().unwrap_or(Yaml::Other);
+            let value = self.value.take().unwrap_or(Value::Other);
+            self.inner = None;
             self.put(value);
         }
     }
 
+    /// A key, a value, or an entry of a list; `None` is a null.
     fn scalar(&mut self, text: Option<String>, line: usize) -> Result<(), Fault> {
-        match (self.depth, text, &self.key) {
-            (0, Some(_), _) => return Err(no_table(line)),
-            (1, Some(key), None) if self.fields.iter().any(|(name, _)| *name == key) => {
-                return Err((line, format!("the key `{}` is there twice", key.escape_debug())));
+        match (self.depth, text) {
+            (0, Some(_)) => Err(no_table(line)),
+            (1, text) if self.key.is_none() => {
+                self.key = Some(new_key(&self.fields, text, line)?);
+                Ok(())
             }
-            (1, key, None) => self.key = Some((key.unwrap_or_default(), line)),
-            (1, Some(text), Some(_)) => self.put(Yaml::Text(text)),
-            (1, None, Some(_)) => self.key = None,
-            (2, Some(text), _) => {
-                if let Some(Yaml::List(items)) = &mut self.value {
-                    items.push(text);
-                }
+            (1, Some(text)) => {
+                self.put(Value::Text(text));
+                Ok(())
+            }
+            (1, None) => {
+                self.key = None;
+                Ok(())
+            }
+            (2, text) => self.entry(text, line),
+            _ => Ok(()),
+        }
+    }
+
+    fn entry(&mut self, text: Option<String>, line: usize) -> Result<(), Fault> {
+        match (&mut self.value, self.inner.take()) {
+            (Some(Value::List(items)), _) => items.extend(text),
+            (Some(Value::Table(pairs)), None) => self.inner = Some(new_key(pairs, text, line)?),
+            (Some(Value::Table(pairs)), Some((name, line))) => {
+                let field = |text| Field { line: Some(line), value: Value::Text(text) };
+                pairs.extend(text.map(|text| (name, field(text))));
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn put(&mut self, value: Yaml) {
+    fn put(&mut self, value: Value) {
         if let Some((name, line)) = self.key.take() {
-            self.fields.push((name, Field { line, value }));
+            self.fields.push((name, Field { line: Some(line), value }));
         }
     }
+}
+
+/// A key that is not in the table yet.
+fn new_key(pairs: &Pairs, name: Option<String>, line: usize) -> Result<(String, usize), Fault> {
+    let name = name.unwrap_or_default();
+    if pairs.iter().any(|(other, _)| *other == name) {
+        return Err((line, format!("the key `{}` is there twice", name.escape_debug())));
+    }
+    Ok((name, line))
 }
 
 fn no_table(line: usize) -> Fault {
@@ -181,7 +190,7 @@ mod tests {
         {
             for start in ["", "tools: ", "tools:\n  "] {
                 let yaml = format!("---\n{start}{}\n---\nx", unit.repeat(200_000 / unit.len()));
-                let _ = Fields::parse(&yaml, true);
+                let _ = parse(&yaml, true);
             }
         }
     }

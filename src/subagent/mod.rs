@@ -9,6 +9,7 @@ mod defuse;
 mod executor;
 pub mod faces;
 mod factory;
+mod folder;
 mod front_matter;
 mod order;
 pub mod registry;

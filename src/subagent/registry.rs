@@ -1,25 +1,33 @@
 //! All sub-agent definitions that hold in a project, and what is wrong with those that do not.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::definition::{Definition, DefinitionError, Dialect, Source};
+use super::definition::{Definition, DefinitionError, Dialect, Parsed, Source, flag, tool_name};
+use super::folder::{self, Fingerprint};
 
 const BUILT_IN: [(&str, &str); 3] = [
-    ("explore.md", include_str!("../../assets/agents/explore.md")),
-    ("general-purpose.md", include_str!("../../assets/agents/general-purpose.md")),
-    ("plan.md", include_str!("../../assets/agents/plan.md")),
+    ("explore", include_str!("../../assets/agents/explore.md")),
+    ("general-purpose", include_str!("../../assets/agents/general-purpose.md")),
+    ("plan", include_str!("../../assets/agents/plan.md")),
 ];
 
-/// A longer file is no prompt. Bytes.
-const MAX_FILE: u64 = 256 << 10;
+/// Where definitions are looked for. Making it reads nothing.
+#[derive(Clone, Debug)]
+pub struct DefinitionSources {
+    /// From the command line; they go before all files.
+    flag: Definitions,
+    /// Highest first.
+    folders: Vec<Folder>,
+}
 
-/// The folders that are looked into, highest first. Making it reads nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DefinitionSources(Vec<(PathBuf, Dialect)>);
+#[derive(Clone, Debug)]
+struct Folder {
+    path: PathBuf,
+    dialect: Dialect,
+    project: bool,
+}
 
 impl DefinitionSources {
     /// `project` are the folders from the working directory up to the repository's root, `own` is the person's folder
@@ -27,14 +35,39 @@ impl DefinitionSources {
     #[must_use]
     pub fn new(project: &[PathBuf], own: PathBuf) -> Self {
         let below = |name: &'static str, dialect| {
-            project.iter().map(move |folder| (folder.join(name), dialect))
+            let folder =
+                move |above: &PathBuf| Folder { path: above.join(name), dialect, project: true };
+            project.iter().map(folder)
         };
-        Self(
-            below(".caliban/agents", Dialect::Own)
-                .chain(below(".claude/agents", Dialect::Foreign))
-                .chain([(own, Dialect::Own)])
-                .collect(),
-        )
+        let own = Folder { path: own, dialect: Dialect::Own, project: false };
+        let folders = below(".caliban/agents", Dialect::Own)
+            .chain(below(".claude/agents", Dialect::Foreign))
+            .chain([own])
+            .collect();
+        Self { flag: Definitions::default(), folders }
+    }
+
+    /// The same, with the definitions of `--agents` before all others.
+    ///
+    /// # Errors
+    /// With the agent and the key of the first mistake.
+    pub fn with_flag(self, json: &str) -> Result<Self, DefinitionError> {
+        let mut all = Definitions::default();
+        for parsed in flag::parse(json)? {
+            let Definition { name, .. } = &parsed.definition;
+            if let Some(why) = all.taken(&parsed.definition) {
+                let message = format!("{name}: {why}");
+                return Err(DefinitionError { place: Source::Flag, line: None, message });
+            }
+            all.add(Ok(parsed));
+        }
+        Ok(Self { flag: all, ..self })
+    }
+
+    /// What the files look like from outside. While it stays the same, loading again finds the same.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(self.folders.iter().map(|folder| folder.path.as_path()))
     }
 }
 
@@ -62,6 +95,7 @@ impl Problem {
 pub struct Definitions {
     found: BTreeMap<String, Arc<Definition>>,
     problems: Vec<Problem>,
+    advice: Vec<DefinitionError>,
 }
 
 impl Definitions {
@@ -76,9 +110,9 @@ impl Definitions {
     /// Reads all folders. Of one name the highest source counts; nothing that is wrong with a file is fatal.
     #[must_use]
     pub fn load(sources: &DefinitionSources) -> Self {
-        let mut all = Self::default();
-        for (folder, dialect) in &sources.0 {
-            all.add_folder(folder, *dialect);
+        let mut all = sources.flag.clone();
+        for folder in &sources.folders {
+            all.add_folder(folder);
         }
         all.add_built_in();
         all
@@ -101,47 +135,77 @@ impl Definitions {
         &self.problems
     }
 
+    /// What counts and could be better, in the same order.
+    #[must_use]
+    pub fn advice(&self) -> &[DefinitionError] {
+        &self.advice
+    }
+
     fn add_built_in(&mut self) {
-        for (file, text) in BUILT_IN {
-            self.add(Definition::parse(text, Path::new(file), Dialect::Own).map(
-                |(definition, warnings)| {
-                    (Definition { source: Source::BuiltIn, ..definition }, warnings)
-                },
-            ));
+        for (name, text) in BUILT_IN {
+            // A file's source gives the text its name; then it is ours.
+            let source = Source::File { path: Path::new(name).to_owned(), project: false };
+            let parsed = Definition::parse(text, &source, Dialect::Own).map(|parsed| {
+                let definition = Definition { source: Source::BuiltIn, ..parsed.definition };
+                Parsed { definition, ..parsed }
+            });
+            self.add(parsed);
         }
     }
 
-    fn add_folder(&mut self, folder: &Path, dialect: Dialect) {
-        let files = match markdown_files(folder) {
+    fn add_folder(&mut self, folder: &Folder) {
+        let Folder { path, dialect, project } = folder;
+        let files = match folder::markdown_files(path) {
             Ok(files) => files,
             Err(error) => {
-                let message = format!("this folder cannot be read: {error}");
-                return self.refuse(folder, message);
+                let source = Source::File { path: path.clone(), project: *project };
+                return self.refuse(source, format!("this folder cannot be read: {error}"));
             }
         };
-        let mut here: BTreeMap<String, PathBuf> = BTreeMap::new();
+        let mut here: BTreeMap<String, Source> = BTreeMap::new();
         for file in files {
-            let parsed = read(&file).and_then(|text| Definition::parse(&text, &file, dialect));
-            if let Ok((definition, _)) = &parsed {
-                if let Some(first) = here.get(&definition.name) {
-                    let message = format!(
-                        "the name {:?} is taken by {}, which is read first",
-                        definition.name,
-                        first.display()
+            let source = Source::File { path: file, project: *project };
+            let parsed =
+                folder::read(&source).and_then(|text| Definition::parse(&text, &source, *dialect));
+            if let Ok(Parsed { definition, .. }) = &parsed {
+                let name = &definition.name;
+                if let Some(first) = here.get(name) {
+                    let why = format!(
+                        "the name {name:?} is taken by {first}, which is read first: give one of them another name"
                     );
-                    self.refuse(&file, message);
+                    self.refuse(source, why);
                     continue;
                 }
-                here.insert(definition.name.clone(), file.clone());
+                if let Some(why) = self.taken(definition) {
+                    self.refuse(source, why);
+                    continue;
+                }
+                here.insert(name.clone(), source);
             }
             self.add(parsed);
         }
     }
 
-    fn add(&mut self, parsed: Result<(Definition, Vec<DefinitionError>), DefinitionError>) {
+    /// Why this definition cannot stand beside those already found: one tool must not stand for two agents.
+    fn taken(&self, definition: &Definition) -> Option<String> {
+        let tool = definition.tool_name();
+        let other = |name: &str| name != definition.name && tool == tool_name(name);
+        let found = self.found.values().find(|found| other(&found.name));
+        let built_in = BUILT_IN.iter().find(|(name, _)| other(name));
+        let (name, place) = found
+            .map(|found| (found.name.as_str(), &found.source))
+            .or(built_in.map(|(name, _)| (*name, &Source::BuiltIn)))?;
+        Some(format!(
+            "the name {:?} is too close to {name:?} ({place}), since the tool of both would be {tool}: choose another",
+            definition.name
+        ))
+    }
+
+    fn add(&mut self, parsed: Result<Parsed, DefinitionError>) {
         match parsed {
-            Ok((definition, warnings)) => {
+            Ok(Parsed { definition, warnings, advice }) => {
                 self.problems.extend(warnings.into_iter().map(Problem::Warning));
+                self.advice.extend(advice);
                 let name = definition.name.clone();
                 self.found.entry(name).or_insert_with(|| Arc::new(definition));
             }
@@ -149,54 +213,15 @@ impl Definitions {
         }
     }
 
-    fn refuse(&mut self, file: &Path, message: String) {
-        self.problems.push(Problem::Refused(whole(file, message)));
+    fn refuse(&mut self, place: Source, message: String) {
+        self.problems.push(Problem::Refused(DefinitionError { place, line: None, message }));
     }
-}
-
-/// The `.md` files of a folder, by name. No folder: none.
-fn markdown_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound) => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        let markdown = path.extension().is_some_and(|extension| extension == "md");
-        // A folder may be named so too; what cannot be looked at is kept, so that reading it says why.
-        if markdown && !path.is_dir() {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-fn read(file: &Path) -> Result<String, DefinitionError> {
-    let unreadable = |why: String| whole(file, format!("cannot be read: {why}"));
-    let found = file.metadata().map_err(|error| unreadable(error.to_string()))?;
-    // Opening a named pipe would wait for its other end.
-    if !found.is_file() {
-        return Err(unreadable("it is not a file".to_owned()));
-    }
-    let mut bytes = Vec::new();
-    File::open(file)
-        .and_then(|opened| opened.take(MAX_FILE + 1).read_to_end(&mut bytes))
-        .map_err(|error| unreadable(error.to_string()))?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(unreadable(format!("it is longer than {} KiB", MAX_FILE >> 10)));
-    }
-    String::from_utf8(bytes).map_err(|_| unreadable("it is not valid UTF-8 text".to_owned()))
-}
-
-fn whole(file: &Path, message: String) -> DefinitionError {
-    DefinitionError { file: file.to_owned(), line: None, message }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use pretty_assertions::assert_eq;
     use tempfile::TempDir;
 

@@ -1,0 +1,149 @@
+//! The keys of a definition and their values, wherever it was written: front matter or JSON.
+
+use super::DefinitionError;
+use super::source::Source;
+
+/// One key's value and its line in the file, counted from 1; JSON on the command line has no lines.
+#[derive(Debug, PartialEq)]
+pub(in crate::subagent) struct Field {
+    pub line: Option<usize>,
+    pub value: Value,
+}
+
+/// A value, as far as definitions have a use for it.
+#[derive(Debug, PartialEq)]
+pub(in crate::subagent) enum Value {
+    Text(String),
+    /// A number or a truth value of JSON, as it is written. In front matter these are texts.
+    Bare(String),
+    List(Vec<String>),
+    /// One level of keys.
+    Table(Pairs),
+    Other,
+}
+
+/// Keys and their values in the order in which they stand, each key once. Keys without a value are left out.
+pub(in crate::subagent) type Pairs = Vec<(String, Field)>;
+
+/// One definition as it stands in its source.
+#[derive(Debug)]
+pub(in crate::subagent) struct Document {
+    pub fields: Pairs,
+    pub prompt: String,
+    /// Where the prompt begins, or should.
+    pub prompt_line: Option<usize>,
+}
+
+impl Document {
+    pub fn get(&self, key: &str) -> Option<&Field> {
+        self.fields.iter().find(|(name, _)| name == key).map(|(_, field)| field)
+    }
+}
+
+/// A key of a definition, present or not, as it is read: every error names the place and the key.
+#[derive(Clone, Copy)]
+pub(super) struct Key<'a> {
+    pub source: &'a Source,
+    pub name: &'a str,
+    pub field: Option<&'a Field>,
+}
+
+impl<'a> Key<'a> {
+    pub fn error(&self, message: impl Into<String>) -> DefinitionError {
+        let line = self.field.and_then(|field| field.line);
+        DefinitionError { place: self.source.clone(), line, message: message.into() }
+    }
+
+    fn must_be(&self, what: &str) -> DefinitionError {
+        self.error(format!("`{}` must be {what}", self.name))
+    }
+
+    /// A text that is not blank; an absent key is `None`.
+    pub fn text(&self) -> Result<Option<String>, DefinitionError> {
+        match self.field.map(|field| &field.value) {
+            None => Ok(None),
+            Some(Value::Text(text)) if text.trim().is_empty() => {
+                Err(self.error(format!("`{}` must not be empty", self.name)))
+            }
+            Some(Value::Text(text)) => Ok(Some(text.trim().to_owned())),
+            Some(_) => Err(self.must_be("a text")),
+        }
+    }
+
+    /// A whole number of at least 1.
+    pub fn count(&self) -> Result<Option<u32>, DefinitionError> {
+        let Some(field) = self.field else { return Ok(None) };
+        let number = field.value.scalar().and_then(|text| text.parse::<u32>().ok());
+        match number.filter(|number| *number > 0) {
+            Some(number) => Ok(Some(number)),
+            None => Err(self.must_be("a whole number of at least 1")),
+        }
+    }
+
+    /// `true` or `false`; an absent key is false.
+    pub fn flag(&self) -> Result<bool, DefinitionError> {
+        match self.field.map(|field| field.value.scalar()) {
+            None | Some(Some("false")) => Ok(false),
+            Some(Some("true")) => Ok(true),
+            Some(_) => Err(self.must_be("true or false")),
+        }
+    }
+
+    /// One of a few words, each with its meaning.
+    pub fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<Option<T>, DefinitionError> {
+        let Some(field) = self.field else { return Ok(None) };
+        let word = field.value.scalar().unwrap_or_default();
+        match words.iter().find(|(name, _)| *name == word) {
+            Some((_, meaning)) => Ok(Some(*meaning)),
+            None => {
+                let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
+                Err(self.must_be(&format!("one of: {}", names.join(", "))))
+            }
+        }
+    }
+
+    /// Names. `Read, Grep` and `[Read, Grep]` are the same.
+    pub fn list(&self) -> Result<Option<Vec<String>>, DefinitionError> {
+        let texts = match self.field.map(|field| &field.value) {
+            None => return Ok(None),
+            Some(Value::Text(text)) => std::slice::from_ref(text),
+            Some(Value::List(texts)) => texts,
+            Some(_) => return Err(self.must_be("a list of names, such as Read, Grep")),
+        };
+        let mut names = Vec::new();
+        for text in texts {
+            let more = crate::config::list::parse(text)
+                .map_err(|why| self.error(format!("`{}`: {why}", self.name)))?;
+            names.extend(more);
+        }
+        Ok(Some(names))
+    }
+
+    /// The entries of a table, each with its scalar; `example` is one entry.
+    pub fn table(&self, example: &str) -> Result<Vec<(Key<'a>, &'a str)>, DefinitionError> {
+        let pairs = match self.field.map(|field| &field.value) {
+            None => return Ok(Vec::new()),
+            Some(Value::Table(pairs)) => pairs,
+            Some(_) => return Err(self.must_be(&format!("a table, such as {{ {example} }}"))),
+        };
+        let entry = |(name, field): &'a (String, Field)| {
+            let key = Key { source: self.source, name, field: Some(field) };
+            let wrong = || {
+                let path = format!("{}.{}", self.name, name.escape_debug());
+                key.error(format!("`{path}` must be one value, such as {example}"))
+            };
+            field.value.scalar().map(|text| (key, text)).ok_or_else(wrong)
+        };
+        pairs.iter().map(entry).collect()
+    }
+}
+
+impl Value {
+    /// What it says, unless it holds several.
+    pub fn scalar(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) | Self::Bare(text) => Some(text.trim()),
+            Self::List(_) | Self::Table(_) | Self::Other => None,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Names of agents: which are allowed, and the tool that each one becomes.
+
+/// A tool that delegates to one agent is called this and the agent's name.
+const PREFIX: &str = "delegate_to_";
+
+/// Model APIs take no longer name of a tool.
+const MAX_TOOL_NAME: usize = 64;
+
+/// So that every agent's tool has a name. Characters.
+const MAX_NAME: usize = MAX_TOOL_NAME - PREFIX.len();
+
+/// What an agent may not be called, because a rule or a call could mean either.
+pub(super) const TOOLS: [&str; 20] = [
+    "Read",
+    "Write",
+    "Edit",
+    "Glob",
+    "Grep",
+    "Bash",
+    "BashOutput",
+    "KillShell",
+    "WebFetch",
+    "TodoWrite",
+    "AgentTool",
+    "Agent",
+    "Task",
+    "agent_spawn",
+    "agent_fork",
+    "agent_status",
+    "agent_wait",
+    "agent_cancel",
+    "agent_list",
+    "agent_send",
+];
+
+/// The name of the tool that delegates to the agent `name`. Letters, digits and `_` only.
+pub(in crate::subagent) fn tool_name(name: &str) -> String {
+    format!("{PREFIX}{}", name.replace('-', "_"))
+}
+
+/// Why an agent cannot have this name.
+pub(super) fn check(name: &str) -> Result<(), String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if !begins || name.len() > MAX_NAME || !name.chars().all(plain) {
+        return Err(format!(
+            "the name {name:?} is not allowed: use lower-case letters, digits and hyphens, at most {MAX_NAME}, the first no hyphen"
+        ));
+    }
+    if let Some(tool) = TOOLS.iter().find(|tool| same_letters(tool, name)) {
+        return Err(format!(
+            "the name {name:?} is that of the tool {tool}: choose another, such as {name}-expert"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether two names differ in no more than case and separators.
+fn same_letters(one: &str, other: &str) -> bool {
+    let letters = |name: &str| name.to_ascii_lowercase().replace(['-', '_'], "");
+    letters(one) == letters(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::tool::{BuiltinSettings, builtin};
+
+    #[test]
+    fn s4_29_the_tools_name_has_only_letters_digits_and_underscores_and_is_never_too_long() {
+        assert_eq!(tool_name("db-scout_2"), "delegate_to_db_scout_2");
+        let longest = "a".repeat(52);
+        assert_eq!((check(&longest), tool_name(&longest).len()), (Ok(()), 64));
+        assert!(check(&"a".repeat(53)).unwrap_err().contains("at most 52"));
+        for wrong in ["", "-x", "_x", "Scout", "a b", "é", "a.b", "a/b"] {
+            assert!(check(wrong).unwrap_err().contains("is not allowed"), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn t28_an_agent_is_never_named_like_a_tool() {
+        for name in ["read", "bash", "agenttool", "agent-tool", "agent", "task", "agent-list"] {
+            let why = check(name).unwrap_err();
+            assert!(why.contains("is that of the tool"), "{name}: {why}");
+        }
+        for name in ["reader", "bash-expert", "tasks"] {
+            assert_eq!(check(name), Ok(()), "{name}");
+        }
+        let settings = BuiltinSettings::new(Path::new("/").into());
+        for tool in builtin(&settings) {
+            assert!(TOOLS.contains(&tool.spec().name.as_str()), "{}", tool.spec().name);
+        }
+    }
+}

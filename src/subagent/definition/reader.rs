@@ -1,0 +1,198 @@
+//! From a document's keys to a definition. Every error names the place, the key and what to write instead.
+
+use std::collections::BTreeMap;
+
+use super::budget::BudgetSpec;
+use super::field::{Document, Key};
+use super::source::{DefinitionError, Source};
+use super::{Definition, Dialect, Isolation, Memory, Parsed, Returns, advice, name};
+use crate::protocol::Mode;
+
+/// The keys that a definition may have, besides its name and its prompt.
+const KEYS: [&str; 14] = [
+    "description",
+    "tools",
+    "disallowedTools",
+    "model",
+    "provider",
+    "maxTurns",
+    "budget",
+    "permissionMode",
+    "memory",
+    "color",
+    "background",
+    "isolation",
+    "env",
+    "return",
+];
+
+/// Keys that other tools have and that would be missed here.
+const NOT_YET: [&str; 3] = ["hooks", "mcpServers", "skills"];
+
+const MODES: [Mode; 5] =
+    [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
+
+/// Turns a document into a definition.
+pub(super) struct Reader<'a> {
+    pub source: &'a Source,
+    pub dialect: Dialect,
+    pub document: &'a Document,
+    /// The name when no key gives one.
+    pub name: String,
+}
+
+impl<'a> Reader<'a> {
+    pub fn read(self) -> Result<Parsed, DefinitionError> {
+        let mut warnings = self.unknown_keys()?;
+        let Some(description) = self.key("description").text()? else {
+            let message =
+                "`description` is missing: it says what the agent does and when to use it";
+            return Err(self.error(message));
+        };
+        let (max_turns, budget) = self.limits()?;
+        let definition = Definition {
+            name: self.name()?,
+            description,
+            prompt: self.prompt()?,
+            tools: self.key("tools").list()?.filter(|tools| *tools != ["*"]),
+            disallowed_tools: self.key("disallowedTools").list()?.unwrap_or_default(),
+            model: self.key("model").text()?,
+            provider: self.key("provider").text()?,
+            max_turns,
+            budget,
+            permission_mode: self.choice("permissionMode", &modes(), &mut warnings)?,
+            memory: self.choice("memory", &Memory::WORDS, &mut warnings)?.unwrap_or_default(),
+            color: self.key("color").text()?,
+            background: self.key("background").flag()?,
+            isolation: self
+                .choice("isolation", &Isolation::WORDS, &mut warnings)?
+                .unwrap_or_default(),
+            env: self.env(&mut warnings)?,
+            returns: self.key("return").one_of(&Returns::WORDS)?.unwrap_or_default(),
+            source: self.source.clone(),
+        };
+        let advice = advice::of(&definition, self.key("description"), self.key("tools"));
+        Ok(Parsed { definition, warnings, advice })
+    }
+
+    fn key(&self, name: &'a str) -> Key<'a> {
+        Key { source: self.source, name, field: self.document.get(name) }
+    }
+
+    /// A mistake in the definition as a whole.
+    fn error(&self, message: impl Into<String>) -> DefinitionError {
+        let line = self.source.path().map(|_| 1);
+        DefinitionError { place: self.source.clone(), line, message: message.into() }
+    }
+
+    /// Refuses keys that do not exist, or warns of them in a file that was written for other tools.
+    fn unknown_keys(&self) -> Result<Vec<DefinitionError>, DefinitionError> {
+        let own_name = (*self.source != Source::Flag).then_some("name");
+        let mut warnings = Vec::new();
+        for (name, field) in &self.document.fields {
+            let name = name.as_str();
+            if KEYS.contains(&name) || own_name == Some(name) {
+                continue;
+            }
+            let key = Key { source: self.source, name, field: Some(field) };
+            let shown = name.escape_debug();
+            let error = if NOT_YET.contains(&name) {
+                key.error(format!("`{shown}` is not supported yet: leave it out"))
+            } else {
+                let allowed: Vec<&str> = own_name.into_iter().chain(KEYS).collect();
+                key.error(format!("unknown key `{shown}`; allowed: {}", allowed.join(", ")))
+            };
+            match self.dialect {
+                Dialect::Own => return Err(error),
+                Dialect::Foreign => warnings.push(error),
+            }
+        }
+        Ok(warnings)
+    }
+
+    fn name(&self) -> Result<String, DefinitionError> {
+        let key = self.key("name");
+        let given = if *self.source == Source::Flag { None } else { key.text()? };
+        let name = given.unwrap_or_else(|| self.name.clone());
+        match name::check(&name) {
+            Ok(()) => Ok(name),
+            Err(why) if key.field.is_some() => Err(key.error(why)),
+            Err(why) => Err(self.error(why)),
+        }
+    }
+
+    fn prompt(&self) -> Result<String, DefinitionError> {
+        if self.document.prompt.is_empty() {
+            let message = "the text after the front matter is empty: it is the agent's prompt";
+            return Err(DefinitionError { line: self.document.prompt_line, ..self.error(message) });
+        }
+        Ok(self.document.prompt.clone())
+    }
+
+    /// `maxTurns` and `budget`; of two turn limits the smaller one counts, and stands in both.
+    fn limits(&self) -> Result<(Option<u32>, BudgetSpec), DefinitionError> {
+        let turns = self.key("maxTurns").count()?;
+        let mut budget = BudgetSpec::default();
+        for (key, text) in self.key("budget").table("max_usd: 0.50")? {
+            budget
+                .set(key.name, text.parse().ok())
+                .map_err(|error| key.error(error.to_string()))?;
+        }
+        let budget = budget.min(BudgetSpec { max_turns: turns, ..BudgetSpec::default() });
+        Ok((budget.max_turns, budget))
+    }
+
+    /// One of a few words. Other tools know other words for these keys: then the default holds, with a warning.
+    fn choice<T: Copy>(
+        &self,
+        name: &'a str,
+        words: &[(&str, T)],
+        warnings: &mut Vec<DefinitionError>,
+    ) -> Result<Option<T>, DefinitionError> {
+        match (self.key(name).one_of(words), self.dialect) {
+            (Err(error), Dialect::Foreign) => {
+                let message = format!("{}; left out", error.message);
+                warnings.push(DefinitionError { message, ..error });
+                Ok(None)
+            }
+            (result, _) => result,
+        }
+    }
+
+    fn env(
+        &self,
+        warnings: &mut Vec<DefinitionError>,
+    ) -> Result<BTreeMap<String, String>, DefinitionError> {
+        let key = self.key("env");
+        let mut variables = BTreeMap::new();
+        for (variable, value) in key.table("RUST_LOG: debug")? {
+            if !is_variable(variable.name) {
+                let name = variable.name.escape_debug();
+                let message = format!(
+                    "`env.{name}` is no name of a variable: use letters, digits and _, the first no digit"
+                );
+                return Err(variable.error(message));
+            }
+            if value.contains('\0') {
+                let name = variable.name;
+                return Err(variable.error(format!("`env.{name}` must not hold a NUL character")));
+            }
+            variables.insert(variable.name.to_owned(), value.to_owned());
+        }
+        if self.source.is_project() && key.field.is_some() {
+            let message = "`env` is left out: a project's files may not set variables; put the definition into `agents/` of your configuration folder, or give it with --agents";
+            warnings.push(key.error(message));
+            return Ok(BTreeMap::new());
+        }
+        Ok(variables)
+    }
+}
+
+fn modes() -> [(&'static str, Mode); 5] {
+    MODES.map(|mode| (mode.name(), mode))
+}
+
+fn is_variable(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit())
+}

@@ -1,0 +1,63 @@
+//! Where a definition stands, and what is said about it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Where a definition stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    BuiltIn,
+    File {
+        path: PathBuf,
+        /// Whether it came with the project: whoever cloned that has not read it.
+        project: bool,
+    },
+    /// The option `--agents`.
+    Flag,
+}
+
+impl Source {
+    /// Whether it came with the project, and so may narrow rights but not widen them.
+    #[must_use]
+    pub fn is_project(&self) -> bool {
+        matches!(self, Self::File { project: true, .. })
+    }
+
+    /// Its file.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File { path, .. } => Some(path),
+            Self::BuiltIn | Self::Flag => None,
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("built in"),
+            Self::File { path, .. } => write!(f, "{}", path.display()),
+            Self::Flag => f.write_str("--agents"),
+        }
+    }
+}
+
+/// Why a definition, or a part of it, does not count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct DefinitionError {
+    pub place: Source,
+    /// Counted from 1; `None` when it is about the whole file.
+    pub line: Option<usize>,
+    pub message: String,
+}
+
+impl fmt::Display for DefinitionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.place)?;
+        if let Some(line) = self.line {
+            write!(f, "{line}:")?;
+        }
+        write!(f, " {}", self.message)
+    }
+}
