@@ -19,6 +19,10 @@ struct Account {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     pub usd: Option<f64>,
+    pub tokens: Option<u64>,
+    pub turns: Option<u32>,
+    pub tool_calls: Option<u32>,
+    pub wall: Option<std::time::Duration>,
 }
 
 /// What an agent and all below it have used.
@@ -65,6 +69,12 @@ impl Budget {
         *self.lock()
     }
 
+    /// What is left.
+    #[must_use]
+    pub fn left(&self) -> Limits {
+        self.0.limits
+    }
+
     /// The limits of this account alone.
     #[must_use]
     pub fn limits(&self) -> Limits {
@@ -95,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_child_spends_its_parents_money() {
-        let tree = Budget::new(Limits { usd: Some(1.0) });
+        let tree = Budget::new(Limits { usd: Some(1.0), ..Limits::default() });
         let child = tree.child(Limits::default());
         child.charge(Usage { output_tokens: 7, ..Usage::default() }, Cost::known(0.4));
         assert_eq!((tree.spent().usage.output_tokens, child.used_up()), (7, None));

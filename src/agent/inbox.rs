@@ -56,7 +56,8 @@ impl Inbox {
     #[must_use]
     pub fn take_next_step(&self) -> Vec<QueuedPrompt> {
         let mut state = self.lock();
-        let (now, later) = state.waiting.drain(..).partition(|prompt| prompt.when == When::NextStep);
+        let (now, later) =
+            state.waiting.drain(..).partition(|prompt| prompt.when == When::NextStep);
         state.waiting = later;
         now.into()
     }

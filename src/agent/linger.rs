@@ -52,10 +52,8 @@ impl Agent {
 
     fn end_announced(&self, patience: Duration, run: &Run<'_>) {
         let count = self.setup.inbox.announced();
-        let text = format!(
-            "{count} in the background still at work after {}: cancelled",
-            clock(patience)
-        );
+        let text =
+            format!("{count} in the background still at work after {}: cancelled", clock(patience));
         run.events.notice(NoticeLevel::Warning, text);
         self.setup.inbox.cancel_announced();
     }

@@ -82,13 +82,23 @@ pub struct Agent {
 }
 
 /// A prompt, as it enters a conversation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Prompt {
     pub id: Option<PromptId>,
     pub text: String,
     pub from: Sender,
+    /// Results of calls that the conversation so far has left open.
+    pub results: Vec<ContentBlock>,
     /// What the model reads before it, such as what the person's own commands printed.
     pub note: Option<String>,
+}
+
+impl Prompt {
+    /// A prompt of nothing but a text.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
 }
 
 /// What one run has come to so far.
@@ -134,6 +144,18 @@ impl Agent {
         events: &EventSink,
         cancel: &CancellationToken,
     ) -> Outcome {
+        let outcome = self.work(prompt, events, cancel).await;
+        events.emit(EventKind::Finished(Box::new(outcome.clone())));
+        outcome
+    }
+
+    /// The same without the last event, for one who has more to do before the end can be told.
+    pub async fn work(
+        &mut self,
+        prompt: Option<Prompt>,
+        events: &EventSink,
+        cancel: &CancellationToken,
+    ) -> Outcome {
         let mut run = Run {
             events,
             cancel,
@@ -169,7 +191,6 @@ impl Agent {
         if let Err(error) = self.setup.journal.finish(&outcome).await {
             tracing::warn!(%error, "the end of a run could not be written");
         }
-        events.emit(EventKind::Finished(Box::new(outcome.clone())));
         outcome
     }
 
@@ -341,7 +362,7 @@ impl Agent {
     fn read_queue(&self, blocks: &mut Vec<ContentBlock>, run: &Run<'_>) {
         for queued in self.setup.inbox.take_next_step() {
             let QueuedPrompt { id, text, from, .. } = queued;
-            let prompt = Prompt { id: Some(id), text, from, note: None };
+            let prompt = Prompt { id: Some(id), from, ..Prompt::new(text) };
             read_prompt(prompt, blocks, run.events);
         }
     }
@@ -353,8 +374,10 @@ fn holds_results(message: &Message) -> bool {
 
 /// Puts a prompt into the message that is being made, and says so.
 fn read_prompt(prompt: Prompt, blocks: &mut Vec<ContentBlock>, events: &EventSink) {
-    let Prompt { id, text, from, note } = prompt;
+    let Prompt { id, text, from, results, note } = prompt;
     events.emit(EventKind::PromptRead { id, text: text.clone(), from });
+    // Results come first in a message: every wire wants them so.
+    blocks.splice(0..0, results);
     blocks.extend(note.map(ContentBlock::text));
     blocks.push(ContentBlock::text(text));
 }

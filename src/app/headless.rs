@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
@@ -18,6 +19,9 @@ use crate::subagent::registry::Definitions;
 /// More of stdin than this is not a prompt. Bytes.
 const STDIN_LIMIT: u64 = 8 << 20;
 
+/// How long a run that is done waits for agents in the background before they are cancelled.
+const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
+
 /// Runs one prompt and answers with the exit code.
 pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
     let prompt = prompt(cli.prompt.as_deref())?;
@@ -31,7 +35,9 @@ pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
     let gate = setup.gate(false)?;
     let models = Arc::new(setup.models(&catalogue));
     let notices = setup.loaded.notices.clone();
-    let wishes = Wishes { notices, ..Wishes::of(cli, EventQueue::with_capacity(EVENT_CAPACITY)) };
+    let patience = Some(BACKGROUND_WAIT);
+    let wishes =
+        Wishes { notices, patience, ..Wishes::of(cli, EventQueue::with_capacity(EVENT_CAPACITY)) };
     parts::run(async {
         let model = models.first().await?.ok_or_else(no_model)?;
         let parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);

@@ -25,6 +25,8 @@ pub(super) struct Wishes {
     pub tools: Option<Vec<String>>,
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
+    /// How long main, when it is done, waits for its agents in the background; `None` where it is woken by them.
+    pub patience: Option<Duration>,
     /// What the person should know at the start.
     pub notices: Vec<String>,
 }
@@ -38,6 +40,7 @@ impl Wishes {
             tools: cli.tools.offered(),
             system_prompt: cli.model.system_prompt.clone(),
             append_system_prompt: cli.model.append_system_prompt.clone(),
+            patience: None,
             notices: Vec::new(),
         }
     }
@@ -129,9 +132,15 @@ impl Setup {
             system_prompt: wishes.system_prompt,
             append_system_prompt: wishes.append_system_prompt,
             max_turns: config.budget.max_turns,
-            budget: budget::Limits { usd: config.budget.max_usd },
+            patience: wishes.patience,
+            budget: budget::Limits { usd: config.budget.max_usd, ..budget::Limits::default() },
             subagents: self.subagents(),
         }
+    }
+
+    /// How deep this process is in a chain of programs that start one another.
+    fn depth(&self) -> u32 {
+        self.env.get("CALIBAN_DEPTH").and_then(|value| value.parse().ok()).unwrap_or(0)
     }
 
     fn subagents(&self) -> SubAgents {
@@ -149,6 +158,18 @@ impl Setup {
                 result_max_chars: count(config.result_max_chars),
                 strict_tools: config.strict_tools,
                 persist: config.persist,
+                faces: config.faces.clone(),
+                max_depth: config.max_depth,
+                base_depth: self.depth(),
+                allow_nested_spawn: config.allow_nested_spawn,
+                on_limit: config.on_limit,
+                on_autonomy_violation: config.on_autonomy_violation,
+                max_usd: config.max_usd,
+                max_wall_s: config.max_wall_s,
+                default_budget: config.default_budget,
+                max_budget_per_agent: config.max_budget_per_agent,
+                allowed_models: config.allowed_models.clone(),
+                inherit_tool_instructions: config.inherit_tool_instructions,
             },
         }
     }

@@ -34,6 +34,7 @@ pub use overrides::Overrides;
 pub use project::Project;
 pub use provider::{Choice, KeySource, default_model};
 pub use schema::{
-    AgentToolName, BudgetConfig, Config, LogConfig, ModelConfig, Motion, Panes, PermissionsConfig,
-    ProviderConfig, ProviderKind, SubagentsConfig, TuiConfig,
+    AgentToolName, BudgetConfig, ChildAuth, ChildPermissions, Config, Face, LogConfig, ModelConfig,
+    Motion, OnLimit, OnViolation, Panes, PermissionsConfig, ProviderConfig, ProviderKind,
+    SubagentsConfig, TuiConfig,
 };

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -18,7 +19,7 @@ use crate::protocol::{
 use crate::provider::{Model, ModelSlot};
 use crate::session::{NewSession, Opened, SessionStore};
 use crate::subagent::registry::{DefinitionSources, Definitions};
-use crate::subagent::{AgentTool, AgentTree, Factory, Parent, Settings, Slots};
+use crate::subagent::{AgentTree, Caller, Executor, Factory, Settings, Slots, faces};
 use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, canonical_name};
 
 /// Who the main agent is and how it works.
@@ -54,6 +55,8 @@ pub struct Parts {
     pub append_system_prompt: Option<String>,
     /// The most requests that one run of the main agent may make.
     pub max_turns: Option<u32>,
+    /// How long main, when it is done, waits for its agents in the background; `None` where it is woken by them.
+    pub patience: Option<Duration>,
     /// For the whole tree.
     pub budget: budget::Limits,
     pub subagents: SubAgents,
@@ -170,12 +173,22 @@ pub(super) fn main_agent(
     .assemble();
     let mut tools = ToolRegistry::new(session_tools(parts));
     if parts.offers_subagents() {
-        let parent = Parent { model: model.clone(), journal: session.journal.clone() };
         let factory = factory(parts, tree, facts, memory.text);
         for problem in factory.definitions.problems() {
             events.notice(NoticeLevel::Warning, problem.error().to_string());
         }
-        tools.insert(Arc::new(AgentTool::new(factory, parent)));
+        let caller = Caller {
+            name: "main".to_owned(),
+            model: model.clone(),
+            journal: session.journal.clone(),
+            inbox: inbox.clone(),
+        };
+        let executor = Executor::new(factory, caller);
+        if parts.subagents.settings.may_start(0) {
+            faces::offered(&executor).into_iter().for_each(|face| tools.insert(face));
+        } else {
+            tools = tools.with_hidden(faces::at_limit(&executor));
+        }
     }
     Agent::new(AgentSetup {
         name: "main".to_owned(),
@@ -185,6 +198,7 @@ pub(super) fn main_agent(
         gate: parts.gate.for_agent("main".to_owned(), events),
         journal: session.journal,
         inbox,
+        patience: parts.patience,
         budget: session.budget,
         cwd: parts.cwd.clone(),
         env: parts.env.clone(),

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Inbox, Prompt};
 use crate::protocol::{
-    AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoJournal, NoticeLevel,
-    Outcome, PromptId, QuestionId, QueuedPrompt, SessionId,
+    AgentId, AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoJournal,
+    NoticeLevel, Outcome, PromptId, QuestionId, QueuedPrompt, SessionId,
 };
 use crate::provider::{Model, ModelSlot};
 use crate::subagent::AgentTree;
@@ -95,6 +95,7 @@ impl Runtime {
                     Some(command) => self.handle(command).await,
                 },
                 ended = ended(&mut self.run) => self.run_ended(ended).await,
+                () = self.inbox.changed(), if self.run.is_none() => self.wake().await,
                 () = self.shell.ended() => {}
                 Some(resolved) = self.resolved.1.recv() => self.model_resolved(resolved),
             }
@@ -108,11 +109,19 @@ impl Runtime {
         if let Some(run) = &self.run {
             run.cancel.cancel();
         }
-        self.shell.stop().await;
-        let Some(mut run) = self.run.take() else { return };
-        if tokio::time::timeout(END_WAIT, &mut run.task).await.is_err() {
-            tracing::error!("a run did not end in time");
-            run.task.abort();
+        // What main started ends with it; what works in the background is told here.
+        let (tree, run) = (self.tree.clone(), self.run.take());
+        let agents = tree.end_all(END_WAIT);
+        let main = async {
+            let Some(mut run) = run else { return };
+            if tokio::time::timeout(END_WAIT, &mut run.task).await.is_err() {
+                tracing::error!("a run did not end in time");
+                run.task.abort();
+            }
+        };
+        let ((), agents_ended, ()) = tokio::join!(self.shell.stop(), agents, main);
+        if !agents_ended {
+            tracing::error!("a sub-agent did not end in time");
         }
     }
 
@@ -130,8 +139,9 @@ impl Runtime {
             Command::Cancel(id) => {
                 self.tree.cancel(id);
             }
-            // Nothing runs in the background yet.
-            Command::Background(_) | Command::ResumeAgent(_) | Command::KillShell(_) => {}
+            Command::Background(id) => self.to_background(id),
+            // Not there yet.
+            Command::ResumeAgent(_) | Command::KillShell(_) => {}
             Command::CancelTurn => {
                 if let Some(run) = &self.run {
                     run.cancel.cancel();
@@ -196,7 +206,7 @@ impl Runtime {
             return;
         };
         let note = self.shell.take_printed();
-        self.run_main(model, Some(Prompt { id: Some(id), text, from, note })).await;
+        self.run_main(model, Some(Prompt { id: Some(id), from, note, ..Prompt::new(text) })).await;
     }
 
     /// Asks once more after a failure, with the conversation as it is.
@@ -238,7 +248,8 @@ impl Runtime {
 
     /// Takes the agent back, and goes on with what was queued for the end.
     async fn run_ended(&mut self, ended: Option<Box<Agent>>) {
-        self.run = None;
+        let run = self.run.take();
+        let stopped = run.is_some_and(|run| run.cancel.is_cancelled());
         let Some(agent) = ended else {
             // Only a bug gets here. The transcript is the truth: the agent is built anew from it.
             self.events.emit(EventKind::Finished(Box::new(crashed())));
@@ -246,9 +257,35 @@ impl Runtime {
             return;
         };
         self.main = Some(agent);
+        if stopped {
+            // What came in meanwhile is read with the next prompt: stop means stop.
+            self.inbox.hush();
+            return;
+        }
         // An agent that did not complete has given its queue back: what is there now was sent after that.
         if let Some(next) = self.inbox.take_first() {
             self.start(next).await;
+        }
+    }
+
+    /// Something has come for main while it was idle.
+    async fn wake(&mut self) {
+        if let Some((failure, message)) = self.inbox.take_failure() {
+            let end = End::Failed { failure, message };
+            self.events.emit(EventKind::Finished(Box::new(Outcome::without_work(end))));
+        }
+        if self.model.is_some()
+            && let Some(next) = self.inbox.take_first()
+        {
+            self.start(next).await;
+        }
+    }
+
+    fn to_background(&self, id: AgentId) {
+        if let Some(agent) = self.tree.look_up(id)
+            && self.tree.detach(id)
+        {
+            self.parts.events.sink_at(agent.path).emit(EventKind::MovedToBackground);
         }
     }
 
@@ -297,6 +334,10 @@ impl Runtime {
     /// Opens a session and says so. The error is one line for the person; the present session stays then.
     pub async fn open(&mut self, open: Open) -> Result<(), String> {
         let session = assemble::open_session(&self.parts, open).await?;
+        // What works in the background belongs to the session that is left.
+        self.tree.end_all(END_WAIT).await;
+        self.tree.clear();
+        self.inbox = Inbox::default();
         self.main = None;
         self.shell.take_printed();
         let history = session.history.clone();

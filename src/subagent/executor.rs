@@ -2,10 +2,11 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use super::definition::Definition;
+use super::definition::{BudgetSpec, Definition};
 use super::factory::{Factory, Plan};
 use super::order::{Order, ToolAccess};
 use super::report::{Reporter, words};
@@ -76,9 +77,6 @@ impl Executor {
         if order.prompt.trim().is_empty() {
             return Err(InvalidInput("`prompt` must not be blank.".to_owned()));
         }
-        if order.max_turns == Some(0) {
-            return Err(InvalidInput("`max_turns` must be at least 1.".to_owned()));
-        }
         let definition = self.definition(order)?;
         self.check_tools(order, &definition)
     }
@@ -112,6 +110,27 @@ impl Executor {
         Err(InvalidInput(format!(
             "the list of tools leaves no tool{unknown}. The tools of {name} are: {known}."
         )))
+    }
+
+    /// A tool's description with the list of agents after it.
+    #[must_use]
+    pub fn with_agents(&self, description: &str) -> String {
+        let mut text = description.trim().to_owned();
+        for definition in self.factory.definitions.iter() {
+            text.push_str(&format!("\n- {}: {}", definition.name, definition.description));
+        }
+        text
+    }
+
+    /// Which models may be named, where the configuration says so.
+    #[must_use]
+    pub fn models_text(&self) -> Option<String> {
+        let allowed = &self.factory.settings.allowed_models;
+        let lists: Vec<_> = allowed
+            .iter()
+            .map(|(provider, models)| format!("{provider}: {}", models.join(", ")))
+            .collect();
+        (!lists.is_empty()).then(|| format!("Default: your own. Allowed: {}.", lists.join("; ")))
     }
 
     /// Starts a sub-agent and waits for its end, unless it goes to the background before. The caller's slot is free for
@@ -172,8 +191,15 @@ impl Executor {
         self.may_spend(&model, cx)?;
         let (factory, id) = (&self.factory, AgentId::generate());
         let events = cx.events.child(id);
-        let budget = cx.budget.child(Limits::default());
-        let max_turns = self.max_turns(&order, &definition);
+        let spec = self.limits(&order, &definition);
+        let budget = cx.budget.child(Limits {
+            usd: spec.max_usd,
+            tokens: spec.max_tokens,
+            turns: None,
+            tool_calls: spec.max_tool_calls,
+            wall: spec.max_wall_s.map(Duration::from_secs),
+        });
+        let max_turns = spec.max_turns.unwrap_or(factory.settings.max_turns);
         let info = AgentInfo {
             name: factory.tree.name(&definition.name),
             agent: definition.name.clone(),
@@ -205,6 +231,7 @@ impl Executor {
             access: order.tools,
             system_prompt: order.system_prompt,
             fork: order.fork,
+            memory: order.memory,
             max_turns,
             budget,
             span: cx.span,
@@ -229,9 +256,22 @@ impl Executor {
         }
     }
 
-    fn max_turns(&self, order: &Order, definition: &Definition) -> u32 {
-        let asked = [order.max_turns, definition.max_turns];
-        asked.into_iter().flatten().fold(self.factory.settings.max_turns, u32::min)
+    /// What it may use: the least of what the call, the definition and the configuration allow. What the caller has left
+    /// counts besides, because its account stands above.
+    fn limits(&self, order: &Order, definition: &Definition) -> BudgetSpec {
+        let settings = &self.factory.settings;
+        let mut asked = order.budget.min(definition.budget);
+        if order.default_budget {
+            asked.max_tokens = asked.max_tokens.or(Some(settings.default_budget));
+        }
+        let config = BudgetSpec {
+            max_usd: settings.max_usd,
+            max_tokens: settings.max_budget_per_agent,
+            max_turns: Some(settings.max_turns.min(definition.max_turns.unwrap_or(u32::MAX))),
+            max_tool_calls: None,
+            max_wall_s: settings.max_wall_s,
+        };
+        asked.min(config)
     }
 
     /// Whether there is something left to spend, and the model's price is known where that matters.
@@ -284,13 +324,15 @@ struct Child {
 impl Child {
     /// From the wait for a slot to the end.
     async fn live(self, factory: Arc<Factory>, caller: Caller) {
-        let Self { plan, member, events, prompt } = self;
+        let Self { mut plan, member, events, prompt } = self;
         let (id, name, kept) = (member.id(), plan.name.clone(), plan.journal.is_kept());
         let max_chars = factory.settings.result_max_chars;
         let outcome = if member.slot().await {
+            let results = plan.fork.as_mut().map(|fork| std::mem::take(&mut fork.closing));
+            let results = results.unwrap_or_default();
             let mut agent = factory.build(plan, &member, &events);
             let from = Sender::Agent { name: caller.name };
-            let prompt = Prompt { id: None, text: prompt, from, note: None };
+            let prompt = Prompt { from, results, ..Prompt::new(prompt) };
             let work = agent.work(Some(prompt), &events, member.cancel());
             AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| crashed())
         } else {

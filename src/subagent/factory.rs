@@ -1,11 +1,12 @@
 //! Builds sub-agents: a definition, a model, and a fresh set of tools make a fresh agent.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::definition::Definition;
+use super::definition::{Definition, Memory};
 use super::faces;
 use super::order::{Fork, ToolAccess};
 use super::registry::Definitions;
@@ -49,6 +50,18 @@ pub struct Settings {
     pub strict_tools: bool,
     /// Whether transcripts of sub-agents are stored.
     pub persist: bool,
+    /// US dollars that one of them and those below it may spend.
+    pub max_usd: Option<f64>,
+    /// Seconds that one of them may take.
+    pub max_wall_s: Option<u64>,
+    /// Tokens for calls of the lifecycle tools that name none.
+    pub default_budget: u64,
+    /// The most tokens that a call may ask for.
+    pub max_budget_per_agent: Option<u64>,
+    /// Per provider, the models that may be used; empty is any.
+    pub allowed_models: BTreeMap<String, Vec<String>>,
+    /// Whether they are told how to use their tools.
+    pub inherit_tool_instructions: bool,
 }
 
 impl Settings {
@@ -94,6 +107,8 @@ pub struct Plan {
     /// Replaces the definition's prompt.
     pub system_prompt: Option<String>,
     pub fork: Option<Fork>,
+    /// Whether it reads the project's instructions; `None` leaves that to its definition.
+    pub memory: Option<bool>,
     pub max_turns: u32,
     /// Its account.
     pub budget: Budget,
@@ -107,8 +122,9 @@ impl Factory {
     #[must_use]
     pub fn build(self: &Arc<Self>, plan: Plan, member: &Membership, events: &EventSink) -> Agent {
         let system = self.system(&plan);
-        let Plan { name, definition, model, access, fork, max_turns, budget, span, journal, .. } =
-            plan;
+        let Plan {
+            name, definition, model, access, fork, max_turns, budget, span, journal, ..
+        } = plan;
         let model = ModelSlot::new(model);
         let caller = Caller {
             name: name.clone(),
@@ -143,12 +159,14 @@ impl Factory {
         if let Some(fork) = &plan.fork {
             return fork.system.clone();
         }
+        let own = plan.definition.memory == Memory::Project;
+        let reads_memory = plan.memory.unwrap_or(own);
         let base = plan.system_prompt.as_deref().unwrap_or(&plan.definition.prompt);
         let system = SystemPrompt {
             base,
             append: Some(INSTRUCTIONS),
             facts: &self.facts,
-            memory: &self.memory,
+            memory: if reads_memory { &self.memory } else { "" },
         };
         system.assemble().into()
     }
@@ -217,9 +235,8 @@ impl Lists<'_> {
 
     /// A list that names only tools which are withheld on purpose is not empty by mistake.
     fn want_something(&self) -> bool {
-        let meant = |list: &[String]| {
-            !list.is_empty() && !list.iter().all(|name| faces::is_face(name))
-        };
+        let meant =
+            |list: &[String]| !list.is_empty() && !list.iter().all(|name| faces::is_face(name));
         let allowed = match self.access {
             ToolAccess::Allow(list) => meant(list),
             ToolAccess::Deny(_) => true,

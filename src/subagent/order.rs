@@ -1,8 +1,10 @@
 //! What a call asks for, whichever face it came through.
 
-use super::definition::Definition;
-use crate::protocol::Message;
-use crate::tool::canonical_name;
+use std::sync::Arc;
+
+use super::definition::{BudgetSpec, Definition};
+use crate::protocol::{ContentBlock, Message, ResultBlock, Role, ToolUseId};
+use crate::tool::{Conversation, canonical_name};
 
 /// The definition that is used when a call names none.
 pub const DEFAULT_AGENT: &str = "general-purpose";
@@ -24,7 +26,11 @@ pub struct Order {
     /// Replaces the definition's prompt.
     pub system_prompt: Option<String>,
     /// Only lowers.
-    pub max_turns: Option<u32>,
+    pub budget: BudgetSpec,
+    /// Whether the configured default of tokens counts when nothing else says how many.
+    pub default_budget: bool,
+    /// Whether it reads the project's instructions; `None` leaves that to its definition.
+    pub memory: Option<bool>,
     pub background: bool,
     /// The conversation that it goes on with.
     pub fork: Option<Fork>,
@@ -33,10 +39,41 @@ pub struct Order {
 /// What a fork inherits.
 #[derive(Clone, Debug)]
 pub struct Fork {
-    pub system: std::sync::Arc<str>,
+    pub system: Arc<str>,
     /// Every call in it has its result, but for the last message's.
     pub messages: Vec<Message>,
+    /// The results of those calls, as far as the fork is concerned.
+    pub closing: Vec<ContentBlock>,
     pub thinker: Option<String>,
+}
+
+impl Fork {
+    /// The conversation up to the message that holds the call `own`, with an answer to each call of that message.
+    #[must_use]
+    pub fn of(conversation: &Conversation, own: &ToolUseId) -> Self {
+        let Conversation { system, messages, thinker } = conversation;
+        let open = messages.last().filter(|message| message.role == Role::Assistant);
+        let closing = open.iter().flat_map(|message| &message.content).filter_map(|block| {
+            let ContentBlock::ToolUse { id, .. } = block else { return None };
+            let text = if id == own {
+                "You are the fork that this call has started. The one you are a copy of goes on by itself; what follows is your own task."
+            } else {
+                "This call runs for the one you are a copy of, not for you. Make it again if you need its result."
+            };
+            Some(ContentBlock::ToolResult {
+                tool_use_id: id.clone(),
+                content: vec![ResultBlock::text(text)],
+                is_error: false,
+                details: None,
+            })
+        });
+        Self {
+            system: system.clone(),
+            closing: closing.collect(),
+            messages: messages.to_vec(),
+            thinker: thinker.clone(),
+        }
+    }
 }
 
 /// Which of its parent's tools a sub-agent gets.

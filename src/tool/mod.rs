@@ -94,6 +94,11 @@ pub trait Tool: Send + Sync {
         Some(GRACE)
     }
 
+    /// Whether a call only waits for work that counts by itself, such as another agent's.
+    fn waits(&self) -> bool {
+        false
+    }
+
     /// Runs a valid, permitted call. Must end soon after `cx.cancel` fires; the caller drops it otherwise.
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
 }
@@ -123,6 +128,10 @@ pub trait TypedTool: Send + Sync {
 
     fn grace(&self) -> Option<Duration> {
         Some(GRACE)
+    }
+
+    fn waits(&self) -> bool {
+        false
     }
 
     async fn run(&self, input: Self::Input, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
@@ -166,6 +175,10 @@ impl<T: TypedTool> Tool for T {
         TypedTool::grace(self)
     }
 
+    fn waits(&self) -> bool {
+        TypedTool::waits(self)
+    }
+
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let typed = schema::parse::<T::Input>(self.spec(), &input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
@@ -182,6 +195,30 @@ impl ToolSpec {
             description: description.trim().to_owned(),
             input_schema: schema::of::<T>(),
         }
+    }
+
+    /// The spec without one of its fields.
+    #[must_use]
+    pub fn without_field(mut self, name: &str) -> Self {
+        if let Some(fields) = self.input_schema["properties"].as_object_mut() {
+            fields.shift_remove(name);
+        }
+        self
+    }
+
+    /// Whether the model is told of this field.
+    #[must_use]
+    pub fn has_field(&self, name: &str) -> bool {
+        self.input_schema["properties"].get(name).is_some()
+    }
+
+    /// The spec with another text for one of its fields.
+    #[must_use]
+    pub fn with_field_text(mut self, name: &str, text: &str) -> Self {
+        if let Some(field) = self.input_schema["properties"].get_mut(name) {
+            field["description"] = text.into();
+        }
+        self
     }
 }
 

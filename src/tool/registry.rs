@@ -10,8 +10,8 @@ use super::{Tool, ToolSpec};
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
-    /// Answers when called, but is not offered to the model.
-    hidden: Option<Arc<dyn Tool>>,
+    /// Answer when called, but are not offered to the model.
+    hidden: Vec<Arc<dyn Tool>>,
     /// From each name and alias, folded, to the place in `tools`.
     by_name: BTreeMap<String, usize>,
 }
@@ -39,10 +39,10 @@ impl ToolRegistry {
         }
     }
 
-    /// Sets the tool that is not offered but answers when a model calls its name all the same.
+    /// Adds tools that are not offered but answer when a model calls their names all the same.
     #[must_use]
-    pub fn with_hidden(mut self, tool: Arc<dyn Tool>) -> Self {
-        self.hidden = Some(tool);
+    pub fn with_hidden(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        self.hidden.extend(tools);
         self
     }
 
@@ -50,8 +50,7 @@ impl ToolRegistry {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let name = canonical_name(name);
-        let hidden =
-            || self.hidden.as_ref().filter(|tool| canonical_name(&tool.spec().name) == name);
+        let hidden = || self.hidden.iter().find(|tool| canonical_name(&tool.spec().name) == name);
         self.by_name.get(name).map(|&place| &self.tools[place]).or_else(hidden)
     }
 

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::config::Face;
 use crate::protocol::Access;
 use crate::subagent::Executor;
+use crate::subagent::definition::BudgetSpec;
 use crate::subagent::executor::Waited;
 use crate::subagent::order::{DEFAULT_AGENT, Order, ToolAccess};
 use crate::tool::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
@@ -40,6 +41,8 @@ pub(super) struct Input {
     model: Option<String>,
     /// Lowers its turn limit.
     max_turns: Option<u32>,
+    /// Lowers what it may spend.
+    max_cost_usd: Option<f64>,
     /// Do not wait: its result comes to you as a message.
     run_in_background: Option<bool>,
 }
@@ -52,7 +55,11 @@ impl Input {
             agent: self.agent.clone(),
             model: self.model.clone(),
             tools: self.tool_allowlist.clone().map_or(ToolAccess::Inherit, ToolAccess::Allow),
-            max_turns: self.max_turns,
+            budget: BudgetSpec {
+                max_turns: self.max_turns,
+                max_usd: self.max_cost_usd,
+                ..BudgetSpec::default()
+            },
             background: self.run_in_background == Some(true),
             ..Order::default()
         }
@@ -63,10 +70,7 @@ impl AgentTool {
     /// The tool, with the agents that there are in its description.
     pub fn new(executor: Executor) -> Self {
         let factory = executor.factory();
-        let mut description = DESCRIPTION.trim().to_owned();
-        for definition in factory.definitions.iter() {
-            description.push_str(&format!("\n- {}: {}", definition.name, definition.description));
-        }
+        let description = executor.with_agents(DESCRIPTION);
         let mut spec = ToolSpec::of::<Input>(&factory.settings.tool_name, &description);
         if !factory.settings.has(Face::Lifecycle) {
             spec = spec.without_field("run_in_background");
@@ -96,6 +100,12 @@ impl TypedTool for AgentTool {
             let why = "`run_in_background`: unknown field. It is there with the lifecycle tools.";
             return Err(InvalidInput(why.to_owned()));
         }
+        if input.max_turns == Some(0) {
+            return Err(InvalidInput("`max_turns` must be at least 1.".to_owned()));
+        }
+        if input.max_cost_usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
+            return Err(InvalidInput("`max_cost_usd` must be above 0.".to_owned()));
+        }
         self.executor.check(&input.order())
     }
 
@@ -107,6 +117,10 @@ impl TypedTool for AgentTool {
     /// A cancelled agent ends as soon as its own tools have ended, and then it reports.
     fn grace(&self) -> Option<Duration> {
         None
+    }
+
+    fn waits(&self) -> bool {
+        true
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {

@@ -7,6 +7,7 @@ use crate::tool::{Tool, canonical_name};
 
 use super::Executor;
 
+mod access;
 mod agent_tool;
 mod at_limit;
 mod cancel;
@@ -71,7 +72,7 @@ pub fn offered(executor: &Executor) -> Vec<Arc<dyn Tool>> {
 pub fn at_limit(executor: &Executor) -> Vec<Arc<dyn Tool>> {
     let factory = executor.factory();
     let mut names = vec!["AgentTool".to_owned(), "agent_spawn".to_owned(), "agent_fork".to_owned()];
-    names.extend(factory.definitions.iter().map(|known| delegate::tool_name(known)));
+    names.extend(factory.definitions.iter().map(|known| known.tool_name()));
     let tools = names.into_iter().map(|name| {
         let tool: Arc<dyn Tool> = Arc::new(AtLimit::new(&name, factory.settings.clone()));
         tool

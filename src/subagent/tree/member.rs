@@ -118,7 +118,8 @@ impl Drop for Membership {
     fn drop(&mut self) {
         if !self.ended {
             let name = self.tree.look_up(self.id).map(|agent| agent.info.name).unwrap_or_default();
-            let reporter = Reporter { id: self.id, name: &name, max_chars: 0, kept: false, note: None };
+            let reporter =
+                Reporter { id: self.id, name: &name, max_chars: 0, kept: false, note: None };
             self.end(reporter.ending(lost()));
         }
     }

@@ -1,0 +1,83 @@
+//! `agent_cancel`: ends a sub-agent and all below it.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::target;
+use crate::protocol::Access;
+use crate::subagent::Executor;
+use crate::subagent::tree::Status;
+use crate::tool::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+
+const DESCRIPTION: &str = "Ends one of your running sub-agents, and those below it. What it had written so far is kept. Use it when its work is not needed any more.";
+
+/// The tool that ends a sub-agent.
+pub(super) struct Cancel {
+    executor: Executor,
+    spec: ToolSpec,
+}
+
+/// The input of a call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    agent_id: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Answer {
+    success: bool,
+    previous_state: Status,
+    message: String,
+}
+
+impl Cancel {
+    pub fn new(executor: Executor) -> Self {
+        Self { executor, spec: ToolSpec::of::<Input>("agent_cancel", DESCRIPTION) }
+    }
+}
+
+#[async_trait]
+impl TypedTool for Cancel {
+    type Input = Input;
+
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn summary(&self, input: &Input) -> String {
+        let id = target::parse(&input.agent_id).ok();
+        let agent = id.and_then(|id| self.executor.factory().tree.look_up(id));
+        agent.map_or_else(|| input.agent_id.clone(), |agent| agent.info.name)
+    }
+
+    fn access(&self, _input: &Input, _cwd: &Path) -> Access {
+        Access::Nothing
+    }
+
+    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+        target::parse(&input.agent_id).map(drop)
+    }
+
+    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let tree = &self.executor.factory().tree;
+        let agent = target::find(&self.executor, &input.agent_id, cx.events.path())?;
+        let cancelled = tree.cancel(agent.id);
+        let (success, previous_state) = cancelled
+            .map_or((false, agent.status()), |cancelled| (cancelled.success, cancelled.previous));
+        let name = &agent.info.name;
+        let message = if success {
+            // Said only when nothing more comes of it: no request, no effect of a tool, no message.
+            tree.ended(agent.id).await;
+            tree.handed_over(agent.id);
+            format!("{name} was cancelled.")
+        } else {
+            format!("{name} has ended already ({}): nothing was done.", previous_state.as_str())
+        };
+        let answer = Answer { success, previous_state, message };
+        Ok(target::json(&answer, if success { "cancelled" } else { "had ended" }, false))
+    }
+}

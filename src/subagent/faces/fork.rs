@@ -1,0 +1,158 @@
+//! `agent_fork`: starts a sub-agent in the background that goes on with the caller's whole conversation.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+
+use super::access::AccessInput;
+use super::spawn::StartedAnswer;
+use crate::budget::Budget;
+use crate::protocol::Access;
+use crate::subagent::Executor;
+use crate::subagent::definition::BudgetSpec;
+use crate::subagent::order::{DEFAULT_AGENT, Fork, Order};
+use crate::tool::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+
+const DESCRIPTION: &str = "Starts a copy of you in the background: it knows this whole conversation and goes on with `prompt`. Use it for a side task that needs what was said; agent_spawn is cheaper for everything else. Its result comes to you as a message: never poll.";
+
+/// The tool that forks its caller.
+pub(super) struct ForkTool {
+    executor: Executor,
+    spec: ToolSpec,
+}
+
+/// The input of a call.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// What the copy is to do.
+    prompt: String,
+    /// Which of your tools it gets; default all.
+    tool_access: Option<AccessInput>,
+    /// Limits; they only lower those that hold anyway.
+    budget: Option<BudgetSpec>,
+    /// How many of your remaining tokens it may use, when `budget` does not say: equal (your share, divided by all
+    /// your running agents and you), proportional (half), remaining (all), fixed:N.
+    budget_policy: Option<BudgetPolicy>,
+}
+
+/// How a fork's tokens follow from what its parent has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BudgetPolicy {
+    Equal,
+    Proportional,
+    Remaining,
+    Fixed(u64),
+}
+
+impl BudgetPolicy {
+    /// The tokens, of `left` ones, beside `live` agents that share them. `None` where the parent has no limit.
+    fn tokens(self, left: Option<u64>, live: u64) -> Option<u64> {
+        match self {
+            Self::Fixed(tokens) => Some(tokens),
+            Self::Remaining => left,
+            Self::Proportional => left.map(|left| (left / 2).max(1)),
+            Self::Equal => left.map(|left| (left / (live + 2)).max(1)),
+        }
+    }
+}
+
+impl std::str::FromStr for BudgetPolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`budget_policy` must be equal, proportional, remaining or fixed:N with N tokens of at least 1, not {text:?}"
+            )
+        };
+        match text {
+            "equal" => Ok(Self::Equal),
+            "proportional" => Ok(Self::Proportional),
+            "remaining" => Ok(Self::Remaining),
+            other => {
+                let number = other.strip_prefix("fixed:").and_then(|n| n.trim().parse().ok());
+                number.filter(|tokens| *tokens > 0).map(Self::Fixed).ok_or_else(wrong)
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for BudgetPolicy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for BudgetPolicy {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "BudgetPolicy".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        String::json_schema(generator)
+    }
+}
+
+impl ForkTool {
+    pub fn new(executor: Executor) -> Self {
+        Self { executor, spec: ToolSpec::of::<Input>("agent_fork", DESCRIPTION) }
+    }
+
+    fn order(input: &Input) -> Order {
+        let tools = input.tool_access.as_ref().map(AccessInput::access).unwrap_or_default();
+        Order {
+            prompt: input.prompt.clone(),
+            tools,
+            budget: input.budget.unwrap_or_default(),
+            background: true,
+            default_budget: true,
+            ..Order::default()
+        }
+    }
+
+    /// The tokens that the policy grants, unless the call names them itself.
+    fn tokens(&self, input: &Input, budget: &Budget, cx: &ToolContext) -> Option<u64> {
+        let policy = input.budget_policy?;
+        let live = self.executor.factory().tree.list(cx.events.path());
+        let live = live.iter().filter(|agent| !agent.status().is_final()).count();
+        policy.tokens(budget.left().tokens, u64::try_from(live).unwrap_or(u64::MAX))
+    }
+}
+
+#[async_trait]
+impl TypedTool for ForkTool {
+    type Input = Input;
+
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn summary(&self, input: &Input) -> String {
+        Self::order(input).title()
+    }
+
+    fn access(&self, _input: &Input, _cwd: &Path) -> Access {
+        Access::Agent { name: DEFAULT_AGENT.to_owned() }
+    }
+
+    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+        if input.budget_policy.is_some() && input.budget.is_some_and(|it| it.max_tokens.is_some()) {
+            let why = "`budget_policy` and `budget.max_tokens` both say how many tokens: give one.";
+            return Err(InvalidInput(why.to_owned()));
+        }
+        self.executor.check(&Self::order(input))
+    }
+
+    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let mut order = Self::order(&input);
+        if let Some(tokens) = self.tokens(&input, &cx.budget, &cx) {
+            order.budget.max_tokens = Some(tokens);
+        }
+        order.fork = Some(Fork::of(&cx.conversation, &cx.tool_use_id));
+        let started = Box::pin(self.executor.start(order, &cx)).await?;
+        Ok(StartedAnswer::outcome(&self.executor, &started))
+    }
+}

@@ -1,0 +1,109 @@
+//! Which sub-agent a lifecycle call means, and what it is told of it.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::protocol::{AgentId, AgentPath};
+use crate::subagent::Executor;
+use crate::subagent::report::words;
+use crate::subagent::tree::{Listed, Phase, Status};
+use crate::tool::{InvalidInput, SoftKind, ToolError, ToolOutcome};
+
+/// Reads an id.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn parse(agent_id: &str) -> Result<AgentId, InvalidInput> {
+    agent_id.trim().parse::<AgentId>().map_err(|_| {
+        InvalidInput(format!(
+            "`agent_id` must be an id as agent_spawn and agent_list give it (a UUID), not {:?}.",
+            agent_id.chars().take(60).collect::<String>()
+        ))
+    })
+}
+
+/// The agent of this id below the caller.
+///
+/// # Errors
+/// When there is none, or it is another agent's.
+pub(super) fn find(
+    executor: &Executor,
+    agent_id: &str,
+    caller: &AgentPath,
+) -> Result<Listed, ToolError> {
+    let soft = |message: String| ToolError::soft(SoftKind::InvalidInput, message);
+    let id = parse(agent_id).map_err(|invalid| soft(invalid.0))?;
+    let found = executor.factory().tree.look_up(id).ok_or_else(|| {
+        soft(format!("`agent_id`: there is no agent {id}. agent_list shows those that there are."))
+    })?;
+    if found.path == *caller || !found.path.is_within(caller) {
+        return Err(soft(format!(
+            "`agent_id`: {id} is not an agent of yours. agent_list shows yours."
+        )));
+    }
+    Ok(found)
+}
+
+/// The answer of status and wait.
+#[derive(Debug, Serialize)]
+pub(super) struct StatusAnswer {
+    agent_id: AgentId,
+    name: String,
+    state: Status,
+    is_final: bool,
+    /// The report, or the part of it from `offset` on that fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    /// Why it is not completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// Characters of the whole output, when there is more than `output` shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_chars: Option<usize>,
+    duration_ms: u64,
+    tokens: u64,
+}
+
+impl StatusAnswer {
+    /// What is known of an agent. A part of its text is shown from `offset` on; `limit` 0 is no limit. Characters.
+    pub fn of(agent: &Listed, offset: usize, limit: usize) -> Self {
+        let state = agent.status();
+        let mut answer = Self {
+            agent_id: agent.id,
+            name: agent.info.name.clone(),
+            state,
+            is_final: state.is_final(),
+            output: None,
+            error: None,
+            total_chars: None,
+            duration_ms: u64::try_from(agent.took.as_millis()).unwrap_or(u64::MAX),
+            tokens: agent.tokens,
+        };
+        let Phase::Ended(ended) = &agent.phase else { return answer };
+        if state != Status::Completed {
+            answer.error = Some(words(&ended.outcome.end));
+        }
+        let whole = crate::subagent::defuse::defuse(&ended.outcome.text);
+        let total = whole.chars().count();
+        let part = match offset {
+            0 => ended.text.clone(),
+            _ => page(&whole, offset, limit),
+        };
+        if !whole.is_empty() || state == Status::Completed {
+            answer.output = Some(part);
+        }
+        answer.total_chars = (offset > 0 || ended.report.shown < total).then_some(total);
+        answer
+    }
+}
+
+fn page(text: &str, offset: usize, limit: usize) -> String {
+    let rest = text.chars().skip(offset);
+    if limit == 0 { rest.collect() } else { rest.take(limit).collect() }
+}
+
+/// One JSON object as a call's only text.
+pub(super) fn json(value: &impl Serialize, summary: &str, is_error: bool) -> ToolOutcome {
+    let value = serde_json::to_value(value).unwrap_or(Value::Null);
+    ToolOutcome { is_error, ..ToolOutcome::text(value.to_string(), summary) }
+}

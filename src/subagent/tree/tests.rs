@@ -1,0 +1,257 @@
+use std::time::Duration;
+
+use super::*;
+use crate::budget::{Budget, Limits};
+use crate::protocol::event::AgentReport;
+use crate::protocol::{AgentInfo, Cost, EventQueue, Sender, ToolUseId, Usage};
+
+struct Fixture {
+    tree: AgentTree,
+    queue: EventQueue,
+    main: Inbox,
+}
+
+fn info(background: bool) -> AgentInfo {
+    AgentInfo {
+        name: "explore-1".to_owned(),
+        agent: "explore".to_owned(),
+        description: "look".to_owned(),
+        prompt: "look".to_owned(),
+        model: "m".to_owned(),
+        tool_use_id: ToolUseId::new("call"),
+        max_turns: 20,
+        color: None,
+        background,
+        worktree: None,
+    }
+}
+
+fn ending(end: End) -> Ending {
+    let outcome = Outcome { text: "found".to_owned(), ..Outcome::without_work(end) };
+    let report = AgentReport {
+        agent_id: AgentId::generate(),
+        name: "explore-1".to_owned(),
+        status: outcome.end.clone(),
+        turns: 1,
+        tool_uses: 0,
+        usage: Usage::default(),
+        cost: Cost::default(),
+        duration_ms: 0,
+        shown: 5,
+        total: 5,
+    };
+    Ending { outcome, report, text: "found".to_owned(), message: "explore-1: found".to_owned() }
+}
+
+impl Fixture {
+    fn new(concurrent: usize, children: usize) -> Self {
+        let tree = AgentTree::new(Slots { concurrent, children });
+        Self { tree, queue: EventQueue::unhurried(), main: Inbox::default() }
+    }
+
+    fn below(&self, parent: &AgentPath, background: bool, may_queue: bool) -> Joining {
+        Joining {
+            info: info(background),
+            events: self.queue.sink_at(parent.child(AgentId::generate())),
+            report_to: self.main.clone(),
+            budget: Budget::new(Limits::default()),
+            may_queue,
+        }
+    }
+
+    fn join(&self) -> Membership {
+        self.tree.join(self.below(&AgentPath::root(), false, true)).unwrap()
+    }
+
+    fn spawn(&self) -> Result<Membership, OverLimit> {
+        self.tree.join(self.below(&AgentPath::root(), true, false))
+    }
+}
+
+#[tokio::test]
+async fn c7_over_the_limit_foreground_agents_wait_in_order() {
+    let fixture = Fixture::new(1, 5);
+    let (first, second, third) = (fixture.join(), fixture.join(), fixture.join());
+    assert!(first.slot().await);
+    let (mut two, mut three) = (Box::pin(second.slot()), Box::pin(third.slot()));
+    assert!(futures_util::poll!(&mut two).is_pending());
+    assert!(futures_util::poll!(&mut three).is_pending());
+    first.finish(ending(End::Completed));
+    assert!(two.await);
+    assert!(futures_util::poll!(&mut three).is_pending());
+}
+
+#[tokio::test]
+async fn t11_cancelled_while_waiting_never_starts_and_frees_its_place() {
+    let fixture = Fixture::new(1, 5);
+    let (first, second, third) = (fixture.join(), fixture.join(), fixture.join());
+    assert!(first.slot().await);
+    let mut two = Box::pin(second.slot());
+    let mut three = Box::pin(third.slot());
+    assert!(futures_util::poll!(&mut two).is_pending());
+    assert!(futures_util::poll!(&mut three).is_pending());
+    let cancelled = fixture.tree.cancel(second.id()).unwrap();
+    assert_eq!((cancelled.success, cancelled.previous), (true, Status::Queued));
+    assert!(!two.await);
+    second.finish(ending(End::Cancelled { before_start: true }));
+    first.finish(ending(End::Completed));
+    assert!(three.await);
+}
+
+#[tokio::test]
+async fn s3_22_one_parent_has_its_own_limit() {
+    let fixture = Fixture::new(8, 1);
+    let (first, second) = (fixture.join(), fixture.join());
+    assert!(first.slot().await);
+    assert!(futures_util::poll!(Box::pin(second.slot())).is_pending());
+}
+
+#[tokio::test]
+async fn s3_21_in_the_background_a_limit_is_an_error_with_its_value_and_count() {
+    let fixture = Fixture::new(2, 8);
+    let members = [fixture.spawn().unwrap(), fixture.spawn().unwrap()];
+    let over = fixture.spawn().unwrap_err();
+    assert_eq!(over, OverLimit { limit: "max_concurrent_agents", value: 2, count: 2 });
+    assert_eq!(fixture.tree.list(&AgentPath::root()).len(), 2, "nothing was taken in");
+    drop(members);
+    assert!(fixture.spawn().is_ok());
+    let fixture = Fixture::new(8, 1);
+    let _one = fixture.spawn().unwrap();
+    assert_eq!(fixture.spawn().unwrap_err().limit, "max_children_per_agent");
+}
+
+#[tokio::test]
+async fn t18_a_parent_that_waits_lends_its_slot_and_gets_it_back_first() {
+    let fixture = Fixture::new(1, 5);
+    let parent = fixture.join();
+    assert!(parent.slot().await);
+    let sink = fixture.queue.sink_at(AgentPath::root().child(parent.id()));
+    let other = fixture.join();
+    let lent = fixture.tree.lend(sink.path());
+    let child = fixture.tree.join(fixture.below(sink.path(), false, true)).unwrap();
+    assert!(child.slot().await);
+    let mut waits = Box::pin(other.slot());
+    assert!(futures_util::poll!(&mut waits).is_pending());
+    let never = CancellationToken::new();
+    let mut back = Box::pin(lent.take_back(&sink, &never));
+    assert!(futures_util::poll!(&mut back).is_pending());
+    child.finish(ending(End::Completed));
+    back.await;
+    assert!(futures_util::poll!(&mut waits).is_pending(), "the parent goes first");
+    parent.finish(ending(End::Completed));
+    assert!(waits.await);
+}
+
+#[tokio::test]
+async fn t21_a_completion_is_pushed_once_or_handed_over_once() {
+    let fixture = Fixture::new(8, 8);
+    let (pushed, taken) = (fixture.spawn().unwrap(), fixture.spawn().unwrap());
+    let taken_id = taken.id();
+    assert_eq!(fixture.main.announced(), 2);
+    pushed.finish(ending(End::Completed));
+    taken.finish(ending(End::Completed));
+    assert_eq!(fixture.main.announced(), 0);
+    fixture.tree.handed_over(taken_id);
+    fixture.tree.handed_over(taken_id);
+    let read = fixture.main.take_next_step();
+    assert_eq!(read.len(), 1);
+    assert_eq!(read[0].from, Sender::Agent { name: "explore-1".to_owned() });
+}
+
+#[tokio::test]
+async fn t22_the_second_cancel_finds_nothing_to_do() {
+    let fixture = Fixture::new(8, 8);
+    let member = fixture.spawn().unwrap();
+    let id = member.id();
+    assert!(fixture.tree.cancel(id).unwrap().success);
+    assert!(member.cancel().is_cancelled());
+    member.finish(ending(End::Cancelled { before_start: false }));
+    let again = fixture.tree.cancel(id).unwrap();
+    assert_eq!((again.success, again.previous), (false, Status::Cancelled));
+    assert_eq!(fixture.tree.cancel(AgentId::generate()), None);
+}
+
+#[tokio::test]
+async fn t34_a_completion_between_the_look_and_the_wait_is_not_lost() {
+    let fixture = Fixture::new(8, 8);
+    let member = fixture.spawn().unwrap();
+    let id = member.id();
+    assert_eq!(fixture.tree.look_up(id).unwrap().status(), Status::Running);
+    member.finish(ending(End::Completed));
+    assert_eq!(fixture.tree.ended(id).await.unwrap().text, "found");
+}
+
+#[tokio::test]
+async fn t34_a_wait_for_the_next_run_is_not_met_by_the_last_one() {
+    let fixture = Fixture::new(8, 8);
+    let joining = fixture.below(&AgentPath::root(), true, false);
+    let events = joining.events.clone();
+    let member = fixture.tree.join(joining).unwrap();
+    let id = member.id();
+    member.finish(ending(End::Interrupted));
+    let again = Joining { events, ..fixture.below(&AgentPath::root(), true, false) };
+    let member = fixture.tree.join(again).unwrap();
+    let mut ended = Box::pin(fixture.tree.ended(id));
+    assert!(futures_util::poll!(&mut ended).is_pending());
+    member.finish(ending(End::Completed));
+    assert_eq!(ended.await.unwrap().outcome.end, End::Completed);
+}
+
+#[tokio::test]
+async fn an_agent_moves_to_the_background_once_and_not_after_its_end() {
+    let fixture = Fixture::new(8, 8);
+    let member = fixture.join();
+    let id = member.id();
+    assert!(fixture.tree.detach(id));
+    assert!(member.detached().is_cancelled());
+    assert!(!fixture.tree.detach(id));
+    assert_eq!(fixture.main.announced(), 1);
+    member.finish(ending(End::Completed));
+    assert!(!fixture.tree.detach(id));
+    assert_eq!(fixture.main.take_next_step().len(), 1);
+}
+
+#[tokio::test]
+async fn t12_a_member_that_is_lost_ends_as_an_internal_failure_and_frees_its_slot() {
+    let fixture = Fixture::new(1, 1);
+    let member = fixture.join();
+    let id = member.id();
+    assert!(member.slot().await);
+    drop(member);
+    let ended = fixture.tree.ended(id).await.unwrap();
+    assert!(matches!(
+        ended.outcome.end,
+        End::Failed { failure: crate::protocol::Failure::Internal, .. }
+    ));
+    assert!(fixture.join().slot().await);
+}
+
+#[tokio::test]
+async fn the_end_of_all_cancels_every_level_and_waits_for_it() {
+    let fixture = Fixture::new(8, 8);
+    let member = fixture.spawn().unwrap();
+    let path = AgentPath::root().child(member.id());
+    let child = fixture.tree.join(fixture.below(&path, true, false)).unwrap();
+    for member in [member, child] {
+        fixture.tree.spawn(async move {
+            member.cancel().cancelled().await;
+            member.finish(ending(End::Cancelled { before_start: false }));
+        });
+    }
+    assert!(fixture.tree.end_all(Duration::from_secs(10)).await);
+    let list = fixture.tree.list(&AgentPath::root());
+    assert_eq!(Counts::of(&list).cancelled_count, 2);
+}
+
+#[tokio::test]
+async fn ended_agents_are_kept_up_to_a_number() {
+    let fixture = Fixture::new(8, 8);
+    let first = fixture.join();
+    let first_id = first.id();
+    first.finish(ending(End::Completed));
+    for _ in 0..256 {
+        fixture.join().finish(ending(End::Completed));
+    }
+    assert!(fixture.tree.look_up(first_id).is_none());
+    assert_eq!(fixture.tree.list(&AgentPath::root()).len(), 256);
+}
