@@ -33,7 +33,7 @@ pub(super) fn of(
         let bare = name.split('(').next().unwrap_or_default();
         if canonical_name(bare) == "AgentTool" {
             let message = format!(
-                "`tools` lists {bare}: listing it does not let the agent start others, only the depth limit does; leave it out"
+                "`tools` lists {bare}: that alone lets the agent start no others, the depth limit decides; without others to start leave it out"
             );
             found.push(tools.error(message));
         } else if !TOOLS.contains(&bare) && !bare.starts_with("mcp__") {

@@ -300,7 +300,7 @@ fn s2_13_and_s2_32_advice_names_the_line_and_what_to_write() {
     let parsed = parse(text, Dialect::Own).unwrap();
     let listed = |name: &str| {
         format!(
-            "3: `tools` lists {name}: listing it does not let the agent start others, only the depth limit does; leave it out"
+            "3: `tools` lists {name}: that alone lets the agent start no others, the depth limit decides; without others to start leave it out"
         )
     };
     assert_eq!(

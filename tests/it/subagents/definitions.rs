@@ -309,7 +309,7 @@ async fn s2_32_listing_the_agent_tool_lifts_nothing_and_check_says_so() {
     scene.world.agent("boss", &file("boss", "tools: Read, Task\n"));
     assert_eq!(child_of(&scene, "boss", &[]).await.tool_names(), ["Read"]);
     let said = check(&scene, 0).await;
-    assert!(said.contains("boss.md:4: `tools` lists Task: listing it does not let"), "{said}");
+    assert!(said.contains("boss.md:4: `tools` lists Task: that alone lets"), "{said}");
     scene.server.finish();
 }
 
