@@ -170,20 +170,28 @@ mod tests {
         let files = [
             (
                 "scout.md",
-                "---\ndescription: Finds\tthings.\ntools: Read\ndisallowedTools: Bash\nmodel: haiku\n---\nLook.",
+                "---\ndescription: Finds\tthings.\ntools: Read\ndisallowedTools: Bash\nmodel: haiku\nprovider: openai\nbudget: {max_usd: 0.5, max_turns: 3}\n---\nLook.",
             ),
             ("bad.md", "---\nname: bad\n---\nLook."),
         ];
         let text = report(&AgentsAction::List, &files).text;
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let lines: Vec<String> = text.lines().map(words).collect();
-        assert_eq!(lines[0], "NAME MODEL TOOLS FROM DESCRIPTION");
-        assert!(lines[1].starts_with("explore inherit Read, Grep, Glob built in Finds things"));
-        assert!(lines[2].starts_with("general-purpose inherit all built in "));
-        assert_eq!(lines[4], "scout haiku Read but Bash agents/scout.md Finds things.");
+        assert_eq!(lines[0], "NAME MODEL TOOLS LIMITS FROM DESCRIPTION");
+        assert!(
+            lines[1].starts_with("explore inherit Read, Grep, Glob none built in Finds things")
+        );
+        assert!(lines[2].starts_with("general-purpose inherit all none built in "));
+        assert_eq!(
+            lines[4],
+            "scout haiku of openai Read but Bash 3 turns, $0.50 agents/scout.md Finds things."
+        );
         assert_eq!(
             lines[5..],
-            ["", "refused: agents/bad.md:1: the front matter needs a `description`"]
+            [
+                "",
+                "refused: agents/bad.md:1: `description` is missing: it says what the agent does and when to use it"
+            ]
         );
     }
 
@@ -192,14 +200,62 @@ mod tests {
         let show = |name: &str| AgentsAction::Show { name: name.to_owned() };
         let files = [("bad.md", "---\nname: bad\n---\nLook.")];
         let found = report(&show("plan"), &files);
-        assert!(found.text.starts_with("name:   plan\nfrom:   built in\n"), "{}", found.text);
+        assert!(found.text.starts_with("name:    plan\nfrom:    built in\n"), "{}", found.text);
         assert!(found.text.contains("\n---\nYou plan a change; you make none.\n"));
         let missing = report(&show("plann"), &files).error.unwrap();
         assert_eq!(missing, "there is no agent \"plann\"; defined: explore, general-purpose, plan");
         let broken = report(&show("bad"), &files).error.unwrap();
         assert_eq!(
             broken,
-            "the agent \"bad\" is refused: agents/bad.md:1: the front matter needs a `description`"
+            "the agent \"bad\" is refused: agents/bad.md:1: `description` is missing: it says what the agent does and when to use it"
         );
+    }
+
+    #[test]
+    fn show_prints_what_differs_from_the_defaults_and_no_value_of_a_variable() {
+        let text = "---\ndescription: Finds things in the code.\nmaxTurns: 4\npermissionMode: plan\nmemory: none\n\
+                    isolation: worktree\nbackground: true\nenv: {TOKEN: sk-77, A: b}\nreturn: verbatim\ncolor: red\n---\nLook.";
+        let show = AgentsAction::Show { name: "scout".to_owned() };
+        let shown = report(&show, &[("scout.md", text)]).text;
+        let expected = "\
+name:       scout
+from:       agents/scout.md
+model:      inherit
+tools:      all
+limits:     4 turns
+mode:       plan
+memory:     none
+works:      in a git worktree of its own
+runs:       in the background
+variables:  A, TOKEN
+returns:    its text verbatim
+color:      red
+
+Finds things in the code.
+
+---
+Look.
+";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn s2_13_check_says_what_is_wrong_and_fails_only_for_what_is_refused() {
+        let vague = ("vague.md", "---\ndescription: helper\n---\nLook.");
+        let broken = ("bad.md", "---\nname: bad\n---\nLook.");
+        let fine = report(&AgentsAction::Check, &[]);
+        assert_eq!(fine.text, "3 agents; errors: 0, warnings: 0\n");
+        let warned = report(&AgentsAction::Check, &[vague]);
+        assert!(!fine.broken && !warned.broken && warned.error.is_none());
+        assert!(
+            warned.text.starts_with("warning: agents/vague.md:2: `description` is too short"),
+            "{}",
+            warned.text
+        );
+        let both = report(&AgentsAction::Check, &[vague, broken]);
+        assert!(both.broken, "{}", both.text);
+        let lines: Vec<&str> = both.text.lines().collect();
+        assert!(lines[0].starts_with("error: agents/bad.md:1: `description` is missing"));
+        assert_eq!(lines[2], "4 agents; errors: 1, warnings: 1");
     }
 }

@@ -264,6 +264,7 @@ mod tests {
                 definition.prompt.contains("Only your last message reaches the one who asked.")
             );
             assert_eq!(definition.source, Source::BuiltIn);
+            assert_eq!(all.advice(), []);
         }
         let tools = |name: &str| all.get(name).unwrap().tools.clone();
         assert_eq!(tools("explore").unwrap(), ["Read", "Grep", "Glob"]);
@@ -307,17 +308,66 @@ mod tests {
         assert_eq!(
             found[..2],
             [
-                "repo/.caliban/agents/plan.md:1: the front matter needs a `description`",
-                "repo/.caliban/agents/two.md: the name \"one\" is taken by repo/.caliban/agents/one.md, which is read first",
+                "repo/.caliban/agents/plan.md:1: `description` is missing: it says what the agent does and when to use it",
+                "repo/.caliban/agents/two.md: the name \"one\" is taken by repo/.caliban/agents/one.md, which is read first: give one of them another name",
             ]
         );
         assert!(found[2].starts_with("home/agents: this folder cannot be read: "), "{found:?}");
         assert_eq!(found.len(), 3);
     }
 
+    #[test]
+    fn s4_29_two_names_that_make_one_tool_do_not_both_count() {
+        let top = folder(&[
+            ("repo/.caliban/agents/a.md", &agent("db-scout", "first")),
+            ("repo/.caliban/agents/b.md", &agent("db_scout", "second")),
+            ("repo/.caliban/agents/c.md", &agent("general_purpose", "close to a built-in one")),
+            ("home/agents/d.md", &agent("db_scout", "third")),
+        ]);
+        let all = load(&top);
+        let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["db-scout", "explore", "general-purpose", "plan"]);
+        let tool = "since the tool of both would be delegate_to_db_scout: choose another";
+        let first =
+            "the name \"db_scout\" is too close to \"db-scout\" (repo/.caliban/agents/a.md)";
+        assert_eq!(
+            problems(&all, &top),
+            [
+                format!("repo/.caliban/agents/b.md: {first}, {tool}"),
+                "repo/.caliban/agents/c.md: the name \"general_purpose\" is too close to \"general-purpose\" (built in), since the tool of both would be delegate_to_general_purpose: choose another".to_owned(),
+                format!("home/agents/d.md: {first}, {tool}"),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_flag_goes_before_all_files_and_none_of_its_own_may_collide() {
+        let top = folder(&[("repo/.caliban/agents/plan.md", &agent("plan", "file"))]);
+        let sources =
+            || DefinitionSources::new(&[top.path().join("repo")], top.path().join("home/agents"));
+        let one = r#"{"description": "flag", "prompt": "p"}"#;
+        let all =
+            Definitions::load(&sources().with_flag(&format!(r#"{{"plan": {one}}}"#)).unwrap());
+        let plan = all.get("plan").unwrap();
+        assert_eq!((plan.description.as_str(), &plan.source), ("flag", &Source::Flag));
+        assert_eq!(all.advice()[0].to_string().split(':').next(), Some("--agents"));
+        for (other, place) in [("a-b", "--agents"), ("general-purpose", "built in")] {
+            let close = other.replace('-', "_");
+            let json = match place {
+                "built in" => format!(r#"{{"{close}": {one}}}"#),
+                _ => format!(r#"{{"{other}": {one}, "{close}": {one}}}"#),
+            };
+            let error = sources().with_flag(&json).unwrap_err().to_string();
+            let start = format!(
+                "--agents: {close}: the name \"{close}\" is too close to \"{other}\" ({place}), "
+            );
+            assert!(error.starts_with(&start), "{error}");
+        }
+    }
+
     #[cfg(unix)]
     #[test]
-    fn symlink_loops_and_files_that_are_no_text_are_problems_not_failures() {
+    fn t29_symlink_loops_and_files_that_are_no_text_are_problems_not_failures() {
         use std::os::unix::fs::symlink;
 
         let top = folder(&[("repo/.caliban/agents/good.md", &agent("good", "fine"))]);

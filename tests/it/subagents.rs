@@ -1,6 +1,7 @@
 //! Sub-agents as requirements: each test is named after the one that it shows.
 
 mod channels;
+mod definitions;
 mod invariants;
 mod tool;
 mod traps;

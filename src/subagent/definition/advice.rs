@@ -9,82 +9,12 @@ use crate::tool::canonical_name;
 const MIN_DESCRIPTION: usize = 20;
 
 /// Words that are true of every agent, and so tell none from another.
-const GENERIC: &[&str] = &[
-    "a",
-    "agent",
-    "agents",
-    "all",
-    "an",
-    "and",
-    "any",
-    "anything",
-    "are",
-    "assist",
-    "assistant",
-    "assists",
-    "bot",
-    "can",
-    "do",
-    "does",
-    "every",
-    "everything",
-    "for",
-    "general",
-    "generic",
-    "good",
-    "handle",
-    "handles",
-    "help",
-    "helper",
-    "helpful",
-    "helps",
-    "i",
-    "in",
-    "is",
-    "it",
-    "job",
-    "jobs",
-    "kind",
-    "kinds",
-    "many",
-    "me",
-    "misc",
-    "my",
-    "needed",
-    "of",
-    "or",
-    "other",
-    "purpose",
-    "something",
-    "sort",
-    "sorts",
-    "stuff",
-    "sub",
-    "subagent",
-    "task",
-    "tasks",
-    "that",
-    "the",
-    "thing",
-    "things",
-    "this",
-    "to",
-    "tool",
-    "use",
-    "used",
-    "useful",
-    "user",
-    "various",
-    "very",
-    "when",
-    "whatever",
-    "which",
-    "with",
-    "work",
-    "works",
-    "you",
-    "your",
-];
+const GENERIC: &str = "\
+    a agent agents all an and any anything are assist assistant assists bot can do does every everything \
+    for general generic good handle handles help helper helpful helps i in is it job jobs kind kinds \
+    many me misc my needed of or other purpose something sort sorts stuff sub subagent task tasks that \
+    the thing things this to tool use used useful user various very when whatever which with work works \
+    you your";
 
 /// What could be said better in a definition that was read from these keys.
 pub(super) fn of(
@@ -103,7 +33,7 @@ pub(super) fn of(
         let bare = name.split('(').next().unwrap_or_default();
         if canonical_name(bare) == "AgentTool" {
             let message = format!(
-                "`tools` lists {bare}: listing it does not let the agent start others, only the depth limit does; leave it out"
+                "`tools` lists {bare}: that alone lets the agent start no others, the depth limit decides; without others to start leave it out"
             );
             found.push(tools.error(message));
         } else if !TOOLS.contains(&bare) && !bare.starts_with("mcp__") {
@@ -123,8 +53,9 @@ fn vague(description: &str) -> Option<&'static str> {
         return Some("is too short to choose the agent by");
     }
     let lower = description.to_lowercase();
+    let generic = |word: &str| GENERIC.split(' ').any(|known| known == word);
     let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.all(|word| GENERIC.contains(&word)).then_some("fits every agent")
+    words.all(generic).then_some("fits every agent")
 }
 
 #[cfg(test)]

@@ -95,17 +95,19 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let key = Key { source: self.source, name, field: Some(field) };
-            let shown = name.escape_debug();
+            let foreign = self.dialect == Dialect::Foreign;
             let error = if NOT_YET.contains(&name) {
-                key.error(format!("`{shown}` is not supported yet: leave it out"))
+                let then = if foreign { " and passed over" } else { ": leave it out" };
+                key.error(format!("`{name}` is not supported yet{then}"))
             } else {
                 let allowed: Vec<&str> = own_name.into_iter().chain(KEYS).collect();
-                key.error(format!("unknown key `{shown}`; allowed: {}", allowed.join(", ")))
+                let name = name.escape_debug();
+                key.error(format!("unknown key `{name}`; allowed: {}", allowed.join(", ")))
             };
-            match self.dialect {
-                Dialect::Own => return Err(error),
-                Dialect::Foreign => warnings.push(error),
+            if !foreign {
+                return Err(error);
             }
+            warnings.push(error);
         }
         Ok(warnings)
     }

@@ -1,130 +1,316 @@
-#[cfg(test)]
-mod tests {
-    use pretty_assertions::assert_eq;
+//! What a definition's file may say, and what is told about each mistake in it.
 
-    use super::*;
+use pretty_assertions::assert_eq;
 
-    fn parse(text: &str, dialect: Dialect) -> Result<Parsed, String> {
-        let file = Path::new(".caliban/agents/scout.md");
-        Definition::parse(text, file, dialect).map_err(|error| error.to_string())
-    }
+use super::*;
 
-    fn own(text: &str) -> Definition {
-        parse(text, Dialect::Own).unwrap().0
-    }
+fn scout(project: bool) -> Source {
+    Source::File { path: ".caliban/agents/scout.md".into(), project }
+}
 
-    #[test]
-    fn every_key_is_read() {
-        let text = "---\nname: db-scout\ndescription: Finds queries.\ntools: Read, Grep\n\
-                    disallowedTools:\n  - Bash\n  - WebFetch\nmodel: inherit\nmaxTurns: 5\ncolor: green\n---\n\n\
-                    Look.\n\n---\nThen report.\n";
-        let expected = Definition {
-            name: "db-scout".to_owned(),
-            description: "Finds queries.".to_owned(),
-            prompt: "Look.\n\n---\nThen report.".to_owned(),
-            tools: Some(vec!["Read".to_owned(), "Grep".to_owned()]),
-            disallowed_tools: vec!["Bash".to_owned(), "WebFetch".to_owned()],
-            model: Some("inherit".to_owned()),
+fn parse(text: &str, dialect: Dialect) -> Result<Parsed, String> {
+    Definition::parse(text, &scout(false), dialect).map_err(|error| error.to_string())
+}
+
+fn own(text: &str) -> Definition {
+    parse(text, Dialect::Own).unwrap().definition
+}
+
+/// The messages without the file's name.
+fn messages(errors: &[DefinitionError]) -> Vec<String> {
+    let plain =
+        |error: &DefinitionError| error.to_string().replace(".caliban/agents/scout.md:", "");
+    errors.iter().map(plain).collect()
+}
+
+const EVERY_KEY: &str = "\
+---
+name: db-scout
+description: Finds queries.
+tools: Read, Grep
+disallowedTools:
+  - Bash
+  - WebFetch
+model: inherit
+provider: openai
+maxTurns: 5
+budget:
+  max_usd: 0.5
+  max_tokens: 50000
+  max_turns: 9
+  max_tool_calls: 30
+  max_wall_s: 600
+permissionMode: dontAsk
+memory: none
+color: green
+background: true
+isolation: worktree
+env: { RUST_LOG: debug, EMPTY: '' }
+return: verbatim
+---
+
+Look.
+
+---
+Then report.
+";
+
+#[test]
+fn every_key_is_read() {
+    let texts = |list: &[&str]| list.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
+    let expected = Definition {
+        name: "db-scout".to_owned(),
+        description: "Finds queries.".to_owned(),
+        prompt: "Look.\n\n---\nThen report.".to_owned(),
+        tools: Some(texts(&["Read", "Grep"])),
+        disallowed_tools: texts(&["Bash", "WebFetch"]),
+        model: Some("inherit".to_owned()),
+        provider: Some("openai".to_owned()),
+        max_turns: Some(5),
+        budget: BudgetSpec {
+            max_usd: Some(0.5),
+            max_tokens: Some(50_000),
             max_turns: Some(5),
-            color: Some("green".to_owned()),
-            source: Source::File(".caliban/agents/scout.md".into()),
-        };
-        assert_eq!(own(text), expected);
-    }
+            max_tool_calls: Some(30),
+            max_wall_s: Some(600),
+        },
+        permission_mode: Some(Mode::DontAsk),
+        memory: Memory::None,
+        color: Some("green".to_owned()),
+        background: true,
+        isolation: Isolation::Worktree,
+        env: [("EMPTY", ""), ("RUST_LOG", "debug")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        returns: Returns::Verbatim,
+        source: scout(false),
+    };
+    assert_eq!(own(EVERY_KEY), expected);
+    assert_eq!(expected.tool_name(), "delegate_to_db_scout");
+    assert!(!format!("{expected:?}").contains("debug"), "values of variables may be keys");
+}
 
-    #[test]
-    fn a_byte_order_mark_and_windows_line_ends_change_nothing() {
-        let text = "---\nname: scout\ndescription: >-\n  Finds\n  things.\ntools: [Read, Glob]\n---\nLook.\nReport.\n";
-        let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
-        assert_eq!(own(&windows), own(text));
-        assert_eq!(own(text).description, "Finds things.");
-    }
+#[test]
+fn t29_a_byte_order_mark_and_windows_line_ends_change_nothing() {
+    let windows = format!("\u{feff}{}", EVERY_KEY.replace('\n', "\r\n"));
+    assert_eq!(own(&windows), own(EVERY_KEY));
+    let folded = "---\r\ndescription: >-\r\n  Finds\r\n  things.\r\n---\r\nLook.\r\n";
+    assert_eq!(own(folded).description, "Finds things.");
+}
 
-    #[test]
-    fn what_is_left_out_takes_its_default() {
-        let definition = own("---\ndescription: Finds.\nmodel:\ntools: \"*\"\n---\nLook.");
-        assert_eq!(definition.name, "scout");
-        assert_eq!((definition.tools, definition.model, definition.max_turns), (None, None, None));
-        let none = own("---\ndescription: Finds.\ntools: []\n---\nLook.");
-        assert_eq!(none.tools, Some(vec![]));
-    }
+#[test]
+fn what_is_left_out_takes_its_default() {
+    let definition =
+        own("---\ndescription: Finds.\nmodel:\ntools: \"*\"\nbudget:\nenv: {}\n---\nLook.");
+    let expected = Definition {
+        name: "scout".to_owned(),
+        description: "Finds.".to_owned(),
+        prompt: "Look.".to_owned(),
+        tools: None,
+        disallowed_tools: Vec::new(),
+        model: None,
+        provider: None,
+        max_turns: None,
+        budget: BudgetSpec::default(),
+        permission_mode: None,
+        memory: Memory::Project,
+        color: None,
+        background: false,
+        isolation: Isolation::None,
+        env: BTreeMap::new(),
+        returns: Returns::Summary,
+        source: scout(false),
+    };
+    assert_eq!(definition, expected);
+    assert_eq!(own("---\ndescription: Finds.\ntools: []\n---\nLook.").tools, Some(vec![]));
+    assert_eq!(
+        own("---\ndescription: Finds.\nbudget: { max_turns: 3 }\n---\nLook.").max_turns,
+        Some(3)
+    );
+}
 
-    #[test]
-    fn every_mistake_names_file_line_and_what_is_allowed() {
-        let long = format!("name: {}", "a".repeat(65));
-        let cases = [
-            ("Look.", "1: there is no front matter: the first line must be ---"),
-            ("", "1: there is no front matter: the first line must be ---"),
-            ("---\ndescription: d\n", "1: the front matter is not closed: a line --- is missing"),
-            ("---\n---\nLook.", "1: the front matter needs a `description`"),
-            ("---\ndescription: ' '\n---\nLook.", "2: `description` must not be empty"),
-            ("---\ndescription: [a]\n---\nLook.", "2: `description` must be a text"),
-            (
-                "---\ndescription: d\n---\n \n",
-                "4: the text after the front matter is empty: it is the agent's prompt",
-            ),
-            (
-                "---\ndescription: d\n\nskills: x\n---\nLook.",
-                "4: unknown key `skills`; allowed: name, description, tools, disallowedTools, model, maxTurns, color",
-            ),
-            (
-                "---\ndescription: d\nname: Db Scout\n---\nLook.",
-                "3: the name \"Db Scout\" is not allowed: use lower-case letters, digits and hyphens, at most 64",
-            ),
-            (
-                "---\ndescription: d\nmaxTurns: 0\n---\nLook.",
-                "3: `maxTurns` must be a whole number of at least 1",
-            ),
-            (
-                "---\ndescription: d\nmaxTurns: many\n---\nLook.",
-                "3: `maxTurns` must be a whole number of at least 1",
-            ),
-            (
-                "---\ndescription: d\ntools:\n  - Read\n  - {a: b}\n---\nLook.",
-                "3: `tools` must be a list of names, such as Read, Grep",
-            ),
-            (
-                "---\ndescription: d\ntools: Bash(git\n---\nLook.",
-                "3: `tools`: `(` without `)` in `Bash(git`",
-            ),
-            (
-                "---\ndescription: d\ndescription: e\n---\nLook.",
-                "3: the key `description` is there twice",
-            ),
-            ("---\n- description\n---\nLook.", "2: the front matter must be lines of `key: value`"),
-        ];
-        for (text, expected) in cases {
-            let error = parse(text, Dialect::Own).unwrap_err();
-            assert_eq!(error, format!(".caliban/agents/scout.md:{expected}"), "{text:?}");
-        }
-        let text = format!("---\ndescription: d\n{long}\n---\nLook.");
-        assert!(parse(&text, Dialect::Own).unwrap_err().contains("at most 64"));
-    }
-
-    #[test]
-    fn invalid_yaml_names_its_line_and_the_likely_remedy() {
-        let text = "---\nname: scout\ndescription: Use it so: often\n---\nLook.";
+#[test]
+fn a_file_without_sound_front_matter_is_told_what_it_lacks() {
+    let cases = [
+        ("Look.", "1: there is no front matter: the first line must be ---"),
+        ("", "1: there is no front matter: the first line must be ---"),
+        ("---\ndescription: d\n", "1: the front matter is not closed: a line --- is missing"),
+        (
+            "---\n---\nLook.",
+            "1: `description` is missing: it says what the agent does and when to use it",
+        ),
+        (
+            "---\ndescription: d\n---\n \n",
+            "4: the text after the front matter is empty: it is the agent's prompt",
+        ),
+        (
+            "---\ndescription: d\ndescription: e\n---\nLook.",
+            "3: the key `description` is there twice",
+        ),
+        ("---\n- description\n---\nLook.", "2: the front matter must be lines of `key: value`"),
+    ];
+    for (text, expected) in cases {
         let error = parse(text, Dialect::Own).unwrap_err();
-        assert!(
-            error.starts_with(".caliban/agents/scout.md:3: the front matter is not valid YAML: ")
-        );
-        assert!(error.ends_with("a text with `: ` or ` #` in it needs quotes"), "{error}");
+        assert_eq!(error, format!(".caliban/agents/scout.md:{expected}"), "{text:?}");
     }
+}
 
-    #[test]
-    fn files_for_other_tools_may_hold_unknown_keys_and_loose_texts() {
-        let text = "---\nname: scout\ndescription: Use it so: often. It's good # always\nmaxTurns: 3\n\
-                    hooks:\n  Stop:\n    - command: x\nskills: [a]\n---\nLook.";
-        let (definition, warnings) = parse(text, Dialect::Foreign).unwrap();
-        assert_eq!(definition.description, "Use it so: often. It's good # always");
-        assert_eq!(definition.max_turns, Some(3));
-        let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
-        let expected = [(5, "hooks"), (8, "skills")].map(|(line, key)| {
-            format!(
-                ".caliban/agents/scout.md:{line}: unknown key `{key}`; allowed: \
-                 name, description, tools, disallowedTools, model, maxTurns, color"
-            )
-        });
-        assert_eq!(warnings, expected);
+#[test]
+fn every_mistake_names_file_line_and_what_is_allowed() {
+    let turns = "3: `maxTurns` must be a whole number of at least 1";
+    let list = "3: `tools` must be a list of names, such as Read, Grep";
+    let usd = "4: `budget.max_usd` must be an amount above 0, such as 0.50";
+    let table = "3: `budget` must be a table, such as { max_usd: 0.50 }";
+    let one = "3: `budget.max_usd` must be one value, such as max_usd: 0.50";
+    let cases = [
+        ("description: ' '", "3: the key `description` is there twice"),
+        ("model: ' '", "3: `model` must not be empty"),
+        ("model: [a]", "3: `model` must be a text"),
+        ("skills: x", "3: `skills` is not supported yet: leave it out"),
+        ("hooks:\n  Stop: []", "3: `hooks` is not supported yet: leave it out"),
+        ("mcpServers: [x]", "3: `mcpServers` is not supported yet: leave it out"),
+        (
+            "\nprompt: x",
+            "4: unknown key `prompt`; allowed: name, description, tools, disallowedTools, model, provider, maxTurns, budget, permissionMode, memory, color, background, isolation, env, return",
+        ),
+        (
+            "name: Db Scout",
+            "3: the name \"Db Scout\" is not allowed: use lower-case letters, digits and hyphens, at most 52, the first no hyphen",
+        ),
+        (
+            "name: bash",
+            "3: the name \"bash\" is that of the tool Bash: choose another, such as bash-expert",
+        ),
+        ("maxTurns: 0", turns),
+        ("maxTurns: -1", turns),
+        ("maxTurns: many", turns),
+        ("maxTurns: [1]", turns),
+        ("tools:\n  - Read\n  - {a: b}", list),
+        ("tools: {a: b}", list),
+        ("tools: Bash(git", "3: `tools`: `(` without `)` in `Bash(git`"),
+        ("budget: 5", table),
+        ("budget: [max_usd]", table),
+        ("budget: { max_usd: [1] }", one),
+        ("budget: { max_usd: {a: b} }", one),
+        ("budget:\n  max_usd: 0", usd),
+        ("budget:\n  max_usd: -1", usd),
+        ("budget:\n  max_usd: nan", usd),
+        ("budget:\n  max_usd: 1\n  max_usd: 2", "5: the key `max_usd` is there twice"),
+        (
+            "budget:\n  max_usd: 1\n  max_turns: 1.5",
+            "5: `budget.max_turns` must be a whole number of at least 1",
+        ),
+        (
+            "budget:\n  usd: 1",
+            "4: unknown key `budget.usd`; allowed: max_usd, max_tokens, max_turns, max_tool_calls, max_wall_s",
+        ),
+        (
+            "permissionMode: auto",
+            "3: `permissionMode` must be one of: default, acceptEdits, plan, dontAsk, bypassPermissions",
+        ),
+        ("memory: user", "3: `memory` must be one of: project, none"),
+        ("isolation: [worktree]", "3: `isolation` must be one of: none, worktree"),
+        ("return: all", "3: `return` must be one of: summary, verbatim"),
+        ("background: 1", "3: `background` must be true or false"),
+        ("env: A=1", "3: `env` must be a table, such as { RUST_LOG: debug }"),
+        ("env:\n  A: [1]", "4: `env.A` must be one value, such as RUST_LOG: debug"),
+        (
+            "env:\n  A: 1\n  A-B: 2",
+            "5: `env.A-B` is no name of a variable: use letters, digits and _, the first no digit",
+        ),
+        (
+            "env:\n  1A: 1",
+            "4: `env.1A` is no name of a variable: use letters, digits and _, the first no digit",
+        ),
+        ("env:\n  A: \"\\0\"", "4: `env.A` must not hold a NUL character"),
+    ];
+    for (line, expected) in cases {
+        let text = format!("---\ndescription: d\n{line}\n---\nLook.");
+        let error = parse(&text, Dialect::Own).unwrap_err();
+        assert_eq!(error, format!(".caliban/agents/scout.md:{expected}"), "{text:?}");
     }
+}
+
+#[test]
+fn invalid_yaml_names_its_line_and_the_likely_remedy() {
+    let text = "---\nname: scout\ndescription: Use it so: often\n---\nLook.";
+    let error = parse(text, Dialect::Own).unwrap_err();
+    assert!(error.starts_with(".caliban/agents/scout.md:3: the front matter is not valid YAML: "));
+    assert!(error.ends_with("a text with `: ` or ` #` in it needs quotes"), "{error}");
+    let (open, close) = ("[".repeat(20), "]".repeat(20));
+    let deep = format!("---\ndescription: d\ntools: {open}{close}\n---\nLook.");
+    assert!(parse(&deep, Dialect::Own).unwrap_err().contains("nests more than 16 deep"));
+}
+
+#[test]
+fn s2_24_files_for_other_tools_are_read_with_warnings_where_they_say_more() {
+    let text = "---\nname: scout\ndescription: Use it so: often. user: \"find x\"\nskills: a\nhooks:\n  Stop:\n    - {matcher: x}\n\
+                memory: user\npermissionMode: auto\nisolation: remote\neffort: high\nbackground: true\nmaxTurns: 3\n---\nLook.";
+    let Parsed { definition, warnings, .. } = parse(text, Dialect::Foreign).unwrap();
+    assert_eq!(definition.description, "Use it so: often. user: \"find x\"");
+    assert_eq!((definition.max_turns, definition.background), (Some(3), true));
+    assert_eq!((definition.memory, definition.permission_mode), (Memory::Project, None));
+    let warnings = messages(&warnings);
+    assert_eq!(
+        warnings[..2],
+        [
+            "4: `skills` is not supported yet and passed over",
+            "5: `hooks` is not supported yet and passed over"
+        ]
+    );
+    assert!(warnings[2].starts_with("11: unknown key `effort`; allowed: "), "{warnings:?}");
+    assert!(
+        warnings[3].starts_with("9: `permissionMode` must be one of: default, "),
+        "{warnings:?}"
+    );
+    assert_eq!(
+        warnings[4..],
+        [
+            "8: `memory` must be one of: project, none; left out",
+            "10: `isolation` must be one of: none, worktree; left out",
+        ]
+    );
+}
+
+#[test]
+fn what_narrows_an_agent_is_never_skipped_in_files_for_other_tools() {
+    for line in ["tools: {a: b}", "disallowedTools: Bash(", "maxTurns: x", "budget: x"] {
+        let text = format!("---\ndescription: d\n{line}\n---\nLook.");
+        assert!(parse(&text, Dialect::Foreign).unwrap_err().contains("scout.md:3: `"), "{line}");
+    }
+}
+
+#[test]
+fn a_projects_file_sets_no_variables_and_is_told_where_to() {
+    let parsed = Definition::parse(EVERY_KEY, &scout(true), Dialect::Own).unwrap();
+    assert_eq!(parsed.definition.env, BTreeMap::new());
+    assert_eq!(
+        messages(&parsed.warnings),
+        [
+            "22: `env` is left out: a project's files may not set variables; put the definition into `agents/` of your configuration folder, or give it with --agents"
+        ]
+    );
+    assert_eq!(parse(EVERY_KEY, Dialect::Own).unwrap().warnings, []);
+}
+
+#[test]
+fn s2_13_and_s2_32_advice_names_the_line_and_what_to_write() {
+    let text =
+        "---\ndescription: does stuff\ntools: Read, Task, Agent(x), Bsah, mcp__a__b\n---\nLook.";
+    let parsed = parse(text, Dialect::Own).unwrap();
+    let listed = |name: &str| {
+        format!(
+            "3: `tools` lists {name}: that alone lets the agent start no others, the depth limit decides; without others to start leave it out"
+        )
+    };
+    assert_eq!(
+        messages(&parsed.advice),
+        [
+            "2: `description` is too short to choose the agent by: write what the agent does and when to use it, such as \"Reviews a change for mistakes. Use it after edits.\"".to_owned(),
+            listed("Task"),
+            listed("Agent"),
+            "3: `tools` lists Bsah, which is no tool here: mend the name, or leave it out".to_owned(),
+        ]
+    );
+    assert_eq!(parsed.warnings, []);
 }
