@@ -63,6 +63,7 @@ impl Bench {
             budget: Budget::new(Limits::default()),
             depth: 0,
             span: Span::root(),
+            conversation: super::Conversation::default(),
         }
     }
 
