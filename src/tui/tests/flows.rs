@@ -2,7 +2,10 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::protocol::{AgentPath, Command, End, EventKind, Mode, PromptId, SessionId, When};
+use crate::protocol::{
+    AgentPath, Command, CompactionState, End, EventKind, Message, Mode, Past, PromptId, SessionId,
+    When,
+};
 use crate::tui::model::{ItemKind, QueuedState};
 use crate::tui::msg::{Effect, Msg};
 use crate::tui::testing::{Screen, finish};
@@ -141,7 +144,7 @@ fn another_session_replaces_what_is_shown() {
     let first = SessionId::generate();
     screen.main(EventKind::SessionOpened { id: first, history: Vec::new() });
     screen.prompt("go").main(finish(End::Completed, ""));
-    let history = vec![crate::protocol::Message::user_text("earlier")];
+    let history = vec![Past::Message(Message::user_text("earlier"))];
     screen.main(EventKind::SessionOpened { id: SessionId::generate(), history });
     let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
     assert_eq!(kinds, [ItemKind::Prompt { text: "earlier".to_owned(), task: false }]);
