@@ -10,26 +10,25 @@ const RESULT_HEAD: usize = 2_000;
 /// Stands for what an excerpt leaves out.
 const LEFT_OUT: &str = "[Messages are left out here: there is no room for them.]";
 
-/// The newest messages, from the last prompt on, as far as they take at most `limit` tokens.
+/// The newest messages, from the last prompt on, as far as they take at most `limit` tokens. The prompt comes first.
 ///
 /// A prompt without an answer always stays. Messages stay whole and in pairs: what is kept of the work on a prompt
 /// begins with an answer, and ends where the conversation ends.
 pub(super) fn newest(history: &[Message], limit: u64) -> Vec<Message> {
-    let Some(at) = history.iter().rposition(|message| !said(message).is_empty()) else {
-        return Vec::new();
-    };
-    let prompt = Message::user(said(&history[at]));
-    let work = &history[at + 1..];
+    let at = history.iter().rposition(|message| !said(message).is_empty());
+    let prompt = at.map(|at| Message::user(said(&history[at])));
+    let work = &history[at.map_or(0, |at| at + 1)..];
     if work.is_empty() {
-        return vec![prompt];
+        return prompt.into_iter().collect();
     }
-    let from = answers(work).filter(|from| tokens(&work[*from..]) <= limit).min();
+    let size = tokens(prompt.as_slice());
+    let left = limit.checked_sub(size).unwrap_or(limit);
+    let from = answers(work).find(|from| tokens(&work[*from..]) <= left);
     let newest = from.map_or(&[][..], |from| &work[from..]);
     // A prompt that was answered would read like an open one without its answer.
-    let goes_on = work.last().is_some_and(|last| last.role == Role::User) || !newest.is_empty();
-    let left = limit.saturating_sub(tokens(newest));
-    let kept_prompt = goes_on && tokens(std::slice::from_ref(&prompt)) <= left;
-    kept_prompt.then_some(prompt).into_iter().chain(newest.iter().cloned()).collect()
+    let open = work.last().is_some_and(|last| last.role == Role::User) || !newest.is_empty();
+    let prompt = prompt.filter(|_| open && size <= limit);
+    prompt.into_iter().chain(newest.iter().cloned()).collect()
 }
 
 /// What a person (or a parent) said in a message; nothing where it answers calls, or is a summary.
