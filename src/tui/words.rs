@@ -346,7 +346,7 @@ pub fn main_words(model: &Model) -> String {
 #[must_use]
 pub fn compacted(before: u64, after: u64) -> String {
     let (before, after) = (tokens(before), tokens(after));
-    format!("compacted: {before} to {after} tokens · a summary stands for what is above")
+    format!("compacted: {before} to {after} tokens · goes on from a summary")
 }
 
 /// Tokens and cost of an agent with all below it.

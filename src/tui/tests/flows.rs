@@ -376,7 +376,7 @@ fn compact_is_a_command_of_idle_main_and_takes_a_wish() {
     assert!(!screen.model.main_works());
     assert_eq!(screen.model.run.context, 4_000);
     let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
-    let text = "compacted: 170k to 4k tokens · a summary stands for what is above".to_owned();
+    let text = "compacted: 170k to 4k tokens · goes on from a summary".to_owned();
     assert_eq!(kinds, [ItemKind::Notice { level: NoticeLevel::Info, text }]);
 }
 
