@@ -104,7 +104,7 @@ pub fn run_words(run: &Run, now: Duration) -> String {
         }
         Phase::Tools => tool_words(run, now),
         // Nothing of a summary is shown while it is written: that it is silent is no news.
-        Phase::Compacting { .. } => "compacting".to_owned(),
+        Phase::Compacting => "compacting".to_owned(),
         phase => {
             let silent = now.saturating_sub(run.last_sign);
             if silent >= SILENT {

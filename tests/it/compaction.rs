@@ -185,6 +185,36 @@ async fn a_conversation_that_the_provider_finds_too_long_is_compacted_and_asked_
 }
 
 #[tokio::test]
+async fn an_answer_that_the_window_cut_is_followed_by_a_summary() {
+    let scene = scene();
+    let cut = tool_use("Bash", bash("touch called")).usage(39_900, 100);
+    let cut = cut.stop("model_context_window_exceeded");
+    scene.server.when(PARENT).reply(cut).then(text(SUMMARY)).then(text(DONE));
+    good(run(&scene)).await;
+    let requests = scene.server.requests();
+    assert_eq!(requests.len(), 3);
+    assert!(begins_with_summary(&requests[2]));
+    assert!(!scene.world.exists("called"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_failed_request_for_a_summary_is_repeated_and_paid_for_once() {
+    let scene = scene();
+    scene.world.config("[providers.anthropic]\nmax_retries = 1\n");
+    let overloaded = error(529, "overloaded_error", "busy").header("retry-after-ms", "1");
+    let main = scene.server.when(PARENT).reply(filling()).then(overloaded);
+    main.then(text(SUMMARY).usage(33_000, 50)).then(text(DONE));
+    let run = good(run(&scene)).await;
+    assert_eq!(run.result()["usage"]["output_tokens"], 100 + 50 + 10);
+    let file = std::fs::read_to_string(transcript(&scene)).unwrap();
+    let lines = file.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let booked = lines.map(|line| line["usage"]["output_tokens"].as_u64().unwrap_or(0));
+    assert_eq!(booked.sum::<u64>(), 100 + 50 + 10, "{file}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn what_is_too_long_even_for_a_summary_fails_and_says_what_to_do() {
     let scene = scene();
     scene.server.when(PARENT).reply(tool_use("Bash", bash("seq 1 3000"))).forever(too_long());
@@ -357,7 +387,7 @@ fn screen(scene: &Scene) -> Screen {
 async fn by_hand_it_takes_a_wish_and_the_next_prompt_goes_on_from_the_summary() {
     let scene = scene();
     let main = scene.server.when(PARENT).reply(text("ONE-77").gate("busy"));
-    main.then(text(SUMMARY)).then(text("TWO-77"));
+    main.then(text(SUMMARY).gate("held")).then(text("TWO-77"));
     let screen = screen(&scene);
     screen.wait_for("ONE-77");
     send(&screen, "/compact");
@@ -366,10 +396,13 @@ async fn by_hand_it_takes_a_wish_and_the_next_prompt_goes_on_from_the_summary() 
     scene.server.open("busy");
     screen.wait_gone("writing");
     send(&screen, "/compact keep WISH-77");
+    scene.server.reached("held").await;
+    send(&screen, "and then");
+    screen.wait_for("queued for main");
+    scene.server.open("held");
     screen.wait_for("goes on from a summary");
     let summary = scene.server.requests().remove(1);
     assert!(summary.messages().last().unwrap().to_string().contains("keep WISH-77"));
-    send(&screen, "and then");
     screen.wait_for("TWO-77");
     let last = scene.server.requests().pop().unwrap();
     assert!(begins_with_summary(&last));
@@ -390,11 +423,15 @@ async fn esc_stops_a_compaction_by_hand_and_nothing_is_lost() {
     send(&screen, "/compact");
     screen.wait_for("compacting");
     scene.server.reached("held").await;
+    send(&screen, "and then");
+    screen.wait_for("queued for main");
     screen.keys(ESC);
     screen.wait_for("not compacted: stopped by you");
-    screen.wait_gone("compacting");
+    screen.wait_for("back in the prompt");
     assert_eq!(scene.server.ended(PARENT).await.0, StreamEnd::ClosedByClient);
-    send(&screen, "and then");
+    assert_eq!(records(&transcript(&scene), "compacted"), 0);
+    screen.wait_for("› and then");
+    screen.keys(ENTER);
     screen.wait_for("TWO-77");
     let last = scene.server.requests().pop().unwrap();
     assert_eq!((last.messages().len(), begins_with_summary(&last)), (3, false));

@@ -50,10 +50,8 @@ pub enum Phase {
         limit: u32,
         reason: String,
     },
-    /// The model writes a summary of the conversation; `by_hand` outside of a run.
-    Compacting {
-        by_hand: bool,
-    },
+    /// The model writes a summary of the conversation.
+    Compacting,
     Ended(End),
 }
 
@@ -145,10 +143,10 @@ impl Run {
         }
         match state {
             CompactionState::Started => {
-                if by_hand {
+                if !self.alive() {
                     self.begin(at);
                 }
-                self.enter(Phase::Compacting { by_hand }, at);
+                self.enter(Phase::Compacting, at);
             }
             _ if by_hand => {
                 self.ended = Some(at);
