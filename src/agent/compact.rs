@@ -6,7 +6,7 @@
 use tokio_util::sync::CancellationToken;
 
 use super::turn::Ask;
-use super::{Agent, Run, Stop};
+use super::{Agent, Run, Stop, record};
 use crate::protocol::{
     Compaction, CompactionState, End, EventKind, EventSink, Failure, JournalError, Message, Reply,
     Role, Spent, StopReason,
@@ -26,6 +26,9 @@ const PROMPT: &str = include_str!("../../assets/prompts/compact.md");
 
 /// How often a summary is asked for, each time of half as much, before it is given up.
 const TRIES: usize = 3;
+
+/// The most that is kept beside a summary, in tokens; less where the window or the conversation is small.
+const KEPT: u64 = 20_000;
 
 /// What a provider counted.
 #[derive(Clone, Copy, Debug)]
@@ -172,7 +175,8 @@ impl Agent {
         let before_tokens = self.context();
         let summary = self.summary(cause, before_tokens, run).await?;
         let room = size::room(&self.setup.model.get());
-        let kept = keep::newest(&self.setup.history, (room / 10).min(before_tokens / 4));
+        let limit = KEPT.min(room / 10).min(before_tokens / 4);
+        let kept = keep::newest(&self.setup.history, limit);
         let mut messages = vec![Message::user_text(format!("{}\n\n{summary}", keep::HEAD))];
         messages.extend(kept);
         let after_tokens = size::prefix(&self.setup.system, &self.specs) + size::tokens(&messages);
@@ -181,7 +185,7 @@ impl Agent {
         let spent = Spent { usage, cost, model };
         let compaction = Compaction { messages: &messages, before_tokens, after_tokens, spent };
         self.setup.journal.compacted(compaction).await.map_err(Undone::Disk)?;
-        tracing::info!(event = "compacted", agent = %run.events.path(), before_tokens, after_tokens);
+        record::compacted(run.events.path(), self.setup.span, before_tokens, after_tokens);
         self.unbooked = Default::default();
         self.setup.history = messages;
         self.counted = None;

@@ -249,6 +249,22 @@ async fn a_signal_during_the_summary_stops_the_run_and_leaves_the_conversation()
 }
 
 #[tokio::test]
+async fn a_summary_that_cannot_be_written_ends_the_run_and_leaves_the_conversation() {
+    let scene = scene();
+    let long = format!("{SUMMARY} {}", "x".repeat(40_000));
+    scene.server.when(PARENT).reply(filling()).then(text(long)).then(text(DONE));
+    let args = ["-p", "PARENT-1 go", "--dangerously-skip-permissions"];
+    let full = scene.world.run(args).args(MODEL).file_limit(32).finish().await;
+    full.assert_code(1);
+    assert!(full.stderr.contains("free some space"), "{full}");
+    assert_eq!(records(&transcript(&scene), "compacted"), 0);
+    good(go_on(&scene)).await;
+    let last = scene.server.requests().pop().unwrap();
+    assert!(!begins_with_summary(&last) && last.text().contains("FIRST-77"));
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_compacted_session_goes_on_from_its_summary_and_shows_all_of_it() {
     let scene = scene();
     scene.server.when(PARENT).reply(filling()).then(text(SUMMARY)).then(text(DONE)).then(text("x"));

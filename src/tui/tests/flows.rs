@@ -144,10 +144,17 @@ fn another_session_replaces_what_is_shown() {
     let first = SessionId::generate();
     screen.main(EventKind::SessionOpened { id: first, history: Vec::new() });
     screen.prompt("go").main(finish(End::Completed, ""));
-    let history = vec![Past::Message(Message::user_text("earlier"))];
+    let history = vec![
+        Past::Message(Message::user_text("earlier")),
+        Past::Compacted { before_tokens: 170_000, after_tokens: 4_000 },
+        Past::Message(Message::user_text("later")),
+    ];
     screen.main(EventKind::SessionOpened { id: SessionId::generate(), history });
     let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
-    assert_eq!(kinds, [ItemKind::Prompt { text: "earlier".to_owned(), task: false }]);
+    let prompt = |text: &str| ItemKind::Prompt { text: text.to_owned(), task: false };
+    let text = "compacted: 170k to 4k tokens · goes on from a summary".to_owned();
+    let mark = ItemKind::Notice { level: NoticeLevel::Info, text };
+    assert_eq!(kinds, [prompt("earlier"), mark, prompt("later")]);
 }
 
 #[test]
