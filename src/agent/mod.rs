@@ -21,6 +21,7 @@ use crate::protocol::{
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
 
+pub mod compact;
 mod dispatch;
 mod inbox;
 mod linger;
@@ -79,6 +80,8 @@ pub struct Agent {
     was_stopped: bool,
     /// What failed attempts cost: booked in the journal with the next answer.
     unbooked: (Usage, Cost),
+    /// What the provider counted for the last answer; absent when the conversation became another since.
+    counted: Option<compact::Counted>,
 }
 
 /// A prompt, as it enters a conversation.
@@ -113,6 +116,24 @@ struct Run<'a> {
     usage: Usage,
     /// The text of the latest answer, whole or not.
     text: String,
+    /// A summary was asked for, and there was no answer since that left room.
+    compacted: bool,
+}
+
+impl<'a> Run<'a> {
+    fn new(budget: &Budget, events: &'a EventSink, cancel: &'a CancellationToken) -> Self {
+        Self {
+            events,
+            cancel,
+            started: Instant::now(),
+            budget: budget.child(Limits::default()),
+            turns: 0,
+            tool_uses: 0,
+            usage: Usage::default(),
+            text: String::new(),
+            compacted: false,
+        }
+    }
 }
 
 /// Why a run ends before the model says so.
@@ -133,7 +154,14 @@ impl Agent {
     pub fn new(mut setup: AgentSetup) -> Self {
         let specs = setup.tools.specs();
         let history = Arc::new(std::mem::take(&mut setup.history));
-        Self { setup, history, specs, was_stopped: false, unbooked: Default::default() }
+        Self {
+            setup,
+            history,
+            specs,
+            was_stopped: false,
+            unbooked: Default::default(),
+            counted: None,
+        }
     }
 
     /// Works on a prompt, or without one once more on the last, until the model is done, a limit is reached, something fails, or `cancel` fires.
@@ -156,16 +184,7 @@ impl Agent {
         events: &EventSink,
         cancel: &CancellationToken,
     ) -> Outcome {
-        let mut run = Run {
-            events,
-            cancel,
-            started: Instant::now(),
-            budget: self.setup.budget.child(Limits::default()),
-            turns: 0,
-            tool_uses: 0,
-            usage: Usage::default(),
-            text: String::new(),
-        };
+        let mut run = Run::new(&self.setup.budget, events, cancel);
         let end = match self.drive(prompt, &mut run).await {
             Ok(end) | Err(Stop::End(end)) => end,
             Err(Stop::Disk(error)) => {
@@ -184,9 +203,7 @@ impl Agent {
         };
         // What is meant for later is read later, but only if the run was not stopped, and never by a sub-agent.
         if !run.events.path().is_root() || outcome.end != End::Completed {
-            for QueuedPrompt { id, text, .. } in self.setup.inbox.take_typed() {
-                events.emit(EventKind::PromptReturned { id, text });
-            }
+            self.return_queue(events);
         }
         if let Err(error) = self.setup.journal.finish(&outcome).await {
             tracing::warn!(%error, "the end of a run could not be written");
@@ -220,7 +237,7 @@ impl Agent {
             if let Some(what) = self.setup.budget.used_up() {
                 return Ok(End::Budget { what });
             }
-            let reply = self.ask(run, last).await?;
+            let reply = self.ask_with_room(run, last).await?;
             let stop_reason = reply.stop_reason.clone();
             let calls = self.accept(reply, run).await?;
             if let Some((end, why)) = self.cut_short(&stop_reason) {
@@ -275,7 +292,7 @@ impl Agent {
                 (End::Budget { what: format!("{limit} output tokens") }, smaller)
             }
             StopReason::ModelContextWindowExceeded => {
-                let message = "The conversation fills the model's window: go on in a new one.";
+                let message = "The answer was cut: the conversation fills the model's window. Go on, and it is summarized first.";
                 (
                     End::Failed { failure: Failure::ContextFull, message: message.to_owned() },
                     smaller,
@@ -356,6 +373,13 @@ impl Agent {
         let (usage, cost) = std::mem::take(&mut self.unbooked);
         let model = self.setup.thinker.as_deref().unwrap_or_default();
         self.setup.journal.append(message, Some(Spent { usage, cost, model })).await
+    }
+
+    /// Gives back what the person queued and nobody will read.
+    fn return_queue(&self, events: &EventSink) {
+        for QueuedPrompt { id, text, .. } in self.setup.inbox.take_typed() {
+            events.emit(EventKind::PromptReturned { id, text });
+        }
     }
 
     /// Reads what the person queued for this step.

@@ -60,6 +60,18 @@ pub(super) fn turn_started(agent: &AgentPath, span: Span, turn: u32, model: &str
     );
 }
 
+/// A summary took the place of a conversation. Tokens of the whole context, about.
+pub(super) fn compacted(agent: &AgentPath, span: Span, before_tokens: u64, after_tokens: u64) {
+    info!(
+        event = "compacted",
+        %agent,
+        trace_id = %span.trace(),
+        parent_span_id = %span.id(),
+        before_tokens,
+        after_tokens,
+    );
+}
+
 /// What a request came to.
 pub(super) struct TurnRecord<'a> {
     pub agent: &'a AgentPath,

@@ -1,15 +1,31 @@
 //! One answer of the model: the request, its stream, and its repetition when it fails.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::StreamExt;
 
 use super::record::{TurnRecord, turn_started};
-use super::{Agent, Run, Stop};
+use super::{Agent, Run, Stop, compact};
 use crate::protocol::{
     Accumulator, ContentBlock, Delta, End, EventKind, Message, Reply, StreamEvent,
 };
 use crate::provider::{EventStream, Model, ProviderError};
+
+/// What the model is asked for.
+pub(super) enum Ask<'a> {
+    /// The next answer; without tools on the last turn.
+    Turn { last: bool },
+    /// A summary of the conversation, or of an excerpt of about `room` tokens. Nothing of it is shown.
+    Summary { request: &'a Message, room: Option<u64> },
+}
+
+/// Why there is no whole answer, with the text that came.
+pub(super) struct Unanswered {
+    text: String,
+    /// Absent when the run was cancelled.
+    pub error: Option<ProviderError>,
+}
 
 /// How one attempt ended other than well, with what it had streamed.
 enum Cut {
@@ -23,27 +39,39 @@ impl Agent {
     pub(super) async fn ask(&mut self, run: &mut Run<'_>, last: bool) -> Result<Reply, Stop> {
         run.turns += 1;
         run.events.emit(EventKind::TurnStarted { turn: run.turns, limit: self.setup.max_turns });
-        let mut attempt = 0;
         turn_started(run.events.path(), self.setup.span, run.turns, &self.setup.model.get().name);
+        match self.request(&Ask::Turn { last }, run).await {
+            Ok(reply) => Ok(reply),
+            Err(unanswered) => Err(self.give_up(unanswered, run).await),
+        }
+    }
+
+    /// Makes one request, and again while it fails in a way that may pass.
+    pub(super) async fn request(
+        &mut self,
+        ask: &Ask<'_>,
+        run: &mut Run<'_>,
+    ) -> Result<Reply, Unanswered> {
+        let mut attempt = 0;
         loop {
             let model = self.setup.model.get();
             self.forget_thoughts_of_others(&model.name);
-            let tools = if last { &[][..] } else { &self.specs };
-            let stream = model.stream(&self.setup.system, &self.history, tools);
+            let stream = self.send(&model, ask);
             let began = Instant::now();
             let mut partial = Accumulator::default();
-            let cut = self.consume(stream, &mut partial, run).await;
+            let shown = matches!(ask, Ask::Turn { .. });
+            let cut = self.consume(stream, &mut partial, shown, run).await;
             self.settle(&model, &partial, began, run);
             let Some(cut) = cut else {
                 return Ok(partial.into_reply());
             };
             let error = match cut {
-                Cut::Cancelled => return Err(self.give_up(partial.text(), None, run).await),
+                Cut::Cancelled => return Err(Unanswered { text: partial.text(), error: None }),
                 Cut::Failed(error) => error,
             };
             attempt += 1;
             let Some(wait) = model.retry.next(attempt, &error) else {
-                return Err(self.give_up(partial.text(), Some(error), run).await);
+                return Err(Unanswered { text: partial.text(), error: Some(error) });
             };
             tracing::info!(%error, attempt, "a request is repeated");
             run.events.emit(EventKind::Retrying {
@@ -56,9 +84,22 @@ impl Agent {
                 biased;
                 () = run.cancel.cancelled() => {
                     // What it had streamed was declared void already.
-                    return Err(self.give_up(String::new(), None, run).await);
+                    return Err(Unanswered { text: String::new(), error: None });
                 }
                 () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    fn send(&self, model: &Model, ask: &Ask<'_>) -> EventStream {
+        let (system, history) = (&self.setup.system, &self.history);
+        match ask {
+            Ask::Turn { last: true } => model.stream(system, history, &[]),
+            Ask::Turn { last: false } => model.stream(system, history, &self.specs),
+            Ask::Summary { request, room } => {
+                let mut messages = compact::excerpt(history, *room);
+                messages.push((*request).clone());
+                model.stream(system, &messages, &self.specs)
             }
         }
     }
@@ -69,7 +110,8 @@ impl Agent {
         if thinker.is_none_or(|thinker| thinker == model) {
             return;
         }
-        for message in &mut self.setup.history {
+        let history = Arc::make_mut(&mut self.history);
+        for message in history.iter_mut() {
             message.content.retain(|block| {
                 !matches!(
                     block,
@@ -77,7 +119,7 @@ impl Agent {
                 )
             });
         }
-        self.setup.history.retain(|message| !message.content.is_empty());
+        history.retain(|message| !message.content.is_empty());
     }
 
     /// Reads one stream to its end. Dropping it, on any way out, closes its connection.
@@ -85,6 +127,7 @@ impl Agent {
         &self,
         mut stream: EventStream,
         partial: &mut Accumulator,
+        shown: bool,
         run: &Run<'_>,
     ) -> Option<Cut> {
         let mut message_id = String::new();
@@ -108,8 +151,10 @@ impl Agent {
                 message_id.clone_from(id);
             }
             let finished = partial.push(&event);
-            show(event, run);
-            if let Some(block) = finished {
+            if shown {
+                show(event, run);
+            }
+            if let Some(block) = finished.filter(|_| shown) {
                 let message_id = message_id.clone();
                 run.events.emit(EventKind::BlockFinished { message_id, block });
             }
@@ -156,12 +201,7 @@ impl Agent {
     }
 
     /// Ends the run in the middle of an answer: its text so far stays in the conversation, its calls do not.
-    async fn give_up(
-        &mut self,
-        text: String,
-        error: Option<ProviderError>,
-        run: &mut Run<'_>,
-    ) -> Stop {
+    async fn give_up(&mut self, Unanswered { text, error }: Unanswered, run: &mut Run<'_>) -> Stop {
         if !text.is_empty() {
             run.text.clone_from(&text);
             let message = Message::assistant(vec![ContentBlock::text(text)]);

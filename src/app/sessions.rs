@@ -33,15 +33,16 @@ fn one(prefix: &str, setup: &Setup) -> Result<Report, AppError> {
     let agents = store.agents(id);
     let mut children = Vec::new();
     for agent in &agents {
-        children.push((agent, store.load_agent(id, agent.meta.id)?));
+        let transcript = store.load_agent(id, agent.meta.id)?;
+        children.push((agent, transcript.past(), transcript.warnings));
     }
+    let past = main.past();
     let end = main.end.as_ref().map(|outcome| &outcome.end);
-    let mut shown =
-        vec![Transcript { meta: None, messages: &main.messages, warnings: &main.warnings, end }];
-    shown.extend(children.iter().map(|(agent, transcript)| Transcript {
+    let mut shown = vec![Transcript { meta: None, past: &past, warnings: &main.warnings, end }];
+    shown.extend(children.iter().map(|(agent, past, warnings)| Transcript {
         meta: Some(&agent.meta),
-        messages: &transcript.messages,
-        warnings: &transcript.warnings,
+        past,
+        warnings,
         end: agent.end.as_ref().map(|outcome| &outcome.end),
     }));
     Ok(show(&shown))

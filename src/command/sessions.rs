@@ -7,7 +7,9 @@ use jiff::Timestamp;
 
 use super::{Report, columns, one_line};
 use crate::protocol::printable;
-use crate::protocol::{ChildMeta, ContentBlock, End, Message, ResultBlock, Role, SessionId, clock};
+use crate::protocol::{
+    ChildMeta, ContentBlock, End, Message, Past, ResultBlock, Role, SessionId, clock,
+};
 
 /// Lines of a tool's result that are shown.
 const MAX_RESULT_LINES: usize = 20;
@@ -29,7 +31,7 @@ pub struct SessionLine {
 pub struct Transcript<'a> {
     /// Absent for the main agent.
     pub meta: Option<&'a ChildMeta>,
-    pub messages: &'a [Message],
+    pub past: &'a [Past],
     /// What was left out or mended while it was read.
     pub warnings: &'a [String],
     /// How it ended, where that was written.
@@ -73,10 +75,8 @@ pub fn show(transcripts: &[Transcript<'_>]) -> Report {
             let _ =
                 writeln!(out, "== {} · {title} · {end} · {}\n", one_line(&meta.name, 64), meta.id);
         }
-        for message in transcript.messages {
-            for block in &message.content {
-                show_block(message.role, block, &mut out);
-            }
+        for past in transcript.past {
+            show_past(past, &mut out);
         }
         if let (None, Some(end)) =
             (transcript.meta, transcript.end.filter(|end| **end != End::Completed))
@@ -88,6 +88,23 @@ pub fn show(transcripts: &[Transcript<'_>]) -> Report {
         }
     }
     Report::text(out)
+}
+
+fn show_past(past: &Past, out: &mut String) {
+    match past {
+        Past::Message(Message { role, content }) => {
+            for block in content {
+                show_block(*role, block, out);
+            }
+        }
+        Past::Compacted { before_tokens, after_tokens } => {
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                out,
+                "[compacted: {before_tokens} to {after_tokens} tokens; a summary stands for what is above]\n"
+            );
+        }
+    }
 }
 
 fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
@@ -210,16 +227,20 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
             model: "m".to_owned(),
             depth: 1,
         };
-        let child = [Message::user_text("map")];
+        let mut main = main.map(Past::Message).to_vec();
+        main.insert(1, Past::Compacted { before_tokens: 9000, after_tokens: 70 });
+        let child = [Past::Message(Message::user_text("map"))];
         let end = End::MaxTurns { limit: 20 };
         let (failed, mended) = (End::Interrupted, ["line 3 is left out".to_owned()]);
         let shown = show(&[
-            Transcript { meta: None, messages: &main, warnings: &mended, end: Some(&failed) },
-            Transcript { meta: Some(&meta), messages: &child, warnings: &[], end: Some(&end) },
+            Transcript { meta: None, past: &main, warnings: &mended, end: Some(&failed) },
+            Transcript { meta: Some(&meta), past: &child, warnings: &[], end: Some(&end) },
         ]);
         let hits = "  hit\\u{1b}[2J\n".repeat(20);
         let expected = format!(
-            "› look around\n\nI look.\n\n▪ Grep {{\"pattern\":\"fn\\u001b\"}}\n\n\
+            "› look around\n\n\
+             [compacted: 9000 to 70 tokens; a summary stands for what is above]\n\n\
+             I look.\n\n▪ Grep {{\"pattern\":\"fn\\u001b\"}}\n\n\
              \x20 error:\n{hits}  … 2 more lines\n\n\
              [interrupted]\n\n[line 3 is left out]\n\n\
              == explore-1 · map the routes · turn limit 20, partial · {id}\n\n› map\n\n"

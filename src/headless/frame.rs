@@ -10,8 +10,8 @@ use uuid::Uuid;
 use super::totals::Totals;
 use crate::protocol::event::AgentReport;
 use crate::protocol::{
-    AgentEvent, AgentInfo, AgentPath, ContentBlock, End, EventKind, Mode, NoticeLevel, Outcome,
-    ResultBlock, SessionId, ToolDetails, ToolUseId, Usage, clock,
+    AgentEvent, AgentInfo, AgentPath, CompactionState, ContentBlock, End, EventKind, Mode,
+    NoticeLevel, Outcome, ResultBlock, SessionId, ToolDetails, ToolUseId, Usage, clock,
 };
 
 /// What the first frame says about the session.
@@ -119,6 +119,7 @@ impl Frames {
                 }
                 vec![frame]
             }
+            EventKind::Compaction { by_hand, state } => self.compaction(path, *by_hand, state),
             EventKind::Notice { level, text } if *level != NoticeLevel::Info => {
                 vec![self.frame(
                     "system",
@@ -190,6 +191,24 @@ impl Frames {
                 "apiKeySource": key_source,
             }),
         )
+    }
+
+    fn compaction(&self, path: &AgentPath, by_hand: bool, state: &CompactionState) -> Vec<Value> {
+        let body = match state {
+            CompactionState::Done { before_tokens, after_tokens } => json!({
+                "subtype": "compact_boundary",
+                "compact_metadata": {
+                    "trigger": if by_hand { "manual" } else { "auto" },
+                    "pre_tokens": before_tokens, "post_tokens": after_tokens,
+                },
+            }),
+            CompactionState::Failed { why } => json!({
+                "subtype": "notice", "level": NoticeLevel::Warning,
+                "text": format!("The conversation was not compacted: {why}"),
+            }),
+            CompactionState::Started | CompactionState::Cancelled => return Vec::new(),
+        };
+        vec![self.frame("system", path, body)]
     }
 
     fn assistant(

@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 use crate::cli::OutputFormat;
 use crate::protocol::printable;
 use crate::protocol::{
-    AgentEvent, AgentPath, Command, End, EventKind, EventQueue, Failure, NoticeLevel, Outcome,
-    PromptId, QueuedPrompt, When,
+    AgentEvent, AgentPath, Command, CompactionState, End, EventKind, EventQueue, Failure,
+    NoticeLevel, Outcome, PromptId, QueuedPrompt, When,
 };
 
 mod frame;
@@ -149,6 +149,9 @@ impl Output {
             }
             EventKind::PermissionDenied { tool, reason, .. } => {
                 format!("caliban: denied {tool}: {reason}")
+            }
+            EventKind::Compaction { state: CompactionState::Failed { why }, .. } => {
+                format!("caliban: the conversation was not compacted: {why}")
             }
             EventKind::ToolStarted { name, summary, .. } if self.verbose => {
                 format!("{}: {name} {summary}", self.frames.agent_name(&event.path))

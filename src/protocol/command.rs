@@ -102,6 +102,10 @@ pub enum Command {
     },
     /// Kill the running `Shell` command.
     CancelShell,
+    /// Replace the main agent's conversation by a summary of it. `instructions` say what the summary must keep.
+    Compact {
+        instructions: Option<String>,
+    },
     /// Start an empty session.
     Clear,
     /// Load a stored session and go on with it.

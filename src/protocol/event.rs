@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::command::Sender;
 use super::ids::{AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
-use super::message::{ContentBlock, Message, ResultBlock};
+use super::journal::Past;
+use super::message::{ContentBlock, ResultBlock};
 use super::question::{Mode, Question};
 use super::usage::{Cost, Usage};
 
@@ -30,7 +31,7 @@ pub enum EventKind {
     /// A session is open (main agent only): at start, after `/clear` and after `/resume`.
     SessionOpened {
         id: SessionId,
-        history: Vec<Message>,
+        history: Vec<Past>,
     },
     /// A sub-agent exists. The first event of its path.
     Started(Box<AgentInfo>),
@@ -141,12 +142,31 @@ pub enum EventKind {
         text: String,
         status: String,
     },
+    /// The conversation is being replaced by a summary of it. `by_hand`: the person asked for it, outside of a run.
+    Compaction {
+        by_hand: bool,
+        state: CompactionState,
+    },
     Notice {
         level: NoticeLevel,
         text: String,
     },
     /// A run ended. The last event of a sub-agent's path.
     Finished(Box<Outcome>),
+}
+
+/// How far a compaction has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionState {
+    /// The model is asked for the summary.
+    Started,
+    /// The summary stands for the conversation. Tokens of the whole context, about.
+    Done { before_tokens: u64, after_tokens: u64 },
+    /// It was stopped: the conversation is as it was.
+    Cancelled,
+    /// The conversation is as it was.
+    Failed { why: String },
 }
 
 /// How loud a notice is.

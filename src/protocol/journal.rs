@@ -18,6 +18,9 @@ pub trait Journal: Send + Sync {
     async fn append(&self, message: &Message, spent: Option<Spent<'_>>)
     -> Result<(), JournalError>;
 
+    /// Writes which messages stand for the whole conversation from here on. What was written before stays.
+    async fn compacted(&self, compaction: Compaction<'_>) -> Result<(), JournalError>;
+
     /// Writes how a run ended.
     async fn finish(&self, outcome: &Outcome) -> Result<(), JournalError>;
 
@@ -37,6 +40,30 @@ pub struct Spent<'a> {
     pub model: &'a str,
 }
 
+/// What replaces a conversation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compaction<'a> {
+    /// The summary, and what was kept beside it.
+    pub messages: &'a [Message],
+    /// Tokens of the whole context, about.
+    pub before_tokens: u64,
+    pub after_tokens: u64,
+    /// What the summary cost.
+    pub spent: Spent<'a>,
+}
+
+/// One entry of a stored conversation, as a person reads it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Past {
+    Message(Message),
+    /// From here on a summary stood for what is above. Tokens of the whole context, about.
+    Compacted {
+        before_tokens: u64,
+        after_tokens: u64,
+    },
+}
+
 /// A journal that keeps nothing, for what is not to be stored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoJournal;
@@ -44,6 +71,10 @@ pub struct NoJournal;
 #[async_trait]
 impl Journal for NoJournal {
     async fn append(&self, _: &Message, _: Option<Spent<'_>>) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn compacted(&self, _: Compaction<'_>) -> Result<(), JournalError> {
         Ok(())
     }
 

@@ -21,10 +21,11 @@ pub use access::Access;
 pub use command::{Command, QueuedPrompt, Sender, When};
 pub use env::EnvOverlay;
 pub use event::{
-    AgentEvent, AgentInfo, End, EventKind, Failure, NoticeLevel, Outcome, ToolDetails, clock,
+    AgentEvent, AgentInfo, CompactionState, End, EventKind, Failure, NoticeLevel, Outcome,
+    ToolDetails, clock,
 };
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
-pub use journal::{ChildMeta, Journal, JournalError, NoJournal, Spent};
+pub use journal::{ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent};
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use printable::printable;
 pub use question::{Answer, Mode, Question, RuleFile};

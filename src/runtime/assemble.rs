@@ -13,7 +13,7 @@ use crate::budget::{self, Budget};
 use crate::config::models::Catalogue;
 use crate::permission::Gate;
 use crate::protocol::{
-    EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, NoticeLevel, Redactor,
+    EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, NoticeLevel, Past, Redactor,
     SessionId, Span, Usage,
 };
 use crate::provider::{Model, ModelSlot};
@@ -94,6 +94,8 @@ pub(super) struct Session {
     pub id: SessionId,
     pub journal: Arc<dyn Journal>,
     pub history: Vec<Message>,
+    /// All that was said, for the person; taken when the session is shown.
+    pub past: Vec<Past>,
     /// The model of the last answer in `history`.
     pub model: Option<String>,
     /// What was found out and mended while it was read.
@@ -109,6 +111,7 @@ impl Session {
             id,
             journal: Arc::new(NoJournal),
             history: Vec::new(),
+            past: Vec::new(),
             model: None,
             notices: Vec::new(),
             budget: Budget::new(limits),
@@ -142,6 +145,7 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
             for agent in agents.iter().filter_map(|agent| agent.end.as_ref()) {
                 session.budget.charge(Usage::default(), agent.cost);
             }
+            session.past = transcript.past();
             session.model = transcript.model;
             session.history = transcript.messages;
             session.notices = transcript.warnings;

@@ -155,6 +155,7 @@ impl Runtime {
             Command::SetModel { provider, model } => self.set_model(provider, model),
             Command::Shell { line } => self.shell.start(line, &self.events),
             Command::CancelShell => self.shell.cancel(),
+            Command::Compact { instructions } => self.compact(instructions).await,
             Command::Clear => self.change_session(Open::New(SessionId::generate())).await,
             Command::Resume(id) => self.change_session(Open::Stored(id)).await,
             Command::Shutdown => {}
@@ -219,10 +220,7 @@ impl Runtime {
     }
 
     async fn run_main(&mut self, model: ModelSlot, prompt: Option<Prompt>) {
-        let mut agent = match self.main.take() {
-            Some(agent) => agent,
-            None => Box::new(self.build(model).await),
-        };
+        let mut agent = self.take_main(model).await;
         let cancel = CancellationToken::new();
         let (token, events) = (cancel.clone(), self.events.clone());
         let task = tokio::spawn(async move {
@@ -230,6 +228,33 @@ impl Runtime {
             agent
         });
         self.run = Some(Run { task, cancel });
+    }
+
+    /// Replaces the conversation by a summary of it. Only between runs.
+    async fn compact(&mut self, instructions: Option<String>) {
+        if self.run.is_some() {
+            self.events.notice(NoticeLevel::Warning, "/compact waits: main works · Esc stops it");
+            return;
+        }
+        let Some(model) = self.model.clone() else {
+            self.events.notice(NoticeLevel::Error, "No model yet · /model");
+            return;
+        };
+        let mut agent = self.take_main(model).await;
+        let cancel = CancellationToken::new();
+        let (token, events) = (cancel.clone(), self.events.clone());
+        let task = tokio::spawn(async move {
+            agent.compact(instructions.as_deref(), &events, &token).await;
+            agent
+        });
+        self.run = Some(Run { task, cancel });
+    }
+
+    async fn take_main(&mut self, model: ModelSlot) -> Box<Agent> {
+        match self.main.take() {
+            Some(agent) => agent,
+            None => Box::new(self.build(model).await),
+        }
     }
 
     /// Builds the main agent off the runtime's threads: it reads the project's files.
@@ -333,14 +358,14 @@ impl Runtime {
 
     /// Opens a session and says so. The error is one line for the person; the present session stays then.
     pub async fn open(&mut self, open: Open) -> Result<(), String> {
-        let session = assemble::open_session(&self.parts, open).await?;
+        let mut session = assemble::open_session(&self.parts, open).await?;
         // What works in the background belongs to the session that is left.
         self.tree.end_all(END_WAIT).await;
         self.tree.clear();
         self.inbox = Inbox::default();
         self.main = None;
         self.shell.take_printed();
-        let history = session.history.clone();
+        let history = std::mem::take(&mut session.past);
         self.events.emit(EventKind::SessionOpened { id: session.id, history });
         if let Some(model) = &self.model {
             self.events.emit(model_changed(&model.get()));

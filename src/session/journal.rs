@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 
 use super::record::{AgentHeader, Record, VERSION};
 use super::writer::{self, Tail, agent_file, make_dir, with_hint};
-use crate::protocol::{ChildMeta, Journal, JournalError, Message, Outcome, Spent};
+use crate::protocol::{ChildMeta, Compaction, Journal, JournalError, Message, Outcome, Spent};
 
 /// The transcript of one agent as a file. It appears on disk with the first message.
 pub(super) struct FileJournal {
@@ -84,7 +84,7 @@ impl State {
                 *n = self.count + 1;
                 *n
             }
-            Record::End { n, .. } => {
+            Record::Compacted { n, .. } | Record::End { n, .. } => {
                 *n = self.count;
                 *n
             }
@@ -138,6 +138,21 @@ impl Journal for FileJournal {
             usage: spent.map(|spent| spent.usage),
             cost: spent.map(|spent| spent.cost),
             model: spent.map(|spent| spent.model.to_owned()),
+        })
+        .await
+    }
+
+    async fn compacted(&self, compaction: Compaction<'_>) -> Result<(), JournalError> {
+        let Compaction { messages, before_tokens, after_tokens, spent } = compaction;
+        self.write(Record::Compacted {
+            at: Timestamp::now(),
+            n: 0,
+            messages: messages.to_vec(),
+            before_tokens,
+            after_tokens,
+            usage: spent.usage,
+            cost: spent.cost,
+            model: Some(spent.model.to_owned()).filter(|model| !model.is_empty()),
         })
         .await
     }

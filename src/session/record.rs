@@ -34,6 +34,27 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
+    /// From here on these messages are the conversation. Those before stay in the file, to be read by a person.
+    Compacted {
+        at: Timestamp,
+        /// As of the message before.
+        #[serde(default)]
+        n: u64,
+        messages: Vec<Message>,
+        /// Tokens of the whole context, about.
+        #[serde(default)]
+        before_tokens: u64,
+        #[serde(default)]
+        after_tokens: u64,
+        /// Of the requests for the summary.
+        #[serde(default)]
+        usage: Usage,
+        #[serde(default)]
+        cost: Cost,
+        /// The model whose thoughts `messages` hold.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+    },
     /// A run ended. The file may go on after it with another run.
     End {
         at: Timestamp,
@@ -58,7 +79,9 @@ impl Record {
     #[must_use]
     pub fn count(&self) -> Option<u64> {
         match self {
-            Self::Message { n, .. } | Self::End { n, .. } => Some(*n).filter(|n| *n > 0),
+            Self::Message { n, .. } | Self::Compacted { n, .. } | Self::End { n, .. } => {
+                Some(*n).filter(|n| *n > 0)
+            }
             _ => None,
         }
     }
@@ -69,7 +92,9 @@ impl Record {
         match self {
             Self::Session(header) => Some(header.created),
             Self::Agent(header) => Some(header.created),
-            Self::Message { at, .. } | Self::End { at, .. } => Some(*at),
+            Self::Message { at, .. } | Self::Compacted { at, .. } | Self::End { at, .. } => {
+                Some(*at)
+            }
             Self::Unknown => None,
         }
     }

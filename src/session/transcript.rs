@@ -8,7 +8,9 @@ use jiff::Timestamp;
 
 use super::record::{AgentHeader, Record, SessionHeader};
 use super::repair;
-use crate::protocol::{AgentId, ContentBlock, Cost, Message, Outcome, Role, ToolUseId, Usage};
+use crate::protocol::{
+    AgentId, ContentBlock, Cost, Message, Outcome, Past, Role, ToolUseId, Usage,
+};
 
 /// One agent's conversation as its file tells it, made valid for a model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,8 +19,13 @@ pub struct Transcript {
     pub session: Option<SessionHeader>,
     /// Of a sub-agent's file.
     pub agent: Option<AgentHeader>,
-    /// Every call has its result; calls that were open at the end have one that says so.
+    /// The conversation as it goes on: from the last summary, if there is one. Every call has its result; calls
+    /// that were open at the end have one that says so.
     pub messages: Vec<Message>,
+    /// What summaries have put away, as it was written.
+    earlier: Vec<Past>,
+    /// How many blocks at the beginning of `messages` stand for what is in `earlier`.
+    replacing: usize,
     /// How the last run ended; absent when it was cut off, or still goes on.
     pub end: Option<Outcome>,
     /// What the requests of this agent used together.
@@ -72,18 +79,33 @@ impl Transcript {
         Ok(transcript)
     }
 
-    /// The number of requests that were answered.
+    /// All that was said, for a person: also what summaries have put away, and not the summaries themselves.
+    #[must_use]
+    pub fn past(&self) -> Vec<Past> {
+        let mut past = self.earlier.clone();
+        past.extend(behind(&self.messages, self.replacing).map(Past::Message));
+        past
+    }
+
+    /// The number of requests that were answered, without those for a summary.
     #[must_use]
     pub fn turns(&self) -> u32 {
-        let turns = self.messages.iter().filter(|message| is_answer(message)).count();
-        u32::try_from(turns).unwrap_or(u32::MAX)
+        self.count_past(|message| usize::from(is_answer(message)))
     }
 
     /// The number of tool calls.
     #[must_use]
     pub fn tool_uses(&self) -> u32 {
-        let calls = self.messages.iter().flat_map(Message::tool_use_ids).count();
-        u32::try_from(calls).unwrap_or(u32::MAX)
+        self.count_past(|message| message.tool_use_ids().count())
+    }
+
+    fn count_past(&self, count: impl Fn(&Message) -> usize) -> u32 {
+        let past = self.past();
+        let counts = past.iter().map(|past| match past {
+            Past::Message(message) => count(message),
+            Past::Compacted { .. } => 0,
+        });
+        u32::try_from(counts.sum::<usize>()).unwrap_or(u32::MAX)
     }
 
     /// The last answer's text.
@@ -118,10 +140,31 @@ impl Transcript {
                 self.count += 1;
                 raw.push(message);
             }
+            Record::Compacted {
+                messages, before_tokens, after_tokens, usage, cost, model, ..
+            } => {
+                self.answered_by(model, raw);
+                self.usage += usage;
+                self.cost += cost;
+                self.earlier.extend(behind(raw, self.replacing).map(Past::Message));
+                self.earlier.push(Past::Compacted { before_tokens, after_tokens });
+                self.replacing = messages.iter().map(|message| message.content.len()).sum();
+                *raw = messages;
+            }
             Record::End { outcome, .. } => self.end = Some(outcome),
             Record::Unknown => {}
         }
     }
+}
+
+/// The messages without their first `blocks` blocks. Mending joins messages of one side, but keeps blocks in order.
+fn behind(messages: &[Message], mut blocks: usize) -> impl Iterator<Item = Message> {
+    messages.iter().filter_map(move |message| {
+        let skipped = blocks.min(message.content.len());
+        blocks -= skipped;
+        let content = message.content[skipped..].to_vec();
+        (!content.is_empty()).then_some(Message { role: message.role, content })
+    })
 }
 
 /// Thoughts are signed by the model that had them, and refused by every other.

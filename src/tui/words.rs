@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::protocol::{AgentPath, Cost, End};
 
-use super::figures::{clock, count, ordinal};
+use super::figures::{clock, count, ordinal, tokens};
 use super::model::{Agent, Agents, Model, Phase, Run, Tally};
 use super::text::one_line;
 
@@ -103,6 +103,8 @@ pub fn run_words(run: &Run, now: Duration) -> String {
             format!("retrying in {wait:.0} s: {reason} ({attempt} of {limit})")
         }
         Phase::Tools => tool_words(run, now),
+        // Nothing of a summary is shown while it is written: that it is silent is no news.
+        Phase::Compacting => "compacting".to_owned(),
         phase => {
             let silent = now.saturating_sub(run.last_sign);
             if silent >= SILENT {
@@ -331,6 +333,13 @@ pub fn main_words(model: &Model) -> String {
         Phase::Retrying { .. } => run_words(&model.run, model.now),
         _ => format!("{} {elapsed}", run_words(&model.run, model.now)),
     }
+}
+
+/// The line where a summary took the place of what is above it.
+#[must_use]
+pub fn compacted(before: u64, after: u64) -> String {
+    let (before, after) = (tokens(before), tokens(after));
+    format!("compacted: {before} to {after} tokens · goes on from a summary")
 }
 
 /// Tokens and cost of an agent with all below it.

@@ -5,6 +5,7 @@
 mod bad_input;
 mod cancel;
 mod command;
+mod compaction;
 mod documents;
 mod headless;
 mod layering;

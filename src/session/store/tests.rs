@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::protocol::{
-    AgentPath, ChildMeta, ContentBlock, Cost, Message, ResultBlock, Spent, Usage,
+    AgentPath, ChildMeta, Compaction, ContentBlock, Cost, Message, Past, ResultBlock, Spent, Usage,
 };
 
 struct Bench {
@@ -283,4 +283,62 @@ async fn sessions_are_found_by_prefix_and_by_directory() {
     assert!(list[1].first_prompt.starts_with("find the bug bug"));
     assert_eq!(list[1].first_prompt.chars().count(), 200);
     assert_eq!((list[1].messages, list[1].agents), (1, 0));
+}
+
+#[tokio::test]
+async fn a_compacted_session_goes_on_from_its_summary_and_keeps_all_for_the_person() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let spent = |tokens| Spent {
+        usage: Usage { output_tokens: tokens, ..Usage::default() },
+        cost: Cost::known(0.5),
+        model: "m",
+    };
+    let (go, summary) = (Message::user_text("go"), Message::user_text("summary"));
+    journal.append(&go, None).await.unwrap();
+    journal.append(&call("c1"), Some(spent(1))).await.unwrap();
+    journal.append(&result("c1", "ok", false), None).await.unwrap();
+    let kept = [summary.clone(), call("c1"), result("c1", "ok", false)];
+    let compaction =
+        Compaction { messages: &kept, before_tokens: 900, after_tokens: 70, spent: spent(2) };
+    journal.compacted(compaction).await.unwrap();
+    // Nothing follows yet: what is kept is the whole conversation.
+    assert_eq!(bench.store.load(id).unwrap().messages, kept);
+    journal.append(&said("done"), Some(spent(4))).await.unwrap();
+    journal.finish(&outcome()).await.unwrap();
+    let transcript = bench.store.load(id).unwrap();
+    assert_eq!(transcript.messages, [&kept[..], &[said("done")]].concat());
+    let message = |message: &Message| Past::Message(message.clone());
+    let mark = Past::Compacted { before_tokens: 900, after_tokens: 70 };
+    let past = [message(&go), message(&kept[1]), message(&kept[2]), mark, message(&said("done"))];
+    assert_eq!(transcript.past(), past);
+    assert_eq!((transcript.turns(), transcript.tool_uses()), (2, 1));
+    assert_eq!((transcript.usage.output_tokens, transcript.cost.usd), (7, 1.5));
+    assert_eq!(transcript.warnings, Vec::<String>::new());
+    assert_eq!(bench.store.list()[0].messages, 4);
+    drop(journal);
+    // A fork begins with the summary.
+    let fork = SessionId::generate();
+    let opened = bench.store.fork(id, bench.session(fork)).unwrap();
+    opened.journal.append(&Message::user_text("more"), None).await.unwrap();
+    assert_eq!(bench.store.load(fork).unwrap().messages[0], summary);
+}
+
+#[tokio::test]
+async fn a_summary_that_is_joined_with_the_next_prompt_hides_none_of_it() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let spent = Spent { usage: Usage::default(), cost: Cost::default(), model: "m" };
+    let (go, next) = (Message::user_text("go"), Message::user_text("next"));
+    journal.append(&go, None).await.unwrap();
+    journal.append(&said("done"), None).await.unwrap();
+    let messages = &[Message::user_text("summary")];
+    let compaction = Compaction { messages, before_tokens: 9, after_tokens: 7, spent };
+    journal.compacted(compaction).await.unwrap();
+    journal.append(&next, None).await.unwrap();
+    let transcript = bench.store.load(id).unwrap();
+    assert_eq!(transcript.messages.len(), 1);
+    let mark = Past::Compacted { before_tokens: 9, after_tokens: 7 };
+    let past = [Past::Message(go), Past::Message(said("done")), mark, Past::Message(next)];
+    assert_eq!(transcript.past(), past);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::{Cost, End, EventKind, ToolUseId, Usage};
+use crate::protocol::{CompactionState, Cost, End, EventKind, ToolUseId, Usage};
 
 /// The state of one agent's run, fed from its events.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +50,8 @@ pub enum Phase {
         limit: u32,
         reason: String,
     },
+    /// The model writes a summary of the conversation.
+    Compacting,
     Ended(End),
 }
 
@@ -113,6 +115,7 @@ impl Run {
                 self.cost += *cost;
                 self.context = usage.context();
             }
+            EventKind::Compaction { by_hand, state } => self.compaction(*by_hand, state, at),
             EventKind::ToolStarted { id, name, summary } => {
                 let (id, name, summary) = (id.clone(), name.clone(), summary.clone());
                 self.tools.push(RunningTool { id, name, summary, since: at });
@@ -131,6 +134,26 @@ impl Run {
                 self.enter(Phase::Ended(outcome.end.clone()), at);
             }
             _ => {}
+        }
+    }
+
+    fn compaction(&mut self, by_hand: bool, state: &CompactionState, at: Duration) {
+        if let CompactionState::Done { after_tokens, .. } = state {
+            self.context = *after_tokens;
+        }
+        match state {
+            CompactionState::Started => {
+                if !self.alive() {
+                    self.begin(at);
+                }
+                self.enter(Phase::Compacting, at);
+            }
+            _ if by_hand => {
+                self.ended = Some(at);
+                self.cancelling = false;
+                self.enter(Phase::Idle, at);
+            }
+            _ => self.enter(Phase::Starting, at),
         }
     }
 

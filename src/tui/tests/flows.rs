@@ -3,7 +3,8 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::protocol::{
-    AgentPath, Command, End, EventKind, Mode, PromptId, Sender, SessionId, When,
+    AgentPath, Command, CompactionState, End, EventKind, Message, Mode, NoticeLevel, Past,
+    PromptId, Sender, SessionId, When,
 };
 use crate::tui::model::{ItemKind, QueuedState};
 use crate::tui::msg::{Effect, Msg};
@@ -151,10 +152,17 @@ fn another_session_replaces_what_is_shown() {
     let first = SessionId::generate();
     screen.main(EventKind::SessionOpened { id: first, history: Vec::new() });
     screen.prompt("go").main(finish(End::Completed, ""));
-    let history = vec![crate::protocol::Message::user_text("earlier")];
+    let history = vec![
+        Past::Message(Message::user_text("earlier")),
+        Past::Compacted { before_tokens: 170_000, after_tokens: 4_000 },
+        Past::Message(Message::user_text("later")),
+    ];
     screen.main(EventKind::SessionOpened { id: SessionId::generate(), history });
     let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
-    assert_eq!(kinds, [ItemKind::Prompt { text: "earlier".to_owned(), task: false }]);
+    let prompt = |text: &str| ItemKind::Prompt { text: text.to_owned(), task: false };
+    let text = "compacted: 170k to 4k tokens · goes on from a summary".to_owned();
+    let mark = ItemKind::Notice { level: NoticeLevel::Info, text };
+    assert_eq!(kinds, [prompt("earlier"), mark, prompt("later")]);
 }
 
 #[test]
@@ -364,4 +372,62 @@ fn a_reply_that_brings_nothing_new_draws_nothing() {
     }
     screen.send(Msg::Host { reply: HostReply::Branch(Some("other".to_owned())), at });
     assert_eq!(screen.model.draw, Draw::Now);
+}
+
+fn compaction(by_hand: bool, state: CompactionState) -> EventKind {
+    EventKind::Compaction { by_hand, state }
+}
+
+#[test]
+fn compact_is_a_command_of_idle_main_and_takes_a_wish() {
+    let mut screen = Screen::new();
+    screen.write("/compact keep the names").enter();
+    let instructions = Some("keep the names".to_owned());
+    assert_eq!(screen.sent(), [Command::Compact { instructions }]);
+    screen.main(compaction(true, CompactionState::Started));
+    assert!(screen.model.main_works());
+    assert_eq!(crate::tui::words::main_words(&screen.model), "compacting 0:00");
+    screen.write("/compact").enter();
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.notice(), "/compact waits: main works · Esc stops it");
+    let done = CompactionState::Done { before_tokens: 170_000, after_tokens: 4_000 };
+    screen.main(compaction(true, done));
+    assert!(!screen.model.main_works());
+    assert_eq!(screen.model.run.context, 4_000);
+    let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
+    let text = "compacted: 170k to 4k tokens · goes on from a summary".to_owned();
+    assert_eq!(kinds, [ItemKind::Notice { level: NoticeLevel::Info, text }]);
+}
+
+#[test]
+fn esc_stops_a_compaction_by_hand_and_main_is_idle_again() {
+    let mut screen = Screen::new();
+    screen.main(compaction(true, CompactionState::Started)).esc();
+    assert_eq!(screen.sent(), [Command::CancelTurn]);
+    screen.main(compaction(true, CompactionState::Cancelled));
+    assert!(!screen.model.main_works() && !screen.model.run.cancelling);
+}
+
+#[test]
+fn a_run_that_compacts_goes_on_and_a_repeated_summary_takes_no_text_back() {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-1", "one");
+    screen.says(&agent, "first words");
+    screen.event(&agent, compaction(false, CompactionState::Started));
+    let state = |screen: &Screen| {
+        let agent = screen.model.agents.get(&agent).unwrap();
+        crate::tui::words::agent_state(&screen.model, agent).words
+    };
+    assert_eq!(state(&screen), "compacting");
+    let (attempt, limit, wait) = (1, 4, std::time::Duration::ZERO);
+    screen.event(&agent, EventKind::Retrying { attempt, limit, wait, reason: "529".to_owned() });
+    let why = "no".to_owned();
+    screen.event(&agent, compaction(false, CompactionState::Failed { why }));
+    assert_eq!(state(&screen), "starting");
+    let transcript = &screen.model.agents.get(&agent).unwrap().transcript;
+    assert_eq!(transcript.last_text(), Some("first words"));
+    let last = transcript.iter().last().map(|(_, item)| item.kind.clone());
+    let text = "not compacted: no".to_owned();
+    assert_eq!(last, Some(ItemKind::Notice { level: NoticeLevel::Warning, text }));
 }

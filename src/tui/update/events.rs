@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use crate::protocol::{
-    AgentEvent, AgentPath, ContentBlock, End, EventKind, Message, NoticeLevel, Outcome,
-    ResultBlock, Role, clock,
+    AgentEvent, AgentPath, CompactionState, ContentBlock, End, EventKind, Message, NoticeLevel,
+    Outcome, Past, ResultBlock, Role, clock,
 };
 use crate::tui::model::item::CallResult;
 use crate::tui::model::{
     Draw, ItemKind, Model, Phase, Questions, Run, Scroll, Transcript, mode_words,
 };
 use crate::tui::msg::Effect;
+use crate::tui::words;
 
 use super::{question, queue};
 
@@ -155,11 +156,29 @@ fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Duration) {
             let text = format!("{tool} denied: {reason}");
             transcript.push(ItemKind::Notice { level: NoticeLevel::Warning, text });
         }
+        EventKind::Compaction { by_hand, state } => compaction(transcript, by_hand, state),
         EventKind::Notice { level, text } => {
             transcript.push(ItemKind::Notice { level, text });
         }
         _ => {}
     }
+}
+
+/// The line that tells of a compaction. What is stopped with a whole run has that run's line.
+fn compaction(transcript: &mut Transcript, by_hand: bool, state: CompactionState) {
+    // A repeated request for the summary takes nothing back.
+    transcript.request_started();
+    let (level, text) = match state {
+        CompactionState::Done { before_tokens, after_tokens } => {
+            (NoticeLevel::Info, words::compacted(before_tokens, after_tokens))
+        }
+        CompactionState::Cancelled if by_hand => {
+            (NoticeLevel::Info, "not compacted: stopped by you".to_owned())
+        }
+        CompactionState::Failed { why } => (NoticeLevel::Warning, format!("not compacted: {why}")),
+        CompactionState::Started | CompactionState::Cancelled => return,
+    };
+    transcript.push(ItemKind::Notice { level, text });
 }
 
 fn text_of(content: &[ResultBlock]) -> String {
@@ -296,7 +315,7 @@ fn notice(model: &mut Model, level: NoticeLevel, text: String) {
 }
 
 /// A session is open: its stored messages become the transcript.
-fn open_session(model: &mut Model, history: &[Message], another: bool) {
+fn open_session(model: &mut Model, history: &[Past], another: bool) {
     if another || !history.is_empty() {
         model.main = Transcript::default();
         model.agents.clear();
@@ -309,8 +328,14 @@ fn open_session(model: &mut Model, history: &[Message], another: bool) {
         model.queue.list.clear();
         model.questions = Questions::default();
     }
-    for message in history {
-        recall(&mut model.main, message);
+    for past in history {
+        match past {
+            Past::Message(message) => recall(&mut model.main, message),
+            Past::Compacted { before_tokens, after_tokens } => {
+                let text = words::compacted(*before_tokens, *after_tokens);
+                model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
+            }
+        }
     }
     model.main.close_calls();
     if !history.is_empty() {

@@ -22,11 +22,12 @@ const MODES: [Mode; 5] =
     [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
 
 /// Every command with what it does, in the order of the menu.
-pub const COMMANDS: [(&str, &str); 12] = [
+pub const COMMANDS: [(&str, &str); 13] = [
     ("help", "keys and commands"),
     ("agents", "what runs, what ran, and definitions"),
     ("model", "use another model"),
     ("permissions", "what may run without asking"),
+    ("compact", "go on with a summary, to make room"),
     ("clear", "start an empty session"),
     ("resume", "go on with a stored session"),
     ("cost", "what the session has used"),
@@ -65,7 +66,7 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) -> bool {
         return true;
     }
     let name = name.to_owned();
-    if matches!(name.as_str(), "clear" | "resume") && model.main_works() {
+    if matches!(name.as_str(), "compact" | "clear" | "resume") && model.main_works() {
         model.say(format!("/{name} waits: main works · Esc stops it"));
         return true;
     }
@@ -96,6 +97,10 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
             effects.push(Effect::Send(Command::SetModel { provider, model }));
         }
         "permissions" => permissions(model),
+        "compact" => {
+            let instructions = Some(argument.to_owned()).filter(|text| !text.is_empty());
+            effects.push(Effect::Send(Command::Compact { instructions }));
+        }
         "clear" => clear(model, effects),
         "resume" => {
             focus::leave(model);

@@ -88,6 +88,11 @@ impl World {
         write(&self.settings_dir().join("config.toml"), toml);
     }
 
+    /// Writes the user's `models.toml`.
+    pub fn models(&self, toml: &str) {
+        write(&self.settings_dir().join("models.toml"), toml);
+    }
+
     /// Writes a sub-agent definition of the user.
     pub fn agent(&self, name: &str, definition: &str) {
         write(&self.settings_dir().join(format!("agents/{name}.md")), definition);

@@ -1,0 +1,130 @@
+//! What is kept beside a summary, and what an excerpt leaves out.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::keep::{HEAD, excerpt, newest};
+use super::size::{fits, tokens};
+use crate::config::models::{ModelInfo, Thinking};
+use crate::protocol::{ContentBlock, ImageSource, Message, ResultBlock, ToolUseId};
+use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy};
+
+/// A conversation from letters: `p` prompt, `s` summary, `a` answer, `c` answer with a thought and a call, `r` result;
+/// each text has 400 bytes.
+fn conversation(letters: &str) -> Vec<Message> {
+    let filler = "x".repeat(400);
+    let message = |(at, letter): (usize, char)| match letter {
+        'p' => Message::user_text(format!("prompt{at} {filler}")),
+        's' => Message::user_text(format!("{HEAD} {filler}")),
+        'a' => Message::assistant(vec![ContentBlock::text(format!("answer{at} {filler}"))]),
+        'c' => Message::assistant(vec![
+            ContentBlock::Thinking { thinking: filler.clone(), signature: "sig".to_owned() },
+            ContentBlock::ToolUse {
+                id: ToolUseId::new(format!("call{at}")),
+                name: "Read".to_owned(),
+                input: json!({}),
+                malformed: None,
+            },
+        ]),
+        _ => Message::user(vec![ContentBlock::ToolResult {
+            tool_use_id: ToolUseId::new(format!("call{}", at - 1)),
+            content: vec![ResultBlock::text(filler.clone())],
+            is_error: false,
+            details: None,
+        }]),
+    };
+    letters.chars().enumerate().map(message).collect()
+}
+
+#[test]
+fn the_newest_messages_are_kept_whole_and_in_pairs() {
+    let everything = 100_000;
+    for (letters, limit, expected) in [
+        ("papcr", everything, vec![2, 3, 4]),
+        ("papcrcr", 450, vec![2, 5, 6]),
+        ("pcrcr", 250, vec![0]),
+        ("pcr", 150, vec![0]),
+        ("pcr", 50, vec![]),
+        ("papa", everything, vec![2, 3]),
+        ("papa", 50, vec![]),
+        ("pap", 10, vec![2]),
+        ("scr", everything, vec![1, 2]),
+        ("scrpcr", everything, vec![3, 4, 5]),
+        ("scrp", 10, vec![3]),
+        ("s", everything, vec![]),
+        ("", everything, vec![]),
+    ] {
+        let history = conversation(letters);
+        let place = |kept: &Message| history.iter().position(|message| message == kept).unwrap();
+        let kept: Vec<usize> = newest(&history, limit).iter().map(place).collect();
+        assert_eq!(kept, expected, "{letters} within {limit}");
+    }
+}
+
+#[test]
+fn of_a_summary_that_was_joined_with_a_prompt_only_the_prompt_is_kept() {
+    let blocks = [format!("{HEAD} old"), "the prompt".to_owned()].map(ContentBlock::text);
+    let history = [Message::user(blocks.to_vec()), conversation("a").remove(0)];
+    let kept = newest(&history, 100_000);
+    assert_eq!(kept, [Message::user_text("the prompt"), history[1].clone()]);
+}
+
+#[test]
+fn an_excerpt_cuts_results_first_and_then_leaves_out_the_oldest() {
+    let mut history = conversation("pcrcr");
+    assert_eq!(excerpt(&history, None), history);
+    assert_eq!(excerpt(&history, Some(10_000)), history);
+    let ContentBlock::ToolResult { content, .. } = &mut history[2].content[0] else { panic!() };
+    *content = vec![ResultBlock::text("é".repeat(20_000))];
+    let cut = excerpt(&history, Some(2_000));
+    assert_eq!(cut.len(), history.len());
+    assert!(tokens(&cut) < 2_000);
+    assert!(format!("{:?}", cut[2]).contains("[… 38000 more bytes]"));
+    // The first prompt and the newest pair.
+    let short = excerpt(&history, Some(450));
+    assert_eq!((short.len(), &short[0], &short[2..]), (4, &history[0], &history[3..]));
+    let nothing = excerpt(&history, Some(20));
+    assert_eq!(nothing.len(), 1);
+}
+
+struct Nobody;
+
+impl Provider for Nobody {
+    fn name(&self) -> &str {
+        "nobody"
+    }
+
+    fn stream(&self, _: &ModelRequest<'_>) -> EventStream {
+        Box::pin(futures_util::stream::empty())
+    }
+}
+
+#[test]
+fn t32_a_history_fits_when_it_leaves_the_model_room_for_an_answer() {
+    let model = |context_window| Model {
+        provider: Arc::new(Nobody),
+        name: "m".to_owned(),
+        info: ModelInfo {
+            known: true,
+            context_window,
+            max_output: Some(1_000),
+            price: None,
+            thinking: Thinking::Off,
+        },
+        wanted_tokens: 8_000,
+        effort: None,
+        retry: RetryPolicy::default(),
+    };
+    // 85 % of what the answer leaves.
+    let history = vec![Message::user_text("x".repeat(4 * 7_600))];
+    assert!(fits(&model(10_000), "", &[], &history));
+    assert!(!fits(&model(10_000), &"x".repeat(4 * 100), &[], &history));
+    assert!(!fits(&model(9_900), "", &[], &history));
+    // An answer as large as the window leaves half of it.
+    assert!(fits(&model(1_000), "", &[], &[Message::user_text("x".repeat(4 * 400))]));
+    let image = ContentBlock::Image {
+        source: ImageSource { media_type: "image/png".to_owned(), data: "A".repeat(400_000) },
+    };
+    assert!(fits(&model(10_000), "", &[], &[Message::user(vec![image])]));
+}
