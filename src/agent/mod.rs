@@ -6,12 +6,13 @@
 
 use std::fmt;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Budget, Limits};
+use crate::budget::{Budget, Limits, UsedUp};
 use crate::permission::AgentGate;
 use crate::protocol::{
     ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, Journal, JournalError,
@@ -24,11 +25,15 @@ use crate::tool::{ToolRegistry, ToolSpec};
 mod dispatch;
 mod inbox;
 pub mod memory;
+mod meter;
+mod operations;
 pub mod prompt;
 mod record;
 mod turn;
 
 pub use inbox::Inbox;
+use meter::Measured;
+pub use operations::{Operations, Place};
 
 /// What the model is told on the last turn that it may take.
 const LAST_TURN: &str = "[This is your last turn: no tools are available any more. Give your final answer now: what you found or did, what is unfinished, what you did not verify.]";
@@ -50,11 +55,13 @@ pub struct AgentSetup {
     pub journal: Arc<dyn Journal>,
     pub inbox: Inbox,
     pub budget: Budget,
+    /// What one run may come to, below the agent's account.
+    pub per_run: Limits,
+    /// The places at work that all agents of the session share.
+    pub operations: Operations,
     /// The base directory, against which relative paths resolve.
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
-    /// The most requests that one run may make.
-    pub max_turns: Option<u32>,
     /// The conversation so far; every call in it has its result.
     pub history: Vec<Message>,
     /// Where the agent's work stands in the log.
@@ -73,6 +80,8 @@ pub struct Agent {
     was_stopped: bool,
     /// What failed attempts cost: booked in the journal with the next answer.
     unbooked: (Usage, Cost),
+    /// The size of the conversation when it was last reported.
+    measured: Option<Measured>,
 }
 
 /// A prompt, as it enters a conversation.
@@ -92,6 +101,8 @@ struct Run<'a> {
     started: Instant,
     /// This run's account, below the agent's.
     budget: Budget,
+    /// The number of the last turn that it may take.
+    last_turn: Option<u32>,
     turns: u32,
     tool_uses: u32,
     usage: Usage,
@@ -105,6 +116,25 @@ enum Stop {
     Disk(JournalError),
 }
 
+impl Run<'_> {
+    fn is_at_last_turn(&self) -> bool {
+        self.last_turn.is_some_and(|last| self.turns + 1 >= last)
+    }
+
+    /// How a run ends whose last turn was for its summary. One whose only turn this was, and that was answered, was
+    /// not cut short by a limit; any other counts as cut short, because nobody knows what it still wanted to do.
+    fn end_of_last_turn(&self, calls_spent: Option<UsedUp>, answered: bool) -> End {
+        if self.turns == 1 && answered {
+            return if self.text.is_empty() { End::Empty } else { End::Completed };
+        }
+        match (self.last_turn, calls_spent) {
+            (Some(limit), _) if self.turns >= limit => End::MaxTurns { limit },
+            (_, Some(UsedUp { what })) => End::Budget { what },
+            (_, None) => End::MaxTurns { limit: self.turns },
+        }
+    }
+}
+
 impl From<JournalError> for Stop {
     fn from(error: JournalError) -> Self {
         Self::Disk(error)
@@ -116,7 +146,7 @@ impl Agent {
     #[must_use]
     pub fn new(setup: AgentSetup) -> Self {
         let specs = setup.tools.specs();
-        Self { setup, specs, was_stopped: false, unbooked: Default::default() }
+        Self { setup, specs, was_stopped: false, unbooked: Default::default(), measured: None }
     }
 
     /// Works on a prompt, or without one once more on the last, until the model is done, a limit is reached, something fails, or `cancel` fires.
@@ -127,22 +157,20 @@ impl Agent {
         events: &EventSink,
         cancel: &CancellationToken,
     ) -> Outcome {
+        let stop = cancel.child_token();
+        let budget = self.setup.budget.for_run(self.setup.per_run);
         let mut run = Run {
             events,
-            cancel,
+            cancel: &stop,
             started: Instant::now(),
-            budget: self.setup.budget.child(Limits::default()),
+            last_turn: budget.turns_left(),
+            budget: budget.clone(),
             turns: 0,
             tool_uses: 0,
             usage: Usage::default(),
             text: String::new(),
         };
-        let end = match self.drive(prompt, &mut run).await {
-            Ok(end) | Err(Stop::End(end)) => end,
-            Err(Stop::Disk(error)) => {
-                End::Failed { failure: Failure::Storage, message: error.to_string() }
-            }
-        };
+        let end = within_time(&budget, cancel, &stop, self.work(prompt, &mut run)).await;
         self.was_stopped = matches!(end, End::Cancelled { .. });
         let outcome = Outcome {
             end,
@@ -166,6 +194,15 @@ impl Agent {
         outcome
     }
 
+    async fn work(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> End {
+        match self.drive(prompt, run).await {
+            Ok(end) | Err(Stop::End(end)) => end,
+            Err(Stop::Disk(error)) => {
+                End::Failed { failure: Failure::Storage, message: error.to_string() }
+            }
+        }
+    }
+
     async fn drive(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> Result<End, Stop> {
         let mut blocks = Vec::new();
         if std::mem::take(&mut self.was_stopped) {
@@ -176,7 +213,8 @@ impl Agent {
         }
         let mut in_vain = 0;
         loop {
-            let last = self.setup.max_turns.is_some_and(|limit| run.turns + 1 >= limit);
+            let calls_spent = run.budget.no_tool_calls_left();
+            let last = calls_spent.is_some() || run.is_at_last_turn();
             if last && run.turns > 0 {
                 blocks.push(ContentBlock::text(LAST_TURN));
             }
@@ -186,7 +224,7 @@ impl Agent {
             if run.cancel.is_cancelled() {
                 return Ok(End::Cancelled { before_start: run.turns == 0 });
             }
-            if let Some(what) = self.setup.budget.used_up() {
+            if let Some(what) = run.budget.used_up() {
                 return Ok(End::Budget { what });
             }
             let reply = self.ask(run, last).await?;
@@ -201,8 +239,9 @@ impl Agent {
                 continue;
             }
             if last {
-                self.refuse(&calls, "This call was not run: the turn limit is reached.").await?;
-                return Ok(self.end_of_last_turn(run, calls.is_empty()));
+                self.refuse(&calls, "This call was not run: no tools are available any more.")
+                    .await?;
+                return Ok(run.end_of_last_turn(calls_spent, calls.is_empty()));
             }
             if stop_reason == StopReason::PauseTurn && calls.is_empty() && in_vain < IN_VAIN {
                 in_vain += 1;
@@ -251,15 +290,6 @@ impl Agent {
         })
     }
 
-    /// A run whose only turn was its last, and that was answered, was not cut short by the limit.
-    fn end_of_last_turn(&self, run: &Run<'_>, answered: bool) -> End {
-        match self.setup.max_turns {
-            Some(limit) if run.turns > 1 || !answered => End::MaxTurns { limit },
-            _ if run.text.is_empty() => End::Empty,
-            _ => End::Completed,
-        }
-    }
-
     /// Takes a whole answer into the conversation; says which calls it holds.
     async fn accept(&mut self, reply: Reply, run: &mut Run<'_>) -> Result<Vec<ContentBlock>, Stop> {
         if reply.stop_reason == StopReason::Refusal {
@@ -272,6 +302,7 @@ impl Agent {
             .filter(|block| matches!(block, ContentBlock::ToolUse { .. }))
             .cloned()
             .collect();
+        let tokens = reply.usage.context();
         let message = Message::assistant(reply.content);
         let text = message.text();
         // What was said beside calls is kept only as a partial text; an answer without text is not a text.
@@ -282,6 +313,8 @@ impl Agent {
             self.book(&message).await?;
             self.setup.history.push(message);
         }
+        let messages = self.setup.history.len();
+        self.measured = (tokens > 0).then_some(Measured { messages, tokens });
         Ok(calls)
     }
 
@@ -326,6 +359,34 @@ impl Agent {
             let prompt = Prompt { id: Some(id), text, from, note: None };
             read_prompt(prompt, blocks, run.events);
         }
+    }
+}
+
+/// Lets a run take as long as its budget allows, then stops it; a run that is stopped when its time is over ends for
+/// that reason, whoever stopped it.
+async fn within_time(
+    budget: &Budget,
+    cancel: &CancellationToken,
+    stop: &CancellationToken,
+    work: impl Future<Output = End>,
+) -> End {
+    let mut work = pin!(work);
+    let (end, overdue) = tokio::select! {
+        biased;
+        () = cancel.cancelled() => {
+            // The parent's time may be over as well: then it cancels this one in the same moment.
+            let overdue = budget.time_up();
+            (work.await, overdue)
+        }
+        limit = budget.out_of_time() => {
+            stop.cancel();
+            (work.await, Some(limit))
+        }
+        end = &mut work => (end, None),
+    };
+    match (end, overdue) {
+        (End::Cancelled { .. }, Some(limit)) => End::TimeLimit { limit },
+        (end, _) => end,
     }
 }
 

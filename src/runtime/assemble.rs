@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::Open;
 use crate::agent::prompt::{Facts, SystemPrompt};
-use crate::agent::{Agent, AgentSetup, Inbox, memory};
+use crate::agent::{Agent, AgentSetup, Inbox, Operations, memory};
 use crate::budget::{self, Budget};
 use crate::config::models::Catalogue;
 use crate::permission::Gate;
@@ -52,10 +52,12 @@ pub struct Parts {
     /// Replaces the built-in prompt.
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
-    /// The most requests that one run of the main agent may make.
-    pub max_turns: Option<u32>,
+    /// For one run of the main agent, with all that it starts.
+    pub per_run: budget::Limits,
     /// For the whole tree.
     pub budget: budget::Limits,
+    /// How many requests and tool calls of all agents go on at a time.
+    pub max_operations: usize,
     pub subagents: SubAgents,
 }
 
@@ -168,10 +170,11 @@ pub(super) fn main_agent(
         memory: &memory.text,
     }
     .assemble();
+    let operations = Operations::new(parts.max_operations);
     let mut tools = ToolRegistry::new(session_tools(parts));
     if parts.offers_subagents() {
         let parent = Parent { model: model.clone(), journal: session.journal.clone() };
-        let factory = factory(parts, tree, facts, memory.text);
+        let factory = factory(parts, tree, operations.clone(), facts, memory.text);
         for problem in factory.definitions.problems() {
             events.notice(NoticeLevel::Warning, problem.error().to_string());
         }
@@ -186,9 +189,10 @@ pub(super) fn main_agent(
         journal: session.journal,
         inbox,
         budget: session.budget,
+        per_run: parts.per_run,
+        operations,
         cwd: parts.cwd.clone(),
         env: parts.env.clone(),
-        max_turns: parts.max_turns,
         history: session.history,
         span: Span::root(),
         redactor: parts.redactor.clone(),
@@ -196,7 +200,13 @@ pub(super) fn main_agent(
     })
 }
 
-fn factory(parts: &Arc<Parts>, tree: AgentTree, facts: Facts, memory: String) -> Arc<Factory> {
+fn factory(
+    parts: &Arc<Parts>,
+    tree: AgentTree,
+    operations: Operations,
+    facts: Facts,
+    memory: String,
+) -> Arc<Factory> {
     let tools_of = parts.clone();
     Arc::new(Factory {
         settings: parts.subagents.settings.clone(),
@@ -209,7 +219,7 @@ fn factory(parts: &Arc<Parts>, tree: AgentTree, facts: Facts, memory: String) ->
         env: parts.env.clone(),
         facts,
         memory,
-        needs_price: parts.budget.usd.is_some(),
+        operations,
         redactor: parts.redactor.clone(),
     })
 }

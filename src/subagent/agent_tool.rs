@@ -123,7 +123,7 @@ impl AgentTool {
             let why = format!("The budget of {what} is used up: no sub-agent was started.");
             return Err(ToolError::soft(SoftKind::Budget, why));
         }
-        if self.factory.needs_price && model.info.price.is_none() {
+        if cx.budget.caps_money() && model.info.price.is_none() {
             let name = &model.name;
             let why =
                 format!("`model`: no price is known for {name}, and there is a budget in dollars.");
@@ -254,6 +254,11 @@ impl TypedTool for AgentTool {
     /// A cancelled agent ends as soon as its own tools have ended, and then it reports.
     fn grace(&self) -> Option<Duration> {
         None
+    }
+
+    /// Its requests and tools take places of their own.
+    fn waits(&self) -> bool {
+        true
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {

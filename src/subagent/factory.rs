@@ -8,7 +8,7 @@ use super::definition::Definition;
 use super::registry::Definitions;
 use super::tree::{AgentTree, Membership};
 use crate::agent::prompt::{Facts, SystemPrompt};
-use crate::agent::{Agent, AgentSetup};
+use crate::agent::{Agent, AgentSetup, Operations};
 use crate::budget::{Budget, Limits};
 use crate::config::models::Catalogue;
 use crate::permission::Gate;
@@ -46,8 +46,8 @@ pub struct Factory {
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
     pub facts: Facts,
-    /// Whether a model without a known price may not be used, because there is a budget in dollars.
-    pub needs_price: bool,
+    /// The places at work that all agents of the session share.
+    pub operations: Operations,
     /// The project's instructions for agents.
     pub memory: String,
     pub redactor: Redactor,
@@ -90,9 +90,10 @@ impl Factory {
             journal,
             inbox: member.inbox().clone(),
             budget: budget.child(Limits::default()),
+            per_run: Limits { turns: Some(plan.max_turns), ..Limits::default() },
+            operations: self.operations.clone(),
             cwd: self.cwd.clone(),
             env: self.env.clone(),
-            max_turns: Some(plan.max_turns),
             history: Vec::new(),
             span: plan.span,
             redactor: self.redactor.clone(),

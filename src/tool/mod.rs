@@ -93,6 +93,11 @@ pub trait Tool: Send + Sync {
         Some(GRACE)
     }
 
+    /// Whether a call does no work itself and only waits for that of others: it takes none of the places at work.
+    fn waits(&self) -> bool {
+        false
+    }
+
     /// Runs a valid, permitted call. Must end soon after `cx.cancel` fires; the caller drops it otherwise.
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
 }
@@ -122,6 +127,10 @@ pub trait TypedTool: Send + Sync {
 
     fn grace(&self) -> Option<Duration> {
         Some(GRACE)
+    }
+
+    fn waits(&self) -> bool {
+        false
     }
 
     async fn run(&self, input: Self::Input, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
@@ -163,6 +172,10 @@ impl<T: TypedTool> Tool for T {
 
     fn grace(&self) -> Option<Duration> {
         TypedTool::grace(self)
+    }
+
+    fn waits(&self) -> bool {
+        TypedTool::waits(self)
     }
 
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
