@@ -14,7 +14,7 @@ use super::record::CallRecord;
 use super::{Agent, Run};
 use crate::budget::UsedUp;
 use crate::permission::{Call, Verdict};
-use crate::protocol::{ContentBlock, EventKind, Failure, ResultBlock, Span, ToolUseId};
+use crate::protocol::{ContentBlock, EventKind, Failure, ResultBlock, Span, ToolUseId, clock};
 use crate::tool::{SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
 /// What a message's calls came to.
@@ -84,6 +84,7 @@ impl Agent {
         if let Err(ToolError::Fatal { .. }) = answer {
             batch.cancel();
         }
+        let answer = answer.map_err(|error| overdue(error, run.budget.time_up()));
         let status = status(&answer);
         let (outcome, fatal) = answer.map_or_else(failed, |outcome| (outcome, None));
         let outcome = ToolOutcome { content: filled(outcome.content), ..outcome };
@@ -243,6 +244,17 @@ async fn elapsed(limit: Option<Duration>) -> Duration {
 
 fn cancelled() -> ToolError {
     ToolError::soft(SoftKind::Cancelled, "This call was cancelled.")
+}
+
+/// A call that was stopped because the agent's time was over says so.
+fn overdue(error: ToolError, limit: Option<Duration>) -> ToolError {
+    match (error, limit) {
+        (ToolError::Soft { kind: SoftKind::Cancelled, message }, Some(limit)) => {
+            let why = format!("{message} The time limit of {} is over.", clock(limit));
+            ToolError::soft(SoftKind::Timeout, why)
+        }
+        (error, _) => error,
+    }
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> ToolError {

@@ -29,6 +29,8 @@ mod meter;
 mod operations;
 pub mod prompt;
 mod record;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 pub use inbox::Inbox;
