@@ -9,6 +9,7 @@ use nix::unistd::mkfifo;
 
 use crate::support::DEADLINE;
 use crate::support::process;
+use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
 use crate::support::script::{Reply, text, tool_use};
 
@@ -32,10 +33,9 @@ impl Held {
         Self { started: Some(started), go: pipe(&dir.join("go.fifo")), dir }
     }
 
-    /// A command that can be found by `marker`.
-    fn command(&self, marker: &str) -> serde_json::Value {
+    fn command(&self) -> serde_json::Value {
         let dir = self.dir.display();
-        bash(&format!("echo {marker} > {dir}/started.fifo; read -r line < {dir}/go.fifo"))
+        bash(&format!("echo begun > {dir}/started.fifo; read -r line < {dir}/go.fifo"))
     }
 
     /// Waits until so many more have begun.
@@ -56,9 +56,9 @@ impl Held {
     }
 }
 
-/// How many commands with the marker are at work: each is one process.
-fn at_work(marker: &str) -> usize {
-    process::with_argument(marker).len()
+/// How many commands and how many requests there are: each command at work is a child of the program.
+fn seen(running: &Running, scene: &Scene) -> (usize, usize) {
+    (process::children(running.pid()).len(), scene.server.requests().len())
 }
 
 #[tokio::test]
@@ -66,25 +66,25 @@ async fn s1_13_a_mixed_batch_never_has_more_than_two_at_work() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_concurrent_ops = 2\n");
     let mut held = Held::new(&scene);
-    let batch = tool_use("Bash", held.command("HELD-13"))
-        .tool_use("Bash", held.command("HELD-13"))
+    let batch = tool_use("Bash", held.command())
+        .tool_use("Bash", held.command())
         .tool_use("AgentTool", agent("CHILD-A"))
         .tool_use("AgentTool", agent("CHILD-B"));
     scene.server.when(PARENT).reply(batch).then(text(DONE));
     let child = |command| text("half").gate("held").tool_use("Bash", command);
     for word in ["CHILD-A", "CHILD-B"] {
-        let command = held.command("HELD-13");
+        let command = held.command();
         scene.server.when(word).reply(child(command)).then(text("ok"));
     }
     let running = scene.run().start();
     held.begun(2).await;
-    assert_eq!((at_work("HELD-13"), scene.server.requests().len()), (2, 1), "two commands");
+    assert_eq!(seen(&running, &scene), (2, 1), "two commands");
     held.let_go(2);
     scene.server.reached_by("held", 2).await;
-    assert_eq!((at_work("HELD-13"), scene.server.requests().len()), (0, 3), "two requests");
+    assert_eq!(seen(&running, &scene), (0, 3), "two requests");
     scene.server.open("held");
     held.begun(2).await;
-    assert_eq!((at_work("HELD-13"), scene.server.requests().len()), (2, 3), "two commands again");
+    assert_eq!(seen(&running, &scene), (2, 3), "two commands again");
     held.let_go(2);
     running.wait().await.assert_code(0);
     scene.server.finish();
@@ -94,8 +94,7 @@ async fn s1_13_a_mixed_batch_never_has_more_than_two_at_work() {
 async fn s3_20_of_forty_mixed_operations_thirty_two_go_on_at_a_time() {
     let scene = Scene::new();
     let mut held = Held::new(&scene);
-    let commands =
-        (0..36).fold(Reply::stream(), |reply, _| reply.tool_use("Bash", held.command("HELD-20")));
+    let commands = (0..36).fold(Reply::stream(), |reply, _| reply.tool_use("Bash", held.command()));
     let words = ["CHILD-A", "CHILD-B", "CHILD-C", "CHILD-D"];
     let batch =
         words.into_iter().fold(commands, |reply, word| reply.tool_use("AgentTool", agent(word)));
@@ -105,8 +104,7 @@ async fn s3_20_of_forty_mixed_operations_thirty_two_go_on_at_a_time() {
     }
     let running = scene.run().start();
     held.begun(32).await;
-    assert_eq!(at_work("HELD-20"), 32);
-    assert_eq!(scene.server.requests().len(), 1, "the children wait for a place");
+    assert_eq!(seen(&running, &scene), (32, 1), "the children wait for a place");
     held.let_go(36);
     running.wait().await.assert_code(0);
     scene.server.finish();
