@@ -7,21 +7,22 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::turn::Ask;
-use super::{Agent, Run, Stop, record};
+use super::turn::{Ask, Cut};
+use super::{Agent, Run, Stop, record, size};
+use crate::budget::UsedUp;
 use crate::protocol::{
     Compaction, CompactionState, End, EventKind, EventSink, Failure, JournalError, Message, Reply,
     Role, Spent, StopReason,
 };
 use crate::provider::ErrorKind;
+use crate::tool::ToolSpec;
 
 mod keep;
-mod size;
 #[cfg(test)]
 mod tests;
 
+pub use super::size::fits;
 pub(super) use keep::excerpt;
-pub use size::fits;
 
 /// What the model is told when a summary is wanted.
 const PROMPT: &str = include_str!("../../assets/prompts/compact.md");
@@ -31,15 +32,6 @@ const TRIES: usize = 3;
 
 /// The most that is kept beside a summary, in tokens; less where the window or the conversation is small.
 const KEPT: u64 = 20_000;
-
-/// What a provider counted.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Counted {
-    /// Of the context, with the answer.
-    tokens: u64,
-    /// The messages before that answer.
-    messages: usize,
-}
 
 /// Why a conversation is compacted.
 enum Cause<'a> {
@@ -67,7 +59,8 @@ impl Agent {
         events: &EventSink,
         cancel: &CancellationToken,
     ) {
-        let mut run = Run::new(&self.setup.budget, events, cancel);
+        let budget = self.setup.budget.for_run(self.setup.per_run);
+        let mut run = Run::new(budget, events, cancel);
         let done = self.replace(Cause::ByHand(instructions), &mut run).await;
         if !matches!(done, Ok(true)) {
             self.return_queue(events);
@@ -93,31 +86,18 @@ impl Agent {
             reply = self.ask(run, last).await;
         }
         let reply = reply?;
-        self.counted = Some(reply.usage.context())
-            .filter(|tokens| *tokens > 0)
-            .map(|tokens| Counted { tokens, messages: self.history.len() });
         // One summary that makes no room is enough; one that did may be followed by another.
         run.compacted &= self.is_nearly_full();
         Ok(reply)
     }
 
-    /// The context that the next request would have, in tokens: what was counted last and what came since, or else
-    /// an estimate of everything.
-    fn context(&self) -> u64 {
-        let history = &self.history;
-        let Some(Counted { tokens, messages }) = self.counted else {
-            return size::prefix(&self.setup.system, &self.specs) + size::tokens(history);
-        };
-        let since = match history.get(messages..).unwrap_or_default() {
-            // The answer itself was counted.
-            [answer, since @ ..] if answer.role == Role::Assistant => since,
-            since => since,
-        };
-        tokens + size::tokens(since)
+    /// The context that the next request would have with these tools, in tokens.
+    pub(super) fn context(&self, tools: &[ToolSpec]) -> u64 {
+        size::context(&self.setup.system, tools, &self.history, self.measured)
     }
 
     fn is_nearly_full(&self) -> bool {
-        self.context() > size::room(&self.setup.model.get())
+        self.context(&self.specs) > size::room(&self.setup.model.get())
     }
 
     /// Whether a summary could make room: once, and not of a prompt alone. A conversation that ends with a piece of
@@ -160,7 +140,7 @@ impl Agent {
                 return Err(Stop::Disk(error));
             }
         }
-        match self.setup.budget.used_up() {
+        match run.budget.used_up() {
             Some(what) => Err(Stop::End(End::Budget { what })),
             None => Ok(true),
         }
@@ -171,10 +151,10 @@ impl Agent {
         cause: &Cause<'_>,
         run: &mut Run<'_>,
     ) -> Result<CompactionState, Undone> {
-        if let Some(what) = self.setup.budget.used_up() {
+        if let Some(what) = run.budget.used_up() {
             return Err(Undone::Failed(format!("the budget {what} is used up")));
         }
-        let before_tokens = self.context();
+        let before_tokens = self.context(&self.specs);
         let summary = self.summary(cause, before_tokens, run).await?;
         let room = size::room(&self.setup.model.get());
         let limit = KEPT.min(room / 10).min(before_tokens / 4);
@@ -190,7 +170,7 @@ impl Agent {
         record::compacted(run.events.path(), self.setup.span, before_tokens, after_tokens);
         self.unbooked = Default::default();
         self.history = Arc::new(messages);
-        self.counted = None;
+        self.measured = None;
         Ok(CompactionState::Done { before_tokens, after_tokens })
     }
 
@@ -220,12 +200,18 @@ impl Agent {
                 Ok(reply) => return text_of(reply),
                 Err(unanswered) => unanswered,
             };
-            match unanswered.error {
-                None => return Err(Undone::Cancelled),
-                Some(error) if error.kind == ErrorKind::ContextFull => {
+            match unanswered.cut {
+                Cut::Cancelled => return Err(Undone::Cancelled),
+                Cut::Failed(error) if error.kind == ErrorKind::ContextFull => {
                     excerpt = Some(excerpt.unwrap_or(context).min(context) / 2);
                 }
-                Some(error) => return Err(Undone::Failed(error.message)),
+                Cut::Failed(error) => return Err(Undone::Failed(error.message)),
+                Cut::Spent(UsedUp { what }) => {
+                    return Err(Undone::Failed(format!("the budget {what} is used up")));
+                }
+                Cut::Unpriced(model) => {
+                    return Err(Undone::Failed(format!("no price is known for {model}")));
+                }
             }
         }
         Err(Undone::Failed("the conversation is too long even for a summary".to_owned()))

@@ -12,8 +12,9 @@ use tracing::{Level, enabled};
 
 use super::record::CallRecord;
 use super::{Agent, Run};
+use crate::budget::UsedUp;
 use crate::permission::{Call, Verdict};
-use crate::protocol::{ContentBlock, EventKind, Failure, ResultBlock, Span, ToolUseId};
+use crate::protocol::{ContentBlock, EventKind, Failure, ResultBlock, Span, ToolUseId, clock};
 use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
 /// What a message's calls came to.
@@ -33,11 +34,17 @@ struct ToolCall {
 }
 
 impl Agent {
-    /// Runs all calls at once. A fatal error in one cancels the others; each still gets its result.
+    /// Runs all calls at once, as many as the budget has room for. A fatal error in one cancels the others; each still
+    /// gets its result.
     pub(super) async fn dispatch(&self, calls: Vec<ContentBlock>, run: &Run<'_>) -> Dispatched {
         let batch = run.cancel.child_token();
-        let calls = calls.into_iter().filter_map(ToolCall::of);
-        let answers = join_all(calls.map(|call| self.station(call, run, &batch))).await;
+        let (fit, short) = run.budget.take_tool_calls(calls.len());
+        let calls = calls.into_iter().filter_map(ToolCall::of).enumerate();
+        let answers = calls.map(|(index, call)| {
+            let refused = short.as_ref().filter(|_| index >= fit);
+            self.station(call, refused, run, &batch)
+        });
+        let answers = join_all(answers).await;
         let mut fatal = None;
         let results = answers
             .into_iter()
@@ -53,6 +60,7 @@ impl Agent {
     async fn station(
         &self,
         call: ToolCall,
+        refused: Option<&UsedUp>,
         run: &Run<'_>,
         batch: &CancellationToken,
     ) -> (ContentBlock, Option<(Failure, String)>) {
@@ -62,12 +70,21 @@ impl Agent {
         let in_bytes = input.len();
         let input = enabled!(Level::DEBUG).then_some(input);
         let began = Instant::now();
-        // A panic is a bug of ours: it ends the run, not the program.
-        let answer = AssertUnwindSafe(self.answer(call, span, run, batch)).catch_unwind().await;
-        let answer = answer.unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
+        let answer = match refused {
+            Some(used_up) => {
+                let why = format!("This call was not run: {used_up}.");
+                Err(ToolError::soft(SoftKind::Budget, why))
+            }
+            // A panic is a bug of ours: it ends the run, not the program.
+            None => AssertUnwindSafe(self.answer(call, span, run, batch))
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|panic| Err(panicked(panic.as_ref()))),
+        };
         if let Err(ToolError::Fatal { .. }) = answer {
             batch.cancel();
         }
+        let answer = answer.map_err(|error| overdue(error, run.budget.time_up()));
         let status = status(&answer);
         let (outcome, fatal) = answer.map_or_else(failed, |outcome| (outcome, None));
         let outcome = ToolOutcome { content: filled(outcome.content), ..outcome };
@@ -108,7 +125,12 @@ impl Agent {
         };
         tool.validate(&call.input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
-        self.permit(tool.as_ref(), &call, batch).await?;
+        self.permit(tool.as_ref(), &call, run, batch).await?;
+        // A tool that only waits for the work of others would keep a place from them.
+        let _place = match tool.waits() {
+            true => None,
+            false => Some(self.setup.operations.enter(batch).await.ok_or_else(cancelled)?),
+        };
         run.events.emit(EventKind::ToolStarted {
             id: call.id.clone(),
             name: tool.spec().name.clone(),
@@ -136,6 +158,7 @@ impl Agent {
         &self,
         tool: &dyn Tool,
         call: &ToolCall,
+        run: &Run<'_>,
         cancel: &CancellationToken,
     ) -> Result<(), ToolError> {
         let access = tool.access(&call.input, &self.setup.cwd);
@@ -147,8 +170,11 @@ impl Agent {
             cwd: &self.setup.cwd,
             preview: None,
         };
-        // A preview may cost a read of the file: it is made only for one who will see it.
-        if self.setup.gate.would_ask(&request) {
+        // A preview may cost a read of the file: it is made only for one who will see it. How long that one takes is
+        // not the agent's time.
+        let asks = self.setup.gate.would_ask(&request);
+        let _pause = asks.then(|| run.budget.pause());
+        if asks {
             request.preview = tokio::select! {
                 biased;
                 () = cancel.cancelled() => None,
@@ -223,6 +249,17 @@ async fn elapsed(limit: Option<Duration>) -> Duration {
 
 fn cancelled() -> ToolError {
     ToolError::soft(SoftKind::Cancelled, "This call was cancelled.")
+}
+
+/// A call that was stopped because the agent's time was over says so.
+fn overdue(error: ToolError, limit: Option<Duration>) -> ToolError {
+    match (error, limit) {
+        (ToolError::Soft { kind: SoftKind::Cancelled, message }, Some(limit)) => {
+            let why = format!("{message} The time limit of {} is over.", clock(limit));
+            ToolError::soft(SoftKind::Timeout, why)
+        }
+        (error, _) => error,
+    }
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> ToolError {

@@ -6,12 +6,13 @@
 
 use std::fmt;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Budget, Limits};
+use crate::budget::{Budget, Limits, UsedUp};
 use crate::permission::AgentGate;
 use crate::protocol::{
     ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, Journal, JournalError,
@@ -26,11 +27,18 @@ mod dispatch;
 mod inbox;
 mod linger;
 pub mod memory;
+mod meter;
+mod operations;
 pub mod prompt;
 mod record;
+mod size;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 pub use inbox::{Announcement, Inbox};
+pub use operations::{Operations, Place};
+use size::Measured;
 
 /// What the model is told on the last turn that it may take.
 const LAST_TURN: &str = "[This is your last turn: no tools are available any more. Give your final answer now: what you found or did, what is unfinished, what you did not verify.]";
@@ -55,11 +63,13 @@ pub struct AgentSetup {
     /// all, because whoever runs it wakes it again.
     pub patience: Option<Duration>,
     pub budget: Budget,
+    /// What one run may come to, below the agent's account.
+    pub per_run: Limits,
+    /// The places at work that all agents of the session share.
+    pub operations: Operations,
     /// The base directory, against which relative paths resolve.
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
-    /// The most requests that one run may make.
-    pub max_turns: Option<u32>,
     /// The conversation so far; every call in it has its result.
     pub history: Vec<Message>,
     /// Where the agent's work stands in the log.
@@ -80,8 +90,8 @@ pub struct Agent {
     was_stopped: bool,
     /// What failed attempts cost: booked in the journal with the next answer.
     unbooked: (Usage, Cost),
-    /// What the provider counted for the last answer; absent when the conversation became another since.
-    counted: Option<compact::Counted>,
+    /// The size of the conversation when it was last reported; absent when it became another since.
+    measured: Option<Measured>,
 }
 
 /// A prompt, as it enters a conversation.
@@ -111,6 +121,8 @@ struct Run<'a> {
     started: Instant,
     /// This run's account, below the agent's.
     budget: Budget,
+    /// The number of the last turn that it may take.
+    last_turn: Option<u32>,
     turns: u32,
     tool_uses: u32,
     usage: Usage,
@@ -121,12 +133,13 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(budget: &Budget, events: &'a EventSink, cancel: &'a CancellationToken) -> Self {
+    fn new(budget: Budget, events: &'a EventSink, cancel: &'a CancellationToken) -> Self {
         Self {
             events,
             cancel,
             started: Instant::now(),
-            budget: budget.child(Limits::default()),
+            last_turn: budget.turns_left(),
+            budget,
             turns: 0,
             tool_uses: 0,
             usage: Usage::default(),
@@ -140,6 +153,25 @@ impl<'a> Run<'a> {
 enum Stop {
     End(End),
     Disk(JournalError),
+}
+
+impl Run<'_> {
+    fn is_at_last_turn(&self) -> bool {
+        self.last_turn.is_some_and(|last| self.turns + 1 >= last)
+    }
+
+    /// How a run ends whose last turn was for its summary. One whose only turn this was, and that was answered, was
+    /// not cut short by a limit; any other counts as cut short, because nobody knows what it still wanted to do.
+    fn end_of_last_turn(&self, calls_spent: Option<UsedUp>, answered: bool) -> End {
+        if self.turns == 1 && answered {
+            return if self.text.is_empty() { End::Empty } else { End::Completed };
+        }
+        match (self.last_turn, calls_spent) {
+            (Some(limit), _) if self.turns >= limit => End::MaxTurns { limit },
+            (_, Some(UsedUp { what })) => End::Budget { what },
+            (_, None) => End::MaxTurns { limit: self.turns },
+        }
+    }
 }
 
 impl From<JournalError> for Stop {
@@ -160,7 +192,7 @@ impl Agent {
             specs,
             was_stopped: false,
             unbooked: Default::default(),
-            counted: None,
+            measured: None,
         }
     }
 
@@ -184,13 +216,10 @@ impl Agent {
         events: &EventSink,
         cancel: &CancellationToken,
     ) -> Outcome {
-        let mut run = Run::new(&self.setup.budget, events, cancel);
-        let end = match self.drive(prompt, &mut run).await {
-            Ok(end) | Err(Stop::End(end)) => end,
-            Err(Stop::Disk(error)) => {
-                End::Failed { failure: Failure::Storage, message: error.to_string() }
-            }
-        };
+        let stop = cancel.child_token();
+        let budget = self.setup.budget.for_run(self.setup.per_run);
+        let mut run = Run::new(budget.clone(), events, &stop);
+        let end = within_time(&budget, cancel, &stop, self.to_its_end(prompt, &mut run)).await;
         self.was_stopped = matches!(end, End::Cancelled { .. });
         let outcome = Outcome {
             end,
@@ -211,6 +240,15 @@ impl Agent {
         outcome
     }
 
+    async fn to_its_end(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> End {
+        match self.drive(prompt, run).await {
+            Ok(end) | Err(Stop::End(end)) => end,
+            Err(Stop::Disk(error)) => {
+                End::Failed { failure: Failure::Storage, message: error.to_string() }
+            }
+        }
+    }
+
     async fn drive(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> Result<End, Stop> {
         let mut blocks = Vec::new();
         if std::mem::take(&mut self.was_stopped) {
@@ -223,7 +261,8 @@ impl Agent {
         }
         let mut in_vain = 0;
         loop {
-            let last = self.setup.max_turns.is_some_and(|limit| run.turns + 1 >= limit);
+            let calls_spent = run.budget.no_tool_calls_left();
+            let last = calls_spent.is_some() || run.is_at_last_turn();
             if last && run.turns > 0 {
                 blocks.push(ContentBlock::text(LAST_TURN));
             }
@@ -234,7 +273,7 @@ impl Agent {
                 return Ok(End::Cancelled { before_start: run.turns == 0 });
             }
             self.check_background()?;
-            if let Some(what) = self.setup.budget.used_up() {
+            if let Some(what) = run.budget.used_up() {
                 return Ok(End::Budget { what });
             }
             let reply = self.ask_with_room(run, last).await?;
@@ -249,8 +288,9 @@ impl Agent {
                 continue;
             }
             if last {
-                self.refuse(&calls, "This call was not run: the turn limit is reached.").await?;
-                return Ok(self.end_of_last_turn(run, calls.is_empty()));
+                self.refuse(&calls, "This call was not run: no tools are available any more.")
+                    .await?;
+                return Ok(run.end_of_last_turn(calls_spent, calls.is_empty()));
             }
             if stop_reason == StopReason::PauseTurn && calls.is_empty() && in_vain < IN_VAIN {
                 in_vain += 1;
@@ -302,15 +342,6 @@ impl Agent {
         })
     }
 
-    /// A run whose only turn was its last, and that was answered, was not cut short by the limit.
-    fn end_of_last_turn(&self, run: &Run<'_>, answered: bool) -> End {
-        match self.setup.max_turns {
-            Some(limit) if run.turns > 1 || !answered => End::MaxTurns { limit },
-            _ if run.text.is_empty() => End::Empty,
-            _ => End::Completed,
-        }
-    }
-
     /// Takes a whole answer into the conversation; says which calls it holds.
     async fn accept(&mut self, reply: Reply, run: &mut Run<'_>) -> Result<Vec<ContentBlock>, Stop> {
         if reply.stop_reason == StopReason::Refusal {
@@ -323,6 +354,7 @@ impl Agent {
             .filter(|block| matches!(block, ContentBlock::ToolUse { .. }))
             .cloned()
             .collect();
+        let tokens = reply.usage.context();
         let message = Message::assistant(reply.content);
         let text = message.text();
         // What was said beside calls is kept only as a partial text; an answer without text is not a text.
@@ -333,6 +365,8 @@ impl Agent {
             self.book(&message).await?;
             self.push(message);
         }
+        let messages = self.history.len();
+        self.measured = (tokens > 0).then_some(Measured { messages, tokens });
         Ok(calls)
     }
 
@@ -389,6 +423,34 @@ impl Agent {
             let prompt = Prompt { id: Some(id), from, ..Prompt::new(text) };
             read_prompt(prompt, blocks, run.events);
         }
+    }
+}
+
+/// Lets a run take as long as its budget allows, then stops it; a run that is stopped when its time is over ends for
+/// that reason, whoever stopped it.
+async fn within_time(
+    budget: &Budget,
+    cancel: &CancellationToken,
+    stop: &CancellationToken,
+    work: impl Future<Output = End>,
+) -> End {
+    let mut work = pin!(work);
+    let (end, overdue) = tokio::select! {
+        biased;
+        () = cancel.cancelled() => {
+            // The parent's time may be over as well: then it cancels this one in the same moment.
+            let overdue = budget.time_up();
+            (work.await, overdue)
+        }
+        limit = budget.out_of_time() => {
+            stop.cancel();
+            (work.await, Some(limit))
+        }
+        end = &mut work => (end, None),
+    };
+    match (end, overdue) {
+        (End::Cancelled { .. }, Some(limit)) => End::TimeLimit { limit },
+        (end, _) => end,
     }
 }
 

@@ -5,10 +5,14 @@ use std::time::Instant;
 
 use futures_util::StreamExt;
 
+use super::meter::Meter;
+use super::operations::Place;
 use super::record::{TurnRecord, turn_started};
 use super::{Agent, Run, Stop, compact};
+use crate::budget::{Estimate, Reservation, UsedUp};
 use crate::protocol::{
-    Accumulator, ContentBlock, Delta, End, EventKind, Message, Reply, StreamEvent,
+    Accumulator, ContentBlock, Delta, End, EventKind, Failure, Message, Reply, Span, StreamEvent,
+    Usage,
 };
 use crate::provider::{EventStream, Model, ProviderError};
 
@@ -20,26 +24,43 @@ pub(super) enum Ask<'a> {
     Summary { request: &'a Message, room: Option<u64> },
 }
 
+impl Ask<'_> {
+    fn is_shown(&self) -> bool {
+        matches!(self, Self::Turn { .. })
+    }
+
+    fn is_last(&self) -> bool {
+        matches!(self, Self::Turn { last: true })
+    }
+}
+
 /// Why there is no whole answer, with the text that came.
 pub(super) struct Unanswered {
     text: String,
-    /// Absent when the run was cancelled.
-    pub error: Option<ProviderError>,
+    pub cut: Cut,
 }
 
-/// How one attempt ended other than well, with what it had streamed.
-enum Cut {
+/// One request: what it may cost, and what has come of it so far.
+struct Attempt {
+    model: Arc<Model>,
+    began: Instant,
+    partial: Accumulator,
+    meter: Meter,
+    reservation: Reservation,
+}
+
+/// How one attempt ended other than well.
+pub(super) enum Cut {
     Cancelled,
+    Spent(UsedUp),
+    /// Nobody knows what it would cost, and there is a cap in dollars.
+    Unpriced(String),
     Failed(ProviderError),
 }
 
 impl Agent {
-    /// Asks the model until there is a whole answer, the retries are used up, or the run is cancelled.
-    /// Nothing of an answer is acted on before it is whole, so asking again can run nothing twice.
+    /// Asks the model for its next answer.
     pub(super) async fn ask(&mut self, run: &mut Run<'_>, last: bool) -> Result<Reply, Stop> {
-        run.turns += 1;
-        run.events.emit(EventKind::TurnStarted { turn: run.turns, limit: self.setup.max_turns });
-        turn_started(run.events.path(), self.setup.span, run.turns, &self.setup.model.get().name);
         match self.request(&Ask::Turn { last }, run).await {
             Ok(reply) => Ok(reply),
             Err(unanswered) => Err(self.give_up(unanswered, run).await),
@@ -47,48 +68,59 @@ impl Agent {
     }
 
     /// Makes one request, and again while it fails in a way that may pass.
+    /// Nothing of an answer is acted on before it is whole, so asking again can run nothing twice.
     pub(super) async fn request(
         &mut self,
         ask: &Ask<'_>,
         run: &mut Run<'_>,
     ) -> Result<Reply, Unanswered> {
-        let mut attempt = 0;
+        let mut retries = 0;
         loop {
-            let model = self.setup.model.get();
-            self.forget_thoughts_of_others(&model.name);
-            let stream = self.send(&model, ask);
-            let began = Instant::now();
-            let mut partial = Accumulator::default();
-            let shown = matches!(ask, Ask::Turn { .. });
-            let cut = self.consume(stream, &mut partial, shown, run).await;
-            self.settle(&model, &partial, began, run);
-            let Some(cut) = cut else {
-                return Ok(partial.into_reply());
-            };
+            let (mut attempt, place) = self.admit(ask, run).await.map_err(Unanswered::without)?;
+            if retries == 0 && ask.is_shown() {
+                begin_turn(run, self.setup.span, &attempt.model.name);
+            }
+            let stream = self.send(&attempt.model, ask);
+            let cut = self.consume(stream, &mut attempt, ask.is_shown(), run).await;
+            drop(place);
+            let (model, partial) = self.settle(attempt, run);
             let error = match cut {
-                Cut::Cancelled => return Err(Unanswered { text: partial.text(), error: None }),
-                Cut::Failed(error) => error,
+                None => return Ok(partial.into_reply()),
+                Some(Cut::Failed(error)) => error,
+                Some(cut) => return Err(Unanswered { text: partial.text(), cut }),
             };
-            attempt += 1;
-            let Some(wait) = model.retry.next(attempt, &error) else {
-                return Err(Unanswered { text: partial.text(), error: Some(error) });
+            retries += 1;
+            let Some(wait) = model.retry.next(retries, &error) else {
+                return Err(Unanswered { text: partial.text(), cut: Cut::Failed(error) });
             };
-            tracing::info!(%error, attempt, "a request is repeated");
+            tracing::info!(%error, retries, "a request is repeated");
             run.events.emit(EventKind::Retrying {
-                attempt,
+                attempt: retries,
                 limit: model.retry.max_retries,
                 wait,
                 reason: error.message,
             });
             tokio::select! {
                 biased;
-                () = run.cancel.cancelled() => {
-                    // What it had streamed was declared void already.
-                    return Err(Unanswered { text: String::new(), error: None });
-                }
+                // What it had streamed was declared void already.
+                () = run.cancel.cancelled() => return Err(Unanswered::without(Cut::Cancelled)),
                 () = tokio::time::sleep(wait) => {}
             }
         }
+    }
+
+    /// Waits for a place at work, and sets aside what the request may cost.
+    async fn admit(&mut self, ask: &Ask<'_>, run: &Run<'_>) -> Result<(Attempt, Place), Cut> {
+        let place = self.setup.operations.enter(run.cancel).await.ok_or(Cut::Cancelled)?;
+        let model = self.setup.model.get();
+        if model.info.price.is_none() && run.budget.caps_money() {
+            return Err(Cut::Unpriced(model.name.clone()));
+        }
+        self.forget_thoughts_of_others(&model.name);
+        let input = self.context(if ask.is_last() { &[] } else { &self.specs });
+        let reservation = run.budget.reserve(estimate(&model, input)).map_err(Cut::Spent)?;
+        let (began, partial) = (Instant::now(), Accumulator::default());
+        Ok((Attempt { model, began, partial, meter: Meter::new(input), reservation }, place))
     }
 
     fn send(&self, model: &Model, ask: &Ask<'_>) -> EventStream {
@@ -126,7 +158,7 @@ impl Agent {
     async fn consume(
         &self,
         mut stream: EventStream,
-        partial: &mut Accumulator,
+        attempt: &mut Attempt,
         shown: bool,
         run: &Run<'_>,
     ) -> Option<Cut> {
@@ -140,17 +172,17 @@ impl Agent {
             let event = match item {
                 Some(Ok(event)) => event,
                 Some(Err(error)) => return Some(Cut::Failed(error)),
-                None if partial.is_whole() => return None,
+                None if attempt.partial.is_whole() => return None,
                 None => {
-                    return Some(Cut::Failed(ProviderError::cut(
-                        self.setup.model.get().provider.name(),
-                    )));
+                    let error = ProviderError::cut(attempt.model.provider.name());
+                    return Some(Cut::Failed(error));
                 }
             };
             if let StreamEvent::MessageStart { id, .. } = &event {
                 message_id.clone_from(id);
             }
-            let finished = partial.push(&event);
+            let finished = attempt.push(&event);
+            let paid = attempt.cover(&event);
             if shown {
                 show(event, run);
             }
@@ -158,7 +190,10 @@ impl Agent {
                 let message_id = message_id.clone();
                 run.events.emit(EventKind::BlockFinished { message_id, block });
             }
-            if partial.is_whole() {
+            if let Err(used_up) = paid {
+                return Some(Cut::Spent(used_up));
+            }
+            if attempt.partial.is_whole() {
                 return None;
             }
             tokio::select! {
@@ -170,16 +205,17 @@ impl Agent {
     }
 
     /// Books what an attempt used, also one that failed: the provider charges for it all the same.
-    fn settle(&mut self, model: &Model, partial: &Accumulator, began: Instant, run: &mut Run<'_>) {
-        let usage = partial.usage();
+    fn settle(&mut self, attempt: Attempt, run: &mut Run<'_>) -> (Arc<Model>, Accumulator) {
+        let Attempt { model, began, partial, meter, reservation } = attempt;
+        let usage = meter.usage(partial.usage(), partial.is_whole());
         if !partial.is_whole() && usage.context() == 0 {
-            return;
+            return (model, partial);
         }
         let cost = model.cost(usage);
         run.usage += usage;
         self.unbooked.0 += usage;
         self.unbooked.1 += cost;
-        run.budget.charge(usage, cost);
+        reservation.settle(usage, cost);
         TurnRecord {
             agent: run.events.path(),
             span: self.setup.span,
@@ -198,10 +234,11 @@ impl Agent {
             api_time: began.elapsed(),
             whole: partial.is_whole(),
         });
+        (model, partial)
     }
 
     /// Ends the run in the middle of an answer: its text so far stays in the conversation, its calls do not.
-    async fn give_up(&mut self, Unanswered { text, error }: Unanswered, run: &mut Run<'_>) -> Stop {
+    async fn give_up(&mut self, Unanswered { text, cut }: Unanswered, run: &mut Run<'_>) -> Stop {
         if !text.is_empty() {
             run.text.clone_from(&text);
             let message = Message::assistant(vec![ContentBlock::text(text)]);
@@ -210,11 +247,76 @@ impl Agent {
             }
             self.push(message);
         }
-        Stop::End(match error {
-            None => End::Cancelled { before_start: false },
-            Some(error) => End::Failed { failure: error.kind.into(), message: error.message },
-        })
+        Stop::End(cut.end(run))
     }
+}
+
+impl Unanswered {
+    /// The request came to nothing at all.
+    fn without(cut: Cut) -> Self {
+        Self { text: String::new(), cut }
+    }
+}
+
+impl Cut {
+    /// How a run ends by it.
+    pub fn end(self, run: &Run<'_>) -> End {
+        match self {
+            Self::Cancelled => End::Cancelled { before_start: run.turns == 0 },
+            Self::Spent(UsedUp { what }) => End::Budget { what },
+            Self::Unpriced(model) => unpriced(&model),
+            Self::Failed(error) => {
+                End::Failed { failure: error.kind.into(), message: error.message }
+            }
+        }
+    }
+}
+
+impl Attempt {
+    /// Takes one event; answers with the block that it completed, if any.
+    fn push(&mut self, event: &StreamEvent) -> Option<ContentBlock> {
+        self.meter.push(event);
+        self.partial.push(event)
+    }
+
+    /// Whether what has come so far is paid for. What ends an answer is let through: stopping would save nothing.
+    fn cover(&mut self, event: &StreamEvent) -> Result<(), UsedUp> {
+        let ends = match event {
+            StreamEvent::MessageDelta { stop_reason, .. } => stop_reason.is_some(),
+            StreamEvent::MessageStop => true,
+            _ => false,
+        };
+        if ends {
+            return Ok(());
+        }
+        let so_far = self.meter.usage(self.partial.usage(), false);
+        self.reservation.cover(self.model.cost(so_far).usd)
+    }
+}
+
+/// What a request costs at most: all of its input dear, and the longest answer that it allows.
+fn estimate(model: &Model, input: u64) -> Estimate {
+    let usd = |usage: Usage| model.cost(usage).usd;
+    let plain = usd(Usage { input_tokens: input, ..Usage::default() });
+    let cached = usd(Usage { cache_creation_input_tokens: input, ..Usage::default() });
+    let output_tokens = u64::from(model.max_tokens());
+    let output = usd(Usage { output_tokens, ..Usage::default() });
+    Estimate { input: plain.max(cached), output }
+}
+
+fn begin_turn(run: &mut Run<'_>, span: Span, model: &str) {
+    run.turns += 1;
+    run.budget.count_turn();
+    run.events.emit(EventKind::TurnStarted { turn: run.turns, limit: run.last_turn });
+    turn_started(run.events.path(), span, run.turns, model);
+}
+
+/// The end of a run whose model cannot be held to a budget in dollars.
+fn unpriced(model: &str) -> End {
+    let message = format!(
+        "No price is known for {model}, so a budget in dollars cannot hold: put its price into models.toml, or use another model."
+    );
+    End::Failed { failure: Failure::BadRequest, message }
 }
 
 /// Shows what a person can see of a stream event.

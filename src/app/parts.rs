@@ -131,9 +131,15 @@ impl Setup {
             user_dir: self.dirs.config.clone(),
             system_prompt: wishes.system_prompt,
             append_system_prompt: wishes.append_system_prompt,
-            max_turns: config.budget.max_turns,
             patience: wishes.patience,
+            per_run: budget::Limits {
+                turns: config.budget.max_turns,
+                wall: config.budget.max_wall_s.map(Duration::from_secs),
+                ..budget::Limits::default()
+            },
             budget: budget::Limits { usd: config.budget.max_usd, ..budget::Limits::default() },
+            max_operations: usize::try_from(config.subagents.max_concurrent_ops)
+                .unwrap_or(usize::MAX),
             subagents: self.subagents(),
         }
     }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use super::Open;
 use crate::agent::prompt::{Facts, SystemPrompt};
-use crate::agent::{Agent, AgentSetup, Inbox, memory};
+use crate::agent::{Agent, AgentSetup, Inbox, Operations, memory};
 use crate::budget::{self, Budget};
 use crate::config::models::Catalogue;
 use crate::permission::Gate;
@@ -53,12 +53,14 @@ pub struct Parts {
     /// Replaces the built-in prompt.
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
-    /// The most requests that one run of the main agent may make.
-    pub max_turns: Option<u32>,
     /// How long main, when it is done, waits for its agents in the background; `None` where it is woken by them.
     pub patience: Option<Duration>,
+    /// For one run of the main agent, with all that it starts.
+    pub per_run: budget::Limits,
     /// For the whole tree.
     pub budget: budget::Limits,
+    /// How many requests and tool calls of all agents go on at a time.
+    pub max_operations: usize,
     pub subagents: SubAgents,
 }
 
@@ -175,9 +177,10 @@ pub(super) fn main_agent(
         memory: &memory.text,
     }
     .assemble();
+    let operations = Operations::new(parts.max_operations);
     let mut tools = ToolRegistry::new(session_tools(parts));
     if parts.offers_subagents() {
-        let factory = factory(parts, tree, facts, memory.text);
+        let factory = factory(parts, tree, operations.clone(), facts, memory.text);
         for problem in factory.definitions.problems() {
             events.notice(NoticeLevel::Warning, problem.error().to_string());
         }
@@ -204,9 +207,10 @@ pub(super) fn main_agent(
         inbox,
         patience: parts.patience,
         budget: session.budget,
+        per_run: parts.per_run,
+        operations,
         cwd: parts.cwd.clone(),
         env: parts.env.clone(),
-        max_turns: parts.max_turns,
         history: session.history,
         span: Span::root(),
         redactor: parts.redactor.clone(),
@@ -214,7 +218,13 @@ pub(super) fn main_agent(
     })
 }
 
-fn factory(parts: &Arc<Parts>, tree: AgentTree, facts: Facts, memory: String) -> Arc<Factory> {
+fn factory(
+    parts: &Arc<Parts>,
+    tree: AgentTree,
+    operations: Operations,
+    facts: Facts,
+    memory: String,
+) -> Arc<Factory> {
     let tools_of = parts.clone();
     Arc::new(Factory {
         settings: parts.subagents.settings.clone(),
@@ -227,7 +237,7 @@ fn factory(parts: &Arc<Parts>, tree: AgentTree, facts: Facts, memory: String) ->
         env: parts.env.clone(),
         facts,
         memory,
-        needs_price: parts.budget.usd.is_some(),
+        operations,
         redactor: parts.redactor.clone(),
     })
 }

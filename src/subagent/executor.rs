@@ -280,7 +280,7 @@ impl Executor {
             let why = format!("The budget of {what} is used up: no sub-agent was started.");
             return Err(ToolError::soft(SoftKind::Budget, why));
         }
-        if self.factory.needs_price && model.info.price.is_none() {
+        if cx.budget.caps_money() && model.info.price.is_none() {
             let name = &model.name;
             let why =
                 format!("`model`: no price is known for {name}, and there is a budget in dollars.");

@@ -13,8 +13,8 @@ use super::registry::Definitions;
 use super::tree::{AgentTree, Membership};
 use super::{Caller, Executor};
 use crate::agent::prompt::{Facts, SystemPrompt};
-use crate::agent::{Agent, AgentSetup};
-use crate::budget::Budget;
+use crate::agent::{Agent, AgentSetup, Operations};
+use crate::budget::{Budget, Limits};
 use crate::config::models::Catalogue;
 use crate::config::{Face, OnLimit, OnViolation};
 use crate::permission::Gate;
@@ -90,8 +90,8 @@ pub struct Factory {
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
     pub facts: Facts,
-    /// Whether a model without a known price may not be used, because there is a budget in dollars.
-    pub needs_price: bool,
+    /// The places at work that all agents of the session share.
+    pub operations: Operations,
     /// The project's instructions for agents.
     pub memory: String,
     pub redactor: Redactor,
@@ -146,7 +146,8 @@ impl Factory {
             budget,
             cwd: self.cwd.clone(),
             env: self.env.clone(),
-            max_turns: Some(max_turns),
+            per_run: Limits { turns: Some(max_turns), ..Limits::default() },
+            operations: self.operations.clone(),
             history,
             span,
             redactor: self.redactor.clone(),

@@ -94,7 +94,7 @@ pub trait Tool: Send + Sync {
         Some(GRACE)
     }
 
-    /// Whether a call only waits for work that counts by itself, such as another agent's.
+    /// Whether a call does no work itself and only waits for that of others: it takes none of the places at work.
     fn waits(&self) -> bool {
         false
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::needless_pass_by_value)]
 
 mod bad_input;
+mod budget;
 mod cancel;
 mod command;
 mod compaction;

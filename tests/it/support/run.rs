@@ -140,6 +140,16 @@ impl Running {
         }
     }
 
+    /// Waits until the text stands in stdout so many times.
+    pub async fn printed(&self, text: &str, times: usize) {
+        let enough = |output: &Output| {
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            (stdout.matches(text).count() >= times).then_some(())
+        };
+        let waited = self.output.wait(enough).await;
+        assert!(waited.is_ok(), "waited in vain for {times} times {text:?}\n{}", self.story());
+    }
+
     /// Waits for the end; kills the process when it takes too long.
     pub async fn wait(self) -> Finished {
         let end = |output: &Output| output.exit.filter(|_| output.ended == 2);

@@ -17,6 +17,29 @@ pub fn fits(model: &Model, system: &str, tools: &[ToolSpec], history: &[Message]
     prefix(system, tools) + tokens(history) <= room(model)
 }
 
+/// How long a conversation was when a provider reported its size.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured {
+    /// Messages, the answer with the report included.
+    pub messages: usize,
+    /// Tokens that they and what stands before them come to.
+    pub tokens: u64,
+}
+
+/// The tokens of a whole conversation: what was reported last and what came since, or else an estimate of everything.
+pub(super) fn context(
+    system: &str,
+    tools: &[ToolSpec],
+    history: &[Message],
+    measured: Option<Measured>,
+) -> u64 {
+    // A conversation that became shorter is another one.
+    match measured.and_then(|known| Some((known.tokens, history.get(known.messages..)?))) {
+        Some((reported, since)) => reported + tokens(since),
+        None => prefix(system, tools) + tokens(history),
+    }
+}
+
 /// The tokens that a conversation may take, system prompt and tools included, before it is compacted.
 pub(super) fn room(model: &Model) -> u64 {
     let window = model.info.context_window;
@@ -61,5 +84,19 @@ fn result_bytes(piece: &ResultBlock) -> usize {
     match piece {
         ResultBlock::Text { text } => text.len(),
         ResultBlock::Image { .. } => IMAGE_BYTES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_size_counts_and_only_what_came_since_is_estimated() {
+        let history = [Message::user_text("x".repeat(400)), Message::user_text("y".repeat(40))];
+        assert_eq!(context("12345678", &[], &history, None), 2 + 100 + 10);
+        let measured = |messages| Some(Measured { messages, tokens: 7 });
+        assert_eq!(context("12345678", &[], &history, measured(1)), 7 + 10);
+        assert_eq!(context("12345678", &[], &history, measured(3)), 112, "it was shortened");
     }
 }

@@ -1,0 +1,255 @@
+//! The loop under limits that only sub-agents have, with a model that says what it is told to.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::*;
+use crate::config::models::{ModelInfo, Thinking};
+use crate::permission::{Gate, GateSettings, RuleSet};
+use crate::protocol::{
+    Access, Answer, BlockStart, Delta, EventQueue, Mode, NoJournal, StreamEvent, ToolUseId,
+};
+use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy};
+use crate::tool::{ToolContext, ToolError, ToolOutcome, TypedTool};
+
+/// A model whose answers are written down, and what it was asked.
+#[derive(Default)]
+struct Script {
+    answers: Mutex<VecDeque<Vec<StreamEvent>>>,
+    /// Whether tools were offered, and the last message.
+    asked: Mutex<Vec<(bool, String)>>,
+}
+
+impl Provider for Script {
+    fn name(&self) -> &str {
+        "script"
+    }
+
+    fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
+        let last = serde_json::to_string(&request.messages.last()).unwrap();
+        self.asked.lock().unwrap().push((!request.tools.is_empty(), last));
+        let answer = self.answers.lock().unwrap().pop_front().expect("no answer is left");
+        futures_util::stream::iter(answer.into_iter().map(Ok)).boxed()
+    }
+}
+
+/// An answer with this text and so many calls: a hundred tokens in, ten out, a thousand out of the cache.
+fn answer(text: &str, calls: usize) -> Vec<StreamEvent> {
+    let usage = Usage {
+        input_tokens: 100,
+        output_tokens: 10,
+        cache_read_input_tokens: 1000,
+        ..Usage::default()
+    };
+    let start = StreamEvent::MessageStart { id: "m".into(), model: "m".into(), usage };
+    let mut events = vec![start];
+    let mut block = |index: usize, block: BlockStart, delta: Delta| {
+        events.push(StreamEvent::BlockStart { index, block });
+        events.push(StreamEvent::BlockDelta { index, delta });
+        events.push(StreamEvent::BlockStop { index });
+    };
+    block(0, BlockStart::Text, Delta::Text(text.to_owned()));
+    for index in 1..=calls {
+        let id = ToolUseId::new(format!("{text}-{index}"));
+        let call = BlockStart::ToolUse { id, name: "Count".to_owned() };
+        block(index, call, Delta::Input("{}".to_owned()));
+    }
+    events.push(StreamEvent::MessageDelta { stop_reason: None, usage });
+    events.push(StreamEvent::MessageStop);
+    events
+}
+
+/// Counts how often it ran.
+struct Count(ToolSpec, Arc<AtomicU32>);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[async_trait]
+impl TypedTool for Count {
+    type Input = Nothing;
+
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn summary(&self, _input: &Nothing) -> String {
+        String::new()
+    }
+
+    fn access(&self, _input: &Nothing, _cwd: &Path) -> Access {
+        Access::Other
+    }
+
+    async fn run(&self, _input: Nothing, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Ok(ToolOutcome::text("counted", "counted"))
+    }
+}
+
+struct Bench {
+    agent: Agent,
+    script: Arc<Script>,
+    ran: Arc<AtomicU32>,
+    queue: EventQueue,
+    gate: Gate,
+}
+
+impl Bench {
+    fn new(
+        per_run: Limits,
+        mode: Mode,
+        answers: impl IntoIterator<Item = Vec<StreamEvent>>,
+    ) -> Self {
+        let script = Arc::new(Script::default());
+        script.answers.lock().unwrap().extend(answers);
+        let (queue, ran) = (EventQueue::unhurried(), Arc::new(AtomicU32::new(0)));
+        let gate = Gate::new(GateSettings {
+            mode,
+            rules: RuleSet::default(),
+            dirs: Vec::new(),
+            home: None,
+            interactive: true,
+            project_dir: "/".into(),
+        });
+        let info = ModelInfo {
+            known: true,
+            context_window: 100_000,
+            max_output: None,
+            price: None,
+            thinking: Thinking::Off,
+        };
+        let model = Model {
+            provider: script.clone(),
+            name: "m".to_owned(),
+            info,
+            wanted_tokens: 1000,
+            effort: None,
+            retry: RetryPolicy::default(),
+        };
+        let count = Count(ToolSpec::of::<Nothing>("Count", "Counts."), ran.clone());
+        let agent = Agent::new(AgentSetup {
+            name: "main".to_owned(),
+            model: ModelSlot::new(model),
+            system: "".into(),
+            tools: ToolRegistry::new([Arc::new(count) as Arc<dyn crate::tool::Tool>]),
+            gate: gate.for_agent("main".to_owned(), queue.sink()),
+            journal: Arc::new(NoJournal),
+            inbox: Inbox::default(),
+            patience: None,
+            budget: Budget::new(Limits::default()),
+            per_run,
+            operations: Operations::new(8),
+            cwd: Path::new("/").into(),
+            env: EnvOverlay::default(),
+            history: Vec::new(),
+            span: Span::root(),
+            redactor: Redactor::default(),
+            thinker: None,
+        });
+        Self { agent, script, ran, queue, gate }
+    }
+
+    async fn run(&mut self) -> Outcome {
+        let from = Sender::default();
+        let prompt = Prompt { from, ..Prompt::new("go".to_owned()) };
+        self.agent.run(Some(prompt), &self.queue.sink(), &CancellationToken::new()).await
+    }
+
+    fn asked(&self) -> Vec<(bool, String)> {
+        self.script.asked.lock().unwrap().clone()
+    }
+
+    fn ran(&self) -> u32 {
+        self.ran.load(Ordering::Relaxed)
+    }
+}
+
+fn calls(limit: u32) -> Limits {
+    Limits { tool_calls: Some(limit), ..Limits::default() }
+}
+
+fn used_up(what: &str) -> End {
+    End::Budget { what: what.to_owned() }
+}
+
+#[tokio::test]
+async fn s3_12_tool_calls_stop_at_the_limit_and_one_turn_is_left_for_the_summary() {
+    let answers = [answer("one", 2), answer("two", 2), answer("summary", 1)];
+    let mut bench = Bench::new(calls(3), Mode::BypassPermissions, answers);
+    let outcome = bench.run().await;
+    assert_eq!((&outcome.end, &*outcome.text), (&used_up("3 tool calls"), "summary"));
+    assert_eq!(
+        (bench.ran(), outcome.turns),
+        (3, 3),
+        "the fourth call, and that of the summary, did not run"
+    );
+    let asked = bench.asked();
+    assert_eq!(asked.iter().map(|(tools, _)| *tools).collect::<Vec<_>>(), [true, true, false]);
+    let told = &asked[2].1;
+    assert!(told.contains("not run: the budget of 3 tool calls is used up"), "{told}");
+    assert!(told.contains("your last turn"), "{told}");
+    let last = bench.agent.setup.history.last().unwrap();
+    assert!(holds_results(last), "a call of the summary is answered: {last:?}");
+}
+
+#[tokio::test]
+async fn s3_12_an_agent_that_is_done_before_its_calls_are_used_up_completed() {
+    let answers = [answer("one", 2), answer("done", 0)];
+    let mut bench = Bench::new(calls(3), Mode::BypassPermissions, answers);
+    assert_eq!(bench.run().await.end, End::Completed);
+    let answers = [answer("one", 3), answer("summary", 0)];
+    let mut bench = Bench::new(calls(3), Mode::BypassPermissions, answers);
+    assert_eq!(bench.run().await.end, used_up("3 tool calls"), "nobody knows what it still wanted");
+}
+
+#[tokio::test]
+async fn s3_12_tokens_are_checked_before_a_request_against_what_was_reported() {
+    let limits = Limits { tokens: Some(250), ..Limits::default() };
+    let answers = ["one", "two", "three", "four"].map(|text| answer(text, 1));
+    let mut bench = Bench::new(limits, Mode::BypassPermissions, answers);
+    let outcome = bench.run().await;
+    assert_eq!(outcome.end, used_up("250 tokens"));
+    assert_eq!((outcome.turns, bench.ran()), (3, 3), "110, 220, 330: cache reads do not count");
+    assert!(bench.asked().iter().all(|(tools, _)| *tools), "no request for a summary");
+}
+
+#[tokio::test]
+async fn t9_the_wait_for_an_answer_is_not_charged_to_the_time() {
+    let limit = Duration::from_millis(200);
+    let limits = Limits { wall: Some(limit), ..Limits::default() };
+    let mut bench = Bench::new(limits, Mode::Default, [answer("one", 1), answer("done", 0)]);
+    let (queue, gate) = (bench.queue.clone(), bench.gate.clone());
+    let person = async {
+        loop {
+            let mut events = Vec::new();
+            queue.drain(&mut events, 1).await;
+            if let EventKind::PermissionAsked(question) = &events[0].kind {
+                // What passes here is what the test is about.
+                tokio::time::sleep(limit * 2).await;
+                return gate.answer(question.id, Answer::Once);
+            }
+        }
+    };
+    let (outcome, answered) = tokio::join!(bench.run(), person);
+    assert_eq!(answered.ok(), Some(true));
+    assert_eq!((outcome.end, bench.ran()), (End::Completed, 1));
+    assert!(outcome.took > limit);
+}
+
+#[tokio::test]
+async fn t17_a_model_without_a_price_is_not_asked_under_a_cap() {
+    let limits = Limits { usd: Some(1.0), ..Limits::default() };
+    let mut bench = Bench::new(limits, Mode::BypassPermissions, []);
+    let end = bench.run().await.end;
+    assert!(matches!(&end, End::Failed { message, .. } if message.contains("No price")), "{end:?}");
+    assert_eq!(bench.asked(), []);
+}

@@ -1,0 +1,120 @@
+//! Money set aside for a request before it is sent, so that agents side by side cannot spend the same dollar twice.
+
+use std::sync::MutexGuard;
+
+use super::limits::dollars;
+use super::{Budget, Ledger, UsedUp};
+use crate::protocol::{Cost, Usage};
+
+/// What sums of floating-point prices may be off by: less than any token costs. US dollars.
+pub(super) const DUST: f64 = 1e-9;
+
+/// What a request may cost, in US dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Its input.
+    pub input: f64,
+    /// The longest answer that it allows.
+    pub output: f64,
+}
+
+/// Money set aside in an account and in all above it. Dropping it gives back what was not spent.
+#[derive(Debug)]
+pub struct Reservation {
+    budget: Budget,
+    /// US dollars.
+    grant: f64,
+    open: bool,
+}
+
+impl Budget {
+    /// Sets aside what a request may cost, in this account and all above at once.
+    ///
+    /// An account without room for all of it lends what is left, if that pays for the input and no other request is
+    /// under way there: a budget is used to its end, and only by one request at a time.
+    ///
+    /// # The bound
+    /// What is spent exceeds a cap by no more than, for each request under way when it is reached, what its reported
+    /// usage costs beyond what could be seen: input beyond the estimate, one piece of the stream, and output tokens
+    /// beyond one for four characters, up to the request's `max_tokens`. With estimates that hold, that is the price
+    /// of one piece of one stream.
+    ///
+    /// # Errors
+    /// Names the limit that has no room.
+    pub fn reserve(&self, estimate: Estimate) -> Result<Reservation, UsedUp> {
+        let accounts: Vec<&Self> = self.chain().collect();
+        // All are locked before one is looked at, always from the leaf to the root.
+        let mut ledgers: Vec<_> = accounts.iter().map(|account| account.lock()).collect();
+        let mut grant = estimate.input + estimate.output;
+        for (account, ledger) in accounts.iter().zip(&ledgers) {
+            let Some(limit) = account.0.limits.usd else { continue };
+            let left = ledger.left(limit);
+            if left + DUST >= grant {
+                continue;
+            }
+            if ledger.reservations > 0 || left <= DUST || left + DUST < estimate.input {
+                return Err(dollars(limit));
+            }
+            grant = left;
+        }
+        for ledger in &mut ledgers {
+            ledger.reservations += 1;
+            ledger.reserved += grant;
+        }
+        drop(ledgers);
+        Ok(Reservation { budget: self.clone(), grant, open: true })
+    }
+}
+
+impl Reservation {
+    /// Sees to it that so many US dollars are set aside, more than before if there is room.
+    ///
+    /// # Errors
+    /// Names the limit that has no room: the request must end.
+    pub fn cover(&mut self, usd: f64) -> Result<(), UsedUp> {
+        let more = usd - self.grant;
+        if more <= DUST {
+            return Ok(());
+        }
+        let accounts: Vec<&Budget> = self.budget.chain().collect();
+        let mut ledgers: Vec<MutexGuard<'_, Ledger>> =
+            accounts.iter().map(|account| account.lock()).collect();
+        for (account, ledger) in accounts.iter().zip(&ledgers) {
+            if let Some(limit) = account.0.limits.usd
+                && ledger.left(limit) + DUST < more
+            {
+                return Err(dollars(limit));
+            }
+        }
+        for ledger in &mut ledgers {
+            ledger.reserved += more;
+        }
+        self.grant = usd;
+        Ok(())
+    }
+
+    /// Books what the request came to, in place of what was set aside for it.
+    pub fn settle(mut self, usage: Usage, cost: Cost) {
+        self.close(usage, cost);
+    }
+
+    fn close(&mut self, usage: Usage, cost: Cost) {
+        if !std::mem::take(&mut self.open) {
+            return;
+        }
+        for account in self.budget.chain() {
+            let mut ledger = account.lock();
+            ledger.reservations -= 1;
+            // What rounding leaves must not add up.
+            ledger.reserved =
+                if ledger.reservations == 0 { 0.0 } else { ledger.reserved - self.grant };
+            ledger.book(usage, cost);
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.close(Usage::default(), Cost::default());
+    }
+}

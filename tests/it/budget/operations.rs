@@ -1,0 +1,123 @@
+//! How many requests and tool calls go on at the same time.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
+use crate::support::DEADLINE;
+use crate::support::process;
+use crate::support::run::Running;
+use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
+use crate::support::script::{Reply, text, tool_use};
+
+/// A pipe that neither side waits to open.
+fn pipe(path: &Path) -> File {
+    mkfifo(path, Mode::S_IRWXU).unwrap();
+    OpenOptions::new().read(true).write(true).open(path).unwrap()
+}
+
+/// Commands that say that they have begun, and then wait to be let go.
+struct Held {
+    started: Option<BufReader<File>>,
+    go: File,
+    dir: PathBuf,
+}
+
+impl Held {
+    fn new(scene: &Scene) -> Self {
+        let dir = scene.world.project_dir();
+        let started = BufReader::new(pipe(&dir.join("started.fifo")));
+        Self { started: Some(started), go: pipe(&dir.join("go.fifo")), dir }
+    }
+
+    fn command(&self) -> serde_json::Value {
+        let dir = self.dir.display();
+        bash(&format!("echo begun > {dir}/started.fifo; read -r line < {dir}/go.fifo"))
+    }
+
+    /// Waits until so many more have begun.
+    async fn begun(&mut self, count: usize) {
+        let mut started = self.started.take().unwrap();
+        let read = tokio::task::spawn_blocking(move || {
+            for _ in 0..count {
+                started.read_line(&mut String::new()).unwrap();
+            }
+            started
+        });
+        let waited = tokio::time::timeout(DEADLINE, read).await;
+        self.started = Some(waited.expect("too few commands began").unwrap());
+    }
+
+    fn let_go(&mut self, count: usize) {
+        self.go.write_all("go\n".repeat(count).as_bytes()).unwrap();
+    }
+}
+
+/// How many commands and how many requests there are: each command at work is a child of the program.
+fn seen(running: &Running, scene: &Scene) -> (usize, usize) {
+    (process::children(running.pid()).len(), scene.server.requests().len())
+}
+
+#[tokio::test]
+async fn s1_13_a_mixed_batch_never_has_more_than_two_at_work() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nmax_concurrent_ops = 2\n");
+    let mut held = Held::new(&scene);
+    let batch = tool_use("Bash", held.command())
+        .tool_use("Bash", held.command())
+        .tool_use("AgentTool", agent("CHILD-A"))
+        .tool_use("AgentTool", agent("CHILD-B"));
+    scene.server.when(PARENT).reply(batch).then(text(DONE));
+    let child = |command| text("half").gate("held").tool_use("Bash", command);
+    for word in ["CHILD-A", "CHILD-B"] {
+        let command = held.command();
+        scene.server.when(word).reply(child(command)).then(text("ok"));
+    }
+    let running = scene.run().start();
+    held.begun(2).await;
+    assert_eq!(seen(&running, &scene), (2, 1), "two commands");
+    held.let_go(2);
+    scene.server.reached_by("held", 2).await;
+    assert_eq!(seen(&running, &scene), (0, 3), "two requests");
+    scene.server.open("held");
+    held.begun(2).await;
+    assert_eq!(seen(&running, &scene), (2, 3), "two commands again");
+    held.let_go(2);
+    running.wait().await.assert_code(0);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s3_20_of_forty_mixed_operations_thirty_two_go_on_at_a_time() {
+    let scene = Scene::new();
+    let mut held = Held::new(&scene);
+    let commands = (0..36).fold(Reply::stream(), |reply, _| reply.tool_use("Bash", held.command()));
+    let words = ["CHILD-A", "CHILD-B", "CHILD-C", "CHILD-D"];
+    let batch =
+        words.into_iter().fold(commands, |reply, word| reply.tool_use("AgentTool", agent(word)));
+    scene.server.when(PARENT).reply(batch).then(text(DONE));
+    for word in words {
+        scene.server.when(word).reply(text("ok"));
+    }
+    let running = scene.run().start();
+    held.begun(32).await;
+    assert_eq!(seen(&running, &scene), (32, 1), "the children wait for a place");
+    held.let_go(36);
+    running.wait().await.assert_code(0);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t18_an_agent_that_waits_for_its_child_holds_no_place() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nmax_concurrent_ops = 1\n");
+    scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
+    for word in ["CHILD-A", "CHILD-B"] {
+        scene.server.when(word).reply(tool_use("Bash", bash("true"))).then(text("ok"));
+    }
+    assert_eq!(scene.go().await.result()["result"], DONE);
+    scene.server.finish();
+}
