@@ -23,7 +23,7 @@ pub use env::EnvOverlay;
 pub use event::{
     AgentEvent, AgentInfo, End, EventKind, Failure, NoticeLevel, Outcome, ToolDetails,
 };
-pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
+pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use journal::{ChildMeta, Journal, JournalError, NoJournal, Spent};
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use printable::printable;

@@ -108,12 +108,10 @@ impl Runtime {
         if let Some(run) = &self.run {
             run.cancel.cancel();
         }
-        self.shell.stop().await;
-        let Some(mut run) = self.run.take() else { return };
-        if tokio::time::timeout(END_WAIT, &mut run.task).await.is_err() {
-            tracing::error!("a run did not end in time");
-            run.task.abort();
-        }
+        let (run, parts) = (self.run.take(), self.parts.clone());
+        tokio::join!(self.shell.stop(), end_run(run), end_background(&parts));
+        // What the run has started while it ended.
+        end_background(&self.parts).await;
     }
 
     async fn handle(&mut self, command: Command) {
@@ -295,6 +293,7 @@ impl Runtime {
     /// Opens a session and says so. The error is one line for the person; the present session stays then.
     pub async fn open(&mut self, open: Open) -> Result<(), String> {
         let session = assemble::open_session(&self.parts, open).await?;
+        end_background(&self.parts).await;
         self.main = None;
         self.shell.take_printed();
         let history = session.history.clone();
@@ -321,6 +320,20 @@ impl Runtime {
             Err(error) => self.events.notice(NoticeLevel::Error, error),
         }
     }
+}
+
+/// Waits for the end of a cancelled run, within bounds.
+async fn end_run(run: Option<Run>) {
+    let Some(mut run) = run else { return };
+    if tokio::time::timeout(END_WAIT, &mut run.task).await.is_err() {
+        tracing::error!("a run did not end in time");
+        run.task.abort();
+    }
+}
+
+/// Ends the commands in the background of all agents, and waits until they are gone.
+async fn end_background(parts: &Parts) {
+    parts.builtin.shells.end_all(&AgentPath::root()).await;
 }
 
 /// Waits for the end of the run, for ever when there is none. `None` when it panicked.
