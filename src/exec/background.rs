@@ -201,3 +201,32 @@ impl Backlog {
 fn empty() -> Capture {
     Capture::new((0, KEPT))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_text_is_read_once_and_a_line_without_an_end_can_wait() {
+        let backlog = Backlog::default();
+        backlog.lock().push("one\ntw");
+        assert_eq!(backlog.take_lines().text, "one\n");
+        backlog.lock().push("o\n");
+        assert_eq!(backlog.take_lines().text, "two\n");
+        backlog.lock().push("three");
+        assert_eq!(backlog.take().text, "three");
+        assert_eq!(backlog.take(), Unread::default());
+    }
+
+    #[test]
+    fn what_nobody_reads_is_bounded_and_the_loss_is_counted_once() {
+        let backlog = Backlog::default();
+        for _ in 0..5 {
+            backlog.lock().push(&"é".repeat(KEPT / 2));
+        }
+        let unread = backlog.take();
+        assert_eq!((unread.text.chars().count(), unread.left_out), (KEPT, KEPT + KEPT / 2));
+        backlog.lock().push("new");
+        assert_eq!(backlog.take(), Unread { text: "new".to_owned(), left_out: 0 });
+    }
+}

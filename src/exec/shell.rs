@@ -303,6 +303,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_background_command_goes_on_until_it_is_dropped() {
+        let place = Place::new();
+        let mut witness = place.witness();
+        let cancel = CancellationToken::new();
+        let line = "exec 9>fifo; sleep 1000 & printf '!' >&9; wait";
+        let call = ShellCall { line, env: &place.env, depth: 0, limit: None, cancel: &cancel };
+        let shell = place.shell.start(call, |_| {}).unwrap();
+        ready(&mut witness).await;
+        assert_eq!(shell.state(), ShellState::Running);
+        drop(shell);
+        all_gone(witness).await;
+    }
+
+    #[tokio::test]
     async fn endless_output_is_cut_and_shown_in_bounded_pieces() {
         let place = Place::new();
         let (mut longest, mut last) = (0, String::new());

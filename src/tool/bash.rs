@@ -185,7 +185,7 @@ mod tests {
 
     use super::super::testing::{Bench, text};
     use super::*;
-    use crate::protocol::EventKind;
+    use crate::protocol::event::ShellEnd;
 
     #[tokio::test]
     async fn a_command_reports_its_output_and_its_end() {
@@ -237,6 +237,46 @@ mod tests {
         let ToolError::Soft { kind, message } = error else { panic!("{error:?}") };
         assert_eq!(kind, SoftKind::Cancelled);
         assert!(message.starts_with("[cancelled after"), "{message}");
+    }
+
+    #[tokio::test]
+    async fn a_command_in_the_background_is_told_of_and_leaves_the_directory_alone() {
+        let bench = Bench::new();
+        bench.text("Bash", json!({"command": "mkdir sub && cd sub"})).await;
+        let line = "pwd; cd /; exit 3";
+        let input = json!({"command": line, "run_in_background": true});
+        assert_eq!(
+            bench.text("Bash", input).await,
+            "Runs in the background as bash-1: BashOutput reads what it prints, KillShell ends it."
+        );
+        let (owner, id) = (AgentPath::root(), ShellId::numbered(1));
+        let shell = bench.settings.shells.get(&owner, &id).unwrap();
+        let end = shell.wait_end().await;
+        assert_eq!(end, ShellState::Exited(Exit::Code(3)));
+        let mut events = Vec::new();
+        bench.queue.drain_ready(&mut events, 10);
+        let kinds: Vec<_> = events.into_iter().map(|event| event.kind).collect();
+        let started =
+            EventKind::BackgroundShellStarted { id: id.clone(), command: line.to_owned() };
+        let ended = EventKind::BackgroundShellEnded { id, end: ShellEnd::Code { code: 3 } };
+        assert_eq!(kinds, [started, ended]);
+        let sub = bench.path("sub");
+        let read = bench.text("BashOutput", json!({"bash_id": "bash-1"})).await;
+        assert_eq!(read, format!("{}\n[bash-1 ended: exit code 3]", sub.display()));
+        let pwd = bench.text("Bash", json!({"command": "pwd"})).await;
+        assert_eq!(pwd, sub.to_str().unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_stopped_turn_leaves_the_main_agents_background_alone() {
+        let bench = Bench::new();
+        bench.text("Bash", json!({"command": "sleep 1000", "run_in_background": true})).await;
+        bench.cancel.cancel();
+        let read = bench.text("BashOutput", json!({"bash_id": "bash-1"})).await;
+        assert_eq!(read, "(no new output)\n[bash-1 is running]");
+        bench.settings.shells.end_all(&AgentPath::root()).await;
+        let error = bench.error("BashOutput", json!({"bash_id": "bash-1"})).await;
+        assert!(error.starts_with("There is no background command bash-1."), "{error}");
     }
 
     #[tokio::test]

@@ -144,3 +144,68 @@ impl Entry {
         self.shell.as_ref().is_some_and(|shell| shell.state() != ShellState::Running)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::exec::{Shell, ShellCall};
+    use crate::protocol::{AgentId, EnvOverlay};
+
+    /// Starts `line` for `owner`.
+    fn start(
+        shells: &Shells,
+        owner: &AgentPath,
+        line: &str,
+    ) -> Result<(ShellId, Arc<BackgroundShell>), NotStarted> {
+        let shell = Shell::new(Path::new("/").into(), Arc::from([]));
+        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
+        let cancel = CancellationToken::new();
+        let call = ShellCall { line, env: &env, depth: 0, limit: None, cancel: &cancel };
+        shells.start(owner, Box::new(|_| shell.start(call, |_| {})))
+    }
+
+    #[tokio::test]
+    async fn a_full_register_forgets_the_oldest_that_has_ended_and_refuses_when_all_run() {
+        let (shells, root) = (Shells::default(), AgentPath::root());
+        let (first, running) = start(&shells, &root, "exec sleep 1000").unwrap();
+        let (second, short) = start(&shells, &root, "true").unwrap();
+        for _ in 2..LIMIT {
+            start(&shells, &root, "exec sleep 1000").unwrap();
+        }
+        short.wait_end().await;
+        let (new, _) = start(&shells, &root, "exec sleep 1000").unwrap();
+        let ids = shells.ids(&root);
+        assert_eq!((ids.len(), &ids[0], ids.last()), (LIMIT, &first, Some(&new)));
+        assert!(!ids.contains(&second));
+        let refused = start(&shells, &root, "exec sleep 1000").unwrap_err();
+        assert!(matches!(refused, NotStarted::LimitReached { limit: LIMIT }));
+        shells.end_all(&root).await;
+        assert_eq!((shells.ids(&root), running.state()), (Vec::new(), ShellState::Killed));
+    }
+
+    #[tokio::test]
+    async fn the_end_of_an_agent_ends_its_own_and_those_below_alone() {
+        let (shells, root) = (Shells::default(), AgentPath::root());
+        let child = root.child(AgentId::generate());
+        let (_, above) = start(&shells, &root, "exec sleep 1000").unwrap();
+        let (id, own) = start(&shells, &child, "exec sleep 1000").unwrap();
+        let grandchild = child.child(AgentId::generate());
+        let (_, below) = start(&shells, &grandchild, "exec sleep 1000").unwrap();
+        assert!(shells.get(&root, &id).is_none() && shells.get(&child, &id).is_some());
+        shells.end_all(&child).await;
+        let states = [above.state(), own.state(), below.state()];
+        assert_eq!(states, [ShellState::Running, ShellState::Killed, ShellState::Killed]);
+    }
+
+    #[tokio::test]
+    async fn a_command_that_cannot_start_takes_no_place() {
+        let (shells, root) = (Shells::default(), AgentPath::root());
+        let error = start(&shells, &root, &"x".repeat(200_000)).unwrap_err();
+        assert!(matches!(error, NotStarted::Exec(ExecError::Spawn(_))), "{error:?}");
+        assert_eq!(shells.ids(&root), Vec::new());
+    }
+}
