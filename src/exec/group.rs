@@ -161,6 +161,7 @@ mod tests {
     use std::io::Read as _;
     use std::time::Duration;
 
+    use nix::fcntl::{FcntlArg, OFlag, fcntl};
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
@@ -199,6 +200,7 @@ mod tests {
             group.end(Duration::from_secs(2)).await;
             // A pipe that somebody still holds has no end yet, and reading it is an error.
             let mut output = std::fs::File::from(output.into_owned_fd().unwrap());
+            fcntl(&output, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
             assert_eq!(output.read(&mut [0]).expect("still there"), 0);
         }
     }

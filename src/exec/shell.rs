@@ -303,6 +303,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_process_that_has_left_the_group_does_not_hold_the_call() {
+        let place = Place::new();
+        place.witness();
+        let line = "mkfifo up; setsid sh -c 'echo > up; exec cat fifo' & read -r _ < up; \
+                    mkdir a; cd a; echo $!";
+        let outcome = place.run(line).await;
+        assert_eq!(place.shell.cwd(), place.base().join("a"));
+        let pid: i32 = outcome.report().parse().unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL)
+            .unwrap();
+    }
+
+    #[tokio::test]
     async fn a_background_command_goes_on_until_it_is_dropped() {
         let place = Place::new();
         let mut witness = place.witness();
