@@ -10,7 +10,7 @@ use crate::support::process::{self, Fifo};
 use crate::support::pty::{ENTER, Screen};
 use crate::support::record::{Recorded, ToolResult};
 use crate::support::run::Running;
-use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
+use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
 use crate::support::script::{Reply, dynamic, text, tool_use};
 
 /// How soon all processes must be gone.
@@ -227,10 +227,7 @@ async fn s1_9_background_shells_are_seen_by_the_agent_that_started_them_alone() 
     let look = || tool_use("BashOutput", read("").input);
     let parent = scene.server.when(PARENT).reply(tool_use("Bash", background("sleep 72.2217")));
     let children = ["CHILD-A", "CHILD-B"].map(agent);
-    let both = children
-        .into_iter()
-        .fold(Reply::stream(), |reply, input| reply.tool_use("AgentTool", input));
-    parent.then(both).then(look()).then(text(DONE));
+    parent.then(calls(children)).then(look()).then(text(DONE));
     let own = tool_use("Bash", background("sleep 72.3317"));
     scene.server.when("CHILD-A").reply(own).then(text("x").gate("A started"));
     let other = text("x").gate("A is alive").tool_use("BashOutput", json!({ "bash_id": "bash-2" }));
@@ -258,13 +255,19 @@ async fn s1_9_background_shells_are_seen_by_the_agent_that_started_them_alone() 
 async fn t13_background_shells_of_a_child_are_gone_when_the_child_has_ended() {
     let scene = Scene::new();
     let _held = Fifo::new(&scene.world.project_dir().join("held.fifo"));
-    scene.parent_calls([agent("CHILD-A")]);
+    let script = scene.server.when(PARENT).reply(calls([agent("CHILD-A")]));
+    script.then(text(DONE).gate("child ended"));
     let steps = [start(&stubborn("72.4417")), read("up")];
-    scene.server.when("CHILD-A").forever(model(steps, text("child done")));
-    scene.go().await;
-    let parent = scene.server.requests_of(PARENT);
-    assert_eq!(parent[1].tool_result().text, "child done");
+    scene.server.when("CHILD-A").forever(model(steps, text("child done").gate("child works")));
+    let running = scene.run().start();
+    scene.server.reached("child works").await;
+    assert_ne!(process::with_argument("72.4417"), Vec::<u32>::new());
+    scene.server.open("child works");
+    scene.server.reached("child ended").await;
     assert_eq!(process::with_argument("72.4417"), Vec::<u32>::new());
+    scene.server.open("child ended");
+    running.wait().await.assert_code(0);
+    assert_eq!(scene.server.requests_of(PARENT)[1].tool_result().text, "child done");
     scene.server.finish();
 }
 
