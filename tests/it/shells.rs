@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::support::process::{self, Fifo};
-use crate::support::pty::{ENTER, Screen};
+use crate::support::pty::{CTRL_C, ENTER, ESC, Screen};
 use crate::support::record::{Recorded, ToolResult};
 use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
@@ -272,6 +272,24 @@ async fn t13_background_shells_of_a_child_are_gone_when_the_child_has_ended() {
 }
 
 #[tokio::test]
+async fn t13_a_cancel_of_a_child_takes_its_background_along() {
+    let scene = Scene::new();
+    let held = Fifo::new(&scene.world.project_dir().join("held.fifo"));
+    scene.parent_calls([agent("CHILD-A")]);
+    let steps = [start(&stubborn("72.9917")), read("up")];
+    scene.server.when("CHILD-A").forever(model(steps, text("PARTIAL-77").stall()));
+    let args = ["--dangerously-skip-permissions", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 100, 30);
+    screen.wait_for("PARTIAL-77");
+    let pressed = Instant::now();
+    screen.keys(CTRL_C);
+    let took = held.closed().await - pressed;
+    assert!(took < TWO_SECONDS, "{took:?}");
+    screen.wait_for(DONE);
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn t13_sigterm_takes_the_background_along() {
     let scene = Scene::new();
     let held = Fifo::new(&scene.world.project_dir().join("held.fifo"));
@@ -321,7 +339,7 @@ async fn the_background_outlives_a_turn_and_ends_with_the_session() {
     let screen =
         Screen::start(&scene.world, ["--dangerously-skip-permissions", "PARENT-1 go"], 100, 30);
     screen.wait_for("FIRST-77");
-    screen.keys("\x1b");
+    screen.keys(ESC);
     screen.wait_for("Stopped");
     scene.server.when(PARENT).forever(model([read("")], text("SECOND-77")));
     screen.keys("and now?");
