@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::support::process::{self, Fifo};
 use crate::support::pty::{CTRL_C, ENTER, ESC, Screen};
 use crate::support::record::{Recorded, ToolResult};
-use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
 use crate::support::script::{Reply, dynamic, text, tool_use};
 
@@ -72,21 +71,25 @@ fn results_of(scene: &Scene, tool: &str) -> Vec<ToolResult> {
     requests.iter().filter(of_tool).map(Recorded::tool_result).collect()
 }
 
-/// A command that heeds no polite signal, with nested processes and one in a session of its own. All hold `held.fifo`
-/// open, and all have `marker` among their arguments.
-fn stubborn(marker: &str) -> String {
-    format!(
-        "trap '' TERM INT HUP; exec 9> held.fifo; (sleep {marker} & sleep {marker}) & \
-         setsid sh -c 'sleep {marker} & echo up; wait' & sleep {marker}"
-    )
+/// A command that heeds no polite signal, with nested processes and one in a session of its own.
+struct Stubborn {
+    /// Held open by all of them.
+    held: Fifo,
+    /// Written to once they run; what the command prints then is `up`.
+    up: Fifo,
+    /// All have `marker` among their arguments.
+    command: String,
 }
 
-/// Starts a headless run whose main agent starts this in the background and then waits at the gate `up`.
-async fn run_with(scene: &Scene, command: &str) -> Running {
-    scene.server.when(PARENT).forever(model([start(command), read("up")], text("x").gate("up")));
-    let running = scene.run().start();
-    scene.server.reached("up").await;
-    running
+impl Stubborn {
+    fn new(scene: &Scene, marker: &str) -> Self {
+        let fifo = |name: &str| Fifo::new(&scene.world.project_dir().join(name));
+        let command = format!(
+            "trap '' TERM INT HUP; exec 9> held.fifo; (sleep {marker} & sleep {marker}) & \
+             setsid sh -c 'sleep {marker} & echo up; echo up > up.fifo; wait' & sleep {marker}"
+        );
+        Self { held: fifo("held.fifo"), up: fifo("up.fifo"), command }
+    }
 }
 
 #[tokio::test]
@@ -150,8 +153,8 @@ async fn a_filter_lets_only_its_lines_through_and_the_others_are_gone() {
 #[tokio::test]
 async fn a_kill_ends_all_processes_before_it_says_so_and_a_second_one_is_an_error() {
     let scene = Scene::new();
-    let _held = Fifo::new(&scene.world.project_dir().join("held.fifo"));
-    let steps = [start(&stubborn("72.1173")), read("up"), kill()];
+    let stubborn = Stubborn::new(&scene, "72.1173");
+    let steps = [start(&stubborn.command), read("up"), kill()];
     let again = text("x").gate("killed").tool_use("KillShell", kill().input);
     scene.server.when(PARENT).forever(model(steps, again));
     let running = scene.run().start();
@@ -254,15 +257,16 @@ async fn s1_9_background_shells_are_seen_by_the_agent_that_started_them_alone() 
 #[tokio::test]
 async fn t13_background_shells_of_a_child_are_gone_when_the_child_has_ended() {
     let scene = Scene::new();
-    let _held = Fifo::new(&scene.world.project_dir().join("held.fifo"));
+    let Stubborn { up, command, .. } = Stubborn::new(&scene, "72.4417");
     let script = scene.server.when(PARENT).reply(calls([agent("CHILD-A")]));
     script.then(text(DONE).gate("child ended"));
-    let steps = [start(&stubborn("72.4417")), read("up")];
-    scene.server.when("CHILD-A").forever(model(steps, text("child done").gate("child works")));
+    let script = scene.server.when("CHILD-A").reply(tool_use("Bash", background(&command)));
+    script.then(text("child done").gate("up"));
     let running = scene.run().start();
-    scene.server.reached("child works").await;
+    up.opened().await;
+    scene.server.reached("up").await;
     assert_ne!(process::with_argument("72.4417"), Vec::<u32>::new());
-    scene.server.open("child works");
+    scene.server.open("up");
     scene.server.reached("child ended").await;
     assert_eq!(process::with_argument("72.4417"), Vec::<u32>::new());
     scene.server.open("child ended");
@@ -274,12 +278,13 @@ async fn t13_background_shells_of_a_child_are_gone_when_the_child_has_ended() {
 #[tokio::test]
 async fn t13_a_cancel_of_a_child_takes_its_background_along() {
     let scene = Scene::new();
-    let held = Fifo::new(&scene.world.project_dir().join("held.fifo"));
+    let Stubborn { held, up, command } = Stubborn::new(&scene, "72.9917");
     scene.parent_calls([agent("CHILD-A")]);
-    let steps = [start(&stubborn("72.9917")), read("up")];
-    scene.server.when("CHILD-A").forever(model(steps, text("PARTIAL-77").stall()));
+    let script = scene.server.when("CHILD-A").reply(tool_use("Bash", background(&command)));
+    script.then(text("PARTIAL-77").stall());
     let args = ["--dangerously-skip-permissions", "PARENT-1 go"];
     let screen = Screen::start(&scene.world, args, 100, 30);
+    up.opened().await;
     screen.wait_for("PARTIAL-77");
     let pressed = Instant::now();
     screen.keys(CTRL_C);
@@ -292,8 +297,12 @@ async fn t13_a_cancel_of_a_child_takes_its_background_along() {
 #[tokio::test]
 async fn t13_sigterm_takes_the_background_along() {
     let scene = Scene::new();
-    let held = Fifo::new(&scene.world.project_dir().join("held.fifo"));
-    let running = run_with(&scene, &stubborn("72.5517")).await;
+    let Stubborn { held, up, command } = Stubborn::new(&scene, "72.5517");
+    let script = scene.server.when(PARENT).reply(tool_use("Bash", background(&command)));
+    script.then(text("x").stall());
+    let running = scene.run().start();
+    up.opened().await;
+    scene.server.wait_for(2).await;
     let sent = Instant::now();
     running.signal(Signal::SIGTERM);
     running.wait().await.assert_code(143);
@@ -307,8 +316,12 @@ async fn t13_sigterm_takes_the_background_along() {
 #[tokio::test]
 async fn t13_sigkill_takes_the_background_along() {
     let scene = Scene::new();
-    let _held = Fifo::new(&scene.world.project_dir().join("held.fifo"));
-    let running = run_with(&scene, &stubborn("72.6617")).await;
+    let Stubborn { up, command, .. } = Stubborn::new(&scene, "72.6617");
+    let script = scene.server.when(PARENT).reply(tool_use("Bash", background(&command)));
+    script.then(text("x").stall());
+    let running = scene.run().start();
+    up.opened().await;
+    scene.server.wait_for(2).await;
     running.signal(Signal::SIGKILL);
     assert_eq!(process::left_after(TWO_SECONDS, "72.6617").await, Vec::<u32>::new());
     scene.server.finish();
@@ -318,15 +331,14 @@ async fn t13_sigkill_takes_the_background_along() {
 #[tokio::test]
 async fn t13_sigkill_takes_a_command_of_a_child_along() {
     let scene = Scene::new();
-    let _held = Fifo::new(&scene.world.project_dir().join("held.fifo"));
-    let up = Fifo::new(&scene.world.project_dir().join("up.fifo"));
-    scene.parent_calls([agent("CHILD-A")]);
-    let command = stubborn("72.7717").replace("echo up;", "echo up > up.fifo;");
+    let Stubborn { up, command, .. } = Stubborn::new(&scene, "72.7717");
+    scene.server.when(PARENT).reply(calls([agent("CHILD-A")]));
     scene.server.when("CHILD-A").reply(tool_use("Bash", bash(&command)));
     let running = scene.run().start();
     up.opened().await;
     running.signal(Signal::SIGKILL);
     assert_eq!(process::left_after(TWO_SECONDS, "72.7717").await, Vec::<u32>::new());
+    scene.server.finish();
 }
 
 #[tokio::test]
