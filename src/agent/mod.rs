@@ -230,6 +230,9 @@ impl Agent {
             cost: run.budget.spent().cost,
             took: run.started.elapsed(),
         };
+        if !run.events.path().is_root() {
+            self.setup.tools.end(run.events.path()).await;
+        }
         // What is meant for later is read later, but only if the run was not stopped, and never by a sub-agent.
         if !run.events.path().is_root() || outcome.end != End::Completed {
             self.return_queue(events);

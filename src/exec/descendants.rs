@@ -1,6 +1,6 @@
 //! Processes that a command started and that left its group: a group signal misses them, their ancestry does not.
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
 /// One process at one moment; the start time tells it from a later one with the same number.
@@ -10,6 +10,8 @@ pub struct Process {
     parent: i32,
     group: i32,
     started: u64,
+    /// It runs no more, and its number waits to be taken back.
+    dead: bool,
 }
 
 impl Process {
@@ -21,12 +23,7 @@ impl Process {
 
 /// All processes below `roots`, read from `/proc`; empty where there is none.
 pub fn below(roots: impl IntoIterator<Item = i32>) -> Vec<Process> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let all: Vec<Process> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(look_up)
-        .collect();
+    let all = all().unwrap_or_default();
     let mut found = Vec::new();
     let mut parents: Vec<i32> = roots.into_iter().collect();
     while let Some(parent) = parents.pop() {
@@ -49,13 +46,34 @@ pub fn kill_outside(group: i32, processes: &[Process]) {
     }
 }
 
+/// Whether a process of `group` still runs, or one of `strays`.
+pub fn remain(group: i32, strays: &[Process]) -> bool {
+    let runs = |stray: &Process| {
+        look_up(stray.pid).is_some_and(|now| now.started == stray.started && !now.dead)
+    };
+    // The signal that is none also finds the dead, and those may stay for long where nobody takes them back.
+    let in_group = || {
+        killpg(Pid::from_raw(group), None).is_ok()
+            && all().is_none_or(|all| all.iter().any(|one| one.group == group && !one.dead))
+    };
+    strays.iter().any(runs) || in_group()
+}
+
+/// All processes; `None` where there is no `/proc`.
+fn all() -> Option<Vec<Process>> {
+    let entries = std::fs::read_dir("/proc").ok()?;
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Some(pids.filter_map(look_up).collect())
+}
+
 fn look_up(pid: i32) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything; the fields that matter come after the last one.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(1);
-    // Fields 4, 5 and 22.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    // Fields 3, 4, 5 and 22.
+    let dead = matches!(fields.next()?, "Z" | "X");
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let started = fields.nth(16)?.parse().ok()?;
-    Some(Process { pid, parent, group, started })
+    Some(Process { pid, parent, group, started, dead })
 }

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use tokio::process::ChildStderr;
 
 use crate::protocol::EnvOverlay;
@@ -32,8 +33,10 @@ pub fn start_text(env: &EnvOverlay) -> String {
 /// Does not wait for those that still hold the pipe.
 pub fn ended_in(pipe: ChildStderr) -> Option<PathBuf> {
     let pipe = File::from(pipe.into_owned_fd().ok()?);
+    // A process that has left the group may hold the other end for ever.
+    fcntl(&pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).ok()?;
     let mut path = Vec::new();
-    // The pipe is never waited for: where nobody has closed it, the end of what is there is an error.
+    // Where nobody has closed it, the end of what is there is an error.
     let _ = pipe.take(LIMIT).read_to_end(&mut path);
     if path.pop() != Some(b'\n') || path.is_empty() {
         return None;

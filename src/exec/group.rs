@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -13,12 +14,31 @@ use super::descendants::{self, Process};
 use crate::protocol::EnvOverlay;
 
 /// Starts bash with one pipe for both outputs and nothing to read, beside a watchdog that kills the whole group as soon
-/// as its own pipe closes: at the end of the command, or when this program dies in whatever way. `$1` is the command,
-/// `$2` the text that bash reads first; that finds the pipe to us at descriptor 5.
+/// as its own pipe closes: at the end of the command, or when this program dies in whatever way. In the second case the
+/// command is still there, and the watchdog also kills what stands below it in groups of its own, where `/proc` tells
+/// of them. `$1` is the command, `$2` the text that bash reads first; that finds the pipe to us at descriptor 5.
 const START: &str = r#"
 trap '' HUP INT TERM
 exec 3<&0 </dev/null
-( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &
+( read -r _ <&3
+if [ -e /proc/$$ ]; then
+    read -r me _ </proc/self/stat
+    pairs= doomed=" $me $$ " more=1
+    for stat in /proc/[0-9]*/stat; do
+        read -r line <"$stat" && set -- ${line%% *} ${line##*) } && pairs="$pairs $1:$3"
+    done
+    while [ -n "$more" ]; do
+        more=
+        for pair in $pairs; do
+            case $doomed in
+                *" ${pair%:*} "*) ;;
+                *" ${pair#*:} "*) doomed="$doomed${pair%:*} " more=1 ;;
+            esac
+        done
+    done
+    kill -KILL ${doomed#" $me "}
+fi
+kill -KILL 0 ) >/dev/null 2>&1 &
 trap - HUP INT TERM
 exec 3<&- 4<<END 5>&2 2>&1
 $2
@@ -26,6 +46,9 @@ END
 BASH_ENV=/dev/fd/4; export BASH_ENV
 exec bash -c "$1"
 "#;
+
+/// How often it is looked whether a killed group is gone: nobody tells of the end of processes that are not our own.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// A command that leads its own session and process group. Dropped before its end, it is killed with all of its group.
 pub struct Group {
@@ -75,7 +98,7 @@ impl Group {
     }
 
     /// Whether the command itself is known to have ended.
-    pub fn has_ended(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.status.is_some()
     }
 
@@ -85,8 +108,26 @@ impl Group {
         self.signal(Signal::SIGTERM);
     }
 
+    /// Kills what is left of the group, and waits for at most `limit` until it is gone: a process that hangs in the
+    /// kernel keeps the signal.
+    pub async fn end(&mut self, limit: Duration) {
+        self.kill();
+        let gone = async {
+            if !self.has_ended() {
+                // It cannot be waited for: then it is gone.
+                let _ = self.wait().await;
+            }
+            while descendants::remain(self.pid, &self.strays) {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        if tokio::time::timeout(limit, gone).await.is_err() {
+            tracing::warn!(group = self.pid, "killed processes are still there");
+        }
+    }
+
     /// Kills what is left of the group.
-    pub fn kill(&mut self) {
+    fn kill(&mut self) {
         if self.status.is_none() || !self.strays.is_empty() {
             let running = self.status.is_none().then_some(self.pid);
             let roots = running.into_iter().chain(self.strays.iter().map(|stray| stray.pid()));
@@ -117,8 +158,10 @@ impl Drop for Group {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
     use std::time::Duration;
 
+    use nix::fcntl::{FcntlArg, OFlag, fcntl};
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
@@ -144,6 +187,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn nothing_of_the_group_is_left_when_its_end_was_waited_for() {
+        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
+        for line in ["sleep 1000 & sleep 1000 &", "setsid sleep 1000 & printf '!'; wait"] {
+            let mut group = Group::spawn(line, Path::new("/"), &env, "").unwrap();
+            let mut output = group.take_output().unwrap();
+            if line.contains('!') {
+                assert_eq!(output.read_u8().await.unwrap(), b'!');
+                group.terminate();
+            }
+            group.wait().await.unwrap();
+            group.end(Duration::from_secs(2)).await;
+            // A pipe that somebody still holds has no end yet, and reading it is an error.
+            let mut output = std::fs::File::from(output.into_owned_fd().unwrap());
+            fcntl(&output, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
+            assert_eq!(output.read(&mut [0]).expect("still there"), 0);
+        }
+    }
+
+    #[tokio::test]
     async fn the_group_dies_when_nobody_holds_its_leash() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "trap '' TERM; sleep 1000 & printf '!'; wait";
@@ -151,6 +213,18 @@ mod tests {
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         // As when this program is killed: nothing is done but that its pipes close.
+        group.leash = None;
+        closed(output).await;
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn sessions_of_their_own_die_too_when_nobody_holds_the_leash() {
+        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
+        let line = "setsid sh -c 'sleep 1000 & sleep 1000 & printf !; wait' & wait";
+        let mut group = Group::spawn(line, Path::new("/"), &env, "").unwrap();
+        let mut output = group.take_output().unwrap();
+        assert_eq!(output.read_u8().await.unwrap(), b'!');
         group.leash = None;
         closed(output).await;
     }

@@ -3,18 +3,21 @@
 //! [`Shell`] is what both the Bash tool and the person's own `!` command run on. Every command is the leader of its
 //! own session and process group: it has no terminal to ask on, and one signal reaches all that it started.
 
+mod background;
 mod clean;
 mod descendants;
 mod directory;
 mod env;
+mod follow;
 mod group;
 mod outcome;
 mod output;
 mod pump;
 mod shell;
 
+pub use background::{BackgroundShell, Unread};
 pub use clean::Cleaner;
 pub use env::child_env;
-pub use outcome::{Exit, ShellOutcome};
+pub use outcome::{Exit, ShellOutcome, ShellState};
 pub use output::{Capture, Captured, LeftOut};
 pub use shell::{ExecError, Shell, ShellCall};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::output::Captured;
+use crate::protocol::event::ShellEnd;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,32 @@ pub enum Exit {
     Signal(i32),
     Cancelled,
     TimedOut(Duration),
+}
+
+/// How a command in the background stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShellState {
+    Running,
+    /// By itself, or because its time was over.
+    Exited(Exit),
+    /// Somebody ended it.
+    Killed,
+}
+
+impl ShellState {
+    /// The end as events tell it; `None` while it runs.
+    #[must_use]
+    pub fn end(self) -> Option<ShellEnd> {
+        match self {
+            Self::Running => None,
+            Self::Exited(Exit::Code(code)) => Some(ShellEnd::Code { code }),
+            Self::Exited(Exit::Signal(number)) => {
+                Some(ShellEnd::Signal { name: signal_name(number) })
+            }
+            Self::Exited(Exit::TimedOut(limit)) => Some(ShellEnd::TimedOut { limit }),
+            Self::Exited(Exit::Cancelled) | Self::Killed => Some(ShellEnd::Killed),
+        }
+    }
 }
 
 /// What became of a command.

@@ -116,6 +116,13 @@ impl Capture {
         Captured { text, left_out: self.left_out, lines: self.line_ends + usize::from(ends_open) }
     }
 
+    /// The end of the text without a word on what was left out, which is said beside it. For captures without a head.
+    #[must_use]
+    pub fn into_tail(mut self) -> (String, LeftOut) {
+        self.shorten_tail();
+        (self.tail, self.left_out)
+    }
+
     fn fill_head<'t>(&mut self, text: &'t str) -> &'t str {
         if self.room == 0 {
             return text;

@@ -18,12 +18,70 @@ const SHOW_AT_MOST: usize = 8 * 1024;
 const LAST_READS: usize = 8;
 const CHUNK: usize = 16 * 1024;
 
-/// Reads a pipe until its end, or until it is left alone.
-pub struct Pump<F> {
+/// What becomes of a command's output while the command is followed.
+pub trait Output {
+    /// Whether nobody can write any more.
+    fn is_closed(&self) -> bool;
+
+    /// Does the next thing that there is to do, or waits for it. Safe to drop at any point.
+    async fn step(&mut self);
+}
+
+/// A command's pipe, read as clean text.
+pub struct TextPipe {
     pipe: Option<ChildStdout>,
     chunk: Vec<u8>,
     decoder: Decoder,
     cleaner: Cleaner,
+}
+
+impl TextPipe {
+    /// Reads `pipe`; none is one that is closed already.
+    pub fn new(pipe: Option<ChildStdout>) -> Self {
+        let chunk = vec![0; CHUNK];
+        Self { pipe, chunk, decoder: Decoder::default(), cleaner: Cleaner::default() }
+    }
+
+    /// Whether nobody can write any more.
+    pub fn is_closed(&self) -> bool {
+        self.pipe.is_none()
+    }
+
+    /// Reads once and appends to `out`. Safe to drop at any point; never returns once the pipe is closed.
+    pub async fn read(&mut self, out: &mut String) {
+        let count = match &mut self.pipe {
+            Some(pipe) => pipe.read(&mut self.chunk).await,
+            None => std::future::pending().await,
+        };
+        self.take(count.unwrap_or(0), out);
+    }
+
+    /// Appends what is in the pipe already, and the rest of a character that was never whole.
+    pub fn finish(mut self, out: &mut String) {
+        for _ in 0..LAST_READS {
+            let Some(pipe) = &mut self.pipe else { break };
+            let Some(count) = pipe.read(&mut self.chunk).now_or_never() else { break };
+            self.take(count.unwrap_or(0), out);
+        }
+        let mut rest = String::new();
+        self.decoder.finish(&mut rest);
+        self.cleaner.push(&rest, out);
+    }
+
+    fn take(&mut self, count: usize, out: &mut String) {
+        if count == 0 {
+            self.pipe = None;
+            return;
+        }
+        let mut text = String::with_capacity(count);
+        self.decoder.push(&self.chunk[..count], &mut text);
+        self.cleaner.push(&text, out);
+    }
+}
+
+/// Shows a command's output while it comes, and keeps it.
+pub struct Pump<F> {
+    pipe: TextPipe,
     capture: Capture,
     /// Clean text that the live view has not seen.
     unseen: String,
@@ -35,10 +93,7 @@ impl<F: FnMut(String)> Pump<F> {
     /// Shows what comes through `pipe` with `show`.
     pub fn new(pipe: Option<ChildStdout>, show: F) -> Self {
         Self {
-            pipe,
-            chunk: vec![0; CHUNK],
-            decoder: Decoder::default(),
-            cleaner: Cleaner::default(),
+            pipe: TextPipe::new(pipe),
             capture: Capture::new(Capture::MODEL),
             unseen: String::new(),
             show_at: None,
@@ -46,59 +101,18 @@ impl<F: FnMut(String)> Pump<F> {
         }
     }
 
-    /// Whether nobody can write any more.
-    pub fn is_closed(&self) -> bool {
-        self.pipe.is_none()
-    }
-
-    /// Reads once, or shows what waits. Safe to drop at any point; never returns when there is nothing to do.
-    pub async fn step(&mut self) {
-        let read = async {
-            match &mut self.pipe {
-                Some(pipe) => pipe.read(&mut self.chunk).await,
-                None => std::future::pending().await,
-            }
-        };
-        let due = async {
-            match self.show_at {
-                Some(at) => tokio::time::sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = due => self.show(),
-            read = read => self.take(read.unwrap_or(0)),
-        }
-    }
-
     /// Takes what is in the pipe already, shows the rest and hands out the text.
     pub fn finish(mut self) -> Captured {
-        for _ in 0..LAST_READS {
-            let Some(pipe) = &mut self.pipe else { break };
-            let Some(read) = pipe.read(&mut self.chunk).now_or_never() else { break };
-            self.take(read.unwrap_or(0));
-        }
-        let mut rest = String::new();
-        self.decoder.finish(&mut rest);
-        self.keep(&rest);
+        let before = self.unseen.len();
+        let pipe = std::mem::replace(&mut self.pipe, TextPipe::new(None));
+        pipe.finish(&mut self.unseen);
+        self.keep(before);
         self.show();
         self.capture.finish()
     }
 
-    fn take(&mut self, count: usize) {
-        if count == 0 {
-            self.pipe = None;
-            return;
-        }
-        let mut text = String::with_capacity(count);
-        self.decoder.push(&self.chunk[..count], &mut text);
-        self.keep(&text);
-    }
-
-    fn keep(&mut self, text: &str) {
-        let before = self.unseen.len();
-        self.cleaner.push(text, &mut self.unseen);
+    /// Keeps what has been added to `unseen`, which was `before` bytes long.
+    fn keep(&mut self, before: usize) {
         if self.unseen.len() == before {
             return;
         }
@@ -115,6 +129,28 @@ impl<F: FnMut(String)> Pump<F> {
         self.show_at = None;
         if !self.unseen.is_empty() {
             (self.show)(std::mem::take(&mut self.unseen));
+        }
+    }
+}
+
+impl<F: FnMut(String)> Output for Pump<F> {
+    fn is_closed(&self) -> bool {
+        self.pipe.is_closed()
+    }
+
+    /// Reads once, or shows what waits.
+    async fn step(&mut self) {
+        let before = self.unseen.len();
+        let due = async {
+            match self.show_at {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = due => self.show(),
+            () = self.pipe.read(&mut self.unseen) => self.keep(before),
         }
     }
 }

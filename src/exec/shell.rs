@@ -2,24 +2,20 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::background::{BackgroundShell, Started};
 use super::directory;
 use super::env::child_env;
+use super::follow::{Leave, follow};
 use super::group::Group;
-use super::outcome::{Exit, ShellOutcome};
+use super::outcome::{ShellOutcome, ShellState};
 use super::pump::Pump;
 use crate::protocol::EnvOverlay;
-
-/// How long a command has to end by itself after it was asked to.
-const GRACE: Duration = Duration::from_secs(1);
-/// How long output is still read after the shell ended while something else holds its pipe.
-const DRAIN: Duration = Duration::from_millis(100);
 
 /// Runs commands, each in the directory where the one before ended. One per agent, and one for the person.
 #[derive(Debug)]
@@ -53,6 +49,12 @@ pub enum ExecError {
     Wait(io::Error),
 }
 
+impl ShellCall<'_> {
+    fn leave(&self) -> Leave {
+        Leave { began: Instant::now(), limit: self.limit, cancel: self.cancel.clone() }
+    }
+}
+
 impl Shell {
     /// A shell that begins in `base`. `secrets` are names of variables that commands must not see.
     #[must_use]
@@ -75,26 +77,37 @@ impl Shell {
         call: ShellCall<'_>,
         show: impl FnMut(String) + Send,
     ) -> Result<ShellOutcome, ExecError> {
-        let began = Instant::now();
-        let (cwd, lost) = self.start_directory()?;
-        let env = child_env(call.env, call.depth, &self.secrets);
-        let mut group = Group::spawn(call.line, &cwd, &env, &directory::start_text(call.env))
-            .map_err(ExecError::Spawn)?;
+        let leave = call.leave();
+        let Started { mut group, cwd, lost } = self.spawn(&call)?;
         let words = group.take_words();
         let mut pump = Pump::new(group.take_output(), show);
-        let exit = follow(&mut group, &mut pump, &call, began).await?;
-        group.kill();
-        if !group.has_ended() {
-            // A process that hangs in the kernel is not waited for: the signal stays with it.
-            let _ = tokio::time::timeout(GRACE, group.wait()).await;
-        }
+        let exit = follow(&mut group, &mut pump, &leave).await?;
         if let Some(end) = words.and_then(directory::ended_in)
             && end != cwd
         {
             *self.lock() = end;
         }
         let output = pump.finish();
-        Ok(ShellOutcome { exit, output, cwd: self.cwd(), took: began.elapsed(), lost })
+        Ok(ShellOutcome { exit, output, cwd: self.cwd(), took: leave.began.elapsed(), lost })
+    }
+
+    /// Starts one command in the background, where the next one would run. It does not change the directory. `tell`
+    /// gets [`ShellState::Running`] first and how it ended last. Must be called within a runtime.
+    pub fn start(
+        &self,
+        call: ShellCall<'_>,
+        tell: impl FnMut(ShellState) + Send + 'static,
+    ) -> Result<BackgroundShell, ExecError> {
+        let leave = call.leave();
+        Ok(BackgroundShell::follow(self.spawn(&call)?, leave, tell))
+    }
+
+    fn spawn(&self, call: &ShellCall<'_>) -> Result<Started, ExecError> {
+        let (cwd, lost) = self.start_directory()?;
+        let env = child_env(call.env, call.depth, &self.secrets);
+        let group = Group::spawn(call.line, &cwd, &env, &directory::start_text(call.env))
+            .map_err(ExecError::Spawn)?;
+        Ok(Started { group, cwd, lost })
     }
 
     /// The present directory, or the base when that one is gone.
@@ -115,65 +128,13 @@ impl Shell {
     }
 }
 
-/// Reads and waits until the command is over, in whatever way. Something of its group may be left.
-async fn follow<F: FnMut(String)>(
-    group: &mut Group,
-    pump: &mut Pump<F>,
-    call: &ShellCall<'_>,
-    began: Instant,
-) -> Result<Exit, ExecError> {
-    let mut stopped = None;
-    let mut status: Option<ExitStatus> = None;
-    let mut give_up = None;
-    while status.is_none() || !pump.is_closed() {
-        tokio::select! {
-            biased;
-            stop = stop_reason(call, began), if stopped.is_none() && status.is_none() => {
-                stopped = Some(stop);
-                give_up = Some(Instant::now() + GRACE);
-                group.terminate();
-            }
-            () = until(give_up) => break,
-            ended = group.wait(), if status.is_none() => {
-                status = Some(ended.map_err(ExecError::Wait)?);
-                give_up = give_up.or_else(|| Some(Instant::now() + DRAIN));
-            }
-            () = pump.step() => {}
-        }
-    }
-    Ok(stopped.or_else(|| status.map(Exit::of)).unwrap_or(Exit::Cancelled))
-}
-
-async fn stop_reason(call: &ShellCall<'_>, began: Instant) -> Exit {
-    let late = async {
-        match call.limit {
-            Some(limit) => {
-                tokio::time::sleep_until(began + limit).await;
-                limit
-            }
-            None => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        biased;
-        () = call.cancel.cancelled() => Exit::Cancelled,
-        limit = late => Exit::TimedOut(limit),
-    }
-}
-
-async fn until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::io::AsyncReadExt as _;
     use tokio::net::unix::pipe;
 
     use super::*;
+    use crate::exec::Exit;
 
     struct Place {
         folder: tempfile::TempDir,
@@ -338,6 +299,33 @@ mod tests {
             }
             () = ready(&mut witness) => {}
         }
+        all_gone(witness).await;
+    }
+
+    #[tokio::test]
+    async fn a_process_that_has_left_the_group_does_not_hold_the_call() {
+        let place = Place::new();
+        place.witness();
+        let line = "mkfifo up; setsid sh -c 'echo > up; exec cat fifo' & read -r _ < up; \
+                    mkdir a; cd a; echo $!";
+        let outcome = place.run(line).await;
+        assert_eq!(place.shell.cwd(), place.base().join("a"));
+        let pid: i32 = outcome.report().parse().unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL)
+            .unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_background_command_goes_on_until_it_is_dropped() {
+        let place = Place::new();
+        let mut witness = place.witness();
+        let cancel = CancellationToken::new();
+        let line = "exec 9>fifo; sleep 1000 & printf '!' >&9; wait";
+        let call = ShellCall { line, env: &place.env, depth: 0, limit: None, cancel: &cancel };
+        let shell = place.shell.start(call, |_| {}).unwrap();
+        ready(&mut witness).await;
+        assert_eq!(shell.state(), ShellState::Running);
+        drop(shell);
         all_gone(witness).await;
     }
 

@@ -1,5 +1,6 @@
 //! What agents say while they work. Plain data: the screen and the headless writers draw their pictures from it.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::command::Sender;
-use super::ids::{AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
+use super::ids::{AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 use super::journal::Past;
 use super::message::{ContentBlock, ResultBlock};
 use super::question::{Mode, Question};
@@ -142,6 +143,16 @@ pub enum EventKind {
         text: String,
         status: String,
     },
+    /// An agent's command runs in the background.
+    BackgroundShellStarted {
+        id: ShellId,
+        command: String,
+    },
+    /// It has ended, with all that it started.
+    BackgroundShellEnded {
+        id: ShellId,
+        end: ShellEnd,
+    },
     /// The conversation is being replaced by a summary of it. `by_hand`: the person asked for it, outside of a run.
     Compaction {
         by_hand: bool,
@@ -167,6 +178,35 @@ pub enum CompactionState {
     Cancelled,
     /// The conversation is as it was.
     Failed { why: String },
+}
+
+/// How a command in the background ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum ShellEnd {
+    Code {
+        code: i32,
+    },
+    /// `name` is the signal's, such as `SIGKILL`.
+    Signal {
+        name: String,
+    },
+    TimedOut {
+        limit: Duration,
+    },
+    /// By its agent, a person, or the end of either.
+    Killed,
+}
+
+impl fmt::Display for ShellEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code { code } => write!(f, "exit code {code}"),
+            Self::Signal { name } => write!(f, "ended by {name}"),
+            Self::TimedOut { limit } => write!(f, "timed out after {limit:?}"),
+            Self::Killed => f.write_str("killed"),
+        }
+    }
 }
 
 /// How loud a notice is.

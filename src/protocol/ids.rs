@@ -136,6 +136,31 @@ impl fmt::Display for ToolUseId {
     }
 }
 
+/// One command in the background, by the name that the model and the screen call it: `bash-1`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ShellId(Arc<str>);
+
+impl ShellId {
+    /// The id of the `number`th command of a session, counted from 1.
+    #[must_use]
+    pub fn numbered(number: u32) -> Self {
+        Self(format!("bash-{number}").into())
+    }
+
+    /// Wraps an id that a model or a person wrote.
+    #[must_use]
+    pub fn new(id: &str) -> Self {
+        Self(id.trim().into())
+    }
+}
+
+impl fmt::Display for ShellId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// One open permission question of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -24,7 +24,7 @@ pub use event::{
     AgentEvent, AgentInfo, CompactionState, End, EventKind, Failure, NoticeLevel, Outcome,
     ToolDetails, clock,
 };
-pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
+pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use journal::{ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent};
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use printable::printable;

@@ -110,19 +110,15 @@ impl Runtime {
             run.cancel.cancel();
         }
         // What main started ends with it; what works in the background is told here.
-        let (tree, run) = (self.tree.clone(), self.run.take());
+        let (tree, run, parts) = (self.tree.clone(), self.run.take(), self.parts.clone());
         let agents = tree.end_all(END_WAIT);
-        let main = async {
-            let Some(mut run) = run else { return };
-            if tokio::time::timeout(END_WAIT, &mut run.task).await.is_err() {
-                tracing::error!("a run did not end in time");
-                run.task.abort();
-            }
-        };
-        let ((), agents_ended, ()) = tokio::join!(self.shell.stop(), agents, main);
+        let (agents_ended, ..) =
+            tokio::join!(agents, self.shell.stop(), end_run(run), end_background(&parts));
         if !agents_ended {
             tracing::error!("a sub-agent did not end in time");
         }
+        // What the run has started while it ended.
+        end_background(&self.parts).await;
     }
 
     async fn handle(&mut self, command: Command) {
@@ -363,6 +359,7 @@ impl Runtime {
         self.tree.end_all(END_WAIT).await;
         self.tree.clear();
         self.inbox = Inbox::default();
+        end_background(&self.parts).await;
         self.main = None;
         self.shell.take_printed();
         let history = std::mem::take(&mut session.past);
@@ -389,6 +386,20 @@ impl Runtime {
             Err(error) => self.events.notice(NoticeLevel::Error, error),
         }
     }
+}
+
+/// Waits for the end of a cancelled run, within bounds.
+async fn end_run(run: Option<Run>) {
+    let Some(mut run) = run else { return };
+    if tokio::time::timeout(END_WAIT, &mut run.task).await.is_err() {
+        tracing::error!("a run did not end in time");
+        run.task.abort();
+    }
+}
+
+/// Ends the commands in the background of all agents, and waits until they are gone.
+async fn end_background(parts: &Parts) {
+    parts.builtin.shells.end_all(&AgentPath::root()).await;
 }
 
 /// Waits for the end of the run, for ever when there is none. `None` when it panicked.

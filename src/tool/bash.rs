@@ -7,10 +7,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 
+use super::shells::ShellRegister;
 use super::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
-use crate::exec::{Exit, Shell, ShellCall, ShellOutcome};
-use crate::protocol::{Access, ResultBlock, ToolDetails};
+use crate::exec::{Exit, Shell, ShellCall, ShellOutcome, ShellState};
+use crate::protocol::{Access, AgentPath, EventKind, ResultBlock, ShellId, ToolDetails};
 
 const DEFAULT_MS: u64 = 120_000;
 const MAX_MS: u64 = 600_000;
@@ -18,14 +20,15 @@ const MAX_MS: u64 = 600_000;
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec::of::<Input>(
         "Bash",
-        "Runs a bash command. The working directory is kept between calls, variables are not. No stdin. Background processes end with the command.",
+        "Runs a bash command. The working directory is kept between calls, variables are not. No stdin. What a command leaves running ends with it: use run_in_background.",
     )
 });
 
-/// The tool, with the shell of one agent.
+/// The tool, with the shell of one agent and the place for its commands in the background.
 #[derive(Debug)]
 pub struct Bash {
     shell: Shell,
+    shells: Arc<dyn ShellRegister>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -34,6 +37,8 @@ pub struct Input {
     command: String,
     /// ms; default 120000, at most 600000
     timeout: Option<u64>,
+    /// Returns at once; no default timeout
+    run_in_background: Option<bool>,
     // Models like to say what a command is for; the screen shows the command itself.
     #[serde(rename = "description")]
     #[schemars(skip)]
@@ -41,10 +46,55 @@ pub struct Input {
 }
 
 impl Bash {
-    /// A shell that begins in `base`; `secrets` are variables that commands must not see.
+    /// Runs commands in `shell`, and registers those in the background with `shells`.
     #[must_use]
-    pub fn new(base: Arc<Path>, secrets: Arc<[String]>) -> Self {
-        Self { shell: Shell::new(base, secrets) }
+    pub fn new(shell: Shell, shells: Arc<dyn ShellRegister>) -> Self {
+        Self { shell, shells }
+    }
+
+    /// Starts a command and goes on.
+    fn start(&self, input: &Input, cx: &ToolContext) -> Result<ToolOutcome, ToolError> {
+        let owner = cx.events.path();
+        // A turn of the main agent that is stopped leaves its commands in the background alone; a stopped sub-agent
+        // has ended for good.
+        let cancel =
+            if owner.is_root() { CancellationToken::new() } else { cx.cancel.child_token() };
+        let limit = input.timeout.map(Duration::from_millis);
+        let call = ShellCall {
+            line: &input.command,
+            env: &cx.env,
+            depth: cx.depth,
+            limit,
+            cancel: &cancel,
+        };
+        let start = |id: &ShellId| self.shell.start(call, teller(id, &input.command, cx));
+        let (id, shell) = self
+            .shells
+            .start(owner, Box::new(start))
+            .map_err(|error| ToolError::failed(error.to_string()))?;
+        let mut text = format!(
+            "Runs in the background as {id}: BashOutput reads what it prints, KillShell ends it."
+        );
+        if let Some(limit) = limit {
+            text.push_str(&format!(" It is ended after {limit:?}."));
+        }
+        if let Some(lost) = shell.lost() {
+            let lost = lost.display();
+            text.push_str(&format!("\n[{lost} is gone; this runs in the base directory]"));
+        }
+        let details = ToolDetails::Command { exit_code: None, cwd: shell.cwd().to_owned() };
+        Ok(ToolOutcome::text(text, format!("runs as {id}")).with_details(details))
+    }
+}
+
+/// Tells of a command in the background, under its agent's path.
+fn teller(id: &ShellId, command: &str, cx: &ToolContext) -> impl FnMut(ShellState) + use<> {
+    let (id, command, events) = (id.clone(), command.to_owned(), cx.events.clone());
+    move |state| {
+        events.emit(match state.end() {
+            None => EventKind::BackgroundShellStarted { id: id.clone(), command: command.clone() },
+            Some(end) => EventKind::BackgroundShellEnded { id: id.clone(), end },
+        });
     }
 }
 
@@ -86,6 +136,9 @@ impl TypedTool for Bash {
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        if input.run_in_background == Some(true) {
+            return self.start(&input, &cx);
+        }
         let call = ShellCall {
             line: &input.command,
             env: &cx.env,
@@ -101,6 +154,10 @@ impl TypedTool for Bash {
             Exit::TimedOut(_) => Err(ToolError::soft(SoftKind::Timeout, outcome.report())),
             Exit::Code(_) | Exit::Signal(_) => Ok(finished(&outcome)),
         }
+    }
+
+    async fn end(&self, owner: &AgentPath) {
+        self.shells.end_all(owner).await;
     }
 }
 
@@ -128,7 +185,7 @@ mod tests {
 
     use super::super::testing::{Bench, text};
     use super::*;
-    use crate::protocol::EventKind;
+    use crate::protocol::event::ShellEnd;
 
     #[tokio::test]
     async fn a_command_reports_its_output_and_its_end() {
@@ -180,6 +237,46 @@ mod tests {
         let ToolError::Soft { kind, message } = error else { panic!("{error:?}") };
         assert_eq!(kind, SoftKind::Cancelled);
         assert!(message.starts_with("[cancelled after"), "{message}");
+    }
+
+    #[tokio::test]
+    async fn a_command_in_the_background_is_told_of_and_leaves_the_directory_alone() {
+        let bench = Bench::new();
+        bench.text("Bash", json!({"command": "mkdir sub && cd sub"})).await;
+        let line = "pwd; cd /; exit 3";
+        let input = json!({"command": line, "run_in_background": true});
+        assert_eq!(
+            bench.text("Bash", input).await,
+            "Runs in the background as bash-1: BashOutput reads what it prints, KillShell ends it."
+        );
+        let (owner, id) = (AgentPath::root(), ShellId::numbered(1));
+        let shell = bench.settings.shells.get(&owner, &id).unwrap();
+        let end = shell.wait_end().await;
+        assert_eq!(end, ShellState::Exited(Exit::Code(3)));
+        let mut events = Vec::new();
+        bench.queue.drain_ready(&mut events, 10);
+        let kinds: Vec<_> = events.into_iter().map(|event| event.kind).collect();
+        let started =
+            EventKind::BackgroundShellStarted { id: id.clone(), command: line.to_owned() };
+        let ended = EventKind::BackgroundShellEnded { id, end: ShellEnd::Code { code: 3 } };
+        assert_eq!(kinds, [started, ended]);
+        let sub = bench.path("sub");
+        let read = bench.text("BashOutput", json!({"bash_id": "bash-1"})).await;
+        assert_eq!(read, format!("{}\n[bash-1 ended: exit code 3]", sub.display()));
+        let pwd = bench.text("Bash", json!({"command": "pwd"})).await;
+        assert_eq!(pwd, sub.to_str().unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_stopped_turn_leaves_the_main_agents_background_alone() {
+        let bench = Bench::new();
+        bench.text("Bash", json!({"command": "sleep 1000", "run_in_background": true})).await;
+        bench.cancel.cancel();
+        let read = bench.text("BashOutput", json!({"bash_id": "bash-1"})).await;
+        assert_eq!(read, "(no new output)\n[bash-1 is running]");
+        bench.settings.shells.end_all(&AgentPath::root()).await;
+        let error = bench.error("BashOutput", json!({"bash_id": "bash-1"})).await;
+        assert!(error.starts_with("There is no background command bash-1."), "{error}");
     }
 
     #[tokio::test]

@@ -5,17 +5,21 @@ use std::sync::Arc;
 
 use super::Tool;
 use super::bash::Bash;
+use super::bash_output::BashOutput;
 use super::edit::Edit;
 use super::file::Files;
 use super::glob::Glob;
 use super::grep::Grep;
+use super::kill_shell::KillShell;
 use super::ledger::{FileLock, Ledger};
 use super::path::Paths;
 use super::read::Read;
 use super::search::Hidden;
+use super::shells::{ShellRegister, Shells};
 use super::todo_write::TodoWrite;
 use super::web_fetch::{WebFetch, WebSettings};
 use super::write::Write;
+use crate::exec::Shell;
 
 /// What the built-in tools of one agent need to know. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub struct BuiltinSettings {
     pub web: WebSettings,
     /// The same for all agents of a session.
     pub file_lock: FileLock,
+    /// Commands in the background; likewise.
+    pub shells: Arc<dyn ShellRegister>,
 }
 
 impl BuiltinSettings {
@@ -44,6 +50,7 @@ impl BuiltinSettings {
             hidden: Hidden::default(),
             web: WebSettings::default(),
             file_lock: FileLock::default(),
+            shells: Arc::new(Shells::default()),
         }
     }
 }
@@ -51,7 +58,7 @@ impl BuiltinSettings {
 /// A fresh set of tools for one agent, in the order in which models are told of them.
 #[must_use]
 pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
-    let BuiltinSettings { base, home, secret_env, hidden, web, file_lock } = settings;
+    let BuiltinSettings { base, home, secret_env, hidden, web, file_lock, shells } = settings;
     let paths = Paths { base: base.clone(), home: home.clone() };
     let files = Files { paths: paths.clone(), ledger: Ledger::default(), lock: file_lock.clone() };
     vec![
@@ -60,7 +67,9 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
         Arc::new(Edit::new(files)),
         Arc::new(Glob::new(paths.clone(), hidden.clone())),
         Arc::new(Grep::new(paths, hidden.clone())),
-        Arc::new(Bash::new(base.clone(), secret_env.clone())),
+        Arc::new(Bash::new(Shell::new(base.clone(), secret_env.clone()), shells.clone())),
+        Arc::new(BashOutput::new(shells.clone())),
+        Arc::new(KillShell::new(shells.clone())),
         Arc::new(WebFetch::new(web.clone())),
         Arc::new(TodoWrite),
     ]
@@ -82,7 +91,18 @@ mod tests {
     fn the_order_is_fixed() {
         let tools = builtin(&BuiltinSettings::new(Path::new("/w").into()));
         let names: Vec<_> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-        let expected = ["Read", "Write", "Edit", "Glob", "Grep", "Bash", "WebFetch", "TodoWrite"];
+        let expected = [
+            "Read",
+            "Write",
+            "Edit",
+            "Glob",
+            "Grep",
+            "Bash",
+            "BashOutput",
+            "KillShell",
+            "WebFetch",
+            "TodoWrite",
+        ];
         assert_eq!(names, expected);
     }
 }

@@ -15,11 +15,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::Budget;
 use crate::protocol::{
-    Access, EnvOverlay, EventKind, EventSink, Failure, Message, ResultBlock, Span, ToolDetails,
-    ToolUseId,
+    Access, AgentPath, EnvOverlay, EventKind, EventSink, Failure, Message, ResultBlock, Span,
+    ToolDetails, ToolUseId,
 };
 
 mod bash;
+mod bash_output;
 mod blocking;
 mod builtin;
 mod diff;
@@ -28,6 +29,7 @@ mod file;
 mod glob;
 mod grep;
 mod grep_sink;
+mod kill_shell;
 mod ledger;
 pub mod path;
 mod read;
@@ -35,6 +37,7 @@ mod registry;
 mod replace;
 mod schema;
 mod search;
+mod shells;
 #[cfg(test)]
 mod testing;
 mod todo_write;
@@ -47,6 +50,7 @@ use blocking::blocking;
 pub use builtin::{BuiltinSettings, builtin};
 pub use ledger::FileLock;
 pub use search::Hidden;
+pub use shells::{NotStarted, ShellRegister, Shells, StartShell};
 pub use web_fetch::WebSettings;
 
 pub use registry::{ToolRegistry, canonical_name};
@@ -101,6 +105,9 @@ pub trait Tool: Send + Sync {
 
     /// Runs a valid, permitted call. Must end soon after `cx.cancel` fires; the caller drops it otherwise.
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
+
+    /// Ends what calls have left running. Called when the agent at `owner`, whose tool this is, has ended for good.
+    async fn end(&self, _owner: &AgentPath) {}
 }
 
 /// A tool with a typed input; everything about JSON follows from the type.
@@ -135,6 +142,8 @@ pub trait TypedTool: Send + Sync {
     }
 
     async fn run(&self, input: Self::Input, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
+
+    async fn end(&self, _owner: &AgentPath) {}
 }
 
 #[async_trait]
@@ -183,6 +192,10 @@ impl<T: TypedTool> Tool for T {
         let typed = schema::parse::<T::Input>(self.spec(), &input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
         self.run(typed, cx).await
+    }
+
+    async fn end(&self, owner: &AgentPath) {
+        TypedTool::end(self, owner).await;
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Tool, ToolSpec};
+use crate::protocol::AgentPath;
 
 /// Looks tools up by name and lists them in the same order every time, because a changed order costs the prompt cache.
 #[derive(Clone, Default)]
@@ -52,6 +53,13 @@ impl ToolRegistry {
         let name = canonical_name(name);
         let hidden = || self.hidden.iter().find(|tool| canonical_name(&tool.spec().name) == name);
         self.by_name.get(name).map(|&place| &self.tools[place]).or_else(hidden)
+    }
+
+    /// Ends what calls of the agent at `owner` have left running.
+    pub async fn end(&self, owner: &AgentPath) {
+        for tool in &self.tools {
+            tool.end(owner).await;
+        }
     }
 
     /// Only the tools that `keep` says yes to, in the same order.

@@ -19,6 +19,7 @@ mod pty;
 mod retry;
 mod server;
 mod session;
+mod shells;
 mod subagents;
 mod support;
 mod terminal;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
@@ -23,6 +23,19 @@ pub fn signal(pid: u32, signal: Signal) {
 /// The processes whose command line has this unique text.
 pub fn with_argument(marker: &str) -> Vec<u32> {
     all().filter(|pid| command_line(*pid).contains(marker)).collect()
+}
+
+/// Waits until no process has this unique text in its command line, for at most `limit`; answers with those left.
+/// Nothing tells of the end of processes that are not our own children, so they are looked for again and again.
+pub async fn left_after(limit: Duration, marker: &str) -> Vec<u32> {
+    let until = Instant::now() + limit;
+    loop {
+        let left = with_argument(marker);
+        if left.is_empty() || Instant::now() > until {
+            return left;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 /// The children of a process.

@@ -1,0 +1,181 @@
+//! `BashOutput`: reads what a command in the background has printed.
+
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use regex::Regex;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::shells::ShellRegister;
+use super::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+use crate::exec::{BackgroundShell, ShellState, Unread};
+use crate::protocol::{Access, AgentPath, ShellId};
+
+/// The most characters of a result; of more, the newest.
+const MAX_CHARS: usize = 30_000;
+
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec::of::<Input>(
+        "BashOutput",
+        "Reads what a background command printed since the last read.",
+    )
+});
+
+/// The tool.
+#[derive(Debug)]
+pub struct BashOutput {
+    shells: Arc<dyn ShellRegister>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    bash_id: String,
+    /// Regex; drops other lines
+    filter: Option<String>,
+}
+
+impl Input {
+    fn filter(&self) -> Result<Option<Regex>, InvalidInput> {
+        let filter = self.filter.as_deref().filter(|filter| !filter.is_empty());
+        let wrong = |error| {
+            InvalidInput(format!("filter is not a regular expression (Rust syntax): {error}"))
+        };
+        filter.map(|filter| Regex::new(filter).map_err(wrong)).transpose()
+    }
+}
+
+impl BashOutput {
+    /// A reader of the commands in `shells`.
+    #[must_use]
+    pub fn new(shells: Arc<dyn ShellRegister>) -> Self {
+        Self { shells }
+    }
+}
+
+#[async_trait]
+impl TypedTool for BashOutput {
+    type Input = Input;
+
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn summary(&self, input: &Input) -> String {
+        match &input.filter {
+            Some(filter) => format!("{} \"{filter}\"", input.bash_id.trim()),
+            None => input.bash_id.trim().to_owned(),
+        }
+    }
+
+    /// An agent reads only what its own commands print, and those were permitted.
+    fn access(&self, _: &Input, _cwd: &Path) -> Access {
+        Access::Nothing
+    }
+
+    fn check(&self, input: &Input) -> Result<(), InvalidInput> {
+        input.filter().map(|_| ())
+    }
+
+    async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        let (id, shell) = find(self.shells.as_ref(), cx.events.path(), &input.bash_id)?;
+        let filter = input.filter().map_err(|invalid| ToolError::failed(invalid.to_string()))?;
+        let (unread, state) = match &filter {
+            Some(_) => shell.unread_lines(),
+            None => shell.unread(),
+        };
+        let printed = Printed::of(unread, filter.as_ref());
+        let summary = format!("{}, {}", count(printed.lines), words(state));
+        let stands = match state {
+            ShellState::Running => format!("[{id} is running]"),
+            ShellState::Exited(_) | ShellState::Killed => format!("[{id} ended: {}]", words(state)),
+        };
+        Ok(ToolOutcome::text(format!("{}{stands}", printed.text), summary))
+    }
+}
+
+/// Output as a model reads it, with a line end unless it is empty.
+struct Printed {
+    text: String,
+    lines: usize,
+}
+
+impl Printed {
+    fn of(unread: Unread, filter: Option<&Regex>) -> Self {
+        let Unread { text, mut left_out } = unread;
+        let matched = match filter {
+            Some(filter) => text.lines().filter(|line| filter.is_match(line)).collect(),
+            None => text.lines().collect::<Vec<_>>(),
+        };
+        let (lines, mut text) = (matched.len(), matched.join("\n"));
+        let excess = text.chars().count().saturating_sub(MAX_CHARS);
+        if excess > 0 {
+            let end = text.char_indices().nth(excess).map_or(text.len(), |(at, _)| at);
+            text.drain(..end);
+            left_out += excess;
+        }
+        if left_out > 0 {
+            text.insert_str(0, &format!("… {left_out} older characters left out …\n"));
+        }
+        if lines == 0 {
+            let none = if filter.is_some() { "no new line matches" } else { "no new output" };
+            text.push_str(&format!("({none})"));
+        }
+        text.push('\n');
+        Self { text, lines }
+    }
+}
+
+/// The command `id` of the agent at `owner`, or an error that says which there are.
+pub fn find(
+    shells: &dyn ShellRegister,
+    owner: &AgentPath,
+    id: &str,
+) -> Result<(ShellId, Arc<BackgroundShell>), ToolError> {
+    let id = ShellId::new(id);
+    if let Some(shell) = shells.get(owner, &id) {
+        return Ok((id, shell));
+    }
+    let known: Vec<_> = shells.ids(owner).iter().map(ShellId::to_string).collect();
+    let known = match known.as_slice() {
+        [] => "You have none: Bash with run_in_background starts one.".to_owned(),
+        known => format!("Yours are: {}.", known.join(", ")),
+    };
+    Err(ToolError::failed(format!("There is no background command {id}. {known}")))
+}
+
+/// How a command stands: `running`, `exit code 1`.
+pub fn words(state: ShellState) -> String {
+    state.end().map_or_else(|| "running".to_owned(), |end| end.to_string())
+}
+
+fn count(lines: usize) -> String {
+    if lines == 1 { "1 new line".to_owned() } else { format!("{lines} new lines") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(text: &str, left_out: usize, filter: Option<&str>) -> String {
+        let filter = filter.map(|filter| Regex::new(filter).unwrap());
+        Printed::of(Unread { text: text.to_owned(), left_out }, filter.as_ref()).text
+    }
+
+    #[test]
+    fn a_filter_keeps_whole_lines_and_nothing_is_said_to_be_nothing() {
+        assert_eq!(printed("one\ntwo\nthree\n", 0, Some("^t")), "two\nthree\n");
+        assert_eq!(printed("one\n", 0, Some("^t")), "(no new line matches)\n");
+        assert_eq!(printed("", 0, None), "(no new output)\n");
+        assert_eq!(printed("a\n\nb", 0, None), "a\n\nb\n");
+    }
+
+    #[test]
+    fn what_is_too_long_loses_its_beginning_and_says_how_much() {
+        let long = format!("{}é", "x".repeat(MAX_CHARS + 1));
+        let expected = format!("… 9 older characters left out …\n{}é\n", "x".repeat(MAX_CHARS - 1));
+        assert_eq!(printed(&long, 7, None), expected);
+    }
+}
