@@ -130,7 +130,7 @@ fn limits(budget: &BudgetSpec) -> String {
         max_wall_s.map(|seconds| format!("{seconds} s")),
     ];
     let limits: Vec<String> = limits.into_iter().flatten().collect();
-    if limits.is_empty() { "none".to_owned() } else { limits.join(", ") }
+    if limits.is_empty() { "default".to_owned() } else { limits.join(", ") }
 }
 
 fn tools(definition: &Definition) -> String {
@@ -179,9 +179,9 @@ mod tests {
         let lines: Vec<String> = text.lines().map(words).collect();
         assert_eq!(lines[0], "NAME MODEL TOOLS LIMITS FROM DESCRIPTION");
         assert!(
-            lines[1].starts_with("explore inherit Read, Grep, Glob none built in Finds things")
+            lines[1].starts_with("explore inherit Read, Grep, Glob default built in Finds things")
         );
-        assert!(lines[2].starts_with("general-purpose inherit all none built in "));
+        assert!(lines[2].starts_with("general-purpose inherit all default built in "));
         assert_eq!(
             lines[4],
             "scout haiku of openai Read but Bash 3 turns, $0.50 agents/scout.md Finds things."

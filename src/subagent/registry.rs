@@ -365,6 +365,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_edited_shows_in_the_fingerprint_and_in_the_next_load_alone() {
+        let top = folder(&[("home/agents/x.md", &agent("x", "before"))]);
+        let sources = DefinitionSources::new(&[], top.path().join("home/agents"));
+        let (seen, before) = (sources.fingerprint(), Definitions::load(&sources));
+        assert_eq!(sources.fingerprint(), seen);
+        fs::write(top.path().join("home/agents/x.md"), agent("x", "afterwards")).unwrap();
+        assert_ne!(sources.fingerprint(), seen);
+        assert_eq!(before.get("x").unwrap().description, "before");
+        assert_eq!(Definitions::load(&sources).get("x").unwrap().description, "afterwards");
+    }
+
     #[cfg(unix)]
     #[test]
     fn t29_symlink_loops_and_files_that_are_no_text_are_problems_not_failures() {
