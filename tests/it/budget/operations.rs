@@ -3,9 +3,12 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
 
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
+use serde_json::Value;
 
 use crate::support::DEADLINE;
 use crate::support::process;
@@ -19,9 +22,12 @@ fn pipe(path: &Path) -> File {
     OpenOptions::new().read(true).write(true).open(path).unwrap()
 }
 
+/// How long nothing may begin before it counts as held back.
+const QUIET: Duration = Duration::from_millis(400);
+
 /// Commands that say that they have begun, and then wait to be let go.
 struct Held {
-    started: Option<BufReader<File>>,
+    begun: Receiver<()>,
     go: File,
     dir: PathBuf,
 }
@@ -29,26 +35,31 @@ struct Held {
 impl Held {
     fn new(scene: &Scene) -> Self {
         let dir = scene.world.project_dir();
-        let started = BufReader::new(pipe(&dir.join("started.fifo")));
-        Self { started: Some(started), go: pipe(&dir.join("go.fifo")), dir }
+        let lines = BufReader::new(pipe(&dir.join("begun.fifo"))).lines();
+        let (tell, begun) = mpsc::channel();
+        // It is left behind, waiting for more, when the test ends.
+        std::thread::spawn(move || lines.map_while(Result::ok).all(|_| tell.send(()).is_ok()));
+        Self { begun, go: pipe(&dir.join("go.fifo")), dir }
     }
 
-    fn command(&self) -> serde_json::Value {
+    fn command(&self) -> Value {
         let dir = self.dir.display();
-        bash(&format!("echo begun > {dir}/started.fifo; read -r line < {dir}/go.fifo"))
+        bash(&format!("echo begun > {dir}/begun.fifo; read -r line < {dir}/go.fifo"))
     }
 
-    /// Waits until so many more have begun.
-    async fn begun(&mut self, count: usize) {
-        let mut started = self.started.take().unwrap();
-        let read = tokio::task::spawn_blocking(move || {
-            for _ in 0..count {
-                started.read_line(&mut String::new()).unwrap();
-            }
-            started
-        });
-        let waited = tokio::time::timeout(DEADLINE, read).await;
-        self.started = Some(waited.expect("too few commands began").unwrap());
+    /// Waits until so many more have begun, and then sees that it stays at that.
+    #[track_caller]
+    fn have_begun(&self, count: usize) {
+        for number in 1..=count {
+            let waited = self.begun.recv_timeout(DEADLINE);
+            assert!(waited.is_ok(), "waited in vain for the command number {number}");
+        }
+        self.nothing_begins();
+    }
+
+    #[track_caller]
+    fn nothing_begins(&self) {
+        assert!(self.begun.recv_timeout(QUIET).is_err(), "one command too many began");
     }
 
     fn let_go(&mut self, count: usize) {
@@ -66,26 +77,26 @@ async fn s1_13_a_mixed_batch_never_has_more_than_two_at_work() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_concurrent_ops = 2\n");
     let mut held = Held::new(&scene);
-    let batch = tool_use("Bash", held.command())
-        .tool_use("Bash", held.command())
-        .tool_use("AgentTool", agent("CHILD-A"))
-        .tool_use("AgentTool", agent("CHILD-B"));
+    let words = ["CHILD-A", "CHILD-B", "CHILD-C"];
+    let commands = tool_use("Bash", held.command()).tool_use("Bash", held.command());
+    let batch =
+        words.into_iter().fold(commands, |reply, word| reply.tool_use("AgentTool", agent(word)));
     scene.server.when(PARENT).reply(batch).then(text(DONE));
-    let child = |command| text("half").gate("held").tool_use("Bash", command);
-    for word in ["CHILD-A", "CHILD-B"] {
-        let command = held.command();
-        scene.server.when(word).reply(child(command)).then(text("ok"));
+    for word in words {
+        let child = text("half").gate("held").tool_use("Bash", held.command());
+        scene.server.when(word).reply(child).then(text("ok"));
     }
     let running = scene.run().start();
-    held.begun(2).await;
-    assert_eq!(seen(&running, &scene), (2, 1), "two commands");
+    held.have_begun(2);
+    assert_eq!(seen(&running, &scene), (2, 1), "two commands, and the children wait");
     held.let_go(2);
     scene.server.reached_by("held", 2).await;
-    assert_eq!(seen(&running, &scene), (0, 3), "two requests");
+    held.nothing_begins();
+    assert_eq!(seen(&running, &scene), (0, 3), "two requests, and the third child waits");
     scene.server.open("held");
-    held.begun(2).await;
-    assert_eq!(seen(&running, &scene), (2, 3), "two commands again");
-    held.let_go(2);
+    held.have_begun(2);
+    assert_eq!(seen(&running, &scene), (2, 4), "two commands, and that of the third child waits");
+    held.let_go(3);
     running.wait().await.assert_code(0);
     scene.server.finish();
 }
@@ -103,7 +114,7 @@ async fn s3_20_of_forty_mixed_operations_thirty_two_go_on_at_a_time() {
         scene.server.when(word).reply(text("ok"));
     }
     let running = scene.run().start();
-    held.begun(32).await;
+    held.have_begun(32);
     assert_eq!(seen(&running, &scene), (32, 1), "the children wait for a place");
     held.let_go(36);
     running.wait().await.assert_code(0);
