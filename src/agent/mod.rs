@@ -68,7 +68,10 @@ pub struct AgentSetup {
 /// One agent with its conversation.
 pub struct Agent {
     setup: AgentSetup,
+    /// What the model is offered: all tools but the withheld ones.
     specs: Vec<ToolSpec>,
+    /// Names of tools that are there and may not be used now.
+    withheld: Vec<String>,
     /// Whether the last run was stopped, which the model is told with the next prompt.
     was_stopped: bool,
     /// What failed attempts cost: booked in the journal with the next answer.
@@ -116,7 +119,16 @@ impl Agent {
     #[must_use]
     pub fn new(setup: AgentSetup) -> Self {
         let specs = setup.tools.specs();
-        Self { setup, specs, was_stopped: false, unbooked: Default::default() }
+        let withheld = Vec::new();
+        Self { setup, specs, withheld, was_stopped: false, unbooked: Default::default() }
+    }
+
+    /// Withholds these tools from the next run on, and no others: they are not offered, and a call all the same is
+    /// a soft error.
+    pub fn withhold(&mut self, names: Vec<String>) {
+        self.specs = self.setup.tools.specs();
+        self.specs.retain(|spec| !names.contains(&spec.name));
+        self.withheld = names;
     }
 
     /// Works on a prompt, or without one once more on the last, until the model is done, a limit is reached, something fails, or `cancel` fires.
