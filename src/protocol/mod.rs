@@ -21,7 +21,8 @@ pub use access::Access;
 pub use command::{Command, QueuedPrompt, Sender, When};
 pub use env::EnvOverlay;
 pub use event::{
-    AgentEvent, AgentInfo, End, EventKind, Failure, NoticeLevel, Outcome, ToolDetails, clock,
+    AgentEvent, AgentInfo, End, EventKind, Failure, NoticeLevel, Outcome, ToolDetails,
+    ViolationKind, clock,
 };
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ToolUseId};
 pub use journal::{ChildMeta, Journal, JournalError, NoJournal, Spent};

@@ -1,6 +1,8 @@
 //! Sub-agents as requirements: each test is named after the one that it shows.
 
 mod channels;
+mod errors;
+mod frames;
 mod invariants;
 mod tool;
 mod traps;
