@@ -131,7 +131,7 @@ mod tests {
         Line::parse(line.to_string().as_bytes())
     }
 
-    fn user(content: Value) -> Value {
+    fn user(content: &Value) -> Value {
         json!({
             "type": "user", "message": {"role": "user", "content": content},
             "parent_tool_use_id": null, "session_id": "default",
@@ -142,10 +142,10 @@ mod tests {
     fn a_user_frame_is_a_prompt_whichever_way_its_text_is_written() {
         let asked =
             |text: &str, sub_agents| Ok(Line::Prompt(Asked { text: text.to_owned(), sub_agents }));
-        assert_eq!(parse(&user(json!("go"))), asked("go", true));
+        assert_eq!(parse(&user(&json!("go"))), asked("go", true));
         let blocks = json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]);
-        assert_eq!(parse(&user(blocks)), asked("a\n\nb", true));
-        let mut without = user(json!("go"));
+        assert_eq!(parse(&user(&blocks)), asked("a\n\nb", true));
+        let mut without = user(&json!("go"));
         without["subagents"] = json!(false);
         assert_eq!(parse(&without), asked("go", false));
     }
@@ -163,20 +163,20 @@ mod tests {
 
     #[test]
     fn every_mistake_says_what_it_is() {
-        let mut flag = user(json!("go"));
+        let mut flag = user(&json!("go"));
         flag["subagents"] = json!("no");
-        let mut parent = user(json!("go"));
+        let mut parent = user(&json!("go"));
         parent["parent_tool_use_id"] = json!("toolu_1");
-        let mut role = user(json!("go"));
+        let mut role = user(&json!("go"));
         role["message"]["role"] = json!("assistant");
         let table = [
             (json!({"type": "usr"}), "unknown variant `usr`"),
             (json!({"message": "x"}), "missing field `type`"),
             (json!([1]), "invalid type"),
-            (user(json!(7)), "`content` must be a text or a list of blocks"),
-            (user(json!(" \n")), "the prompt is blank"),
-            (user(json!([])), "the prompt is blank"),
-            (user(json!([{"type": "image"}])), "a block of type image cannot be read"),
+            (user(&json!(7)), "`content` must be a text or a list of blocks"),
+            (user(&json!(" \n")), "the prompt is blank"),
+            (user(&json!([])), "the prompt is blank"),
+            (user(&json!([{"type": "image"}])), "a block of type image cannot be read"),
             (flag, "expected a boolean"),
             (parent, "`parent_tool_use_id` must be null"),
             (role, "unknown variant `assistant`"),
