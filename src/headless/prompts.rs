@@ -10,7 +10,7 @@ use super::input::{Asked, Line};
 use super::stdin::{self, RawLine};
 
 /// How many prompts may wait for their turn before the rest is left on stdin.
-const WAITING_LIMIT: usize = 64;
+const WAITING_LIMIT: usize = 32;
 
 /// Where the prompts of a run come from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 const LINE_LIMIT: u64 = 8 << 20;
 
 /// How many lines may wait before they are left in the pipe.
-const CAPACITY: usize = 16;
+const CAPACITY: usize = 4;
 
 /// One line of stdin, or why it could not be read.
 pub(super) type RawLine = Result<Vec<u8>, String>;

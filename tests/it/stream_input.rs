@@ -213,6 +213,22 @@ async fn an_interrupt_ends_the_turn_and_what_waits_behind_it() {
 }
 
 #[tokio::test]
+async fn a_signal_between_two_prompts_ends_the_program_though_stdin_is_open() {
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        let scene = Scene::new();
+        scene.server.when("HELLO-1").reply(text("one"));
+        let mut running = run(&scene).open_stdin().start();
+        running.send(&user("HELLO-1"));
+        running.printed("\"type\":\"result\"", 1).await;
+        running.signal(signal);
+        let run = running.wait().await;
+        run.assert_code(code);
+        assert_eq!(texts(&results(&run)), ["one"], "nothing was stopped, so nothing more is told");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
 async fn s3_2_a_frame_can_do_without_sub_agents_for_its_turn() {
     let scene = Scene::new();
     let mut without = user("HELLO-1");
