@@ -12,7 +12,8 @@ const OTHER_KEY: &str = "sk-of-the-definition-9876";
 
 /// Definitions of the agents that the calls name, each with these lines of front matter.
 fn define(scene: &Scene, name: &str, lines: &str) {
-    let head = format!("---\nname: {name}\ndescription: Looks for one thing.\n{lines}\n---\nLook.\n");
+    let head =
+        format!("---\nname: {name}\ndescription: Looks for one thing.\n{lines}\n---\nLook.\n");
     scene.world.agent(name, &head);
 }
 
@@ -37,7 +38,9 @@ async fn s3_8_sub_agents_of_two_wires_work_in_one_run() {
 #[tokio::test]
 async fn s3_9_and_s3_31_a_model_outside_of_the_list_is_refused_with_the_list() {
     let scene = Scene::new();
-    scene.world.config("[subagents.allowed_models]\nanthropic = [\"opus\", \"claude-haiku-4-5\"]\n");
+    scene
+        .world
+        .config("[subagents.allowed_models]\nanthropic = [\"opus\", \"claude-haiku-4-5\"]\n");
     scene.parent_calls([
         agent_with("CHILD-A", "model", json!("claude-sonnet-5")),
         agent_with("CHILD-B", "model", json!("haiku")),
@@ -62,7 +65,10 @@ async fn s3_9_and_s3_31_a_model_outside_of_the_list_is_refused_with_the_list() {
 async fn s3_23_the_configured_provider_and_model_hold_where_none_is_named() {
     for (config, model) in [
         ("default_provider = \"openai\"\ndefault_model = \"gpt-small\"\n", "gpt-small"),
-        ("default_provider = \"openai\"\nallowed_models = { openai = [\"gpt-first\", \"gpt-2\"] }\n", "gpt-first"),
+        (
+            "default_provider = \"openai\"\nallowed_models = { openai = [\"gpt-first\", \"gpt-2\"] }\n",
+            "gpt-first",
+        ),
     ] {
         let scene = Scene::new();
         scene.world.config(&format!("[subagents]\n{config}"));
@@ -84,7 +90,8 @@ async fn s1_18_a_key_of_the_definition_is_sent_for_that_child_alone() {
     scene.server.when("CHILD-B").reply(text("from B"));
     let run = scene.run().args(["--log-level", "debug"]).finish().await;
     run.assert_code(0);
-    let key = |word: &str| scene.server.requests_of(word)[0].header("x-api-key").unwrap().to_owned();
+    let key =
+        |word: &str| scene.server.requests_of(word)[0].header("x-api-key").unwrap().to_owned();
     assert_eq!([key("CHILD-A"), key("CHILD-B"), key(PARENT)], [OTHER_KEY, KEY, KEY]);
     assert!(!scene.world.log().contains(OTHER_KEY), "the key is in the log");
     scene.server.finish();
