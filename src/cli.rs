@@ -35,6 +35,10 @@ pub struct Cli {
     #[command(flatten)]
     pub print: PrintArgs,
 
+    /// How prompts come to a run without a screen [default: text].
+    #[arg(long, value_name = "FORMAT", requires = "print")]
+    pub input_format: Option<InputFormat>,
+
     #[command(flatten)]
     pub model: ModelArgs,
 
@@ -62,6 +66,16 @@ pub struct PrintArgs {
     /// Say more about what is going on, on stderr.
     #[arg(long, requires = "print")]
     pub verbose: bool,
+}
+
+/// How prompts come to a run without a screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum InputFormat {
+    /// One prompt: the argument, stdin, or both.
+    #[default]
+    Text,
+    /// One JSON object a line on stdin, each a prompt; needs --output-format stream-json.
+    StreamJson,
 }
 
 /// What a run without a screen writes to stdout.

@@ -123,6 +123,10 @@ impl Agent {
                 format!("There is no tool {}. The tools are: {}.", call.name, known.join(", "));
             return Err(ToolError::soft(SoftKind::UnknownTool, why));
         };
+        if self.withheld.contains(&tool.spec().name) {
+            let why = format!("{} may not be used for this prompt: do it yourself.", call.name);
+            return Err(ToolError::soft(SoftKind::Denied, why));
+        }
         tool.validate(&call.input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
         self.permit(tool.as_ref(), &call, run, batch).await?;

@@ -85,7 +85,10 @@ pub struct Agent {
     setup: AgentSetup,
     /// The conversation so far. Calls that run may look at it.
     history: Arc<Vec<Message>>,
+    /// What the model is offered: all tools but the withheld ones.
     specs: Vec<ToolSpec>,
+    /// Names of tools that are there and may not be used now.
+    withheld: Vec<String>,
     /// Whether the last run was stopped, which the model is told with the next prompt.
     was_stopped: bool,
     /// What failed attempts cost: booked in the journal with the next answer.
@@ -190,10 +193,19 @@ impl Agent {
             setup,
             history,
             specs,
+            withheld: Vec::new(),
             was_stopped: false,
             unbooked: Default::default(),
             measured: None,
         }
+    }
+
+    /// Withholds these tools from the next run on, and no others: they are not offered, and a call all the same is
+    /// a soft error.
+    pub fn withhold(&mut self, names: Vec<String>) {
+        self.specs = self.setup.tools.specs();
+        self.specs.retain(|spec| !names.contains(&spec.name));
+        self.withheld = names;
     }
 
     /// Works on a prompt, or without one once more on the last, until the model is done, a limit is reached, something fails, or `cancel` fires.

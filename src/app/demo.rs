@@ -13,11 +13,11 @@ use crate::cli::{Cli, PrintArgs};
 use crate::command::demo::{SCENARIO, demo_rules, unpack};
 use crate::config::Overrides;
 use crate::config::models::{Catalogue, ModelInfo, Price};
-use crate::headless::EVENT_CAPACITY;
+use crate::headless::{EVENT_CAPACITY, PromptSource};
 use crate::protocol::{EnvOverlay, EventQueue, SessionId};
 use crate::provider::scripted::{MODEL, Scripted};
-use crate::provider::{Model, RetryPolicy};
-use crate::runtime::{ModelError, ModelSource, Open};
+use crate::provider::{ChildModel, Model, ModelError, ModelSource, RetryPolicy};
+use crate::runtime::Open;
 
 /// What a model costs that runs nowhere.
 const FREE: Price = Price { input: 0.0, output: 0.0, cache_write: 0.0, cache_read: 0.0 };
@@ -48,7 +48,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         let wishes = Wishes { stored: false, ..Wishes::of(cli, events) };
         let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(OneModel), catalogue);
         let info = headless::info(&setup, &parts, &model);
-        let run = headless::serve(info, parts, open, prompt, Face::of(args));
+        let run = headless::serve(info, parts, open, PromptSource::One(prompt), Face::of(args));
         return parts::run(run);
     }
     let events = EventQueue::unhurried();
@@ -92,5 +92,14 @@ impl ModelSource for OneModel {
         Err(ModelError::Usage(format!(
             "The demo has one model, and that is scripted: {model} needs caliban itself."
         )))
+    }
+
+    /// Every sub-agent is played by the same script.
+    async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ModelError> {
+        Ok(ask.parent.clone())
+    }
+
+    fn allowed(&self) -> Vec<(String, Vec<String>)> {
+        Vec::new()
     }
 }

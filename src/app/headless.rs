@@ -8,12 +8,15 @@ use tokio::sync::mpsc;
 
 use super::parts::{self, Wishes};
 use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
-use crate::cli::{Cli, OutputFormat, PrintArgs};
+use crate::cli::{Cli, InputFormat, OutputFormat, PrintArgs};
 use crate::config::KeySource;
-use crate::headless::{self, EVENT_CAPACITY, Headless, SessionInfo};
+use crate::config::models::Catalogue;
+use crate::headless::{
+    self, EVENT_CAPACITY, Headless, LimitsOf, ModelLimits, PromptSource, SessionInfo,
+};
 use crate::protocol::{Command, EventQueue};
-use crate::provider::Model;
-use crate::runtime::{ModelError, Open, Parts, Runtime};
+use crate::provider::{Model, ModelError};
+use crate::runtime::{Open, Parts, Runtime};
 use crate::subagent::registry::Definitions;
 
 /// More of stdin than this is not a prompt. Bytes.
@@ -22,9 +25,9 @@ const STDIN_LIMIT: u64 = 8 << 20;
 /// How long a run that is done waits for agents in the background before they are cancelled.
 const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
 
-/// Runs one prompt and answers with the exit code.
+/// Runs the prompts and answers with the exit code.
 pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
-    let prompt = prompt(cli.prompt.as_deref())?;
+    let prompts = prompts(cli)?;
     let Some(open) = session(&cli.session, setup)? else {
         return Err(AppError::Usage(
             "--resume needs an id here: caliban sessions lists them".to_owned(),
@@ -36,12 +39,13 @@ pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
     let models = Arc::new(setup.models(&catalogue));
     let notices = setup.loaded.notices.clone();
     let patience = Some(BACKGROUND_WAIT);
-    let wishes =
+    let mut wishes =
         Wishes { notices, patience, ..Wishes::of(cli, EventQueue::with_capacity(EVENT_CAPACITY)) };
     parts::run(async {
         let model = models.first().await?.ok_or_else(no_model)?;
+        wishes.notices.extend(models.notice(&model));
         let parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
-        serve(info(setup, &parts, &model), parts, open, prompt, Face::of(&cli.print)).await
+        serve(info(setup, &parts, &model), parts, open, prompts, Face::of(&cli.print)).await
     })
 }
 
@@ -65,12 +69,12 @@ impl Face {
     }
 }
 
-/// Runs one prompt over a runtime of the given parts.
+/// Runs the prompts over a runtime of the given parts.
 pub(super) async fn serve(
     info: SessionInfo,
     parts: Parts,
     open: Open,
-    prompt: String,
+    prompts: PromptSource,
     face: Face,
 ) -> Result<u8, AppError> {
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
@@ -81,7 +85,7 @@ pub(super) async fn serve(
     let mut backend = tokio::spawn(runtime.serve(receiver));
     let headless = Headless { commands: commands.clone(), events, info, format, verbose };
     let code = tokio::select! {
-        code = headless::run(headless, prompt) => code?,
+        code = headless::run(headless, prompts) => code?,
         _ = &mut backend => return Err(AppError::Internal),
     };
     // The runtime may be gone already; then there is nothing left to end.
@@ -105,9 +109,37 @@ pub(super) fn info(setup: &Setup, parts: &Parts, model: &Model) -> SessionInfo {
             Some(KeySource::Command(_)) => "api_key_command".to_owned(),
             Some(KeySource::Missing { .. } | KeySource::NotNeeded) | None => "none".to_owned(),
         },
-        context_window: model.info.context_window,
-        max_output_tokens: model.max_tokens(),
+        limits: limits(model, parts.catalogue.clone()),
+        task_name: setup.loaded.config.subagents.compat_task_name,
     }
+}
+
+/// What models can take and give. Of the main one more may be known than the catalogue says.
+fn limits(main: &Model, catalogue: Arc<Catalogue>) -> LimitsOf {
+    let (name, info, wanted) = (main.name.clone(), main.info, main.wanted_tokens);
+    LimitsOf::new(move |model| {
+        let info = if model == name { info } else { catalogue.get(model) };
+        ModelLimits {
+            context_window: info.context_window,
+            max_output: info.max_output.unwrap_or(wanted),
+        }
+    })
+}
+
+/// Where the prompts come from. What does not fit together is told before anything is read.
+fn prompts(cli: &Cli) -> Result<PromptSource, AppError> {
+    if cli.input_format.unwrap_or_default() == InputFormat::Text {
+        return prompt(cli.prompt.as_deref()).map(PromptSource::One);
+    }
+    if cli.print.output_format != Some(OutputFormat::StreamJson) {
+        let why = "--input-format stream-json needs --output-format stream-json";
+        return Err(AppError::Usage(why.to_owned()));
+    }
+    if cli.prompt.is_some() {
+        let why = "with --input-format stream-json prompts come over stdin, not as an argument";
+        return Err(AppError::Usage(why.to_owned()));
+    }
+    Ok(PromptSource::Stdin)
 }
 
 /// The prompt: the argument, then what stdin says.

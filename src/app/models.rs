@@ -1,54 +1,41 @@
 //! Models from the configuration: a provider by its name, its key, and what the catalogue knows.
 
-use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::Mutex;
-use tokio_util::sync::CancellationToken;
 
 use super::Setup;
 use crate::config::models::Catalogue;
-use crate::config::{Config, KeySource, ProviderConfig, ProviderKind};
-use crate::exec::{Shell, ShellCall};
-use crate::protocol::{EnvOverlay, Redactor};
-use crate::provider::scripted::Scripted;
-use crate::provider::{
-    HttpClient, Key, Kind, Model, Provider, ProviderSettings, RetryPolicy, Secret, build,
-};
-use crate::runtime::{ModelError, ModelSource};
+use crate::config::{Choice, Config};
+use crate::protocol::EnvOverlay;
+use crate::provider::{ChildModel, Model, ModelError, ModelSource, Provider, RetryPolicy};
 
-/// Where the Messages API is, for a provider that does not say. The other wires have no usual place.
-const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+mod choice;
+mod pool;
+#[cfg(test)]
+mod tests;
 
-/// How long the command that prints a key may take.
-const KEY_COMMAND_LIMIT: Duration = Duration::from_secs(30);
+use choice::{Rules, Wish};
+use pool::Pool;
 
-/// Makes models. Each provider is built once, at its first use, and shared with its connections.
+/// Makes models, over providers that are built once and shared.
 pub struct Models {
     config: Arc<Config>,
     env: EnvOverlay,
-    cwd: Arc<Path>,
-    http: HttpClient,
     catalogue: Arc<Catalogue>,
-    redactor: Redactor,
-    built: Mutex<HashMap<String, Arc<dyn Provider>>>,
+    pool: Pool,
 }
 
 impl Models {
     /// A source that has built nothing yet.
     #[must_use]
     pub fn new(setup: &Setup, catalogue: &Arc<Catalogue>) -> Self {
+        let config = Arc::new(setup.loaded.config.clone());
         Self {
-            config: Arc::new(setup.loaded.config.clone()),
+            pool: Pool::new(setup, config.clone()),
             env: setup.env.clone(),
-            cwd: setup.cwd.clone(),
-            http: HttpClient::new(&setup.env),
             catalogue: catalogue.clone(),
-            redactor: setup.redactor.clone(),
-            built: Mutex::default(),
+            config,
         }
     }
 
@@ -63,81 +50,37 @@ impl Models {
         self.resolve(Some(&choice.provider), &model).await.map(Some)
     }
 
-    async fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
-        let mut built = self.built.lock().await;
-        if let Some(provider) = built.get(name) {
-            return Ok(provider.clone());
+    /// What the person should know of sub-agents' models when `main` is the main agent's.
+    #[must_use]
+    pub fn notice(&self, main: &Model) -> Option<String> {
+        if !self.config.subagents.enabled {
+            return None;
         }
-        let provider = self.build(name).await?;
-        built.insert(name.to_owned(), provider.clone());
-        Ok(provider)
+        self.rules().notice(main.provider.name(), &main.name)
     }
 
-    async fn build(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
-        let config = self.config_of(name)?;
-        let kind = match config.kind {
-            ProviderKind::Anthropic => Kind::Anthropic,
-            ProviderKind::OpenaiChat => Kind::OpenaiChat,
-            ProviderKind::Scripted => return scripted(config),
-        };
-        let base_url = config.base_url.as_deref().unwrap_or(ANTHROPIC_URL);
-        let mut settings = ProviderSettings::new(name, kind, base_url);
-        settings.idle_timeout = config.idle_timeout();
-        settings.key_hint = config.api_key_env.clone().unwrap_or_default();
-        settings.key = self.key(name).await.map_err(ModelError::Auth)?;
-        if let Some(key) = &settings.key {
-            self.redactor.add(key.secret().expose());
-        }
-        // A server on this machine that speaks chat completions takes any key or none.
-        settings.key_required |= kind == Kind::Anthropic;
-        Ok(build(&settings, &self.http))
+    fn rules(&self) -> Rules<'_> {
+        Rules { config: &self.config.subagents, catalogue: &self.catalogue }
     }
 
-    fn config_of(&self, name: &str) -> Result<&ProviderConfig, ModelError> {
-        self.config.providers.get(name).ok_or_else(|| {
-            let known: Vec<_> = self.config.providers.keys().map(String::as_str).collect();
-            let known = known.join(", ");
-            ModelError::Usage(format!("there is no provider {name:?}; defined: {known}"))
-        })
-    }
-
-    async fn key(&self, provider: &str) -> Result<Option<Key>, String> {
-        match self.config.key_source(provider, &self.env) {
-            Some(KeySource::Env { name, bearer }) => {
-                let secret = self.env.get(&name).and_then(Secret::new);
-                Ok(secret.map(if bearer { Key::Bearer } else { Key::ApiKey }))
-            }
-            Some(KeySource::Command(line)) => {
-                self.key_from_command(provider, &line).await.map(Some)
-            }
-            Some(KeySource::Missing { .. } | KeySource::NotNeeded) | None => Ok(None),
+    /// The model of this name at a provider.
+    fn at(&self, provider: Arc<dyn Provider>, model: &str) -> Result<Model, ModelError> {
+        let name = self.catalogue.resolve_alias(model).to_owned();
+        let info = self.catalogue.get(&name);
+        if info.price.is_none() && self.config.budget.max_usd.is_some() {
+            let why = format!(
+                "No price is known for {name}, so a budget in dollars cannot hold: put its price into models.toml, or leave the budget out"
+            );
+            return Err(ModelError::Usage(why));
         }
-    }
-
-    /// Runs the person's own command for the key. What it prints is never shown.
-    async fn key_from_command(&self, provider: &str, line: &str) -> Result<Key, String> {
-        let shell = Shell::new(self.cwd.clone(), Arc::from([]));
-        // What a program says beside the key, such as a warning, is no part of it.
-        let line = format!("exec 2>/dev/null\n{line}");
-        let call = ShellCall {
-            line: &line,
-            env: &self.env,
-            depth: 0,
-            limit: Some(KEY_COMMAND_LIMIT),
-            cancel: &CancellationToken::new(),
-        };
-        let outcome = shell.run(call, |_| {}).await;
-        let outcome = outcome.map_err(|error| format!("api_key_command: {error}"))?;
-        if let Some(end) = outcome.exit.words() {
-            return Err(format!(
-                "api_key_command of [providers.{provider}] gave no key ({end}): run it yourself to see why"
-            ));
-        }
-        let secret = Secret::new(&outcome.output.text);
-        secret.map(Key::ApiKey).ok_or_else(|| {
-            format!(
-                "api_key_command of [providers.{provider}] printed nothing: it must print the key"
-            )
+        let settings = self.pool.config_of(provider.name())?;
+        Ok(Model {
+            wanted_tokens: self.config.model.max_tokens,
+            info,
+            name,
+            effort: self.config.model.effort.clone(),
+            retry: RetryPolicy { max_retries: settings.max_retries },
+            provider,
         })
     }
 }
@@ -150,34 +93,32 @@ impl ModelSource for Models {
             let why = "No provider is set up: set ANTHROPIC_API_KEY or OPENAI_API_KEY".to_owned();
             return Err(ModelError::Auth(why));
         };
-        let provider = self.provider(&name).await?;
-        let name_on_wire = self.catalogue.resolve_alias(model).to_owned();
-        let info = self.catalogue.get(&name_on_wire);
-        if info.price.is_none() && self.config.budget.max_usd.is_some() {
-            let why = format!(
-                "No price is known for {name_on_wire}, so a budget in dollars cannot hold: put its price into models.toml, or leave the budget out"
-            );
-            return Err(ModelError::Usage(why));
-        }
-        let settings = self.config_of(&name)?;
-        Ok(Model {
-            provider,
-            wanted_tokens: self.config.model.max_tokens,
-            info,
-            name: name_on_wire,
-            effort: self.config.model.effort.clone(),
-            retry: RetryPolicy { max_retries: settings.max_retries },
-        })
+        self.at(self.pool.get(&name).await?, model)
     }
-}
 
-/// A provider that plays a scenario file.
-fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, ModelError> {
-    let path = config.scenario.as_deref().unwrap_or(Path::new(""));
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("{}: the scenario cannot be read: {error}", path.display()))
-        .map_err(ModelError::Usage)?;
-    let scripted =
-        Scripted::from_toml(&text, path).map_err(|error| ModelError::Usage(error.to_string()))?;
-    Ok(Arc::new(scripted))
+    async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ModelError> {
+        let parent = ask.parent;
+        let wish = Wish {
+            parent_provider: parent.provider.name(),
+            parent_model: &parent.name,
+            provider: ask.provider,
+            model: ask.model,
+        };
+        let Choice { provider, model } = self.rules().choose(wish)?;
+        let model = model.unwrap_or_default();
+        let same = provider == parent.provider.name();
+        let provider = match ask.env {
+            None if same => parent.provider.clone(),
+            env => self.pool.get_for(&provider, env).await?,
+        };
+        let child = self.at(provider, &model)?;
+        // How hard to think is said in the words of one provider.
+        let effort = if same { parent.effort.clone() } else { None };
+        Ok(Model { effort, ..child })
+    }
+
+    fn allowed(&self) -> Vec<(String, Vec<String>)> {
+        let lists = self.config.subagents.allowed_models.iter();
+        lists.map(|(provider, models)| (provider.clone(), models.clone())).collect()
+    }
 }

@@ -12,8 +12,8 @@ use crate::config::models::Catalogue;
 use crate::config::{self, ConfigError, Loaded, PermissionsConfig};
 use crate::permission::{Base, Gate, GateSettings, List, Origin, RuleError, RuleSet};
 use crate::protocol::EventQueue;
-use crate::provider::Model;
-use crate::runtime::{ModelSource, Parts, SubAgents};
+use crate::provider::{Model, ModelSource};
+use crate::runtime::{Parts, SubAgents};
 use crate::subagent::{Settings, Slots};
 use crate::tool::{BuiltinSettings, Hidden};
 

@@ -36,7 +36,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         scripted: false,
     };
     let open = open.unwrap_or_else(|| Open::New(SessionId::generate()));
-    let wishes = Wishes::of(cli, events.clone());
+    let mut wishes = Wishes::of(cli, events.clone());
     let setup = Arc::new(setup);
     let (theirs, for_gate, for_catalogue) = (setup.clone(), gate.clone(), catalogue.clone());
     let parts = async move {
@@ -45,6 +45,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
             wishes.events.sink().notice(NoticeLevel::Error, error.to_string());
             None
         });
+        wishes.notices.extend(model.as_ref().and_then(|model| models.notice(model)));
         theirs.parts(wishes, for_gate, model, models, for_catalogue)
     };
     show(&setup, parts, Shown { events, catalogue, gate, open, start })

@@ -13,7 +13,7 @@ use super::error::{ConfigError, Origin, shown};
 use super::layers::{Layers, Origins, Setting};
 use super::overrides::{self, Overrides};
 use super::project::Project;
-use super::schema::{self, Config, ProviderKind, SCHEMA};
+use super::schema::{self, Config, ProviderKind, SCHEMA, SubagentsConfig};
 use super::{Dirs, document, untrusted};
 use crate::protocol::{EnvOverlay, RuleFile};
 
@@ -233,14 +233,25 @@ fn check_providers(config: &Config, origins: &Origins) -> Result<(), ConfigError
         let message = format!("[providers.{name}] of kind {} {message}", provider.kind.name());
         return Err(ConfigError::invalid(origins.of(&key("kind")), message));
     }
-    match &config.model.provider {
-        Some(name) if !config.providers.contains_key(name) => {
+    check_names(config, origins)
+}
+
+/// Every provider that a key names must be there.
+fn check_names(config: &Config, origins: &Origins) -> Result<(), ConfigError> {
+    let SubagentsConfig { default_provider, allowed_models, .. } = &config.subagents;
+    let default = (default_provider != "inherit")
+        .then(|| (default_provider, "subagents.default_provider".to_owned()));
+    let lists =
+        allowed_models.keys().map(|name| (name, format!("subagents.allowed_models.{name}")));
+    let main = config.model.provider.iter().map(|name| (name, "model.provider".to_owned()));
+    for (name, key) in main.chain(default).chain(lists) {
+        if !config.providers.contains_key(name) {
             let known: Vec<&str> = config.providers.keys().map(String::as_str).collect();
             let message = format!("there is no provider {name:?}; defined: {}", known.join(", "));
-            Err(ConfigError::invalid(origins.of("model.provider"), message))
+            return Err(ConfigError::invalid(origins.of(&key), message));
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 fn check_url(text: &str) -> Result<(), &'static str> {

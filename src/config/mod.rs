@@ -32,7 +32,7 @@ pub use layers::Origins;
 pub use load::{Loaded, Sources, load};
 pub use overrides::Overrides;
 pub use project::Project;
-pub use provider::{Choice, KeySource, default_model};
+pub use provider::{Choice, KeySource, base_url_variable, default_model};
 pub use schema::{
     AgentToolName, BudgetConfig, ChildAuth, ChildPermissions, Config, Face, LogConfig, ModelConfig,
     Motion, OnLimit, OnViolation, Panes, PermissionsConfig, ProviderConfig, ProviderKind,

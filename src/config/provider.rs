@@ -16,6 +16,16 @@ pub fn default_model(provider: &str) -> Option<&'static str> {
     }
 }
 
+/// The variable that moves a built-in provider to another address.
+#[must_use]
+pub fn base_url_variable(provider: &str) -> Option<&'static str> {
+    match provider {
+        "anthropic" => Some("ANTHROPIC_BASE_URL"),
+        "openai" => Some("OPENAI_BASE_URL"),
+        _ => None,
+    }
+}
+
 /// Who answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {

@@ -7,27 +7,14 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::info::SessionInfo;
+use super::result;
 use super::totals::Totals;
 use crate::protocol::event::AgentReport;
 use crate::protocol::{
-    AgentEvent, AgentInfo, AgentPath, CompactionState, ContentBlock, End, EventKind, Mode,
-    NoticeLevel, Outcome, ResultBlock, SessionId, ToolDetails, ToolUseId, Usage, clock,
+    AgentEvent, AgentInfo, AgentPath, CompactionState, ContentBlock, End, EventKind, NoticeLevel,
+    Outcome, ResultBlock, Sender, SessionId, ToolDetails, ToolUseId, Usage,
 };
-
-/// What the first frame says about the session.
-#[derive(Clone, Debug)]
-pub struct SessionInfo {
-    pub cwd: String,
-    pub model: String,
-    pub mode: Mode,
-    pub tools: Vec<String>,
-    pub agents: Vec<String>,
-    /// Where the key came from, such as `ANTHROPIC_API_KEY`, or `none`.
-    pub key_source: String,
-    /// Per model: context window and output limit, for the result frame.
-    pub context_window: u64,
-    pub max_output_tokens: u32,
-}
 
 /// Makes frames of events. Knows which call started which agent.
 #[derive(Debug)]
@@ -80,7 +67,10 @@ impl Frames {
                 vec![self.init()]
             }
             EventKind::Started(info) => vec![self.task_started(path, info)],
-            EventKind::PromptRead { text, .. } if !path.is_root() => {
+            // The program that drives us knows what it sent itself.
+            EventKind::PromptRead { text, from, .. }
+                if !path.is_root() || *from != Sender::Person =>
+            {
                 vec![self.message(path, "user", &json!({"role": "user", "content": text}))]
             }
             EventKind::BlockFinished { message_id, block } => {
@@ -129,59 +119,45 @@ impl Frames {
                     }),
                 )]
             }
+            EventKind::Verbatim { name, text } => {
+                let body = json!({"subtype": "agent_text", "name": name, "text": text});
+                vec![self.frame("system", path, body)]
+            }
+            EventKind::MovedToBackground => self.task_moved(path),
             EventKind::Finished(outcome) if !path.is_root() => self.task_ended(path, outcome),
             _ => Vec::new(),
         }
     }
 
-    /// The last frame.
+    /// Whether there is a session to speak of.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// The last frame of a prompt that was worked on.
     #[must_use]
     pub fn result(&self, outcome: &Outcome, totals: &Totals) -> Value {
-        let subtype = match outcome.end {
-            End::Completed => "success",
-            End::MaxTurns { .. } => "error_max_turns",
-            End::Budget { .. } => "error_max_budget_usd",
-            _ => "error_during_execution",
-        };
-        let errors: Vec<_> = error_text(&outcome.end).into_iter().collect();
-        let models: Map<String, Value> = totals
-            .models
-            .iter()
-            .map(|(model, (usage, cost))| {
-                let value = json!({
-                    "inputTokens": usage.input_tokens,
-                    "outputTokens": usage.output_tokens,
-                    "cacheReadInputTokens": usage.cache_read_input_tokens,
-                    "cacheCreationInputTokens": usage.cache_creation_input_tokens,
-                    "costUSD": cost.usd,
-                    "contextWindow": self.info.context_window,
-                    "maxOutputTokens": self.info.max_output_tokens,
-                });
-                (model.clone(), value)
-            })
-            .collect();
-        self.frame(
-            "result",
-            &AgentPath::root(),
-            json!({
-                "subtype": subtype,
-                "is_error": outcome.end != End::Completed,
-                "result": outcome.text,
-                "stop_reason": (outcome.end == End::Completed).then_some("end_turn"),
-                "duration_ms": millis(totals.began.elapsed()),
-                "duration_api_ms": millis(totals.api_time),
-                "num_turns": outcome.turns,
-                "total_cost_usd": totals.cost.usd,
-                "usage": outcome.usage,
-                "modelUsage": models,
-                "permission_denials": totals.denials,
-                "errors": errors,
-            }),
-        )
+        self.frame("result", &AgentPath::root(), result::of(outcome, totals, &self.info))
+    }
+
+    /// The frame that answers a prompt which could not be read.
+    #[must_use]
+    pub fn refusal(&self, why: &str, totals: &Totals) -> Value {
+        self.frame("result", &AgentPath::root(), result::refusal(why, totals, &self.info))
+    }
+
+    /// The answer to a control request: none is supported.
+    #[must_use]
+    pub fn control_refusal(&self, id: &Value, subtype: &str) -> Value {
+        let error = format!("the control request {subtype} is not supported");
+        let response = json!({"subtype": "error", "request_id": id, "error": error});
+        self.frame("control_response", &AgentPath::root(), json!({"response": response}))
     }
 
     fn init(&self) -> Value {
         let SessionInfo { cwd, model, mode, tools, agents, key_source, .. } = &self.info;
+        let tools: Vec<_> = tools.iter().map(|tool| self.info.tool_name(tool)).collect();
         self.frame(
             "system",
             &AgentPath::root(),
@@ -241,6 +217,7 @@ impl Frames {
                 "subtype": "task_started", "task_id": path.id(), "tool_use_id": info.tool_use_id,
                 "description": info.description, "task_type": "local_agent",
                 "subagent_type": info.agent, "prompt": info.prompt,
+                "is_backgrounded": info.background,
             }),
         )
     }
@@ -252,6 +229,13 @@ impl Frames {
             "subtype": "task_progress", "task_id": path.id(),
             "tool_use_id": track.info.tool_use_id, "description": format!("{tool} {summary}"),
             "usage": track.usage(), "last_tool_name": tool,
+        });
+        vec![self.frame("system", path, body)]
+    }
+
+    fn task_moved(&mut self, path: &AgentPath) -> Vec<Value> {
+        let body = json!({
+            "subtype": "task_updated", "task_id": path.id(), "patch": {"is_backgrounded": true},
         });
         vec![self.frame("system", path, body)]
     }
@@ -296,26 +280,6 @@ impl Frames {
     }
 }
 
-/// What went wrong, in a line; nothing for a run that did what it should.
-#[must_use]
-pub fn error_text(end: &End) -> Option<String> {
-    Some(match end {
-        End::Completed => return None,
-        End::MaxTurns { limit } => {
-            format!("stopped at the limit of {limit} turns: the answer is partial")
-        }
-        End::Budget { what } => format!("stopped: {what} used up, the answer is partial"),
-        End::TimeLimit { limit } => {
-            format!("stopped at the time limit of {}: the answer is partial", clock(*limit))
-        }
-        End::Cancelled { .. } => "stopped before it was finished".to_owned(),
-        End::Interrupted => "interrupted".to_owned(),
-        End::Failed { message, .. } => message.clone(),
-        End::Refused => "the model refused to answer".to_owned(),
-        End::Empty => "the model ended without an answer".to_owned(),
-    })
-}
-
 /// A block as the SDK reads it.
 fn assistant_block(block: ContentBlock) -> Value {
     match block {
@@ -346,9 +310,16 @@ fn result_content(content: &[ResultBlock]) -> Value {
 }
 
 fn tool_use_result(details: &ToolDetails) -> Value {
-    let ToolDetails::Agent(report) = details else { return json!(details) };
+    let report = match details {
+        ToolDetails::Agent(report) => report.as_ref(),
+        ToolDetails::Violation { violation, depth, limit } => {
+            let boundary = json!({"kind": violation, "depth": depth, "limit": limit});
+            return json!({"autonomy_boundary": boundary});
+        }
+        other => return json!(other),
+    };
     let AgentReport { agent_id, name, status, turns, tool_uses, usage, cost, duration_ms, .. } =
-        report.as_ref();
+        report;
     json!({
         "status": status_word(status), "end": status, "agentId": agent_id, "name": name,
         "totalDurationMs": duration_ms, "totalTokens": usage.counted(),
@@ -365,6 +336,9 @@ fn status_word(end: &End) -> &'static str {
     }
 }
 
-fn millis(duration: Duration) -> u64 {
+pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,20 +3,31 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::protocol::{AgentEvent, Cost, EventKind, Usage};
+use crate::protocol::{AgentEvent, Cost, EventKind, ToolUseId, Usage};
 
-/// What a session has used and been refused so far.
+/// What a session has used so far, and what became of the present prompt.
 #[derive(Debug)]
 pub struct Totals {
+    /// When the present prompt was sent.
     pub began: Instant,
-    /// Time spent waiting for models, all agents added up.
+    /// Time spent waiting for models since then, all agents added up.
     pub api_time: Duration,
+    /// Of the session.
     pub cost: Cost,
+    /// Of the session.
     pub models: BTreeMap<String, (Usage, Cost)>,
-    /// As the result frame lists them.
-    pub denials: Vec<Value>,
+    /// What was refused since the present prompt was sent.
+    pub denials: Vec<Denial>,
+}
+
+/// A call that was refused.
+#[derive(Debug)]
+pub struct Denial {
+    pub tool: String,
+    pub id: ToolUseId,
+    pub input: Value,
 }
 
 impl Default for Totals {
@@ -32,6 +43,13 @@ impl Default for Totals {
 }
 
 impl Totals {
+    /// Begins anew what counts by the prompt.
+    pub fn next_prompt(&mut self) {
+        self.began = Instant::now();
+        self.api_time = Duration::ZERO;
+        self.denials.clear();
+    }
+
     /// Takes one event into account.
     pub fn add(&mut self, event: &AgentEvent) {
         match &event.kind {
@@ -43,11 +61,8 @@ impl Totals {
                 *all_cost += *cost;
             }
             EventKind::PermissionDenied { id, tool, input, .. } => {
-                self.denials.push(json!({
-                    "tool_name": tool,
-                    "tool_use_id": id,
-                    "tool_input": input,
-                }));
+                let (tool, id, input) = (tool.clone(), id.clone(), input.clone());
+                self.denials.push(Denial { tool, id, input });
             }
             _ => {}
         }

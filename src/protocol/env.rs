@@ -49,6 +49,14 @@ impl EnvOverlay {
         Self(Arc::new(all))
     }
 
+    /// The variables that `base` does not have, or has with another value.
+    #[must_use]
+    pub fn beyond(&self, base: &Self) -> Self {
+        let own = |(name, value): &(&OsString, &OsString)| base.0.get(*name) != Some(*value);
+        let own = self.0.iter().filter(own);
+        Self(Arc::new(own.map(|(name, value)| (name.clone(), value.clone())).collect()))
+    }
+
     /// All variables, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))

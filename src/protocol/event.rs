@@ -162,6 +162,11 @@ pub enum EventKind {
         level: NoticeLevel,
         text: String,
     },
+    /// A sub-agent's final text, for the person as it is (main agent only). `name` is the sub-agent's.
+    Verbatim {
+        name: String,
+        text: String,
+    },
     /// A run ended. The last event of a sub-agent's path.
     Finished(Box<Outcome>),
 }
@@ -254,6 +259,16 @@ pub enum ToolDetails {
     Command { exit_code: Option<i32>, cwd: PathBuf },
     /// A sub-agent's report.
     Agent(Box<AgentReport>),
+    /// A boundary of autonomy was crossed.
+    Violation { violation: ViolationKind, depth: u32, limit: u32 },
+}
+
+/// Which boundary of autonomy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ViolationKind {
+    /// A sub-agent at `depth` tried to start another, and the limit is `limit`. Hops below the main agent.
+    DepthExceeded,
 }
 
 /// One entry of a to-do list.

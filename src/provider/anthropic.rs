@@ -8,7 +8,8 @@ use super::endpoint::Endpoint;
 use super::exchange;
 use super::http::HttpClient;
 use super::settings::ProviderSettings;
-use super::{EventStream, ModelRequest, Provider, ProviderError};
+use super::{EventStream, ModelRequest, Provider, ProviderError, Thinking};
+use crate::config::models::ModelInfo;
 
 mod events;
 mod request;
@@ -42,5 +43,10 @@ impl Provider for Anthropic {
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
         let body = |_: &Endpoint| request::body(request);
         exchange::run(&self.http, &self.endpoint, body, events::Decoder::default())
+    }
+
+    /// The API refuses a forced call beside thinking, and a model that nobody knows may think by default.
+    fn can_force(&self, model: &ModelInfo) -> bool {
+        model.known && model.thinking == Thinking::Off
     }
 }

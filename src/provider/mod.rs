@@ -6,7 +6,7 @@
 
 use futures_util::stream::BoxStream;
 
-use crate::config::models::Thinking;
+use crate::config::models::{ModelInfo, Thinking};
 use crate::protocol::{Message, StreamEvent};
 use crate::tool::ToolSpec;
 
@@ -24,6 +24,7 @@ pub mod retry;
 pub mod scripted;
 mod secret;
 mod settings;
+mod source;
 mod sse;
 #[cfg(test)]
 mod test_server;
@@ -35,6 +36,7 @@ pub use model::{Model, ModelSlot};
 pub use retry::RetryPolicy;
 pub use secret::Secret;
 pub use settings::{DEFAULT_IDLE_TIMEOUT, Key, Kind, ProviderSettings, build};
+pub use source::{ChildModel, ModelError, ModelSource};
 
 /// The events of one answer. Dropping the stream closes its connection: that *is* the cancel.
 pub type EventStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
@@ -47,6 +49,21 @@ pub trait Provider: Send + Sync {
     /// Sends one request, once. The request is put into wire form before this returns.
     /// Failures, also those of the connection, are the stream's first item.
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream;
+
+    /// Whether a model of this provider takes [`ToolChoice::Tool`].
+    fn can_force(&self, _model: &ModelInfo) -> bool {
+        false
+    }
+}
+
+/// Whether the model decides which tool it calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice<'a> {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// It must call the tool of this name. Only for a model that [can be forced](Model::can_force).
+    Tool(&'a str),
 }
 
 /// One question to a model. Borrowed: nothing is copied but into the body.
@@ -57,9 +74,17 @@ pub struct ModelRequest<'a> {
     pub system: &'a str,
     pub messages: &'a [Message],
     pub tools: &'a [ToolSpec],
+    pub tool_choice: ToolChoice<'a>,
     /// The most tokens that the answer may have, thinking included.
     pub max_tokens: u32,
     pub thinking: Thinking,
     /// How hard to think, in the provider's own words; absent: its default.
     pub effort: Option<&'a str>,
+}
+
+impl ModelRequest<'_> {
+    /// Whether the tool of this name can be called.
+    fn offers(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name)
+    }
 }

@@ -7,7 +7,7 @@ use crate::config::models::{Catalogue, ModelInfo};
 use crate::protocol::{Cost, Message, Usage};
 use crate::tool::ToolSpec;
 
-use super::{EventStream, ModelRequest, Provider, RetryPolicy};
+use super::{EventStream, ModelRequest, Provider, RetryPolicy, ToolChoice};
 
 /// One model at one provider.
 #[derive(Clone)]
@@ -24,18 +24,37 @@ pub struct Model {
 }
 
 impl Model {
-    /// Sends one request, once.
+    /// Sends one request, once. The model decides which tools it calls.
     #[must_use]
     pub fn stream(&self, system: &str, messages: &[Message], tools: &[ToolSpec]) -> EventStream {
+        self.stream_choosing(system, messages, tools, ToolChoice::Auto)
+    }
+
+    /// Sends one request, once, with a word on which tool is to be called.
+    #[must_use]
+    pub fn stream_choosing(
+        &self,
+        system: &str,
+        messages: &[Message],
+        tools: &[ToolSpec],
+        tool_choice: ToolChoice<'_>,
+    ) -> EventStream {
         self.provider.stream(&ModelRequest {
             model: &self.name,
             system,
             messages,
             tools,
+            tool_choice,
             max_tokens: self.max_tokens(),
             thinking: self.info.thinking,
             effort: self.effort.as_deref(),
         })
+    }
+
+    /// Whether it can be made to call one tool. Where it cannot, the prompt has to ask for it.
+    #[must_use]
+    pub fn can_force(&self) -> bool {
+        self.provider.can_force(&self.info)
     }
 
     /// The most tokens that one answer may have.

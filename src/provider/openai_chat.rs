@@ -7,6 +7,7 @@ use super::exchange;
 use super::http::HttpClient;
 use super::settings::ProviderSettings;
 use super::{EventStream, ModelRequest, Provider, ProviderError};
+use crate::config::models::ModelInfo;
 
 mod calls;
 mod events;
@@ -36,5 +37,9 @@ impl Provider for OpenaiChat {
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
         let body = |endpoint: &Endpoint| request::body(request, Dialect::of(&endpoint.url));
         exchange::run(&self.http, &self.endpoint, body, events::Decoder::default())
+    }
+
+    fn can_force(&self, _model: &ModelInfo) -> bool {
+        true
     }
 }

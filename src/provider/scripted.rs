@@ -202,6 +202,7 @@ mod tests {
     use crate::config::models::Thinking;
     use crate::protocol::Accumulator;
 
+    use super::super::ToolChoice;
     use super::*;
 
     const PLAY: &str = r#"
@@ -227,6 +228,7 @@ mod tests {
             system: "12345678",
             messages: &messages,
             tools: &[],
+            tool_choice: ToolChoice::Auto,
             max_tokens: 100,
             thinking: Thinking::Off,
             effort: None,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 const MASK: &str = "***";
 
 /// A key or token. Printing it gives `***`.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Secret(Arc<str>);
 
 impl Secret {

@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 /// How we show who we are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
     /// In the wire's own key header, such as `x-api-key`.
     ApiKey(Secret),

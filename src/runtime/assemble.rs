@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-
 use super::Open;
 use crate::agent::prompt::{Facts, SystemPrompt};
 use crate::agent::{Agent, AgentSetup, Inbox, Operations, memory};
@@ -16,7 +14,7 @@ use crate::protocol::{
     EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, NoticeLevel, Past, Redactor,
     SessionId, Span, Usage,
 };
-use crate::provider::{Model, ModelSlot};
+use crate::provider::{Model, ModelSlot, ModelSource};
 use crate::session::{NewSession, Opened, SessionStore};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::subagent::{AgentTree, Caller, Executor, Factory, Settings, Slots, faces};
@@ -70,24 +68,6 @@ pub struct SubAgents {
     pub enabled: bool,
     pub slots: Slots,
     pub settings: Settings,
-}
-
-/// Turns the name of a model into one that can be asked.
-#[async_trait]
-pub trait ModelSource: Send + Sync {
-    /// The model at the given provider, or at the configured one.
-    async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ModelError>;
-}
-
-/// Why there is no such model: one line for the person.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum ModelError {
-    /// Something that was asked for does not exist, or does not fit.
-    #[error("{0}")]
-    Usage(String),
-    /// There is no key.
-    #[error("{0}")]
-    Auth(String),
 }
 
 /// One conversation: where it is written, and what was said so far.
@@ -257,6 +237,11 @@ impl Parts {
 
     fn offers_subagents(&self) -> bool {
         self.subagents.enabled && self.allows(&self.subagents.settings.tool_name)
+    }
+
+    /// The names of the tools that start sub-agents.
+    pub(super) fn agent_tool_names(&self) -> Vec<String> {
+        vec![self.subagents.settings.tool_name.clone()]
     }
 
     /// The names of the tools that the main agent gets, in order.

@@ -12,14 +12,14 @@ use crate::protocol::{
     AgentId, AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoJournal,
     NoticeLevel, Outcome, PromptId, QuestionId, QueuedPrompt, SessionId,
 };
-use crate::provider::{Model, ModelSlot};
+use crate::provider::{Model, ModelError, ModelSlot};
 use crate::subagent::AgentTree;
 
 mod assemble;
 mod shell;
 
 use assemble::Session;
-pub use assemble::{ModelError, ModelSource, Parts, SubAgents};
+pub use assemble::{Parts, SubAgents};
 use shell::OwnShell;
 
 /// How long the end of a run is waited for when the program ends.
@@ -44,6 +44,8 @@ pub struct Runtime {
     main: Option<Box<Agent>>,
     inbox: Inbox,
     run: Option<Run>,
+    /// Tools that the present prompt, or the last one, may not use.
+    withheld: Vec<String>,
     shell: OwnShell,
     /// For the person, as soon as a session is open.
     notices: Vec<String>,
@@ -79,6 +81,7 @@ impl Runtime {
             main: None,
             inbox: Inbox::default(),
             run: None,
+            withheld: Vec::new(),
             shell,
             notices,
             resolved: mpsc::channel(4),
@@ -195,7 +198,7 @@ impl Runtime {
     }
 
     async fn start(&mut self, prompt: QueuedPrompt) {
-        let QueuedPrompt { id, text, from, .. } = prompt;
+        let QueuedPrompt { id, text, from, sub_agents, .. } = prompt;
         let Some(model) = self.model.clone() else {
             self.events.emit(EventKind::PromptReturned { id, text });
             let why = "No model yet: your text stays here · /model";
@@ -203,6 +206,7 @@ impl Runtime {
             return;
         };
         let note = self.shell.take_printed();
+        self.withheld = if sub_agents { Vec::new() } else { self.parts.agent_tool_names() };
         self.run_main(model, Some(Prompt { id: Some(id), from, note, ..Prompt::new(text) })).await;
     }
 
@@ -217,6 +221,7 @@ impl Runtime {
 
     async fn run_main(&mut self, model: ModelSlot, prompt: Option<Prompt>) {
         let mut agent = self.take_main(model).await;
+        agent.withhold(self.withheld.clone());
         let cancel = CancellationToken::new();
         let (token, events) = (cancel.clone(), self.events.clone());
         let task = tokio::spawn(async move {

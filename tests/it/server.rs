@@ -240,6 +240,15 @@ async fn invalid_transcripts_are_refused_as_the_messages_api_refuses_them() {
                 json!({ "type": "any" }),
             ),
         ),
+        ("a choice without tools", with(valid.clone(), "tool_choice", json!({ "type": "auto" }))),
+        (
+            "a forced tool that is not there",
+            with(
+                with(valid.clone(), "tools", json!([tool])),
+                "tool_choice",
+                json!({ "type": "tool", "name": "Write" }),
+            ),
+        ),
     ];
     for (name, body) in &cases {
         let (status, answer) = client.ask(&server, body).await;
@@ -294,6 +303,14 @@ async fn invalid_transcripts_are_refused_as_chat_completions_refuses_them() {
         ("cut arguments", turn(json!([user, bad_call, tool("a")]))),
         ("no tools", with(turn(json!([user])), "tools", json!([]))),
         ("an unknown field", with(turn(json!([user])), "max_turns", json!(3))),
+        (
+            "a choice without tools",
+            with(
+                turn(json!([user])),
+                "tool_choice",
+                json!({ "type": "function", "function": { "name": "Read" } }),
+            ),
+        ),
         ("no usage", with(turn(json!([user])), "stream_options", Value::Null)),
     ];
     for (name, body) in &cases {

@@ -2,6 +2,8 @@
 
 mod channels;
 mod definitions;
+mod errors;
+mod frames;
 mod invariants;
 mod tool;
 mod traps;

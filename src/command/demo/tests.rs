@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::config::models::Thinking;
 use crate::protocol::{Accumulator, ContentBlock, Message, ResultBlock, StopReason};
 use crate::provider::scripted::Scripted;
-use crate::provider::{ModelRequest, Provider};
+use crate::provider::{ModelRequest, Provider, ToolChoice};
 
 use super::*;
 
@@ -79,6 +79,7 @@ impl Stage {
             system: "",
             messages,
             tools: &[],
+            tool_choice: ToolChoice::Auto,
             max_tokens: 1000,
             thinking: Thinking::Off,
             effort: None,

@@ -220,7 +220,7 @@ fn flags_and_environment_reach_their_keys() {
 
 #[test]
 fn mistakes_name_the_place_and_the_remedy() {
-    let table: [(&[(&str, &str)], &str); 10] = [
+    let table: [(&[(&str, &str)], &str); 12] = [
         (
             &[("repo/.caliban/config.toml", "\n[model]\n\nmodle = \"x\"")],
             ".caliban/config.toml:4: unknown key `modle` in [model]; allowed: name, provider, max_tokens, effort",
@@ -256,6 +256,14 @@ fn mistakes_name_the_place_and_the_remedy() {
         (
             &[("home/config.toml", "[model]\nprovider = \"antropic\"")],
             "home/config.toml:2: there is no provider \"antropic\"; defined: anthropic, ollama, openai",
+        ),
+        (
+            &[("home/config.toml", "[subagents]\ndefault_provider = \"gemeni\"")],
+            "home/config.toml:2: there is no provider \"gemeni\"; defined: anthropic, ollama, openai",
+        ),
+        (
+            &[("home/config.toml", "[subagents.allowed_models]\nopenia = [\"gpt-5.5\"]")],
+            "home/config.toml:2: there is no provider \"openia\"; defined: anthropic, ollama, openai",
         ),
         (&[("home/config.toml/x", "")], "home/config.toml: cannot be read: it is not a file"),
     ];

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::super::turns::{Turn, result_pieces, turns};
-use super::super::{ModelRequest, Thinking};
+use super::super::{ModelRequest, Thinking, ToolChoice};
 use crate::protocol::{ContentBlock, ImageSource, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;
 
@@ -31,6 +31,7 @@ pub(super) fn body(request: &ModelRequest<'_>) -> serde_json::Result<Vec<u8>> {
         thinking: thinking(request),
         output_config: request.effort.map(|effort| OutputConfig { effort }),
         tools: request.tools,
+        tool_choice: forced(request),
         system: system(request.system),
         messages: messages.collect(),
     };
@@ -49,6 +50,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tools: &'a [ToolSpec],
     #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Forced<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<[Marked<'a>; 1]>,
     messages: Vec<WireMessage<'a>>,
 }
@@ -58,6 +61,12 @@ struct Body<'a> {
 enum ThinkingConfig {
     Adaptive { display: &'static str },
     Enabled { budget_tokens: u32 },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Forced<'a> {
+    Tool { name: &'a str },
 }
 
 #[derive(Serialize)]
@@ -208,6 +217,17 @@ fn system(text: &str) -> Option<[Marked<'_>; 1]> {
         block: Block::Text { text },
         cache_control: Some(CacheControl::Ephemeral),
     }])
+}
+
+/// The tool that must be called. A request that thinks, or that does not offer the tool, forces nothing: the API
+/// refuses both.
+fn forced<'a>(request: &ModelRequest<'a>) -> Option<Forced<'a>> {
+    match request.tool_choice {
+        ToolChoice::Tool(name) if request.offers(name) && thinking(request).is_none() => {
+            Some(Forced::Tool { name })
+        }
+        ToolChoice::Tool(_) | ToolChoice::Auto => None,
+    }
 }
 
 /// A budget that the answer has no room for is halved to fit, or left out.

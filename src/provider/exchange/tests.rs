@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use super::super::secret::Secret;
 use super::super::settings::{Key, Kind, ProviderSettings, build};
 use super::super::test_server::{Answer, TestServer};
-use super::super::{ErrorKind, ModelRequest, Provider, RetryPolicy, Thinking};
+use super::super::{ErrorKind, ModelRequest, Provider, RetryPolicy, Thinking, ToolChoice};
 use super::*;
 use crate::protocol::{Accumulator, EnvOverlay, Message, Reply, StopReason};
 
@@ -61,6 +61,7 @@ fn ask(provider: &dyn Provider) -> EventStream {
         system: "s",
         messages: &messages,
         tools: &[],
+        tool_choice: ToolChoice::Auto,
         max_tokens: 100,
         thinking: Thinking::Off,
         effort: None,

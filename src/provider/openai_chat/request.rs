@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
-use super::super::ModelRequest;
 use super::super::turns::{Turn, data_url, result_pieces, turns};
+use super::super::{ModelRequest, ToolChoice};
 use crate::protocol::{ContentBlock, ImageSource, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;
 
@@ -55,6 +55,7 @@ pub(super) fn body(request: &ModelRequest<'_>, dialect: Dialect) -> serde_json::
         stream_options: StreamOptions { include_usage: true },
         reasoning_effort: request.effort,
         tools: request.tools.iter().map(WireTool::new).collect(),
+        tool_choice: forced(request),
         messages,
     };
     serde_json::to_vec(&body)
@@ -73,6 +74,8 @@ struct Body<'a> {
     reasoning_effort: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Forced<'a>>,
     messages: Vec<WireMessage<'a>>,
 }
 
@@ -85,6 +88,17 @@ struct StreamOptions {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum WireTool<'a> {
     Function { function: Function<'a> },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Forced<'a> {
+    Function { function: FunctionName<'a> },
+}
+
+#[derive(Serialize)]
+struct FunctionName<'a> {
+    name: &'a str,
 }
 
 #[derive(Serialize)]
@@ -151,6 +165,16 @@ enum WireCall<'a> {
 struct CallFunction<'a> {
     name: &'a str,
     arguments: String,
+}
+
+/// The tool that must be called, if the request offers it.
+fn forced<'a>(request: &ModelRequest<'a>) -> Option<Forced<'a>> {
+    match request.tool_choice {
+        ToolChoice::Tool(name) if request.offers(name) => {
+            Some(Forced::Function { function: FunctionName { name } })
+        }
+        ToolChoice::Tool(_) | ToolChoice::Auto => None,
+    }
 }
 
 /// Thoughts are not echoed on this wire.

@@ -1,7 +1,7 @@
 //! Runs the real binary without a terminal, and looks at what it prints while it runs.
 
 use std::io::{Read, Write};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -26,12 +26,15 @@ pub struct Run<'a> {
 enum Input {
     Empty,
     Bytes(Vec<u8>),
+    /// The test writes to it while the program runs.
+    Open,
 }
 
 /// A run that goes on. Dropping it kills the process.
 #[derive(Debug)]
 pub struct Running {
     pid: u32,
+    stdin: Option<ChildStdin>,
     output: Watched<Output>,
     started: Instant,
 }
@@ -79,6 +82,12 @@ impl<'a> Run<'a> {
         self
     }
 
+    /// Stdin stays open for [`Running::send`].
+    pub fn open_stdin(mut self) -> Self {
+        self.stdin = Input::Open;
+        self
+    }
+
     /// No file can grow beyond so many kilobytes: what a full disk looks like to a program.
     pub fn file_limit(mut self, kilobytes: u32) -> Self {
         self.file_limit = Some(kilobytes);
@@ -107,17 +116,18 @@ impl<'a> Run<'a> {
         command.stdin(if piped { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take();
         if let Input::Bytes(bytes) = self.stdin {
-            let mut pipe = child.stdin.take().unwrap();
+            let mut pipe = stdin.take().unwrap();
             // The program may end without reading all of it.
             std::thread::spawn(move || pipe.write_all(&bytes));
         }
-        Running::watch(child)
+        Running::watch(child, stdin)
     }
 }
 
 impl Running {
-    fn watch(mut child: Child) -> Self {
+    fn watch(mut child: Child, stdin: Option<ChildStdin>) -> Self {
         let output = Watched::new(Output::default());
         let pid = child.id();
         pump(child.stdout.take().unwrap(), output.clone(), |output| &mut output.stdout);
@@ -127,7 +137,29 @@ impl Running {
             let status = child.wait().unwrap();
             exited.update(|output| output.exit = Some(status));
         });
-        Self { pid, output, started: Instant::now() }
+        Self { pid, stdin, output, started: Instant::now() }
+    }
+
+    /// Writes a line to the open stdin.
+    pub fn send(&mut self, line: &Value) {
+        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// Waits until so many lines of stdout have this text.
+    pub async fn printed(&self, text: &str, count: usize) {
+        let enough = |output: &Output| {
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            (stdout.lines().filter(|line| line.contains(text)).count() >= count).then_some(())
+        };
+        if self.output.wait(enough).await.is_err() {
+            panic!("waited in vain for {count} lines with {text}\n{}", self.story());
+        }
+    }
+
+    /// Ends the open stdin, then waits for the end of the program.
+    pub async fn close(mut self) -> Finished {
+        self.stdin = None;
+        self.wait().await
     }
 
     pub fn pid(&self) -> u32 {
@@ -138,16 +170,6 @@ impl Running {
         if self.output.read(|output| output.exit.is_none()) {
             process::signal(self.pid, signal);
         }
-    }
-
-    /// Waits until the text stands in stdout so many times.
-    pub async fn printed(&self, text: &str, times: usize) {
-        let enough = |output: &Output| {
-            let stdout = String::from_utf8_lossy(&output.stdout);
-            (stdout.matches(text).count() >= times).then_some(())
-        };
-        let waited = self.output.wait(enough).await;
-        assert!(waited.is_ok(), "waited in vain for {times} times {text:?}\n{}", self.story());
     }
 
     /// Waits for the end; kills the process when it takes too long.

@@ -10,6 +10,7 @@ fn request<'a>(messages: &'a [Message], tools: &'a [ToolSpec]) -> ModelRequest<'
         system: "Be brief.",
         messages,
         tools,
+        tool_choice: ToolChoice::Auto,
         max_tokens: 16_000,
         thinking: Thinking::Off,
         effort: None,
@@ -54,6 +55,26 @@ fn image() -> ImageSource {
 
 fn mark() -> Value {
     json!({"type": "ephemeral"})
+}
+
+fn tool(name: &str) -> ToolSpec {
+    let input_schema = json!({"type": "object"});
+    ToolSpec { name: name.into(), description: "d".into(), input_schema }
+}
+
+#[test]
+fn s2_14_a_tool_is_forced_by_its_name_but_never_beside_thinking() {
+    let messages = [Message::user(vec![ContentBlock::text("go")])];
+    let tools = [tool("AgentTool")];
+    let choice = |name, thinking| {
+        let tool_choice = ToolChoice::Tool(name);
+        let request = ModelRequest { tool_choice, thinking, ..request(&messages, &tools) };
+        json_of(&request)["tool_choice"].take()
+    };
+    assert_eq!(choice("AgentTool", Thinking::Off), json!({"type": "tool", "name": "AgentTool"}));
+    assert_eq!(choice("AgentTool", Thinking::Adaptive), Value::Null);
+    assert_eq!(choice("Read", Thinking::Off), Value::Null, "it is not offered");
+    assert_eq!(json_of(&request(&messages, &tools))["tool_choice"], Value::Null);
 }
 
 #[test]

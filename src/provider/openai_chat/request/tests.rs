@@ -15,6 +15,7 @@ fn request<'a>(messages: &'a [Message], tools: &'a [ToolSpec]) -> ModelRequest<'
         system: "Be brief.",
         messages,
         tools,
+        tool_choice: ToolChoice::Auto,
         max_tokens: 900,
         thinking: Thinking::Adaptive,
         effort: None,
@@ -50,6 +51,21 @@ fn result(id: &str, content: Vec<ResultBlock>, is_error: bool) -> ContentBlock {
 
 fn image(data: &str) -> ImageSource {
     ImageSource { media_type: "image/png".into(), data: data.into() }
+}
+
+#[test]
+fn s2_14_a_tool_is_forced_by_its_name() {
+    let messages = [Message::user(vec![ContentBlock::text("go")])];
+    let input_schema = json!({"type": "object"});
+    let tools = [ToolSpec { name: "AgentTool".into(), description: "d".into(), input_schema }];
+    let choice = |tool_choice| {
+        let request = ModelRequest { tool_choice, ..request(&messages, &tools) };
+        json_in(Dialect::Common, &request)["tool_choice"].take()
+    };
+    let forced = json!({"type": "function", "function": {"name": "AgentTool"}});
+    assert_eq!(choice(ToolChoice::Tool("AgentTool")), forced);
+    assert_eq!(choice(ToolChoice::Tool("Read")), Value::Null, "it is not offered");
+    assert_eq!(choice(ToolChoice::Auto), Value::Null);
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
         "stream_options.include_usage: expected true".to_owned()
     })?;
     check_tools(body)?;
+    check_choice(body)?;
     let messages = items(body, "messages")?;
     for (place, message) in messages.iter().enumerate() {
         check_message(message, place)?;
@@ -63,6 +64,25 @@ fn check_tools(body: &Value) -> Result<(), Refusal> {
         })?;
     }
     Ok(())
+}
+
+fn check_choice(body: &Value) -> Result<(), Refusal> {
+    let choice = &body["tool_choice"];
+    if choice.is_null() {
+        return Ok(());
+    }
+    let tools = items(body, "tools")?;
+    ensure(!tools.is_empty(), || "'tool_choice' is only allowed beside 'tools'".to_owned())?;
+    if let Some(word) = choice.as_str() {
+        let known = ["auto", "none", "required"].contains(&word);
+        return ensure(known, || format!("Invalid value for tool_choice: '{word}'"));
+    }
+    only_fields(choice, &["type", "function"], "tool_choice")?;
+    only_fields(&choice["function"], &["name"], "tool_choice.function")?;
+    ensure(choice["type"] == "function", || "tool_choice.type: invalid".to_owned())?;
+    let name = &choice["function"]["name"];
+    let known = tools.iter().any(|tool| tool["function"]["name"] == *name);
+    ensure(known, || format!("tool_choice: the function {name} is not in 'tools'"))
 }
 
 fn check_message(message: &Value, place: usize) -> Result<(), Refusal> {

@@ -44,6 +44,7 @@ pub fn check(body: &Value, issued: &Issued) -> Result<(), Refusal> {
     only_fields(body, BODY, "body")?;
     check_settings(body)?;
     check_tools(body)?;
+    check_choice(body)?;
     check_system(body)?;
     check_markers(body)?;
     let messages = items(body, "messages")?;
@@ -106,6 +107,22 @@ fn check_tools(body: &Value) -> Result<(), Refusal> {
         check_schema(&tool["input_schema"], &format!("tools.{place}.input_schema"))?;
     }
     Ok(())
+}
+
+fn check_choice(body: &Value) -> Result<(), Refusal> {
+    let choice = &body["tool_choice"];
+    let (kind, fields): (_, &[&str]) = match choice["type"].as_str() {
+        _ if choice.is_null() => return Ok(()),
+        Some(kind @ ("auto" | "any")) => (kind, &["type", "disable_parallel_tool_use"]),
+        Some(kind @ "tool") => (kind, &["type", "name", "disable_parallel_tool_use"]),
+        Some(kind @ "none") => (kind, &["type"]),
+        _ => return Err("tool_choice.type: invalid".to_owned()),
+    };
+    only_fields(choice, fields, "tool_choice")?;
+    let tools = items(body, "tools")?;
+    ensure(!tools.is_empty(), || "tool_choice: may only be given beside tools".to_owned())?;
+    let known = tools.iter().any(|tool| tool["name"] == choice["name"]);
+    ensure(kind != "tool" || known, || format!("Tool '{}' not found", choice["name"]))
 }
 
 fn check_schema(schema: &Value, place: &str) -> Result<(), Refusal> {

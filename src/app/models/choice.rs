@@ -1,0 +1,210 @@
+//! Which provider and model a sub-agent uses: the call's or its definition's wish, the configured defaults, the lists
+//! of what is allowed.
+
+use crate::config::models::Catalogue;
+use crate::config::schema::SubagentsConfig;
+use crate::config::{Choice, default_model};
+use crate::provider::ModelError;
+
+/// Stands for the parent's own.
+const INHERIT: &str = "inherit";
+
+/// The configured rules.
+pub(super) struct Rules<'a> {
+    pub config: &'a SubagentsConfig,
+    pub catalogue: &'a Catalogue,
+}
+
+/// What is wished for, and who the parent is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wish<'a> {
+    pub parent_provider: &'a str,
+    pub parent_model: &'a str,
+    pub provider: Option<&'a str>,
+    pub model: Option<&'a str>,
+}
+
+impl Rules<'_> {
+    /// The provider and the model's full name. The error names what is allowed.
+    pub fn choose(&self, wish: Wish<'_>) -> Result<Choice, ModelError> {
+        let default = meant(&self.config.default_provider).unwrap_or(wish.parent_provider);
+        let provider = wish.provider.and_then(meant).unwrap_or(default);
+        let named = wish.model.and_then(meant);
+        // The configured model is one of the configured provider, which another one need not have.
+        let configured = meant(&self.config.default_model).filter(|_| provider == default);
+        let model = match named.or(configured) {
+            Some(model) => self.permitted(provider, model)?,
+            None => self.unnamed(provider, wish)?,
+        };
+        Ok(Choice { provider: provider.to_owned(), model: Some(model) })
+    }
+
+    /// What the person should know at the start: that sub-agents will not use the model of the main agent.
+    pub fn notice(&self, provider: &str, model: &str) -> Option<String> {
+        let wish = Wish {
+            parent_provider: provider,
+            parent_model: model,
+            provider: Some(provider),
+            model: None,
+        };
+        let (named, list) = (meant(&self.config.default_model), self.list(provider)?);
+        if named.is_some() || self.is_listed(list, model) {
+            return None;
+        }
+        let instead = match self.choose(wish) {
+            Ok(Choice { model: Some(first), .. }) => format!("they use {first}"),
+            _ => "none can be started".to_owned(),
+        };
+        Some(format!(
+            "Sub-agents may not use {model}: allowed at {provider} is {}, so {instead} unless another is named.",
+            words(list)
+        ))
+    }
+
+    /// The model of an agent for which none is named: the parent's where that may be, else the provider's first.
+    fn unnamed(&self, provider: &str, wish: Wish<'_>) -> Result<String, ModelError> {
+        let own = (provider == wish.parent_provider).then_some(wish.parent_model);
+        let model = match (self.list(provider), own) {
+            (Some(list), Some(own)) if self.is_listed(list, own) => Some(own),
+            (Some(list), _) => Some(first(provider, list)?),
+            (None, own) => own.or_else(|| default_model(provider)),
+        };
+        let model = model.ok_or_else(|| {
+            ModelError::Usage(format!("`model`: {provider} has no default model, so name one."))
+        })?;
+        Ok(self.full(model).to_owned())
+    }
+
+    fn permitted(&self, provider: &str, model: &str) -> Result<String, ModelError> {
+        match self.list(provider) {
+            Some(list) if !self.is_listed(list, model) => Err(ModelError::Usage(format!(
+                "`model`: sub-agents may not use {model} at {provider}. Allowed: {}.",
+                words(list)
+            ))),
+            _ => Ok(self.full(model).to_owned()),
+        }
+    }
+
+    fn list(&self, provider: &str) -> Option<&[String]> {
+        self.config.allowed_models.get(provider).map(Vec::as_slice)
+    }
+
+    fn is_listed(&self, list: &[String], model: &str) -> bool {
+        list.iter().any(|listed| self.full(listed) == self.full(model))
+    }
+
+    fn full<'a>(&'a self, model: &'a str) -> &'a str {
+        self.catalogue.resolve_alias(model)
+    }
+}
+
+/// A name that says more than `inherit`.
+fn meant(name: &str) -> Option<&str> {
+    (name != INHERIT).then_some(name)
+}
+
+fn first<'a>(provider: &str, list: &'a [String]) -> Result<&'a str, ModelError> {
+    list.first().map(String::as_str).ok_or_else(|| {
+        ModelError::Usage(format!("`provider`: sub-agents may use no model of {provider}."))
+    })
+}
+
+fn words(list: &[String]) -> String {
+    if list.is_empty() { "none".to_owned() } else { list.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    /// The main agent asks claude-sonnet-5 at anthropic.
+    fn choose(
+        config: &SubagentsConfig,
+        provider: Option<&str>,
+        model: Option<&str>,
+    ) -> Result<String, String> {
+        let wish =
+            Wish { parent_provider: "anthropic", parent_model: "claude-sonnet-5", provider, model };
+        let catalogue = Catalogue::built_in();
+        let choice = Rules { config, catalogue: &catalogue }.choose(wish);
+        let text = |choice: Choice| format!("{}/{}", choice.provider, choice.model.unwrap());
+        choice.map(text).map_err(|error| error.to_string())
+    }
+
+    fn built_in() -> SubagentsConfig {
+        Config::built_in().unwrap().subagents
+    }
+
+    #[test]
+    fn without_rules_the_parents_model_and_any_named_one_will_do() {
+        let config = built_in();
+        let table = [
+            ((None, None), "anthropic/claude-sonnet-5"),
+            ((Some("inherit"), Some("inherit")), "anthropic/claude-sonnet-5"),
+            ((None, Some("haiku")), "anthropic/claude-haiku-4-5"),
+            ((None, Some("nobody-knows-me")), "anthropic/nobody-knows-me"),
+            ((Some("openai"), None), "openai/gpt-5.5"),
+            ((Some("openai"), Some("o9")), "openai/o9"),
+        ];
+        for ((provider, model), expected) in table {
+            assert_eq!(choose(&config, provider, model).unwrap(), expected);
+        }
+        let error = choose(&config, Some("ollama"), None).unwrap_err();
+        assert_eq!(error, "`model`: ollama has no default model, so name one.");
+    }
+
+    #[test]
+    fn defaults_hold_where_nothing_is_named() {
+        let config = SubagentsConfig {
+            default_provider: "openai".to_owned(),
+            default_model: "gpt-small".to_owned(),
+            ..built_in()
+        };
+        assert_eq!(choose(&config, None, None).unwrap(), "openai/gpt-small");
+        assert_eq!(choose(&config, None, Some("gpt-big")).unwrap(), "openai/gpt-big");
+        let other = choose(&config, Some("anthropic"), None).unwrap();
+        assert_eq!(other, "anthropic/claude-sonnet-5", "gpt-small is none of anthropic's");
+        let same = SubagentsConfig { default_model: "haiku".to_owned(), ..built_in() };
+        assert_eq!(choose(&same, None, None).unwrap(), "anthropic/claude-haiku-4-5");
+    }
+
+    #[test]
+    fn a_list_refuses_what_it_does_not_name_in_its_own_order() {
+        let mut config = built_in();
+        let list = ["opus", "claude-haiku-4-5"].map(str::to_owned);
+        config.allowed_models.insert("anthropic".to_owned(), list.into());
+        assert_eq!(choose(&config, None, Some("haiku")).unwrap(), "anthropic/claude-haiku-4-5");
+        assert_eq!(
+            choose(&config, None, Some("claude-opus-5")).unwrap(),
+            "anthropic/claude-opus-5"
+        );
+        assert_eq!(
+            choose(&config, None, Some("fable")).unwrap_err(),
+            "`model`: sub-agents may not use fable at anthropic. Allowed: opus, claude-haiku-4-5."
+        );
+        assert_eq!(choose(&config, Some("openai"), Some("any")).unwrap(), "openai/any");
+        config.allowed_models.insert("openai".to_owned(), Vec::new());
+        assert_eq!(
+            choose(&config, Some("openai"), None).unwrap_err(),
+            "`provider`: sub-agents may use no model of openai."
+        );
+    }
+
+    #[test]
+    fn an_inherited_model_outside_of_the_list_gives_way_to_the_first_and_is_told_of() {
+        let mut config = built_in();
+        let list = ["haiku", "claude-opus-5"].map(str::to_owned);
+        config.allowed_models.insert("anthropic".to_owned(), list.into());
+        assert_eq!(choose(&config, None, None).unwrap(), "anthropic/claude-haiku-4-5");
+        let catalogue = Catalogue::built_in();
+        let notice =
+            |config, model| Rules { config, catalogue: &catalogue }.notice("anthropic", model);
+        assert_eq!(
+            notice(&config, "claude-sonnet-5").unwrap(),
+            "Sub-agents may not use claude-sonnet-5: allowed at anthropic is haiku, claude-opus-5, so they use claude-haiku-4-5 unless another is named."
+        );
+        assert_eq!(notice(&config, "claude-opus-5"), None);
+        assert_eq!(notice(&built_in(), "claude-sonnet-5"), None);
+    }
+}

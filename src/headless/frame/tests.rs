@@ -1,0 +1,113 @@
+use super::super::info::{LimitsOf, ModelLimits};
+use super::*;
+use crate::protocol::{AgentId, Mode, Sender, ViolationKind};
+
+/// Frames of an open session, and a way to make events.
+fn open() -> Frames {
+    let limits = LimitsOf::new(|_| ModelLimits { context_window: 1, max_output: 1 });
+    let mut frames = Frames::new(SessionInfo {
+        cwd: "/work".to_owned(),
+        model: "m".to_owned(),
+        mode: Mode::Default,
+        tools: vec!["Read".to_owned()],
+        agents: Vec::new(),
+        key_source: "none".to_owned(),
+        limits,
+        task_name: false,
+    });
+    assert!(!frames.is_open());
+    let id = SessionId::generate();
+    let opened = EventKind::SessionOpened { id, history: Vec::new() };
+    assert_eq!(one(&mut frames, &AgentPath::root(), opened)["subtype"], "init");
+    assert!(frames.is_open());
+    frames
+}
+
+fn frames_of(frames: &mut Frames, path: &AgentPath, kind: EventKind) -> Vec<Value> {
+    frames.of(&AgentEvent { path: path.clone(), seq: 0, at: Timestamp::now(), kind })
+}
+
+fn one(frames: &mut Frames, path: &AgentPath, kind: EventKind) -> Value {
+    let mut made = frames_of(frames, path, kind);
+    assert_eq!(made.len(), 1, "{made:?}");
+    made.remove(0)
+}
+
+fn started(background: bool) -> EventKind {
+    EventKind::Started(Box::new(AgentInfo {
+        name: "explore-1".to_owned(),
+        agent: "explore".to_owned(),
+        description: "look around".to_owned(),
+        prompt: "look".to_owned(),
+        model: "m".to_owned(),
+        tool_use_id: ToolUseId::new("toolu_1"),
+        max_turns: 20,
+        color: None,
+        background,
+        worktree: None,
+    }))
+}
+
+#[test]
+fn a_task_says_whether_it_runs_in_the_background_and_when_it_goes_there() {
+    for background in [false, true] {
+        let mut frames = open();
+        let path = AgentPath::root().child(AgentId::generate());
+        let start = one(&mut frames, &path, started(background));
+        assert_eq!(
+            (&start["subtype"], &start["is_backgrounded"]),
+            (&json!("task_started"), &json!(background))
+        );
+        let moved = one(&mut frames, &path, EventKind::MovedToBackground);
+        assert_eq!(moved["subtype"], "task_updated");
+        assert_eq!(moved["task_id"], start["task_id"]);
+        assert_eq!(moved["patch"], json!({"is_backgrounded": true}));
+        assert_eq!(moved["parent_tool_use_id"], "toolu_1");
+    }
+}
+
+#[test]
+fn main_is_shown_to_read_what_agents_and_jobs_told_it_and_not_what_was_typed() {
+    let mut frames = open();
+    let root = AgentPath::root();
+    let name = || "explore-1".to_owned();
+    let read = |from| EventKind::PromptRead { id: None, text: "done: 3 hits".to_owned(), from };
+    assert_eq!(frames_of(&mut frames, &root, read(Sender::Person)), Vec::<Value>::new());
+    for from in [Sender::Agent { name: name() }, Sender::Job { name: name() }] {
+        let frame = one(&mut frames, &root, read(from));
+        assert_eq!(
+            (&frame["type"], &frame["message"]["content"]),
+            (&json!("user"), &json!("done: 3 hits"))
+        );
+        assert_eq!(frame["parent_tool_use_id"], Value::Null);
+    }
+}
+
+#[test]
+fn s2_27_a_verbatim_text_is_a_frame_of_its_own() {
+    let (name, text) = ("explore-1".to_owned(), "line 1\n\tline 2 ".to_owned());
+    let frame =
+        one(&mut open(), &AgentPath::root(), EventKind::Verbatim { name, text: text.clone() });
+    assert_eq!((&frame["type"], &frame["subtype"]), (&json!("system"), &json!("agent_text")));
+    assert_eq!((&frame["name"], &frame["text"]), (&json!("explore-1"), &json!(text)));
+}
+
+#[test]
+fn s4_11_a_violation_is_typed_beside_its_result() {
+    let finished = EventKind::ToolFinished {
+        id: ToolUseId::new("toolu_2"),
+        name: "AgentTool".to_owned(),
+        is_error: true,
+        summary: "depth".to_owned(),
+        content: vec![ResultBlock::text("stopped")],
+        details: Some(ToolDetails::Violation {
+            violation: ViolationKind::DepthExceeded,
+            depth: 1,
+            limit: 1,
+        }),
+        took: Duration::ZERO,
+    };
+    let frame = one(&mut open(), &AgentPath::root(), finished);
+    let boundary = json!({"kind": "depth_exceeded", "depth": 1, "limit": 1});
+    assert_eq!(frame["tool_use_result"], json!({"autonomy_boundary": boundary}));
+}

@@ -1,0 +1,129 @@
+//! Where events go: frames or the answer to stdout, everything said to a person to stderr.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde_json::Value;
+
+use super::frame::Frames;
+use super::info::SessionInfo;
+use super::result;
+use super::stdout::Stdout;
+use super::totals::Totals;
+use crate::cli::OutputFormat;
+use crate::protocol::{AgentEvent, CompactionState, EventKind, NoticeLevel, Outcome, printable};
+
+/// The two ways out of a run.
+pub(super) struct Output {
+    frames: Frames,
+    totals: Totals,
+    format: OutputFormat,
+    verbose: bool,
+    stdout: Stdout,
+}
+
+impl Output {
+    /// An output that has written nothing yet.
+    pub fn start(info: SessionInfo, format: OutputFormat, verbose: bool) -> Self {
+        let frames = Frames::new(info);
+        Self { frames, totals: Totals::default(), format, verbose, stdout: Stdout::start() }
+    }
+
+    /// Whether the session is open, so that frames can name it.
+    pub fn is_open(&self) -> bool {
+        self.frames.is_open()
+    }
+
+    /// Another prompt is sent.
+    pub fn next_prompt(&mut self) {
+        self.totals.next_prompt();
+    }
+
+    /// Writes what there is to say of an event.
+    pub async fn event(&mut self, event: &AgentEvent) -> io::Result<()> {
+        self.totals.add(event);
+        let frames = self.frames.of(event);
+        if self.format == OutputFormat::StreamJson {
+            return self.frames_out(&frames).await;
+        }
+        if let (EventKind::Verbatim { text, .. }, OutputFormat::Text) = (&event.kind, self.format) {
+            return self.text(text).await;
+        }
+        match self.remark(event) {
+            Some(remark) => say(&remark),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the answer or the result frame, and on stderr why it is not all that it should be.
+    pub async fn result(&mut self, outcome: &Outcome) -> io::Result<()> {
+        if self.format != OutputFormat::Text {
+            let frame = self.frames.result(outcome, &self.totals);
+            self.frames_out(&[frame]).await?;
+        } else if !outcome.text.is_empty() {
+            self.text(&outcome.text).await?;
+        }
+        match result::error_text(&outcome.end) {
+            Some(error) => say(&format!("caliban: {error}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Says that a prompt could not be read.
+    pub async fn refuse(&mut self, why: &str) -> io::Result<()> {
+        let frame = self.frames.refusal(why, &self.totals);
+        self.frames_out(&[frame]).await?;
+        say(&format!("caliban: {why}"))
+    }
+
+    /// Answers a control request.
+    pub async fn refuse_control(&mut self, id: &Value, subtype: &str) -> io::Result<()> {
+        self.frames_out(&[self.frames.control_refusal(id, subtype)]).await
+    }
+
+    /// Waits until everything is written.
+    pub async fn finish(self) -> io::Result<()> {
+        self.stdout.finish().await
+    }
+
+    async fn frames_out(&mut self, frames: &[Value]) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for frame in frames {
+            serde_json::to_writer(&mut lines, frame)?;
+            lines.push(b'\n');
+        }
+        self.stdout.write(lines).await
+    }
+
+    async fn text(&mut self, text: &str) -> io::Result<()> {
+        let shown = if io::stdout().is_terminal() { printable(text) } else { text.to_owned() };
+        self.stdout.write(format!("{shown}\n").into_bytes()).await
+    }
+
+    /// What a person should know on stderr, and in verbose runs what is done.
+    fn remark(&self, event: &AgentEvent) -> Option<String> {
+        Some(match &event.kind {
+            EventKind::Notice { level: NoticeLevel::Warning | NoticeLevel::Error, text } => {
+                format!("caliban: {text}")
+            }
+            EventKind::Retrying { attempt, limit, wait, reason } => {
+                let seconds = wait.as_secs_f32();
+                format!("caliban: {reason} Trying again in {seconds:.1} s ({attempt} of {limit}).")
+            }
+            EventKind::Compaction { state: CompactionState::Failed { why }, .. } => {
+                format!("caliban: the conversation was not compacted: {why}")
+            }
+            EventKind::PermissionDenied { tool, reason, .. } => {
+                format!("caliban: denied {tool}: {reason}")
+            }
+            EventKind::ToolStarted { name, summary, .. } if self.verbose => {
+                format!("{}: {name} {summary}", self.frames.agent_name(&event.path))
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Says a line on stderr. What models, tools and servers wrote cannot reach the terminal raw.
+fn say(line: &str) -> io::Result<()> {
+    writeln!(io::stderr(), "{}", printable(line))
+}

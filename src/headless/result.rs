@@ -1,0 +1,118 @@
+//! The result frame: how a prompt ended, in words and in numbers.
+
+use serde_json::{Map, Value, json};
+
+use super::frame::millis;
+use super::info::{ModelLimits, SessionInfo};
+use super::totals::Totals;
+use crate::protocol::{End, Failure, Outcome, clock};
+
+/// The body of the frame for a prompt that was worked on.
+pub(super) fn of(outcome: &Outcome, totals: &Totals, info: &SessionInfo) -> Value {
+    let subtype = match outcome.end {
+        End::Completed => "success",
+        End::MaxTurns { .. } => "error_max_turns",
+        End::Budget { .. } => "error_max_budget_usd",
+        _ => "error_during_execution",
+    };
+    let errors: Vec<_> = error_text(&outcome.end).into_iter().collect();
+    json!({
+        "subtype": subtype,
+        "is_error": outcome.end != End::Completed,
+        "error_kind": error_kind(&outcome.end),
+        "result": outcome.text,
+        "stop_reason": (outcome.end == End::Completed).then_some("end_turn"),
+        "duration_ms": millis(totals.began.elapsed()),
+        "duration_api_ms": millis(totals.api_time),
+        "num_turns": outcome.turns,
+        "total_cost_usd": totals.cost.usd,
+        "usage": outcome.usage,
+        "modelUsage": models(totals, info),
+        "permission_denials": denials(totals, info),
+        "errors": errors,
+    })
+}
+
+/// The body of the frame for a prompt that could not be read.
+pub(super) fn refusal(why: &str, totals: &Totals, info: &SessionInfo) -> Value {
+    let failure = Failure::BadRequest;
+    let end = End::Failed { failure, message: why.to_owned() };
+    let mut body = of(&Outcome::without_work(end), totals, info);
+    body["error_kind"] = json!("bad_input");
+    body
+}
+
+fn models(totals: &Totals, info: &SessionInfo) -> Map<String, Value> {
+    let models = totals.models.iter().map(|(model, (usage, cost))| {
+        let ModelLimits { context_window, max_output } = info.limits.get(model);
+        let value = json!({
+            "inputTokens": usage.input_tokens,
+            "outputTokens": usage.output_tokens,
+            "cacheReadInputTokens": usage.cache_read_input_tokens,
+            "cacheCreationInputTokens": usage.cache_creation_input_tokens,
+            "costUSD": cost.usd,
+            "contextWindow": context_window,
+            "maxOutputTokens": max_output,
+        });
+        (model.clone(), value)
+    });
+    models.collect()
+}
+
+fn denials(totals: &Totals, info: &SessionInfo) -> Vec<Value> {
+    let denials = totals.denials.iter().map(|denial| {
+        json!({
+            "tool_name": info.tool_name(&denial.tool),
+            "tool_use_id": denial.id,
+            "tool_input": denial.input,
+        })
+    });
+    denials.collect()
+}
+
+/// What went wrong, in a line; nothing for a run that did what it should.
+#[must_use]
+pub(super) fn error_text(end: &End) -> Option<String> {
+    Some(match end {
+        End::Completed => return None,
+        End::MaxTurns { limit } => {
+            format!("stopped at the limit of {limit} turns: the answer is partial")
+        }
+        End::Budget { what } => format!("stopped: {what} used up, the answer is partial"),
+        End::TimeLimit { limit } => {
+            format!("stopped at the time limit of {}: the answer is partial", clock(*limit))
+        }
+        End::Cancelled { .. } => "stopped before it was finished".to_owned(),
+        End::Interrupted => "interrupted".to_owned(),
+        End::Failed { message, .. } => message.clone(),
+        End::Refused => "the model refused to answer".to_owned(),
+        End::Empty => "the model ended without an answer".to_owned(),
+    })
+}
+
+/// The same for programs: one word that never changes.
+fn error_kind(end: &End) -> Option<&'static str> {
+    Some(match end {
+        End::Completed => return None,
+        End::MaxTurns { .. } => "max_turns",
+        End::Budget { .. } => "budget",
+        End::TimeLimit { .. } => "time_limit",
+        End::Cancelled { .. } => "cancelled",
+        End::Interrupted => "interrupted",
+        End::Refused => "refused",
+        End::Empty => "empty",
+        End::Failed { failure, .. } => match failure {
+            Failure::Auth => "auth",
+            Failure::RateLimit => "rate_limit",
+            Failure::Overloaded => "overloaded",
+            Failure::Timeout => "timeout",
+            Failure::Connection => "connection",
+            Failure::ContextFull => "context_full",
+            Failure::BadRequest => "bad_request",
+            Failure::BadAnswer => "bad_answer",
+            Failure::Autonomy => "autonomy_violation",
+            Failure::Storage => "storage",
+            Failure::Internal => "internal",
+        },
+    })
+}

@@ -1,0 +1,133 @@
+//! Which provider, model and key a sub-agent works with.
+
+use serde_json::json;
+
+use super::after_calls;
+use crate::support::record::Wire;
+use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with};
+use crate::support::script::text;
+use crate::support::world::KEY;
+
+const OTHER_KEY: &str = "sk-of-the-definition-9876";
+
+/// Definitions of the agents that the calls name, each with these lines of front matter.
+fn define(scene: &Scene, name: &str, lines: &str) {
+    let head =
+        format!("---\nname: {name}\ndescription: Looks for one thing.\n{lines}\n---\nLook.\n");
+    scene.world.agent(name, &head);
+}
+
+#[tokio::test]
+async fn s3_8_sub_agents_of_two_wires_work_in_one_run() {
+    let scene = Scene::new();
+    define(&scene, "other", "provider: openai\nmodel: gpt-5.5");
+    scene.parent_calls([agent_with("CHILD-A", "agent", json!("other")), agent("CHILD-B")]);
+    scene.server.when("CHILD-A").reply(text("from A"));
+    scene.server.when("CHILD-B").reply(text("from B"));
+    let run = scene.go().await;
+    let request = |word: &str| scene.server.requests_of(word).remove(0);
+    assert_eq!((request("CHILD-A").wire, request("CHILD-A").model()), (Wire::Chat, "gpt-5.5"));
+    assert_eq!((request("CHILD-B").wire, request(PARENT).wire), (Wire::Anthropic, Wire::Anthropic));
+    let results = after_calls(&scene).tool_results();
+    assert_eq!((results[0].text.as_str(), results[1].text.as_str()), ("from A", "from B"));
+    let models = run.result()["modelUsage"].clone();
+    assert_eq!(models["gpt-5.5"]["inputTokens"], 100, "{models}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s3_9_and_s3_31_a_model_outside_of_the_list_is_refused_with_the_list() {
+    let scene = Scene::new();
+    scene
+        .world
+        .config("[subagents.allowed_models]\nanthropic = [\"opus\", \"claude-haiku-4-5\"]\n");
+    scene.parent_calls([
+        agent_with("CHILD-A", "model", json!("claude-sonnet-5")),
+        agent_with("CHILD-B", "model", json!("haiku")),
+        agent("CHILD-C"),
+    ]);
+    scene.server.when("CHILD-B").reply(text("from B"));
+    scene.server.when("CHILD-C").reply(text("from C"));
+    let run = scene.run().args(["--model", "claude-sonnet-5"]).finish().await;
+    run.assert_code(0);
+    assert_eq!(run.result()["result"], DONE);
+    let results = after_calls(&scene).tool_results();
+    assert!(results[0].is_error, "{results:?}");
+    assert!(results[0].text.contains("Allowed: opus, claude-haiku-4-5."), "{results:?}");
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 0);
+    let model = |word: &str| scene.server.requests_of(word)[0].model().to_owned();
+    assert_eq!(model("CHILD-B"), "claude-haiku-4-5");
+    assert_eq!(model("CHILD-C"), "claude-opus-5", "the first, as its parent's is not allowed");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s3_23_the_configured_provider_and_model_hold_where_none_is_named() {
+    for (config, model) in [
+        ("default_provider = \"openai\"\ndefault_model = \"gpt-small\"\n", "gpt-small"),
+        (
+            "default_provider = \"openai\"\nallowed_models = { openai = [\"gpt-first\", \"gpt-2\"] }\n",
+            "gpt-first",
+        ),
+    ] {
+        let scene = Scene::new();
+        scene.world.config(&format!("[subagents]\n{config}"));
+        scene.parent_calls([agent("CHILD-A")]);
+        scene.server.when("CHILD-A").reply(text("from A"));
+        scene.go().await;
+        let request = scene.server.requests_of("CHILD-A").remove(0);
+        assert_eq!((request.wire, request.model()), (Wire::Chat, model));
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn s1_18_a_key_of_the_definition_is_sent_for_that_child_alone() {
+    let scene = Scene::new();
+    define(&scene, "other", &format!("env:\n  ANTHROPIC_API_KEY: {OTHER_KEY}"));
+    scene.parent_calls([agent_with("CHILD-A", "agent", json!("other")), agent("CHILD-B")]);
+    scene.server.when("CHILD-A").reply(text(format!("I saw {OTHER_KEY}")));
+    scene.server.when("CHILD-B").reply(text("from B"));
+    let run = scene.run().args(["--log-level", "debug"]).finish().await;
+    run.assert_code(0);
+    let key =
+        |word: &str| scene.server.requests_of(word)[0].header("x-api-key").unwrap().to_owned();
+    assert_eq!([key("CHILD-A"), key("CHILD-B"), key(PARENT)], [OTHER_KEY, KEY, KEY]);
+    assert!(!scene.world.log().contains(OTHER_KEY), "the key is in the log");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn c19_a_missing_key_is_a_soft_error_before_any_request() {
+    let mut scene = Scene::new();
+    let remote = "[providers.work]\nkind = \"openai_chat\"\nbase_url = \"https://work.invalid/v1\"\n\
+                  api_key_env = \"WORK_KEY\"\n[subagents]\ndefault_provider = \"work\"\ndefault_model = \"m\"\n";
+    scene.world.config(remote);
+    scene.world.unset("WORK_KEY");
+    scene.parent_calls([agent("CHILD-A")]);
+    let run = scene.go().await;
+    assert_eq!(run.result()["result"], DONE);
+    let result = after_calls(&scene).tool_result();
+    assert!(result.is_error && result.text.contains("set WORK_KEY"), "{result:?}");
+    assert!(super::frames_of(&run, "system/task_started").is_empty(), "nothing was started");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s4_16_a_refused_connection_is_a_failed_result_that_names_the_address() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let scene = Scene::new();
+    scene.world.config(&format!(
+        "[providers.gone]\nkind = \"openai_chat\"\nbase_url = \"http://{address}/v1\"\nmax_retries = 0\n\
+         [subagents]\ndefault_provider = \"gone\"\ndefault_model = \"m\"\n"
+    ));
+    scene.parent_calls([agent("CHILD-A")]);
+    let run = scene.go().await;
+    assert_eq!(run.result()["result"], DONE);
+    let result = after_calls(&scene).tool_result();
+    assert!(result.is_error && result.text.contains("no connection"), "{result:?}");
+    assert!(result.text.contains(&address.to_string()), "{result:?}");
+    scene.server.finish();
+}
