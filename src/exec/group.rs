@@ -10,21 +10,23 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::descendants::{self, Process};
+use super::sandbox::Confinement;
 use crate::protocol::EnvOverlay;
 
 /// Starts bash with one pipe for both outputs and nothing to read, beside a watchdog that kills the whole group as soon
-/// as its own pipe closes: at the end of the command, or when this program dies in whatever way. `$1` is the command,
-/// `$2` the text that bash reads first; that finds the pipe to us at descriptor 5.
+/// as its own pipe closes: at the end of the command, or when this program dies in whatever way. `$1` is the text that
+/// bash reads first, which finds the pipe to us at descriptor 5; then comes what starts bash.
 const START: &str = r#"
 trap '' HUP INT TERM
 exec 3<&0 </dev/null
 ( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &
 trap - HUP INT TERM
 exec 3<&- 4<<END 5>&2 2>&1
-$2
+$1
 END
+shift
 BASH_ENV=/dev/fd/4; export BASH_ENV
-exec bash -c "$1"
+exec "$@"
 "#;
 
 /// A command that leads its own session and process group. Dropped before its end, it is killed with all of its group.
@@ -39,11 +41,20 @@ pub struct Group {
 }
 
 impl Group {
-    /// Starts the bash command `line`. Bash reads `start` first; the environment is exactly `env`.
-    pub fn spawn(line: &str, cwd: &Path, env: &EnvOverlay, start: &str) -> io::Result<Self> {
+    /// Starts the bash command `line`, confined if that is said. Bash reads `start` first; the environment is exactly
+    /// `env`.
+    pub fn spawn(
+        line: &str,
+        cwd: &Path,
+        env: &EnvOverlay,
+        start: &str,
+        confine: Option<&Confinement>,
+    ) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command
-            .args(["-c", START, "caliban", line, start])
+            .args(["-c", START, "caliban", start])
+            .args(confine.map(Confinement::launcher).unwrap_or_default())
+            .args(["bash", "-c", line])
             .current_dir(cwd)
             .env_clear()
             .envs(env.iter())
@@ -134,7 +145,7 @@ mod tests {
     async fn what_starts_while_the_group_ends_is_killed_too() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "trap 'sleep 1000 & exit' TERM; printf '!'; sleep 1000 & wait";
-        let mut group = Group::spawn(line, Path::new("/"), &env, "").unwrap();
+        let mut group = Group::spawn(line, Path::new("/"), &env, "", None).unwrap();
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         group.terminate();
@@ -147,7 +158,7 @@ mod tests {
     async fn the_group_dies_when_nobody_holds_its_leash() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "trap '' TERM; sleep 1000 & printf '!'; wait";
-        let mut group = Group::spawn(line, Path::new("/"), &env, "").unwrap();
+        let mut group = Group::spawn(line, Path::new("/"), &env, "", None).unwrap();
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         // As when this program is killed: nothing is done but that its pipes close.

@@ -11,10 +11,12 @@ mod group;
 mod outcome;
 mod output;
 mod pump;
+pub mod sandbox;
 mod shell;
 
 pub use clean::Cleaner;
 pub use env::child_env;
 pub use outcome::{Exit, ShellOutcome};
 pub use output::{Capture, Captured, LeftOut};
+pub use sandbox::{Confinement, Sandbox, ShellReach};
 pub use shell::{ExecError, Shell, ShellCall};

@@ -14,6 +14,7 @@ use super::env::child_env;
 use super::group::Group;
 use super::outcome::{Exit, ShellOutcome};
 use super::pump::Pump;
+use super::sandbox::Confinement;
 use crate::protocol::EnvOverlay;
 
 /// How long a command has to end by itself after it was asked to.
@@ -27,6 +28,7 @@ pub struct Shell {
     base: Arc<Path>,
     secrets: Arc<[String]>,
     cwd: Mutex<PathBuf>,
+    confine: Option<Confinement>,
 }
 
 /// One command.
@@ -58,7 +60,13 @@ impl Shell {
     #[must_use]
     pub fn new(base: Arc<Path>, secrets: Arc<[String]>) -> Self {
         let cwd = Mutex::new(base.to_path_buf());
-        Self { base, secrets, cwd }
+        Self { base, secrets, cwd, confine: None }
+    }
+
+    /// This shell, able to write only there.
+    #[must_use]
+    pub fn confined(self, confine: Confinement) -> Self {
+        Self { confine: Some(confine), ..self }
     }
 
     /// Where the next command will run.
@@ -77,9 +85,12 @@ impl Shell {
     ) -> Result<ShellOutcome, ExecError> {
         let began = Instant::now();
         let (cwd, lost) = self.start_directory()?;
+        let confine = self.confine.as_ref();
         let env = child_env(call.env, call.depth, &self.secrets);
-        let mut group = Group::spawn(call.line, &cwd, &env, &directory::start_text(call.env))
-            .map_err(ExecError::Spawn)?;
+        let env = confine.map_or_else(|| env.clone(), |confine| confine.env(&env));
+        let start = directory::start_text(call.env);
+        let mut group =
+            Group::spawn(call.line, &cwd, &env, &start, confine).map_err(ExecError::Spawn)?;
         let words = group.take_words();
         let mut pump = Pump::new(group.take_output(), show);
         let exit = follow(&mut group, &mut pump, &call, began).await?;

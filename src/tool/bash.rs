@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
-use crate::exec::{Exit, Shell, ShellCall, ShellOutcome};
+use crate::exec::{Confinement, Exit, Shell, ShellCall, ShellOutcome};
 use crate::protocol::{Access, ResultBlock, ToolDetails};
 
 const DEFAULT_MS: u64 = 120_000;
@@ -45,6 +45,12 @@ impl Bash {
     #[must_use]
     pub fn new(base: Arc<Path>, secrets: Arc<[String]>) -> Self {
         Self { shell: Shell::new(base, secrets) }
+    }
+
+    /// The tool, its commands able to write only there.
+    #[must_use]
+    pub fn confined(self, confine: Confinement) -> Self {
+        Self { shell: self.shell.confined(confine) }
     }
 }
 

@@ -16,6 +16,7 @@ use super::search::Hidden;
 use super::todo_write::TodoWrite;
 use super::web_fetch::{WebFetch, WebSettings};
 use super::write::Write;
+use crate::exec::ShellReach;
 
 /// What the built-in tools of one agent need to know. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct BuiltinSettings {
     pub web: WebSettings,
     /// The same for all agents of a session.
     pub file_lock: FileLock,
+    /// What the shell may do.
+    pub shell: ShellReach,
 }
 
 impl BuiltinSettings {
@@ -44,6 +47,7 @@ impl BuiltinSettings {
             hidden: Hidden::default(),
             web: WebSettings::default(),
             file_lock: FileLock::default(),
+            shell: ShellReach::default(),
         }
     }
 }
@@ -51,19 +55,26 @@ impl BuiltinSettings {
 /// A fresh set of tools for one agent, in the order in which models are told of them.
 #[must_use]
 pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
-    let BuiltinSettings { base, home, secret_env, hidden, web, file_lock } = settings;
+    let BuiltinSettings { base, home, secret_env, hidden, web, file_lock, shell } = settings;
     let paths = Paths { base: base.clone(), home: home.clone() };
     let files = Files { paths: paths.clone(), ledger: Ledger::default(), lock: file_lock.clone() };
-    vec![
+    let bash = Bash::new(base.clone(), secret_env.clone());
+    let bash = match shell {
+        ShellReach::Anywhere => Some(bash),
+        ShellReach::Confined(confine) => Some(bash.confined(confine.clone())),
+        ShellReach::Withheld => None,
+    };
+    let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(Read::new(files.clone())),
         Arc::new(Write::new(files.clone())),
         Arc::new(Edit::new(files)),
         Arc::new(Glob::new(paths.clone(), hidden.clone())),
         Arc::new(Grep::new(paths, hidden.clone())),
-        Arc::new(Bash::new(base.clone(), secret_env.clone())),
-        Arc::new(WebFetch::new(web.clone())),
-        Arc::new(TodoWrite),
-    ]
+    ];
+    tools.extend(bash.map(|bash| Arc::new(bash) as Arc<dyn Tool>));
+    tools.push(Arc::new(WebFetch::new(web.clone())));
+    tools.push(Arc::new(TodoWrite));
+    tools
 }
 
 #[cfg(test)]
