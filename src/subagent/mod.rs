@@ -10,6 +10,7 @@ mod front_matter;
 pub mod registry;
 mod report;
 mod tree;
+pub mod worktree;
 
 pub use agent_tool::{AgentTool, Parent};
 pub use factory::{Factory, Settings};
