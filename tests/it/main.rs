@@ -21,3 +21,4 @@ mod subagents;
 mod support;
 mod terminal;
 mod wire;
+mod worktree;
