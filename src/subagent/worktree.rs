@@ -219,9 +219,8 @@ impl Worktree {
     }
 
     /// How many changed files and new commits it holds.
-    fn count(&self) -> Result<(usize, usize), WorktreeError> {
-        let failed = |source| WorktreeError::Folder { path: self.own.clone(), source };
-        self.links.restore().map_err(failed)?;
+    fn count(&self) -> Result<(usize, usize), CountError> {
+        self.links.restore()?;
         let files = repository::changed_files(&self.path, &self.env)?;
         let commits = repository::new_commits(&self.path, &self.branch, &self.start, &self.env)?;
         Ok((files, commits))
@@ -251,6 +250,15 @@ impl fmt::Display for Finished {
             }
         }
     }
+}
+
+/// Why it is not known what a worktree holds.
+#[derive(Debug, thiserror::Error)]
+enum CountError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error("cannot put its link to the repository back: {0}")]
+    Links(#[from] io::Error),
 }
 
 /// A worktree on its way to the one who asked for it. Lost on the way, it is removed.
