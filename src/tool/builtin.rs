@@ -34,6 +34,8 @@ pub struct BuiltinSettings {
     pub file_lock: FileLock,
     /// What the shell may do.
     pub shell: ShellReach,
+    /// The only folder that file tools write in, if there is such a bound. Absolute, without links.
+    pub bound: Option<Arc<Path>>,
 }
 
 impl BuiltinSettings {
@@ -48,16 +50,28 @@ impl BuiltinSettings {
             web: WebSettings::default(),
             file_lock: FileLock::default(),
             shell: ShellReach::default(),
+            bound: None,
         }
+    }
+
+    /// These settings for an agent that works in `base` and can write only in `bound`, with this shell.
+    #[must_use]
+    pub fn bounded(self, base: Arc<Path>, bound: Arc<Path>, shell: ShellReach) -> Self {
+        Self { base, bound: Some(bound), shell, ..self }
     }
 }
 
 /// A fresh set of tools for one agent, in the order in which models are told of them.
 #[must_use]
 pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
-    let BuiltinSettings { base, home, secret_env, hidden, web, file_lock, shell } = settings;
+    let BuiltinSettings { base, home, secret_env, hidden, web, file_lock, shell, bound } = settings;
     let paths = Paths { base: base.clone(), home: home.clone() };
-    let files = Files { paths: paths.clone(), ledger: Ledger::default(), lock: file_lock.clone() };
+    let files = Files {
+        paths: paths.clone(),
+        ledger: Ledger::default(),
+        lock: file_lock.clone(),
+        bound: bound.clone(),
+    };
     let bash = Bash::new(base.clone(), secret_env.clone());
     let bash = match shell {
         ShellReach::Anywhere => Some(bash),

@@ -27,6 +27,7 @@ mod file;
 mod glob;
 mod grep;
 mod grep_sink;
+mod held_folder;
 mod ledger;
 pub mod path;
 mod read;

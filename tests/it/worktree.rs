@@ -10,9 +10,12 @@ use std::time::Duration;
 use caliban::exec::{Exit, Sandbox, Shell, ShellCall, ShellOutcome, ShellReach};
 use caliban::protocol::{AgentId, EnvOverlay};
 use caliban::subagent::worktree::{Finished, NewWorktree, Worktree};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::process::{self, Fifo};
+use crate::support::scene::{PARENT, Scene, agent};
+use crate::support::script::{dynamic, text, tool_use};
 use crate::support::skip;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_caliban");
@@ -305,6 +308,45 @@ fn the_launcher_says_what_is_wrong_and_is_not_for_people() {
     }
     let help = output(PROGRAM, &["--help"]);
     assert!(!String::from_utf8_lossy(&help.stdout).contains("sandbox"));
+}
+
+#[tokio::test]
+async fn t33_two_children_that_edit_one_file_are_told_and_no_edit_is_lost() {
+    let scene = Scene::new();
+    scene.world.write("list.txt", "alpha\nbeta\n");
+    scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
+    let read = || tool_use("Read", json!({ "file_path": "list.txt" }));
+    for (word, old, new) in [("CHILD-A", "alpha", "ALPHA-77"), ("CHILD-B", "beta", "BETA-77")] {
+        let edit = move || {
+            let input = json!({ "file_path": "list.txt", "old_string": old, "new_string": new });
+            text("x").gate("both have read").tool_use("Edit", input)
+        };
+        let script = scene.server.when(word).reply(read()).then(edit());
+        // The one that comes second is told so, looks again and edits again.
+        script.then(dynamic(move |request| match request.tool_result() {
+            result if result.is_error => read(),
+            _ => text("edited at once"),
+        }));
+        scene.server.when(word).forever(dynamic(move |request| {
+            match request.tool_result().text.starts_with("Edited") {
+                true => text("edited in the end"),
+                false => edit(),
+            }
+        }));
+    }
+    let running = scene.run().start();
+    scene.server.reached_by("both have read", 2).await;
+    scene.server.open("both have read");
+    running.wait().await.assert_code(0);
+    assert_eq!(scene.world.read("list.txt"), "ALPHA-77\nBETA-77\n");
+    let edits = ["CHILD-A", "CHILD-B"].map(|word| scene.server.requests_of(word)[2].tool_result());
+    let told: Vec<_> = edits.iter().filter(|result| result.is_error).collect();
+    assert_eq!(told.len(), 1, "{edits:?}");
+    assert!(told[0].text.contains("changed on disk since it was read"), "{told:?}");
+    let mut ends: Vec<_> = scene.server.requests_of(PARENT)[1].tool_results();
+    ends.sort_by(|a, b| a.text.cmp(&b.text));
+    let ends: Vec<_> = ends.iter().map(|end| end.text.as_str()).collect();
+    assert_eq!(ends, ["edited at once", "edited in the end"]);
 }
 
 fn output(program: &str, words: &[&str]) -> Output {

@@ -2,8 +2,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::budget::{Budget, Limits};
+use crate::protocol::{EventQueue, Span, ToolUseId};
+use crate::tool::{BuiltinSettings, ToolContext, ToolRegistry, builtin};
 
 /// A repository with one commit, `src/a.txt`, and a folder for worktrees beside it.
 struct Place {
@@ -282,4 +287,49 @@ fn names_become_branches() {
         assert_eq!(slug(name, id), expected);
     }
     assert!(slug(&"x".repeat(200), id).len() < 60);
+}
+
+#[tokio::test]
+async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_it() {
+    let place = Place::new();
+    let tree = Worktree::create(place.wish("src")).await.unwrap();
+    place.write("src/a.txt", "the original\n");
+    let settings = BuiltinSettings::new(place.repository.as_path().into());
+    let settings = settings.bounded(tree.cwd().into(), tree.path().into(), tree.shell());
+    let tools = ToolRegistry::new(builtin(&settings));
+    assert!(tools.get("Bash").is_none(), "no shell where none can be confined");
+    let queue = EventQueue::unhurried();
+    let call = async |name: &str, input: Value| {
+        let cx = ToolContext {
+            tool_use_id: ToolUseId::new("call"),
+            events: queue.sink(),
+            cancel: CancellationToken::new(),
+            cwd: tree.cwd().into(),
+            env: place.env.clone(),
+            budget: Budget::new(Limits::default()),
+            depth: 1,
+            span: Span::root(),
+        };
+        tools.get(name).unwrap().call(input, cx).await
+    };
+    let read = call("Read", json!({"file_path": "a.txt"})).await.unwrap();
+    assert!(format!("{:?}", read.content).contains("one"), "{read:?}");
+    let found = call("Grep", json!({"pattern": "o", "output_mode": "content"})).await.unwrap();
+    let found = format!("{:?}", found.content);
+    assert!(found.contains("one") && !found.contains("original"), "{found}");
+    let edit = json!({"file_path": "a.txt", "old_string": "one", "new_string": "two"});
+    call("Edit", edit).await.unwrap();
+    call("Write", json!({"file_path": "../new/b.txt", "content": "b\n"})).await.unwrap();
+    assert!(tree.path().join("new/b.txt").exists());
+    // What the gate let pass may have become a link since.
+    std::os::unix::fs::symlink(place.repository.join("src"), tree.path().join("link")).unwrap();
+    for outside in ["../link/c.txt", place.repository.join("src/c.txt").to_str().unwrap()] {
+        let write = json!({"file_path": outside, "content": "c\n"});
+        let error = call("Write", write).await.unwrap_err().to_string();
+        assert!(error.contains("outside of"), "{error}");
+    }
+    assert!(!place.repository.join("src/c.txt").exists());
+    assert_eq!(fs::read_to_string(place.repository.join("src/a.txt")).unwrap(), "the original\n");
+    let finished = tree.finish().await;
+    assert!(matches!(finished, Finished::Kept { files: 3, .. }), "{finished}");
 }
