@@ -20,6 +20,7 @@ fn for_people() -> Command {
     let shown: Vec<_> = all.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned().collect();
     Command::new("caliban")
         .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
         .args(all.get_arguments().cloned())
         .subcommands(shown)
 }
@@ -34,6 +35,7 @@ mod tests {
             let script = completions(shell).text;
             assert!(script.contains("sessions") && script.contains("permission-mode"), "{shell}");
             assert!(!script.contains("sandbox"), "{shell}: that is not for people");
+            assert!(!script.contains("subcmd__help"), "{shell}: there is no such command");
         }
     }
 }
