@@ -145,7 +145,7 @@ mod landlock {
             let writing = AccessFs::from_write(KNOWN) & AccessFs::from_file(KNOWN);
             rules = allow(rules, device, writing)?;
         }
-        let status = rules.restrict_self().map_err(refused)?;
+        let status = rules.restrict_self()?;
         match status.ruleset {
             RulesetStatus::NotEnforced => Err(SandboxError::Unsupported),
             RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
@@ -154,17 +154,14 @@ mod landlock {
 
     /// The rules that forbid all writing.
     fn ruleset() -> Result<RulesetCreated, SandboxError> {
-        Ruleset::default()
+        let rules = Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)
             .handle_access(AccessFs::from_write(NEEDED))
             .map_err(|_| SandboxError::Unsupported)?
             .set_compatibility(CompatLevel::BestEffort)
-            .handle_access(AccessFs::from_write(KNOWN))
-            .map_err(refused)?
-            .scope(Scope::from_all(KNOWN))
-            .map_err(refused)?
-            .create()
-            .map_err(refused)
+            .handle_access(AccessFs::from_write(KNOWN))?
+            .scope(Scope::from_all(KNOWN))?;
+        Ok(rules.create()?)
     }
 
     fn allow(
@@ -176,11 +173,13 @@ mod landlock {
             path: path.to_owned(),
             source: std::io::Error::other(error),
         })?;
-        rules.add_rule(PathBeneath::new(opened, access)).map_err(refused)
+        Ok(rules.add_rule(PathBeneath::new(opened, access))?)
     }
 
-    fn refused(error: RulesetError) -> SandboxError {
-        SandboxError::Refused(error.to_string())
+    impl From<RulesetError> for SandboxError {
+        fn from(error: RulesetError) -> Self {
+            Self::Refused(error.to_string())
+        }
     }
 }
 
