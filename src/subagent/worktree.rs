@@ -9,13 +9,14 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
 use self::git::GitError;
 use self::links::Links;
 use self::repository::Repository;
-use crate::exec::{Sandbox, ShellReach};
+use crate::exec::{Sandbox, ShellReach, child_env};
 use crate::protocol::{AgentId, EnvOverlay};
 
 /// Where the branches are, below `refs/heads`.
@@ -35,8 +36,10 @@ pub struct NewWorktree {
     /// The agent's name.
     pub name: String,
     pub id: AgentId,
-    /// For git: `PATH` and `HOME`. What steers git is left out.
+    /// For git: `PATH`, `HOME` and the like. Keys of providers and what steers git are taken out.
     pub env: EnvOverlay,
+    /// Names of further variables that no other program may see.
+    pub secrets: Arc<[String]>,
     /// Absent where the system cannot confine: then the agent gets no shell.
     pub sandbox: Option<Sandbox>,
 }
@@ -109,6 +112,7 @@ impl Worktree {
     /// # Errors
     /// When there is no commit to start from, or git or the disk refuses.
     pub async fn create(new: NewWorktree) -> Result<Self, WorktreeError> {
+        let new = NewWorktree { env: child_env(&new.env, 0, &new.secrets), ..new };
         let (reply, made) = oneshot::channel();
         tokio::task::spawn_blocking(move || {
             // When nobody waits any more, the reply comes back and is dropped here.

@@ -66,6 +66,7 @@ impl Place {
             name: "child".to_owned(),
             id: AgentId::generate(),
             env: env.clone(),
+            secrets: [].into(),
             sandbox: Some(sandbox),
         });
         let tree = tree.await.unwrap();
@@ -262,6 +263,7 @@ async fn two_worktrees_are_closed_to_one_another() {
         name: "other".to_owned(),
         id: AgentId::generate(),
         env: place.env.clone(),
+        secrets: [].into(),
         sandbox: None,
     });
     let other = other.await.unwrap();

@@ -5,33 +5,45 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files as git made them; absent ones are to stay absent.
+/// The files as git made them.
 #[derive(Debug)]
-pub struct Links(Vec<(PathBuf, Option<Vec<u8>>)>);
+pub struct Links {
+    /// Absent ones are to stay absent.
+    files: Vec<(PathBuf, Option<Vec<u8>>)>,
+    /// The worktree's own folder in the repository.
+    own: PathBuf,
+}
 
 impl Links {
     /// Those of the worktree at `path`, whose own folder in the repository is `own`.
     pub fn of(path: &Path, own: &Path) -> io::Result<Self> {
         let files = [path.join(".git"), own.join("commondir"), own.join("gitdir")];
-        let mut links = Vec::new();
+        let mut known = Vec::new();
         for file in files.into_iter().chain([own.join("config.worktree")]) {
             match fs::read(&file) {
-                Ok(content) => links.push((file, Some(content))),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => links.push((file, None)),
+                Ok(content) => known.push((file, Some(content))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => known.push((file, None)),
                 Err(error) => return Err(error),
             }
         }
-        Ok(Self(links))
+        Ok(Self { files: known, own: own.to_owned() })
     }
 
-    /// Puts back what was changed.
+    /// Puts back what was changed, and takes away symbolic links, through which git would write elsewhere.
     pub fn restore(&self) -> io::Result<()> {
-        for (path, content) in &self.0 {
+        for (path, content) in &self.files {
             if !is(path, content.as_deref()) {
                 take_away(path)?;
                 if let Some(content) = content {
                     fs::write(path, content)?;
                 }
+            }
+        }
+        for entry in fs::read_dir(&self.own)? {
+            let entry = entry?;
+            // Git can be set to keep this one as a link.
+            if entry.file_type()?.is_symlink() && entry.file_name() != "HEAD" {
+                fs::remove_file(entry.path())?;
             }
         }
         Ok(())

@@ -62,6 +62,7 @@ impl Place {
             name: "fix it".to_owned(),
             id: AgentId::generate(),
             env: self.env.clone(),
+            secrets: ["MY_KEY".to_owned()].into(),
             sandbox: None,
         }
     }
@@ -216,6 +217,21 @@ async fn no_hook_of_the_project_runs() {
 }
 
 #[tokio::test]
+async fn programs_that_git_starts_see_no_keys() {
+    let mut place = Place::new();
+    let seen = place.root.with_file_name("seen");
+    place.git(&["config", "filter.f.smudge", &format!("env > {}; cat", seen.display())]);
+    place.write(".gitattributes", "*.txt filter=f\n");
+    place.commit("with a filter");
+    let keys = [("ANTHROPIC_API_KEY", "KEY-77"), ("MY_KEY", "KEY-88"), ("LANG", "C")];
+    place.env = place.env.with(keys);
+    place.tree().await.finish().await;
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(seen.contains("LANG=C") && !seen.contains("KEY-"), "{seen}");
+    assert!(!seen.contains("/nowhere"), "nor where its parent's git works: {seen}");
+}
+
+#[tokio::test]
 async fn a_repository_that_the_agent_put_in_its_place_runs_nothing() {
     let place = Place::new();
     let ran = place.root.with_file_name("ran");
@@ -230,13 +246,14 @@ async fn a_repository_that_the_agent_put_in_its_place_runs_nothing() {
     fs::write(path.join(".git"), format!("gitdir: {}\n", evil.join(".git").display())).unwrap();
     fs::write(own.join("commondir"), evil.join(".git").as_os_str().as_encoded_bytes()).unwrap();
     fs::write(own.join("config.worktree"), "[core]\n").unwrap();
+    std::os::unix::fs::symlink(place.root.join("elsewhere"), own.join("ORIG_HEAD")).unwrap();
     let _ = Command::new("git").args(["-C", path.to_str().unwrap(), "status"]).output().unwrap();
     assert!(ran.exists(), "the trap is a good one");
     fs::remove_file(&ran).unwrap();
     let finished = tree.finish().await;
     assert!(matches!(finished, Finished::Kept { files: 1, commits: 0, .. }), "{finished:?}");
     assert!(!ran.exists());
-    assert!(!own.join("config.worktree").exists());
+    assert!(!own.join("config.worktree").exists() && !own.join("ORIG_HEAD").is_symlink());
     assert!(run_git(&path, &["status", "--porcelain"]).contains("kept.txt"));
     assert!(!ran.exists(), "nor for the person who looks later");
 }
