@@ -246,14 +246,14 @@ async fn a_repository_that_the_agent_put_in_its_place_runs_nothing() {
     fs::write(path.join(".git"), format!("gitdir: {}\n", evil.join(".git").display())).unwrap();
     fs::write(own.join("commondir"), evil.join(".git").as_os_str().as_encoded_bytes()).unwrap();
     fs::write(own.join("config.worktree"), "[core]\n").unwrap();
-    std::os::unix::fs::symlink(place.root.join("elsewhere"), own.join("ORIG_HEAD")).unwrap();
+    std::os::unix::fs::symlink(place.root.join("elsewhere"), own.join("COMMIT_EDITMSG")).unwrap();
     let _ = Command::new("git").args(["-C", path.to_str().unwrap(), "status"]).output().unwrap();
     assert!(ran.exists(), "the trap is a good one");
     fs::remove_file(&ran).unwrap();
     let finished = tree.finish().await;
     assert!(matches!(finished, Finished::Kept { files: 1, commits: 0, .. }), "{finished:?}");
     assert!(!ran.exists());
-    assert!(!own.join("config.worktree").exists() && !own.join("ORIG_HEAD").is_symlink());
+    assert!(!own.join("config.worktree").exists() && !own.join("COMMIT_EDITMSG").is_symlink());
     assert!(run_git(&path, &["status", "--porcelain"]).contains("kept.txt"));
     assert!(!ran.exists(), "nor for the person who looks later");
 }
