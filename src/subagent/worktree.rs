@@ -207,19 +207,17 @@ impl Worktree {
     fn conclude(self) -> Finished {
         // Whatever is left of it is of no use to anybody.
         let _ = fs::remove_dir_all(&self.temp);
-        let Self { path, branch, common, env, .. } = &self;
         let counted = self.count();
-        let removed = match counted {
-            Ok((0, 0)) => repository::remove(common, path, branch, env).map(|()| true),
-            _ => Ok(false),
+        let Self { path, branch, common, env, .. } = self;
+        let why = match counted {
+            Ok((0, 0)) => match repository::remove(&common, &path, &branch, &env) {
+                Ok(()) => return Finished::Removed,
+                Err(error) => error.to_string(),
+            },
+            Ok((files, commits)) => return Finished::Kept { path, branch, files, commits },
+            Err(error) => error.to_string(),
         };
-        let (path, branch) = (path.clone(), branch.clone());
-        match (counted, removed) {
-            (_, Ok(true)) => Finished::Removed,
-            (Ok((files, commits)), Ok(false)) => Finished::Kept { path, branch, files, commits },
-            (Err(error), _) => Finished::Unclear { path, branch, why: error.to_string() },
-            (_, Err(error)) => Finished::Unclear { path, branch, why: error.to_string() },
-        }
+        Finished::Unclear { path, branch, why }
     }
 
     /// How many changed files and new commits it holds.

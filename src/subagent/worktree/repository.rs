@@ -9,6 +9,9 @@ use super::WorktreeError;
 use super::git::{Git, GitError};
 use crate::protocol::EnvOverlay;
 
+/// What git says where there is no repository, and where it has no working tree.
+const NOT_THERE: [&str; 2] = ["not a git repository", "must be run in a work tree"];
+
 /// A repository with at least one commit, seen from a directory in its working tree.
 #[derive(Debug)]
 pub struct Repository {
@@ -27,10 +30,7 @@ impl Repository {
     pub fn around(cwd: &Path, env: &EnvOverlay) -> Result<Self, WorktreeError> {
         let git = Git::new(cwd, env);
         let no_repository = |error| match error {
-            GitError::Failed(said) if said.contains("not a git repository") => {
-                WorktreeError::NoRepository(cwd.to_owned())
-            }
-            GitError::Failed(said) if said.contains("must be run in a work tree") => {
+            GitError::Failed(said) if NOT_THERE.iter().any(|words| said.contains(words)) => {
                 WorktreeError::NoRepository(cwd.to_owned())
             }
             other => other.into(),

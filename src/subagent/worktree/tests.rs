@@ -157,6 +157,11 @@ async fn where_there_is_nothing_to_start_from_the_error_says_what_to_do() {
     let place = Place::empty();
     let error = Worktree::create(place.wish("")).await.unwrap_err().to_string();
     assert!(error.contains("no git repository") && error.contains("`git init`"), "{error}");
+    let bare = place.repository.join("src");
+    run_git(&bare, &["init", "-q", "--bare"]);
+    let error = Worktree::create(place.wish("src")).await.unwrap_err();
+    assert!(matches!(error, WorktreeError::NoRepository(_)), "{error}");
+    fs::remove_dir_all(bare).unwrap();
     place.git(&["init", "-q"]);
     let error = Worktree::create(place.wish("")).await.unwrap_err().to_string();
     assert!(error.contains("no commit yet") && error.contains("commit first"), "{error}");
