@@ -222,6 +222,14 @@ pub enum Command {
     },
     /// Print shell completions.
     Completions { shell: clap_complete::Shell },
+    /// Become a program that can write only below the given folders.
+    #[command(hide = true)]
+    Sandbox {
+        #[arg(long, value_name = "DIR")]
+        write: Vec<PathBuf>,
+        #[arg(last = true, required = true)]
+        program: Vec<OsString>,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]

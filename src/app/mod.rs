@@ -90,6 +90,9 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         None if cli.print.print => return headless::run(cli, &setup()?),
         None => return screen::run(cli, setup()?),
         Some(Command::Demo(print)) => return demo::run(cli, env, print),
+        Some(Command::Sandbox { write, program }) => {
+            return Ok(command::sandbox::become_confined(write, program));
+        }
         Some(Command::Completions { shell }) => command::completions::completions(*shell),
         Some(Command::Agents { action }) => {
             let definitions = Definitions::load(&setup()?.definitions);

@@ -1,6 +1,6 @@
 //! `caliban completions SHELL`.
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 
 use super::Report;
@@ -10,8 +10,19 @@ use crate::cli::Cli;
 #[must_use]
 pub fn completions(shell: Shell) -> Report {
     let mut script = Vec::new();
-    generate(shell, &mut Cli::command(), "caliban", &mut script);
+    generate(shell, &mut for_people(), "caliban", &mut script);
     Report::text(String::from_utf8_lossy(&script))
+}
+
+/// The command line without what only caliban itself calls; the generator does not leave that out.
+fn for_people() -> Command {
+    let all = Cli::command();
+    let shown: Vec<_> = all.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned().collect();
+    Command::new("caliban")
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
+        .args(all.get_arguments().cloned())
+        .subcommands(shown)
 }
 
 #[cfg(test)]
@@ -23,6 +34,8 @@ mod tests {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let script = completions(shell).text;
             assert!(script.contains("sessions") && script.contains("permission-mode"), "{shell}");
+            assert!(!script.contains("sandbox"), "{shell}: that is not for people");
+            assert!(!script.contains("subcmd__help"), "{shell}: there is no such command");
         }
     }
 }

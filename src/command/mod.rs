@@ -13,6 +13,7 @@ pub mod agents;
 pub mod completions;
 pub mod config;
 pub mod demo;
+pub mod sandbox;
 pub mod sessions;
 
 /// What a sub-command has to say. The exit code is 0, 1 when something it looked at is broken, or 2 when what was

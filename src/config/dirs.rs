@@ -12,7 +12,7 @@ use crate::protocol::EnvOverlay;
 pub struct Dirs {
     /// `config.toml`, `models.toml`, `agents/`.
     pub config: PathBuf,
-    /// `sessions/`.
+    /// `sessions/`, `worktrees/`.
     pub data: PathBuf,
     /// `logs/`.
     pub state: PathBuf,
@@ -54,6 +54,12 @@ impl Dirs {
     #[must_use]
     pub fn agents(&self) -> PathBuf {
         self.config.join("agents")
+    }
+
+    /// The working trees of sub-agents that have one of their own.
+    #[must_use]
+    pub fn worktrees(&self) -> PathBuf {
+        self.data.join("worktrees")
     }
 
     /// The folder of the log files.

@@ -33,6 +33,11 @@ pub(super) fn project_dirs() -> Option<ProjectDirs> {
     ProjectDirs::from("", "", "caliban")
 }
 
+/// The file of this program.
+pub fn program() -> io::Result<PathBuf> {
+    env::current_exe()
+}
+
 /// The arguments of the program, its own name first.
 pub fn args() -> impl Iterator<Item = OsString> {
     env::args_os()

@@ -11,12 +11,14 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::descendants::{self, Process};
+use super::sandbox::Confinement;
 use crate::protocol::EnvOverlay;
 
 /// Starts bash with one pipe for both outputs and nothing to read, beside a watchdog that kills the whole group as soon
 /// as its own pipe closes: at the end of the command, or when this program dies in whatever way. In the second case the
 /// command is still there, and the watchdog also kills what stands below it in groups of its own, where `/proc` tells
-/// of them. `$1` is the command, `$2` the text that bash reads first; that finds the pipe to us at descriptor 5.
+/// of them. `$1` is the text that bash reads first, which finds the pipe to us at descriptor 5; then comes what starts
+/// bash.
 const START: &str = r#"
 trap '' HUP INT TERM
 exec 3<&0 </dev/null
@@ -41,10 +43,11 @@ fi
 kill -KILL 0 ) >/dev/null 2>&1 &
 trap - HUP INT TERM
 exec 3<&- 4<<END 5>&2 2>&1
-$2
+$1
 END
+shift
 BASH_ENV=/dev/fd/4; export BASH_ENV
-exec bash -c "$1"
+exec "$@"
 "#;
 
 /// How often it is looked whether a killed group is gone: nobody tells of the end of processes that are not our own.
@@ -62,11 +65,20 @@ pub struct Group {
 }
 
 impl Group {
-    /// Starts the bash command `line`. Bash reads `start` first; the environment is exactly `env`.
-    pub fn spawn(line: &str, cwd: &Path, env: &EnvOverlay, start: &str) -> io::Result<Self> {
+    /// Starts the bash command `line`, confined if that is said. Bash reads `start` first; the environment is exactly
+    /// `env`.
+    pub fn spawn(
+        line: &str,
+        cwd: &Path,
+        env: &EnvOverlay,
+        start: &str,
+        confine: Option<&Confinement>,
+    ) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command
-            .args(["-c", START, "caliban", line, start])
+            .args(["-c", START, "caliban", start])
+            .args(confine.map(Confinement::launcher).unwrap_or_default())
+            .args(["bash", "-c", line])
             .current_dir(cwd)
             .env_clear()
             .envs(env.iter())
@@ -177,7 +189,7 @@ mod tests {
     async fn what_starts_while_the_group_ends_is_killed_too() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "trap 'sleep 1000 & exit' TERM; printf '!'; sleep 1000 & wait";
-        let mut group = Group::spawn(line, Path::new("/"), &env, "").unwrap();
+        let mut group = Group::spawn(line, Path::new("/"), &env, "", None).unwrap();
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         group.terminate();
@@ -190,7 +202,7 @@ mod tests {
     async fn nothing_of_the_group_is_left_when_its_end_was_waited_for() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         for line in ["sleep 1000 & sleep 1000 &", "setsid sleep 1000 & printf '!'; wait"] {
-            let mut group = Group::spawn(line, Path::new("/"), &env, "").unwrap();
+            let mut group = Group::spawn(line, Path::new("/"), &env, "", None).unwrap();
             let mut output = group.take_output().unwrap();
             if line.contains('!') {
                 assert_eq!(output.read_u8().await.unwrap(), b'!');
@@ -209,7 +221,7 @@ mod tests {
     async fn the_group_dies_when_nobody_holds_its_leash() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "trap '' TERM; sleep 1000 & printf '!'; wait";
-        let mut group = Group::spawn(line, Path::new("/"), &env, "").unwrap();
+        let mut group = Group::spawn(line, Path::new("/"), &env, "", None).unwrap();
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         // As when this program is killed: nothing is done but that its pipes close.
@@ -222,7 +234,7 @@ mod tests {
     async fn sessions_of_their_own_die_too_when_nobody_holds_the_leash() {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "setsid sh -c 'sleep 1000 & sleep 1000 & printf !; wait' & wait";
-        let mut group = Group::spawn(line, Path::new("/"), &env, "").unwrap();
+        let mut group = Group::spawn(line, Path::new("/"), &env, "", None).unwrap();
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         group.leash = None;

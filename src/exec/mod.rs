@@ -13,6 +13,7 @@ mod group;
 mod outcome;
 mod output;
 mod pump;
+pub mod sandbox;
 mod shell;
 
 pub use background::{BackgroundShell, Unread};
@@ -20,4 +21,5 @@ pub use clean::Cleaner;
 pub use env::child_env;
 pub use outcome::{Exit, ShellOutcome, ShellState};
 pub use output::{Capture, Captured, LeftOut};
+pub use sandbox::{Confinement, Sandbox, ShellReach};
 pub use shell::{ExecError, Shell, ShellCall};

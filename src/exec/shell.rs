@@ -15,6 +15,7 @@ use super::follow::{Leave, follow};
 use super::group::Group;
 use super::outcome::{ShellOutcome, ShellState};
 use super::pump::Pump;
+use super::sandbox::Confinement;
 use crate::protocol::EnvOverlay;
 
 /// Runs commands, each in the directory where the one before ended. One per agent, and one for the person.
@@ -23,6 +24,7 @@ pub struct Shell {
     base: Arc<Path>,
     secrets: Arc<[String]>,
     cwd: Mutex<PathBuf>,
+    confine: Option<Confinement>,
 }
 
 /// One command.
@@ -60,7 +62,13 @@ impl Shell {
     #[must_use]
     pub fn new(base: Arc<Path>, secrets: Arc<[String]>) -> Self {
         let cwd = Mutex::new(base.to_path_buf());
-        Self { base, secrets, cwd }
+        Self { base, secrets, cwd, confine: None }
+    }
+
+    /// This shell, able to write only there.
+    #[must_use]
+    pub fn confined(self, confine: Confinement) -> Self {
+        Self { confine: Some(confine), ..self }
     }
 
     /// Where the next command will run.
@@ -104,9 +112,12 @@ impl Shell {
 
     fn spawn(&self, call: &ShellCall<'_>) -> Result<Started, ExecError> {
         let (cwd, lost) = self.start_directory()?;
+        let confine = self.confine.as_ref();
         let env = child_env(call.env, call.depth, &self.secrets);
-        let group = Group::spawn(call.line, &cwd, &env, &directory::start_text(call.env))
-            .map_err(ExecError::Spawn)?;
+        let env = confine.map_or_else(|| env.clone(), |confine| confine.env(&env));
+        let start = directory::start_text(call.env);
+        let group =
+            Group::spawn(call.line, &cwd, &env, &start, confine).map_err(ExecError::Spawn)?;
         Ok(Started { group, cwd, lost })
     }
 

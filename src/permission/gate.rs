@@ -76,7 +76,7 @@ impl Gate {
             waiting: BTreeMap::new(),
         };
         Self(Arc::new(Shared {
-            places: Arc::new(Places { dirs, home, project: project_dir }),
+            places: Arc::new(Places { dirs, home, project: project_dir, bound: None }),
             interactive,
             state: Mutex::new(state),
         }))
@@ -262,6 +262,15 @@ impl AgentGate {
     #[must_use]
     pub fn within(mut self, dirs: Vec<PathBuf>) -> Self {
         self.places = Arc::new(Places { dirs, ..(*self.places).clone() });
+        self
+    }
+
+    /// This gate for an agent that has `dir` alone: it is the only working directory, and nothing outside it can be
+    /// written by a file tool, in any mode. The agent's shell must be confined by other means.
+    #[must_use]
+    pub fn bounded(mut self, dir: PathBuf) -> Self {
+        let bound = Some(dir.clone());
+        self.places = Arc::new(Places { dirs: vec![dir], bound, ..(*self.places).clone() });
         self
     }
 

@@ -1,6 +1,6 @@
 //! One pure decision: given rules, mode and a call, may it run?
 //!
-//! The order: deny rules, what the mode forbids, ask rules, then for each unit of the call allow rules, the agent's
+//! The order: deny rules, the agent's bound, what the mode forbids, ask rules, then for each unit of the call allow rules, the agent's
 //! grants, and what the mode leaves free.
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::facts::{Facts, Unit};
-use super::path::Places;
+use super::path::{Places, Target};
 use super::read_only::is_read_only;
 use super::rule::{Rule, RuleSet};
 use super::suggest;
@@ -77,6 +77,9 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     if let Some(rule) = restricting(&policy.rules.deny) {
         return Judgement::new(Decision::Deny, format!("{rule} denies it"));
     }
+    if let Some(why) = beyond_bound(&facts, places) {
+        return Judgement::new(Decision::Deny, why);
+    }
     if policy.mode == Mode::Plan && facts.units.iter().any(|unit| changes(unit, &facts, places)) {
         let why = "plan mode is on: nothing may be changed and no command run but those that only read; \
                    present the plan instead";
@@ -97,6 +100,23 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
         return Judgement::new(Decision::Allow, "bypassPermissions mode allows it");
     }
     judge_units(policy, &facts)
+}
+
+/// Why a file tool may not write there at all, if the agent is bound to a folder. What shells write, the kernel keeps
+/// in bounds: a line does not say it.
+fn beyond_bound(facts: &Facts, places: &Places) -> Option<String> {
+    let bound = places.bound.as_deref().filter(|_| facts.shell.is_none())?;
+    let outside =
+        |target: &Target| !target.resolved.as_deref().is_some_and(|path| path.starts_with(bound));
+    let target = facts.units.iter().find_map(|unit| match unit {
+        Unit::Write(target) if outside(target) => Some(target),
+        _ => None,
+    })?;
+    Some(format!(
+        "this agent works in a worktree of its own and can write nowhere but in {}; {} is outside it",
+        bound.display(),
+        target.written.display(),
+    ))
 }
 
 /// Allows the call when every unit of it is allowed or free.

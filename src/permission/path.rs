@@ -41,6 +41,8 @@ pub struct Places {
     pub home: Option<PathBuf>,
     /// The project directory. Relative patterns start here, and paths in messages are shown relative to it.
     pub project: PathBuf,
+    /// The only folder that file tools may write to, whatever rules and mode say. Absolute, without links.
+    pub bound: Option<PathBuf>,
 }
 
 impl Places {

@@ -15,6 +15,7 @@ mod order;
 pub mod registry;
 mod report;
 mod tree;
+pub mod worktree;
 
 pub use executor::{Caller, Executor};
 pub use factory::{Factory, Settings};

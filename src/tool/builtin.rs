@@ -19,7 +19,7 @@ use super::shells::{ShellRegister, Shells};
 use super::todo_write::TodoWrite;
 use super::web_fetch::{WebFetch, WebSettings};
 use super::write::Write;
-use crate::exec::Shell;
+use crate::exec::{Shell, ShellReach};
 
 /// What the built-in tools of one agent need to know. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -37,6 +37,10 @@ pub struct BuiltinSettings {
     pub file_lock: FileLock,
     /// Commands in the background; likewise.
     pub shells: Arc<dyn ShellRegister>,
+    /// What the shell may do.
+    pub shell: ShellReach,
+    /// The only folder that file tools write in, if there is such a bound. Absolute, without links.
+    pub bound: Option<Arc<Path>>,
 }
 
 impl BuiltinSettings {
@@ -51,28 +55,51 @@ impl BuiltinSettings {
             web: WebSettings::default(),
             file_lock: FileLock::default(),
             shells: Arc::new(Shells::default()),
+            shell: ShellReach::default(),
+            bound: None,
         }
+    }
+
+    /// These settings for an agent that works in `base` and can write only in `bound`, with this shell.
+    #[must_use]
+    pub fn bounded(self, base: Arc<Path>, bound: Arc<Path>, shell: ShellReach) -> Self {
+        Self { base, bound: Some(bound), shell, ..self }
     }
 }
 
 /// A fresh set of tools for one agent, in the order in which models are told of them.
 #[must_use]
 pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
-    let BuiltinSettings { base, home, secret_env, hidden, web, file_lock, shells } = settings;
+    let BuiltinSettings { base, home, secret_env, hidden, web, file_lock, shells, shell, bound } =
+        settings;
     let paths = Paths { base: base.clone(), home: home.clone() };
-    let files = Files { paths: paths.clone(), ledger: Ledger::default(), lock: file_lock.clone() };
-    vec![
+    let files = Files {
+        paths: paths.clone(),
+        ledger: Ledger::default(),
+        lock: file_lock.clone(),
+        bound: bound.clone(),
+    };
+    let free = Shell::new(base.clone(), secret_env.clone());
+    let shell = match shell {
+        ShellReach::Anywhere => Some(free),
+        ShellReach::Confined(confine) => Some(free.confined(confine.clone())),
+        ShellReach::Withheld => None,
+    };
+    let mut tools: Vec<Arc<dyn Tool>> = vec![
         Arc::new(Read::new(files.clone())),
         Arc::new(Write::new(files.clone())),
         Arc::new(Edit::new(files)),
         Arc::new(Glob::new(paths.clone(), hidden.clone())),
         Arc::new(Grep::new(paths, hidden.clone())),
-        Arc::new(Bash::new(Shell::new(base.clone(), secret_env.clone()), shells.clone())),
-        Arc::new(BashOutput::new(shells.clone())),
-        Arc::new(KillShell::new(shells.clone())),
-        Arc::new(WebFetch::new(web.clone())),
-        Arc::new(TodoWrite),
-    ]
+    ];
+    if let Some(shell) = shell {
+        tools.push(Arc::new(Bash::new(shell, shells.clone())));
+        tools.push(Arc::new(BashOutput::new(shells.clone())));
+        tools.push(Arc::new(KillShell::new(shells.clone())));
+    }
+    tools.push(Arc::new(WebFetch::new(web.clone())));
+    tools.push(Arc::new(TodoWrite));
+    tools
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl TypedTool for Edit {
             on_disk.check(&path, &files.ledger)?;
             let old = file::text(&path, content)?;
             let new = apply(&path, old, &input)?;
-            on_disk.replace(&path, new.text.as_bytes(), &files.ledger)?;
+            on_disk.replace(&path, new.text.as_bytes(), &files)?;
             drop(turn);
             Ok(report(&path, &cwd, &input, old, &new))
         })

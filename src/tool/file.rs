@@ -4,8 +4,10 @@ use std::fs::{Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::ToolError;
+use super::held_folder::HeldFolder;
 use super::ledger::{FileLock, Ledger, Stale};
 use super::path::Paths;
 
@@ -19,6 +21,8 @@ pub struct Files {
     /// What was read. Only that may be changed.
     pub ledger: Ledger,
     pub lock: FileLock,
+    /// The only folder to write in, if there is such a bound. Absolute, without links.
+    pub bound: Option<Arc<Path>>,
 }
 
 /// A file as it stands on disk.
@@ -73,17 +77,21 @@ impl OnDisk {
     }
 
     /// Puts `content` in the file's place in one step and notes it as read. Mode and owner stay.
-    pub fn replace(&self, path: &Path, content: &[u8], ledger: &Ledger) -> Result<(), ToolError> {
-        self.write(content).map_err(|error| failed("write", path, &error))?;
+    pub fn replace(&self, path: &Path, content: &[u8], files: &Files) -> Result<(), ToolError> {
+        self.write(content, files.bound.as_deref())
+            .map_err(|error| failed("write", path, &error))?;
         if let Ok(metadata) = std::fs::metadata(&self.target) {
-            ledger.note(path, &metadata, Some(content));
+            files.ledger.note(path, &metadata, Some(content));
         }
         Ok(())
     }
 
-    fn write(&self, content: &[u8]) -> io::Result<()> {
+    fn write(&self, content: &[u8], bound: Option<&Path>) -> io::Result<()> {
         let folder = self.target.parent().unwrap_or(Path::new("/"));
         std::fs::create_dir_all(folder)?;
+        let held = bound.map(|bound| HeldFolder::open(folder, bound)).transpose()?;
+        let folder = held.as_ref().map_or(folder, HeldFolder::path);
+        let target = folder.join(self.target.file_name().unwrap_or_default());
         let mut builder = tempfile::Builder::new();
         // The process's mask is applied to this, as to any new file.
         let mut new = builder
@@ -99,7 +107,7 @@ impl OnDisk {
             }
             new.as_file().set_permissions(old.permissions())?;
         }
-        new.persist(&self.target).map_err(|error| error.error)?;
+        new.persist(&target).map_err(|error| error.error)?;
         Ok(())
     }
 }

@@ -29,6 +29,7 @@ mod file;
 mod glob;
 mod grep;
 mod grep_sink;
+mod held_folder;
 mod kill_shell;
 mod ledger;
 pub mod path;

@@ -76,7 +76,7 @@ impl TypedTool for Write {
             let turn = files.lock.hold();
             let on_disk = file::load(&path)?;
             on_disk.check(&path, &files.ledger)?;
-            on_disk.replace(&path, input.content.as_bytes(), &files.ledger)?;
+            on_disk.replace(&path, input.content.as_bytes(), &files)?;
             drop(turn);
             let old = on_disk.file.as_ref().map(|(_, content)| String::from_utf8_lossy(content));
             let did = if old.is_some() { "Overwrote" } else { "Created" };

@@ -26,3 +26,4 @@ mod subagents;
 mod support;
 mod terminal;
 mod wire;
+mod worktree;

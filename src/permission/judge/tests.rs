@@ -29,6 +29,7 @@ impl Bench {
             dirs: vec![root.join("project")],
             home: Some(root.join("home")),
             project: root.join("project"),
+            bound: None,
         };
         Self { _dir: dir, root, places, rules: RuleSet::default(), mode: Mode::Default }
     }
@@ -352,6 +353,42 @@ fn each_mode_leaves_free_what_it_says() {
         {
             assert_eq!(run(&Bench::new().mode(mode)), *expected, "{name} in {mode:?}");
         }
+    }
+}
+
+#[test]
+fn t24_a_bound_agent_writes_nowhere_else_whatever_allows_it() {
+    let modes =
+        [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
+    for mode in modes {
+        let mut bench = Bench::new().mode(mode).allow("Edit").allow("Write").allow("Edit(//**)");
+        // Its folder is not the project, and the project is no working directory of it.
+        let tree = bench.root.join("outside");
+        bench.places.dirs = vec![tree.clone()];
+        bench.places.bound = Some(tree.clone());
+        symlink(bench.root.join("project"), tree.join("out")).unwrap();
+        let judge = |path: PathBuf| bench.judge("Write", &Access::Write { paths: vec![path] });
+        for outside in [
+            bench.root.join("project/src/a.rs"),
+            tree.join("../project/src/a.rs"),
+            tree.join("out/src/a.rs"),
+            tree.join("out/../home/x"),
+            bench.root.join("outsider"),
+            PathBuf::from("/tmp/x"),
+        ] {
+            let judgement = judge(outside.clone());
+            assert_eq!(judgement.decision, Decision::Deny, "{mode:?} {outside:?}");
+            let why = &judgement.why;
+            assert!(why.contains("worktree") && why.contains(tree.to_str().unwrap()), "{why}");
+        }
+        let inside = judge(tree.join("a.rs")).decision;
+        let expected = if mode == Mode::Plan { Decision::Deny } else { Decision::Allow };
+        assert_eq!(inside, expected, "{mode:?}");
+        let reading = Access::Read { paths: vec![bench.root.join("project/src/a.rs")] };
+        let reading = bench.judge("Read", &reading).decision;
+        assert_eq!(reading == Decision::Allow, mode == Mode::BypassPermissions, "{mode:?}");
+        let inside = Access::Read { paths: vec![tree.join("a.rs")] };
+        assert_eq!(bench.judge("Read", &inside).decision, Decision::Allow, "{mode:?}");
     }
 }
 

@@ -18,7 +18,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("agent", &["protocol", "provider", "tool", "permission", "hook", "budget"]),
     (
         "subagent",
-        &["protocol", "config", "provider", "tool", "permission", "hook", "budget", "agent"],
+        &[
+            "protocol",
+            "config",
+            "provider",
+            "exec",
+            "tool",
+            "permission",
+            "hook",
+            "budget",
+            "agent",
+        ],
     ),
     (
         "runtime",

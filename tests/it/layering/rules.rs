@@ -12,6 +12,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("tui_textarea", &["tui/"]),
     ("reqwest", &["provider/", "tool/web_"]),
     ("rmcp", &["tool/mcp.rs"]),
+    ("landlock", &["exec/sandbox.rs"]),
     ("anyhow", &["app.rs", "main.rs"]),
 ];
 

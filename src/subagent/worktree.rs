@@ -1,0 +1,303 @@
+//! A git worktree of its own for one sub-agent: made from the last commit, kept when it holds anything, else removed.
+
+mod git;
+mod links;
+mod repository;
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use self::git::GitError;
+use self::links::Links;
+use self::repository::Repository;
+use crate::exec::{Sandbox, ShellReach, child_env};
+use crate::protocol::{AgentId, EnvOverlay};
+
+/// Where the branches are, below `refs/heads`.
+const BRANCHES: &str = "caliban";
+/// The most characters of an agent's name that go into a branch's name.
+const NAME_CHARS: usize = 40;
+/// How much of an id tells worktrees apart: its end, which is random. Characters.
+const ID_CHARS: usize = 8;
+
+/// What a worktree is made from.
+#[derive(Clone, Debug)]
+pub struct NewWorktree {
+    /// Where the parent works, in the repository. Absolute.
+    pub cwd: PathBuf,
+    /// The folder for all worktrees, outside of any repository. Made when it is not there.
+    pub root: PathBuf,
+    /// The agent's name.
+    pub name: String,
+    pub id: AgentId,
+    /// For git: `PATH`, `HOME` and the like. Keys of providers and what steers git are taken out.
+    pub env: EnvOverlay,
+    /// Names of further variables that no other program may see.
+    pub secrets: Arc<[String]>,
+    /// Absent where the system cannot confine: then the agent gets no shell.
+    pub sandbox: Option<Sandbox>,
+}
+
+/// A worktree in use. Dropped without [`Worktree::finish`], as in a crash, it stays on disk; `git worktree list` names
+/// it.
+#[derive(Debug)]
+pub struct Worktree {
+    path: PathBuf,
+    cwd: PathBuf,
+    branch: String,
+    /// The commit that it began with.
+    start: String,
+    /// The repository's own folder, shared by all of its worktrees.
+    common: PathBuf,
+    /// The folder in there that is this worktree's alone.
+    own: PathBuf,
+    temp: PathBuf,
+    links: Links,
+    env: EnvOverlay,
+    sandbox: Option<Sandbox>,
+}
+
+/// What became of a worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// It held no changes.
+    Removed,
+    Kept {
+        path: PathBuf,
+        branch: String,
+        /// Changed and untracked ones; ignored ones do not count.
+        files: usize,
+        commits: usize,
+    },
+    /// Kept because it could not be looked into or removed.
+    Unclear { path: PathBuf, branch: String, why: String },
+}
+
+/// Why there is no worktree. Nothing is left behind.
+#[derive(Debug, thiserror::Error)]
+pub enum WorktreeError {
+    #[error(
+        "{} is in no git repository with a working tree, and a worktree is made from one: \
+         run `git init` and commit there, or start the agent without isolation", .0.display()
+    )]
+    NoRepository(PathBuf),
+    #[error(
+        "{} is in a worktree of an agent already: start the agent without isolation, it works in that one",
+        .0.display()
+    )]
+    Nested(PathBuf),
+    #[error(
+        "the git repository around {} has no commit yet, and a worktree starts from one: \
+         commit first, or start the agent without isolation", .0.display()
+    )]
+    NoCommit(PathBuf),
+    #[error("no worktree for the agent: {0}")]
+    Git(#[from] GitError),
+    #[error("no worktree for the agent: cannot use {}: {source}", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("no worktree for the agent: the program ends")]
+    Ended,
+}
+
+impl Worktree {
+    /// Makes a worktree with a branch of its own from the last commit. When the future is dropped, what was made is
+    /// removed again.
+    ///
+    /// # Errors
+    /// When there is no commit to start from, or git or the disk refuses.
+    pub async fn create(new: NewWorktree) -> Result<Self, WorktreeError> {
+        let new = NewWorktree { env: child_env(&new.env, 0, &new.secrets), ..new };
+        let (reply, made) = oneshot::channel();
+        tokio::task::spawn_blocking(move || {
+            // When nobody waits any more, the reply comes back and is dropped here.
+            let _ = reply.send(Self::make(&new).map(|tree| Unclaimed(Some(tree))));
+        });
+        let mut unclaimed = made.await.map_err(|_| WorktreeError::Ended)??;
+        unclaimed.0.take().ok_or(WorktreeError::Ended)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory in it that is the parent's in the repository; its top when the commit does not have that one.
+    #[must_use]
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Its branch.
+    #[must_use]
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// What the agent's shell may do: write in the worktree, in a folder for temporary files, and what a commit on a
+    /// branch of ours needs of the repository. No shell at all where that cannot be enforced.
+    #[must_use]
+    pub fn shell(&self) -> ShellReach {
+        let Some(sandbox) = &self.sandbox else { return ShellReach::Withheld };
+        let branches = Path::new("refs/heads").join(BRANCHES);
+        let shared = [Path::new("objects"), &branches, &Path::new("logs").join(&branches)];
+        let shared = shared.map(|folder| self.common.join(folder));
+        let write = [self.path.clone(), self.own.clone()].into_iter().chain(shared);
+        ShellReach::Confined(sandbox.confine(write, &self.temp))
+    }
+
+    /// Removes the worktree and its branch when they hold neither changes nor commits; else keeps both. All that the
+    /// agent started must have ended. Goes on in the background when the future is dropped.
+    pub async fn finish(self) -> Finished {
+        let (path, branch) = (self.path.clone(), self.branch.clone());
+        let ended = tokio::task::spawn_blocking(move || self.conclude()).await;
+        ended.unwrap_or_else(|error| Finished::Unclear { path, branch, why: error.to_string() })
+    }
+
+    fn make(new: &NewWorktree) -> Result<Self, WorktreeError> {
+        let root = private_folder(&new.root)?;
+        if new.cwd.starts_with(&root) {
+            // What an agent may write to, git must not be run on: its settings name programs.
+            return Err(WorktreeError::Nested(new.cwd.clone()));
+        }
+        let repository = Repository::around(&new.cwd, &new.env)?;
+        let slug = slug(&new.name, new.id);
+        let (path, branch) = (root.join(&slug), format!("{BRANCHES}/{slug}"));
+        let temp = root.join(format!("{slug}.tmp"));
+        let made = Self::fill(new, &repository, path.clone(), branch.clone(), &temp);
+        if made.is_err() {
+            // Whatever of it is not there cannot be removed.
+            let _ = repository::remove(&repository.common, &path, &branch, &new.env);
+            let _ = fs::remove_dir_all(&temp);
+        }
+        made
+    }
+
+    fn fill(
+        new: &NewWorktree,
+        repository: &Repository,
+        path: PathBuf,
+        branch: String,
+        temp: &Path,
+    ) -> Result<Self, WorktreeError> {
+        repository.add(&path, &branch)?;
+        let own = repository::own_folder(&path, &new.env)?;
+        let links = Links::of(&path, &own)
+            .map_err(|source| WorktreeError::Folder { path: own.clone(), source })?;
+        Ok(Self {
+            cwd: same_folder(&path, &repository.prefix),
+            temp: private_folder(temp)?,
+            start: repository.head.clone(),
+            common: repository.common.clone(),
+            env: new.env.clone(),
+            sandbox: new.sandbox.clone(),
+            path,
+            branch,
+            own,
+            links,
+        })
+    }
+
+    fn conclude(self) -> Finished {
+        // Whatever is left of it is of no use to anybody.
+        let _ = fs::remove_dir_all(&self.temp);
+        let counted = self.count();
+        let Self { path, branch, common, env, .. } = self;
+        let why = match counted {
+            Ok((0, 0)) => match repository::remove(&common, &path, &branch, &env) {
+                Ok(()) => return Finished::Removed,
+                Err(error) => error.to_string(),
+            },
+            Ok((files, commits)) => return Finished::Kept { path, branch, files, commits },
+            Err(error) => error.to_string(),
+        };
+        Finished::Unclear { path, branch, why }
+    }
+
+    /// How many changed files and new commits it holds.
+    fn count(&self) -> Result<(usize, usize), CountError> {
+        self.links.restore()?;
+        let files = repository::changed_files(&self.path, &self.env)?;
+        let commits = repository::new_commits(&self.path, &self.branch, &self.start, &self.env)?;
+        Ok((files, commits))
+    }
+}
+
+impl fmt::Display for Finished {
+    /// One line for a report.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Removed => f.write_str("worktree removed: no changes"),
+            Self::Kept { path, branch, files, commits } => {
+                write!(f, "worktree kept: {} (branch {branch}", path.display())?;
+                for (count, one, more) in
+                    [(*files, "file changed", "files changed"), (*commits, "commit", "commits")]
+                {
+                    match count {
+                        0 => {}
+                        1 => write!(f, ", 1 {one}")?,
+                        count => write!(f, ", {count} {more}")?,
+                    }
+                }
+                f.write_str(")")
+            }
+            Self::Unclear { path, branch, why } => {
+                write!(f, "worktree kept: {} (branch {branch}), because {why}", path.display())
+            }
+        }
+    }
+}
+
+/// Why it is not known what a worktree holds.
+#[derive(Debug, thiserror::Error)]
+enum CountError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error("cannot put its link to the repository back: {0}")]
+    Links(#[from] io::Error),
+}
+
+/// A worktree on its way to the one who asked for it. Lost on the way, it is removed.
+struct Unclaimed(Option<Worktree>);
+
+impl Drop for Unclaimed {
+    fn drop(&mut self) {
+        if let Some(tree) = self.0.take() {
+            tree.conclude();
+        }
+    }
+}
+
+/// The name of a worktree's folder and, below [`BRANCHES`], of its branch.
+fn slug(name: &str, id: AgentId) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let name: String = name.chars().map(plain).take(NAME_CHARS).collect();
+    let id = id.to_string();
+    let short = &id[id.len().saturating_sub(ID_CHARS)..];
+    match name.trim_matches('-') {
+        "" => format!("agent-{short}"),
+        name => format!("{name}-{short}"),
+    }
+}
+
+/// Makes a folder that only the person can look into, with those above it; says its path without links.
+fn private_folder(path: &Path) -> Result<PathBuf, WorktreeError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    let failed = |source| WorktreeError::Folder { path: path.to_owned(), source };
+    made.and_then(|()| path.canonicalize()).map_err(failed)
+}
+
+/// The directory `prefix` of the worktree, unless it is not there or a link leads out.
+fn same_folder(path: &Path, prefix: &Path) -> PathBuf {
+    let inside = |folder: &PathBuf| folder.starts_with(path) && folder.is_dir();
+    path.join(prefix).canonicalize().ok().filter(inside).unwrap_or_else(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! The few files that tell git where a worktree's repository is and what it is set to. An agent can write them, and git
+//! runs programs that a repository's settings name: they are put back before this program asks git anything there.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The files as git made them.
+#[derive(Debug)]
+pub struct Links {
+    /// Absent ones are to stay absent.
+    files: Vec<(PathBuf, Option<Vec<u8>>)>,
+    /// The worktree's own folder in the repository.
+    own: PathBuf,
+}
+
+impl Links {
+    /// Those of the worktree at `path`, whose own folder in the repository is `own`.
+    pub fn of(path: &Path, own: &Path) -> io::Result<Self> {
+        let files = [path.join(".git"), own.join("commondir"), own.join("gitdir")];
+        let mut known = Vec::new();
+        for file in files.into_iter().chain([own.join("config.worktree")]) {
+            match fs::read(&file) {
+                Ok(content) => known.push((file, Some(content))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => known.push((file, None)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Self { files: known, own: own.to_owned() })
+    }
+
+    /// Puts back what was changed, and takes away symbolic links, through which git would write elsewhere.
+    pub fn restore(&self) -> io::Result<()> {
+        for (path, content) in &self.files {
+            if !is(path, content.as_deref()) {
+                take_away(path)?;
+                if let Some(content) = content {
+                    fs::write(path, content)?;
+                }
+            }
+        }
+        for entry in fs::read_dir(&self.own)? {
+            let entry = entry?;
+            // Git can be set to keep this one as a link.
+            if entry.file_type()?.is_symlink() && entry.file_name() != "HEAD" {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether that very file, not one behind a link, has this content.
+fn is(path: &Path, content: Option<&[u8]>) -> bool {
+    match (fs::symlink_metadata(path), content) {
+        (Ok(found), Some(content)) => {
+            found.is_file()
+                && found.len() == content.len() as u64
+                && fs::read(path).is_ok_and(|now| now == content)
+        }
+        (Ok(_), None) => false,
+        (Err(error), content) => content.is_none() && error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+fn take_away(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,114 @@
+//! What a worktree needs to know of its repository: where it is, how one is added and removed, what one holds.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::WorktreeError;
+use super::git::{Git, GitError};
+use crate::protocol::EnvOverlay;
+
+/// What git says where there is no repository, and where it has no working tree.
+const NOT_THERE: [&str; 2] = ["not a git repository", "must be run in a work tree"];
+
+/// A repository with at least one commit, seen from a directory in its working tree.
+#[derive(Debug)]
+pub struct Repository {
+    /// Its own folder, shared by all of its worktrees.
+    pub common: PathBuf,
+    /// The newest commit.
+    pub head: String,
+    /// The directory, from the top of the working tree.
+    pub prefix: PathBuf,
+    /// Git in that directory.
+    git: Git,
+}
+
+impl Repository {
+    /// The repository around `cwd`.
+    pub fn around(cwd: &Path, env: &EnvOverlay) -> Result<Self, WorktreeError> {
+        let git = Git::new(cwd, env);
+        let no_repository = |error| match error {
+            GitError::Failed(said) if NOT_THERE.iter().any(|words| said.contains(words)) => {
+                WorktreeError::NoRepository(cwd.to_owned())
+            }
+            other => other.into(),
+        };
+        git.line(["rev-parse", "--show-toplevel"]).map_err(no_repository)?;
+        let prefix = PathBuf::from(git.line(["rev-parse", "--show-prefix"])?);
+        let common = git.line(["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+        let head = match git.line(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]) {
+            Err(GitError::Failed(_)) => return Err(WorktreeError::NoCommit(cwd.to_owned())),
+            head => head?.to_string_lossy().into_owned(),
+        };
+        Ok(Self { common: common.into(), head, prefix, git })
+    }
+
+    /// Adds a worktree at `path`, on a new branch.
+    pub fn add(&self, path: &Path, branch: &str) -> Result<(), GitError> {
+        let words = ["worktree", "add", "--quiet", "--no-track", "-b", branch].map(OsStr::new);
+        let end = [path.as_os_str(), OsStr::new(&self.head)];
+        self.git.output(words.into_iter().chain(end)).map(drop)
+    }
+}
+
+/// The folder in the repository that belongs to the worktree at `path`.
+pub fn own_folder(path: &Path, env: &EnvOverlay) -> Result<PathBuf, GitError> {
+    Git::new(path, env).line(["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
+}
+
+/// Removes a worktree with all that is in it, and its branch. `common` is the folder of its repository.
+pub fn remove(common: &Path, path: &Path, branch: &str, env: &EnvOverlay) -> Result<(), GitError> {
+    // Not from the worktree, and not from where the parent works: those may go away.
+    let git = Git::new(common, env);
+    let words = ["worktree", "remove", "--force"].map(OsStr::new);
+    let removed = git.output(words.into_iter().chain([path.as_os_str()]));
+    let branch = format!("refs/heads/{branch}");
+    let deleted = git.output(["update-ref", "--no-deref", "-d", branch.as_str()]);
+    removed.and(deleted).map(drop)
+}
+
+/// How many files git sees as changed or new in the worktree at `path`.
+pub fn changed_files(path: &Path, env: &EnvOverlay) -> Result<usize, GitError> {
+    let git = Git::new(path, env);
+    // A repository inside has settings of its own, which git would follow: it is not looked into.
+    let words = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
+    let status = git.output(words.into_iter().chain(["--ignore-submodules=all"]))?;
+    let changed = entries(&status).count();
+    let tracked = git.output(["ls-files", "--stage", "-z"])?;
+    let repositories = entries(&tracked).filter_map(|entry| {
+        let (_, name) = split_at_tab(entry.strip_prefix(b"160000 ")?)?;
+        Some(path.join(OsStr::from_bytes(name)))
+    });
+    // In a fresh worktree they are empty.
+    let filled = |path: &PathBuf| fs::read_dir(path).is_ok_and(|mut all| all.next().is_some());
+    Ok(changed + repositories.filter(filled).count())
+}
+
+/// How many commits the worktree at `path` and its branch have beyond `start`.
+pub fn new_commits(
+    path: &Path,
+    branch: &str,
+    start: &str,
+    env: &EnvOverlay,
+) -> Result<usize, GitError> {
+    let git = Git::new(path, env);
+    let (own, before) = (format!("refs/heads/{branch}"), format!("^{start}"));
+    let mut words = vec!["rev-list", "--count", "HEAD", &before];
+    if git.line(["rev-parse", "--verify", "--quiet", &own]).is_ok() {
+        words.push(&own);
+    }
+    words.push("--");
+    let count = git.line(words)?.to_string_lossy().into_owned();
+    count.parse().map_err(|_| GitError::Failed(format!("{count:?} is no number of commits")))
+}
+
+fn entries(output: &[u8]) -> impl Iterator<Item = &[u8]> {
+    output.split(|byte| *byte == 0).filter(|entry| !entry.is_empty())
+}
+
+fn split_at_tab(entry: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = entry.iter().position(|byte| *byte == b'\t')?;
+    Some((&entry[..at], &entry[at + 1..]))
+}

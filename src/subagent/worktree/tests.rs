@@ -1,0 +1,358 @@
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::budget::{Budget, Limits};
+use crate::protocol::{EventQueue, Span, ToolUseId};
+use crate::tool::{BuiltinSettings, ToolContext, ToolRegistry, builtin};
+
+/// A repository with one commit, `src/a.txt`, and a folder for worktrees beside it.
+struct Place {
+    _folder: tempfile::TempDir,
+    repository: PathBuf,
+    root: PathBuf,
+    env: EnvOverlay,
+}
+
+impl Place {
+    fn empty() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let repository = base.join("repository");
+        fs::create_dir_all(repository.join("src")).unwrap();
+        let env = EnvOverlay::from_iter([
+            ("PATH", "/usr/local/bin:/usr/bin:/bin".into()),
+            ("HOME", base.as_os_str().to_owned()),
+            // Git would follow it, were it handed on.
+            ("GIT_DIR", "/nowhere".into()),
+        ]);
+        Self { _folder: folder, repository, root: base.join("worktrees"), env }
+    }
+
+    fn new() -> Self {
+        let place = Self::empty();
+        place.git(&["init", "-q", "-b", "main"]);
+        place.write("src/a.txt", "one\n");
+        place.write(".gitignore", "target\n");
+        place.commit("first");
+        place
+    }
+
+    fn git(&self, words: &[&str]) -> String {
+        run_git(&self.repository, words)
+    }
+
+    fn commit(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-qm", message]);
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        fs::write(self.repository.join(path), text).unwrap();
+    }
+
+    fn wish(&self, cwd: &str) -> NewWorktree {
+        NewWorktree {
+            cwd: self.repository.join(cwd),
+            root: self.root.clone(),
+            name: "fix it".to_owned(),
+            id: AgentId::generate(),
+            env: self.env.clone(),
+            secrets: ["MY_KEY".to_owned()].into(),
+            sandbox: None,
+        }
+    }
+
+    async fn tree(&self) -> Worktree {
+        Worktree::create(self.wish("")).await.unwrap()
+    }
+
+    /// What is left: worktrees that git knows, our branches, entries of the folder.
+    fn left(&self) -> (usize, usize, usize) {
+        let worktrees = self.git(&["worktree", "list"]).lines().count() - 1;
+        let branches = self.git(&["branch", "--list", "caliban/*"]).lines().count();
+        (worktrees, branches, fs::read_dir(&self.root).map_or(0, Iterator::count))
+    }
+}
+
+fn run_git(dir: &Path, words: &[&str]) -> String {
+    let author = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
+    let output = Command::new("git")
+        .args(author)
+        .args(words)
+        .current_dir(dir)
+        .env_clear()
+        .envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/nowhere")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn a_worktree_is_the_last_commit_on_a_branch_of_its_own_and_goes_when_unchanged() {
+    let place = Place::new();
+    place.write("src/a.txt", "not committed\n");
+    let tree = place.tree().await;
+    assert_eq!(fs::read_to_string(tree.path().join("src/a.txt")).unwrap(), "one\n");
+    assert_eq!(tree.cwd(), tree.path());
+    assert!(tree.branch().starts_with("caliban/fix-it-"), "{}", tree.branch());
+    let branch = run_git(tree.path(), &["branch", "--show-current"]);
+    assert_eq!(branch.trim(), tree.branch());
+    let mode = place.root.metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "others cannot look into it: {mode:o}");
+    // What is ignored is no change.
+    fs::create_dir(tree.path().join("target")).unwrap();
+    fs::write(tree.path().join("target/big"), "x").unwrap();
+    assert_eq!(place.left(), (1, 1, 2));
+    let finished = tree.finish().await;
+    assert_eq!(finished.to_string(), "worktree removed: no changes");
+    assert_eq!(place.left(), (0, 0, 0));
+    assert_eq!(fs::read_to_string(place.repository.join("src/a.txt")).unwrap(), "not committed\n");
+}
+
+#[tokio::test]
+async fn changes_and_commits_are_kept_and_counted() {
+    let place = Place::new();
+    let tree = place.tree().await;
+    let path = tree.path().to_owned();
+    fs::write(path.join("src/a.txt"), "two\n").unwrap();
+    fs::create_dir(path.join("new")).unwrap();
+    fs::write(path.join("new/b.txt"), "b\n").unwrap();
+    let branch = tree.branch().to_owned();
+    let finished = tree.finish().await;
+    assert_eq!(
+        finished.to_string(),
+        format!("worktree kept: {} (branch {branch}, 2 files changed)", path.display())
+    );
+    let tree = place.tree().await;
+    fs::write(tree.path().join("src/a.txt"), "three\n").unwrap();
+    run_git(tree.path(), &["commit", "-qam", "third"]);
+    let (path, branch) = (tree.path().to_owned(), tree.branch().to_owned());
+    let finished = tree.finish().await;
+    assert_eq!(finished, Finished::Kept { path, branch: branch.clone(), files: 0, commits: 1 });
+    assert!(finished.to_string().ends_with(", 1 commit)"), "{finished}");
+    assert_eq!(place.git(&["show", &format!("{branch}:src/a.txt")]), "three\n");
+    assert_eq!(place.left(), (2, 2, 2), "the folders for temporary files are gone");
+}
+
+#[tokio::test]
+async fn the_child_works_in_the_same_directory_where_the_commit_has_it() {
+    let place = Place::new();
+    fs::create_dir(place.repository.join("fresh")).unwrap();
+    let tree = Worktree::create(place.wish("src")).await.unwrap();
+    assert_eq!(tree.cwd(), tree.path().join("src"));
+    tree.finish().await;
+    let tree = Worktree::create(place.wish("fresh")).await.unwrap();
+    assert_eq!(tree.cwd(), tree.path());
+    tree.finish().await;
+}
+
+#[tokio::test]
+async fn where_there_is_nothing_to_start_from_the_error_says_what_to_do() {
+    let place = Place::empty();
+    let error = Worktree::create(place.wish("")).await.unwrap_err().to_string();
+    assert!(error.contains("no git repository") && error.contains("`git init`"), "{error}");
+    let bare = place.repository.join("src");
+    run_git(&bare, &["init", "-q", "--bare"]);
+    let error = Worktree::create(place.wish("src")).await.unwrap_err();
+    assert!(matches!(error, WorktreeError::NoRepository(_)), "{error}");
+    fs::remove_dir_all(bare).unwrap();
+    place.git(&["init", "-q"]);
+    let error = Worktree::create(place.wish("")).await.unwrap_err().to_string();
+    assert!(error.contains("no commit yet") && error.contains("commit first"), "{error}");
+    let mut wish = place.wish("");
+    wish.env = EnvOverlay::from_iter([("PATH", "/nowhere")]);
+    let error = Worktree::create(wish).await.unwrap_err().to_string();
+    assert!(error.contains("cannot start git") && error.contains("installed"), "{error}");
+    assert_eq!(fs::read_dir(&place.root).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn what_git_refuses_leaves_nothing_behind() {
+    let place = Place::new();
+    // No branch can stand below a branch.
+    place.git(&["branch", "caliban"]);
+    let error = Worktree::create(place.wish("")).await.unwrap_err().to_string();
+    assert!(error.contains("git says: ") && error.contains("caliban"), "{error}");
+    assert_eq!(place.left(), (0, 0, 0));
+}
+
+#[tokio::test]
+async fn no_worktree_is_made_from_one() {
+    let place = Place::new();
+    let tree = place.tree().await;
+    let wish = NewWorktree { cwd: tree.path().join("src"), ..place.wish("") };
+    let error = Worktree::create(wish).await.unwrap_err();
+    assert!(matches!(error, WorktreeError::Nested(_)), "{error}");
+    assert_eq!(place.left(), (1, 1, 2));
+}
+
+#[tokio::test]
+async fn several_at_once_do_not_meet() {
+    let place = Place::new();
+    let all = (0..4).map(|_| Worktree::create(place.wish("")));
+    let trees = futures_util::future::join_all(all).await;
+    let trees: Vec<_> = trees.into_iter().map(Result::unwrap).collect();
+    assert_eq!(place.left(), (4, 4, 8));
+    for tree in trees {
+        assert_eq!(tree.finish().await, Finished::Removed);
+    }
+    assert_eq!(place.left(), (0, 0, 0));
+}
+
+#[tokio::test]
+async fn no_hook_of_the_project_runs() {
+    let place = Place::new();
+    let ran = place.root.with_file_name("ran");
+    for hook in ["post-checkout", "reference-transaction", "post-index-change"] {
+        let file = place.repository.join(".git/hooks").join(hook);
+        fs::write(&file, format!("#!/bin/sh\ntouch {}\n", ran.display())).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    place.tree().await.finish().await;
+    assert!(!ran.exists());
+    // The hooks are good ones.
+    place.git(&["checkout", "-q", "-b", "other"]);
+    assert!(ran.exists());
+}
+
+#[tokio::test]
+async fn programs_that_git_starts_see_no_keys() {
+    let mut place = Place::new();
+    let seen = place.root.with_file_name("seen");
+    place.git(&["config", "filter.f.smudge", &format!("env > {}; cat", seen.display())]);
+    place.write(".gitattributes", "*.txt filter=f\n");
+    place.commit("with a filter");
+    let keys = [("ANTHROPIC_API_KEY", "KEY-77"), ("MY_KEY", "KEY-88"), ("LANG", "C")];
+    place.env = place.env.with(keys);
+    place.tree().await.finish().await;
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(seen.contains("LANG=C") && !seen.contains("KEY-"), "{seen}");
+    assert!(!seen.contains("/nowhere"), "nor where its parent's git works: {seen}");
+}
+
+#[tokio::test]
+async fn a_repository_that_the_agent_put_in_its_place_runs_nothing() {
+    let place = Place::new();
+    let ran = place.root.with_file_name("ran");
+    let tree = place.tree().await;
+    let path = tree.path().to_owned();
+    let own = tree.own.clone();
+    fs::write(path.join("kept.txt"), "x").unwrap();
+    let evil = path.join("target");
+    fs::create_dir(&evil).unwrap();
+    run_git(&evil, &["init", "-q"]);
+    run_git(&evil, &["config", "core.fsmonitor", &format!("touch {}; false", ran.display())]);
+    fs::write(path.join(".git"), format!("gitdir: {}\n", evil.join(".git").display())).unwrap();
+    fs::write(own.join("commondir"), evil.join(".git").as_os_str().as_encoded_bytes()).unwrap();
+    fs::write(own.join("config.worktree"), "[core]\n").unwrap();
+    std::os::unix::fs::symlink(place.root.join("elsewhere"), own.join("COMMIT_EDITMSG")).unwrap();
+    let _ = Command::new("git").args(["-C", path.to_str().unwrap(), "status"]).output().unwrap();
+    assert!(ran.exists(), "the trap is a good one");
+    fs::remove_file(&ran).unwrap();
+    let finished = tree.finish().await;
+    assert!(matches!(finished, Finished::Kept { files: 1, commits: 0, .. }), "{finished:?}");
+    assert!(!ran.exists());
+    assert!(!own.join("config.worktree").exists() && !own.join("COMMIT_EDITMSG").is_symlink());
+    assert!(run_git(&path, &["status", "--porcelain"]).contains("kept.txt"));
+    assert!(!ran.exists(), "nor for the person who looks later");
+}
+
+#[tokio::test]
+async fn a_repository_inside_is_a_change_and_is_not_looked_into() {
+    let place = Place::new();
+    let tree = place.tree().await;
+    let inside = tree.path().join("inside");
+    fs::create_dir(&inside).unwrap();
+    run_git(&inside, &["init", "-q"]);
+    fs::write(inside.join("f"), "x").unwrap();
+    run_git(&inside, &["add", "."]);
+    run_git(&inside, &["commit", "-qm", "inside"]);
+    run_git(tree.path(), &["add", "inside"]);
+    let ran = place.root.with_file_name("ran");
+    run_git(&inside, &["config", "core.fsmonitor", &format!("touch {}; false", ran.display())]);
+    let finished = tree.finish().await;
+    assert!(matches!(finished, Finished::Kept { files: 1.., .. }), "{finished:?}");
+    assert!(!ran.exists());
+}
+
+#[tokio::test]
+async fn what_cannot_be_looked_into_is_kept_and_a_lost_one_is_removed() {
+    let place = Place::new();
+    let tree = place.tree().await;
+    fs::remove_file(tree.own.join("HEAD")).unwrap();
+    let finished = tree.finish().await;
+    assert!(matches!(finished, Finished::Unclear { .. }), "{finished:?}");
+    assert!(finished.to_string().contains("because"), "{finished}");
+    let place = Place::new();
+    drop(place.tree().await);
+    assert_eq!(place.left(), (1, 1, 2), "as after a crash");
+    let unclaimed = Unclaimed(Some(Worktree::make(&place.wish("")).unwrap()));
+    drop(unclaimed);
+    assert_eq!(place.left(), (1, 1, 2));
+}
+
+#[test]
+fn names_become_branches() {
+    let id: AgentId = "0199a0b0-0000-7000-8000-0000abcd1234".parse().unwrap();
+    for (name, expected) in [
+        ("explore", "explore-abcd1234"),
+        ("Fix: all/bugs..lock", "Fix--all-bugs--lock-abcd1234"),
+        ("../..", "agent-abcd1234"),
+        ("日本", "agent-abcd1234"),
+    ] {
+        assert_eq!(slug(name, id), expected);
+    }
+    assert!(slug(&"x".repeat(200), id).len() < 60);
+}
+
+#[tokio::test]
+async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_it() {
+    let place = Place::new();
+    let tree = Worktree::create(place.wish("src")).await.unwrap();
+    place.write("src/a.txt", "the original\n");
+    let settings = BuiltinSettings::new(place.repository.as_path().into());
+    let settings = settings.bounded(tree.cwd().into(), tree.path().into(), tree.shell());
+    let tools = ToolRegistry::new(builtin(&settings));
+    assert!(tools.get("Bash").is_none(), "no shell where none can be confined");
+    let queue = EventQueue::unhurried();
+    let call = async |name: &str, input: Value| {
+        let cx = ToolContext {
+            tool_use_id: ToolUseId::new("call"),
+            events: queue.sink(),
+            cancel: CancellationToken::new(),
+            cwd: tree.cwd().into(),
+            env: place.env.clone(),
+            budget: Budget::new(Limits::default()),
+            depth: 1,
+            span: Span::root(),
+            conversation: crate::tool::Conversation::default(),
+        };
+        tools.get(name).unwrap().call(input, cx).await
+    };
+    let read = call("Read", json!({"file_path": "a.txt"})).await.unwrap();
+    assert!(format!("{:?}", read.content).contains("one"), "{read:?}");
+    let found = call("Grep", json!({"pattern": "o", "output_mode": "content"})).await.unwrap();
+    let found = format!("{:?}", found.content);
+    assert!(found.contains("one") && !found.contains("original"), "{found}");
+    let edit = json!({"file_path": "a.txt", "old_string": "one", "new_string": "two"});
+    call("Edit", edit).await.unwrap();
+    call("Write", json!({"file_path": "../new/b.txt", "content": "b\n"})).await.unwrap();
+    assert!(tree.path().join("new/b.txt").exists());
+    // What the gate let pass may have become a link since.
+    std::os::unix::fs::symlink(place.repository.join("src"), tree.path().join("link")).unwrap();
+    for outside in ["../link/c.txt", place.repository.join("src/c.txt").to_str().unwrap()] {
+        let write = json!({"file_path": outside, "content": "c\n"});
+        let error = call("Write", write).await.unwrap_err().to_string();
+        assert!(error.contains("outside of"), "{error}");
+    }
+    assert!(!place.repository.join("src/c.txt").exists());
+    assert_eq!(fs::read_to_string(place.repository.join("src/a.txt")).unwrap(), "the original\n");
+    let finished = tree.finish().await;
+    assert!(matches!(finished, Finished::Kept { files: 3, .. }), "{finished}");
+}
