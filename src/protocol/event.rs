@@ -141,6 +141,22 @@ pub enum EventKind {
         text: String,
         status: String,
     },
+    /// A background command of this agent runs. `id` is such as `bash-1`.
+    ShellStarted {
+        id: String,
+        command: String,
+    },
+    /// A background command of this agent ended. `status` is a few words, such as `exit 0`.
+    ShellEnded {
+        id: String,
+        status: String,
+    },
+    /// A sub-agent's text that reaches the person as it is (main agent only).
+    Verbatim {
+        /// The sub-agent's name on the screen.
+        name: String,
+        text: String,
+    },
     Notice {
         level: NoticeLevel,
         text: String,

@@ -10,6 +10,7 @@ use crate::protocol::{
     Question, QuestionId, Sender, ToolUseId, Usage,
 };
 
+use super::host::AgentChoice;
 use super::keymap::Keymap;
 use super::model::Model;
 use super::msg::{Effect, Msg};
@@ -29,6 +30,17 @@ pub fn agent_info(name: &str, description: &str) -> AgentInfo {
         color: None,
         background: false,
         worktree: None,
+    }
+}
+
+/// A definition with this name.
+pub fn agent_choice(name: &str) -> AgentChoice {
+    AgentChoice {
+        name: name.to_owned(),
+        description: "looks".to_owned(),
+        tools: "Read, Grep".to_owned(),
+        model: "haiku".to_owned(),
+        origin: "built in".to_owned(),
     }
 }
 

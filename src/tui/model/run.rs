@@ -88,6 +88,15 @@ impl Run {
         self.enter(Phase::Starting, at);
     }
 
+    /// An ended run goes on: its turns begin anew, what it has used up stays.
+    pub fn resume(&mut self, limit: u32, at: Duration) {
+        let (usage, cost) = (self.usage, self.cost);
+        self.begin(at);
+        (self.usage, self.cost) = (usage, cost);
+        self.last_sign = at;
+        self.limit = Some(limit);
+    }
+
     /// Follows one event.
     pub fn follow(&mut self, kind: &EventKind, at: Duration) {
         self.last_sign = at;

@@ -309,7 +309,8 @@ fn rows(
     if visible < agents.len() {
         let hidden = agents[..first].iter().chain(&agents[first + visible..]).copied();
         let area = Rect::new(panel.area.x, y, panel.area.width, 1).intersection(panel.area);
-        put(buffer, area, 0, &more_line(model, &hidden.collect::<Vec<_>>(), area.width, pen));
+        let hidden: Vec<&Agent> = hidden.collect();
+        put(buffer, area, 0, &more_line(model, hidden.len(), &hidden, area.width, pen));
     }
     places
 }
@@ -339,7 +340,8 @@ fn row_columns(
 }
 
 /// `▌1 explore-1 ⠹ Grep "fn route" · map the ro… 0:42 4/20 $0.04`.
-fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> Line<'static> {
+#[must_use]
+pub fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> Line<'static> {
     let agent = agents[at];
     let theme = pen.theme;
     let room = usize::from(room);
@@ -370,8 +372,15 @@ fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> 
 }
 
 /// `+7 more · ⚑ plan-2 asks · ✗ review-7 failed`.
-fn more_line(model: &Model, hidden: &[&Agent], room: u16, pen: Pen<'_>) -> Line<'static> {
-    let mut spans = vec![Span::styled(format!(" +{} more", hidden.len()), pen.theme.dim)];
+#[must_use]
+pub fn more_line(
+    model: &Model,
+    more: usize,
+    hidden: &[&Agent],
+    room: u16,
+    pen: Pen<'_>,
+) -> Line<'static> {
+    let mut spans = vec![Span::styled(format!(" +{more} more"), pen.theme.dim)];
     for glyph in [Glyph::Asks, Glyph::Failed] {
         for agent in hidden {
             let state = words::agent_state(model, agent);
@@ -402,7 +411,7 @@ pub fn zoom_header(model: &Model, agent: &Agent, room: u16, pen: Pen<'_>) -> Lin
     let colour = theme.agent(agent.info.color.as_deref(), agent.colour);
     left.push(Span::styled(agent.info.name.clone(), colour));
     left.push(Span::raw(format!(" · {}", one_line(&agent.info.description))));
-    let shown = model.agents.shown();
+    let shown = model.agents.visible();
     let at = shown.iter().position(|other| other.path == agent.path).map_or(1, |at| at + 1);
     let mut right = format!("{at} of {}", shown.len());
     for other in shown.iter().filter(|other| other.path != agent.path).take(4) {
