@@ -164,6 +164,31 @@ impl Screen {
         path
     }
 
+    /// An agent that began in the background and has begun its first turn.
+    pub fn background(&mut self, parent: &AgentPath, name: &str, description: &str) -> AgentPath {
+        let path = parent.child(AgentId::generate());
+        let info = AgentInfo { background: true, ..agent_info(name, description) };
+        self.event(&path, EventKind::Started(Box::new(info)));
+        self.event(&path, EventKind::TurnStarted { turn: 1, limit: Some(20) });
+        path
+    }
+
+    /// A background command of an agent.
+    pub fn job(&mut self, path: &AgentPath, id: &str, command: &str) -> &mut Self {
+        let (id, command) = (id.to_owned(), command.to_owned());
+        self.event(path, EventKind::ShellStarted { id, command })
+    }
+
+    pub fn job_done(&mut self, path: &AgentPath, id: &str, status: &str) -> &mut Self {
+        let (id, status) = (id.to_owned(), status.to_owned());
+        self.event(path, EventKind::ShellEnded { id, status })
+    }
+
+    /// Something that came by itself entered a conversation.
+    pub fn reads(&mut self, path: &AgentPath, from: Sender, text: &str) -> &mut Self {
+        self.event(path, EventKind::PromptRead { id: None, text: text.to_owned(), from })
+    }
+
     pub fn tool(&mut self, path: &AgentPath, id: &str, name: &str, summary: &str) -> &mut Self {
         let (id, name, summary) = (ToolUseId::new(id), name.to_owned(), summary.to_owned());
         self.event(path, EventKind::ToolStarted { id, name, summary })

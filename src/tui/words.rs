@@ -273,7 +273,8 @@ pub fn job_state(job: &Job) -> State {
     match &job.ended {
         None if job.killing => state(Glyph::Spinner, "being killed"),
         None => state(Glyph::Spinner, one_line(&job.command)),
-        Some((_, status)) => state(Glyph::Done, one_line(status)),
+        // The sign gives no verdict: whether a number is a failure, the command's own words say.
+        Some((_, status)) => state(Glyph::Waits, one_line(status)),
     }
 }
 

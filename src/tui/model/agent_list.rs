@@ -108,7 +108,7 @@ impl AgentList {
         if self.filtering {
             return vec!["type to filter", "Enter open", "Esc closes"];
         }
-        let mut keys = vec!["↑↓"];
+        let mut keys = Vec::new();
         match self.chosen(model) {
             Some(AgentRow::Agent(path)) => {
                 keys.push("Enter open");

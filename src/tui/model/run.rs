@@ -84,7 +84,7 @@ impl Run {
     /// A new run begins: what the one before used is gone.
     pub fn begin(&mut self, at: Duration) {
         let context = self.context;
-        *self = Self { started: Some(at), context, ..Self::default() };
+        *self = Self { started: Some(at), last_sign: at, context, ..Self::default() };
         self.enter(Phase::Starting, at);
     }
 
@@ -93,7 +93,6 @@ impl Run {
         let (usage, cost) = (self.usage, self.cost);
         self.begin(at);
         (self.usage, self.cost) = (usage, cost);
-        self.last_sign = at;
         self.limit = Some(limit);
     }
 

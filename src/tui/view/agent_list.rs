@@ -26,7 +26,7 @@ pub fn draw(model: &Model, list: &AgentList, area: Rect, pen: Pen<'_>, buffer: &
     } else {
         "agents".to_owned()
     };
-    let mut inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, "");
+    let mut inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, "Esc closes");
     let found = list.rows(model);
     if let Some(AgentRow::Definition(chosen)) = list.chosen(model) {
         let words = format!(

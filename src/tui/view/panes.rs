@@ -367,7 +367,9 @@ pub fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>)
     let figures = figures.join(" ");
     let words_look = if state.glyph == Glyph::Asks { theme.question } else { look };
     left.push(Span::styled(words, if focused { theme.text } else { words_look }));
-    left.push(Span::styled(format!(" · {}", one_line(&agent.info.description)), theme.dim));
+    let place = if agent.aside && agent.alive() { " · background" } else { "" };
+    let title = one_line(&agent.info.description);
+    left.push(Span::styled(format!("{place} · {title}"), theme.dim));
     two_ends(left, vec![Span::styled(figures, theme.dim)], room, None)
 }
 
