@@ -246,6 +246,8 @@ fn prompt_hint(model: &Model) -> Vec<String> {
     }
     if model.main_works() {
         words.push(enter.to_owned());
+    } else if !draft {
+        words.push("? keys".to_owned());
     }
     words
 }

@@ -18,6 +18,9 @@ use super::paint::{Pen, cut_spans, put, spans_width, two_ends};
 /// Lines that the focused agent gets where all agents are rows.
 const ROW_GROWS: u16 = 6;
 
+/// Cells of a title with what stands before it for which the figures make room.
+const TITLE_KEPT: usize = 21;
+
 /// Where the pieces of the panel were drawn, for the mouse.
 pub type Places = Vec<(Rect, AgentPath)>;
 
@@ -247,8 +250,8 @@ fn slot_header(
     let title = format!(" · {}", one_line(&agent.info.description));
     let mut figures = figures(model, agent);
     let taken = edge.width() + agent.number.to_string().len() + width(&fixed);
-    // Too narrow: cost goes first, then turns, then time; the title keeps a few cells.
-    let least = width(&title).min(11);
+    // Too narrow: cost goes first, then turns, then time; then the title is cut.
+    let least = width(&title).min(TITLE_KEPT);
     while !figures.is_empty() && taken + least + 1 + width(&figures.join(" ")) > room {
         figures.pop();
     }
