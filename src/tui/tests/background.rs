@@ -294,12 +294,30 @@ fn a_result_that_comes_by_itself_begins_a_turn_and_moves_no_focus() {
     screen.key(KeyCode::Tab).key(KeyCode::Tab);
     screen.model.main_scroll = Scroll { top: Some(0), ..Scroll::default() };
     screen.event(&paths[0], finish(End::Completed, "Nothing."));
-    screen.reads(&root(), agent("docs-1"), "Nothing.");
+    screen.reads(&root(), agent("docs-1"), "[docs-1 has ended: done. Its report:]\n\nNothing.");
     assert!(screen.model.main_works());
     assert_eq!(screen.model.focus.as_ref(), Some(&paths[1]));
     assert_eq!(screen.model.main_scroll.top, Some(0));
     let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
     let (head, text) = ("docs-1 reports".to_owned(), "Nothing.".to_owned());
+    assert_eq!(last, Some(ItemKind::Report { head, text }));
+}
+
+#[test]
+fn while_main_is_being_stopped_ctrl_c_cancels_nobody_in_the_background() {
+    let mut screen = busy();
+    screen.background(&root(), "docs-1", "docs");
+    screen.ctrl('c').wait(300).ctrl('c');
+    assert_eq!(screen.sent(), [Command::CancelTurn]);
+}
+
+#[test]
+fn a_report_says_when_it_is_not_of_an_agent_that_is_done() {
+    let (mut screen, paths) = idle_with(&["docs-1"]);
+    screen.event(&paths[0], finish(End::MaxTurns { limit: 20 }, "half"));
+    screen.reads(&root(), agent("docs-1"), "[docs-1 has ended]\n\nhalf");
+    let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
+    let (head, text) = ("docs-1 reports · turn limit, partial".to_owned(), "half".to_owned());
     assert_eq!(last, Some(ItemKind::Report { head, text }));
 }
 

@@ -195,9 +195,10 @@ fn the_background_has_rows_between_body_and_queue() {
     insta::assert_snapshot!("background_120x40", picture(&mut screen, 120, 40));
     screen.model.focus = None;
     screen.says(&AgentPath::root(), "Login reads the session twice.");
-    screen.main(finish(End::Completed, "")).event(&docs, finish(End::Completed, "Nothing."));
+    let report = "Nothing.\n\nNot a word of sessions,\nlogins\nor\nqueries.";
+    screen.main(finish(End::Completed, "")).event(&docs, finish(End::Completed, report));
     let name = "docs-1".to_owned();
-    screen.reads(&AgentPath::root(), Sender::Agent { name }, "Nothing.\nOf\nall\nthat\nat all.");
+    screen.reads(&AgentPath::root(), Sender::Agent { name }, report);
     screen.job_done(&AgentPath::root(), "bash-1", "exit 1").wait(200);
     insta::assert_snapshot!("background_report_80x24", picture(&mut screen, 80, 24));
     screen.event(&query, finish(End::Completed, "The query.")).write("/agents").enter();

@@ -1,10 +1,11 @@
 //! Agents and commands in the background: sending them there, going on with ended ones, and what their ends bring.
 
-use crate::protocol::{AgentPath, Command, Sender};
+use crate::protocol::{AgentPath, Command, End, Outcome, Sender};
 use crate::tui::figures::count;
 use crate::tui::model::overlay::{Which, Wish};
 use crate::tui::model::{Agent, ItemKind, Model, Overlay};
 use crate::tui::msg::Effect;
+use crate::tui::words;
 
 use super::outs;
 
@@ -140,18 +141,30 @@ pub fn report(
     from: &Sender,
     text: &str,
 ) -> Option<ItemKind> {
-    let head = match from {
+    let (head, text) = match from {
         Sender::Person => return None,
         Sender::Agent { name } => {
             model.agents.result_read(reader, name);
             let sender = model.agents.iter().rfind(|agent| agent.info.name == *name);
-            let verb = if sender.is_some_and(|agent| !agent.alive()) { "reports" } else { "says" };
-            format!("{name} {verb}")
+            match sender.and_then(|agent| Some((agent, agent.outcome.as_ref()?))) {
+                Some((agent, outcome)) => reported(agent, outcome),
+                None => (format!("{name} says"), text),
+            }
         }
         Sender::Job { name } => {
             model.jobs.result_read(name);
-            format!("{name} has ended")
+            (format!("{name} has ended"), text)
         }
     };
     Some(ItemKind::Report { head, text: text.to_owned() })
+}
+
+/// `explore-1 reports · turn limit, partial`, and the agent's own words without what the model is told about them.
+fn reported<'a>(agent: &Agent, outcome: &'a Outcome) -> (String, &'a str) {
+    let name = &agent.info.name;
+    let head = match &outcome.end {
+        End::Completed => format!("{name} reports"),
+        end => format!("{name} reports · {}", words::short_end(agent, end)),
+    };
+    (head, &outcome.text)
 }

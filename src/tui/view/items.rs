@@ -283,6 +283,9 @@ fn report(head: &str, text: &str, open: bool, style: &Look<'_>) -> Vec<Line<'sta
         return lines;
     }
     let mut body = hanging("  ", text.trim(), theme.dim, theme.dim, style.prose);
+    if !open {
+        body.retain(|line| line.spans.iter().any(|span| !span.content.trim().is_empty()));
+    }
     let hidden = body.len().saturating_sub(REPORT_LINES);
     if !open && hidden > 0 {
         body.truncate(REPORT_LINES);

@@ -2,7 +2,7 @@
 
 use super::{BYPASS, NOTHING, send};
 use crate::support::pty::{ENTER, ESC, Screen};
-use crate::support::scene::{DONE, PARENT, Scene, agent};
+use crate::support::scene::{DONE, PARENT, Scene, agent, calls};
 use crate::support::script::text;
 
 /// The commonest prefix of terminal multiplexers: pressed twice, it reaches us once.
@@ -24,9 +24,9 @@ async fn ctrl_b_with_a_draft_moves_the_cursor_left() {
 #[ignore = "needs a runtime that moves agents to the background"]
 async fn s3_6_ctrl_b_moves_a_running_agent_to_the_background_and_its_result_comes_by_itself() {
     let scene = Scene::new();
-    scene.parent_calls([agent("CHILD-A")]);
+    let first = calls([agent("CHILD-A")]);
+    scene.server.when(PARENT).reply(first).then(text(DONE)).then(text("HEARD-77"));
     scene.server.when("CHILD-A").reply(text("TEXT-A").gate("rest").more(" CHILD-END"));
-    scene.server.when(PARENT).reply(text(DONE)).then(text("HEARD-77"));
     let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 80, 24);
     screen.wait_for("TEXT-A");
     screen.keys(CTRL_B);
