@@ -216,7 +216,7 @@ fn figures_make_room_for_a_title_where_a_panel_is_narrow() {
     let (mut screen, _) = three();
     let shown = picture(&mut screen, 100, 30);
     let header = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap();
-    assert!(header("▌1").ends_with("explore-1 · map the routes ─── 0:42 4/20"), "{shown}");
+    assert!(header("▌1").ends_with("explore-1 · map the routes ── 0:42 4/20"), "{shown}");
     assert!(header("▌2").contains("explore-2 · find the slow query"), "{shown}");
 }
 
