@@ -215,7 +215,7 @@ impl Agents {
     pub fn latest(&self) -> Vec<&Agent> {
         let mut latest = self.shown();
         if latest.is_empty() {
-            let of_batch = |agent: &&Agent| agent.batch == self.batch && !agent.aside;
+            let of_batch = |agent: &&Agent| agent.batch == self.batch && !agent.in_strip;
             latest = self.list.iter().filter(of_batch).collect();
         }
         latest.extend(self.strip());
@@ -226,9 +226,16 @@ impl Agents {
     pub fn reopen(&mut self) -> bool {
         let batch = self.batch;
         for agent in &mut self.list {
-            agent.shown |= agent.batch == batch && !agent.aside;
+            agent.shown |= batch > 0 && agent.batch == batch && !agent.in_strip;
         }
         self.list.iter().any(|agent| agent.shown)
+    }
+
+    /// Takes what was opened again out of the panel.
+    pub fn close(&mut self) {
+        if self.folded() {
+            self.list.iter_mut().for_each(|agent| agent.shown &= agent.alive());
+        }
     }
 
     /// Shows one agent's batch again, or its row in the background, so that the agent can have the focus.
@@ -239,7 +246,7 @@ impl Agents {
         }
         let batch = agent.batch;
         for agent in &mut self.list {
-            agent.shown = !agent.aside && (agent.alive() || agent.batch == batch);
+            agent.shown = !agent.in_strip && (agent.alive() || agent.batch == batch);
         }
     }
 

@@ -412,6 +412,23 @@ fn the_batch_folds_without_the_agent_that_left_it() {
 }
 
 #[test]
+fn the_folded_batch_opens_again_with_the_agent_that_had_left_it_once_that_has_ended() {
+    let mut screen = busy();
+    let stays = screen.agent(&root(), "explore-1", "one");
+    let moves = screen.agent(&root(), "explore-2", "two");
+    screen.event(&moves, EventKind::MovedToBackground);
+    screen.event(&stays, finish(End::Completed, "")).says(&root(), "So.");
+    screen.main(finish(End::Completed, "")).key(KeyCode::Tab);
+    assert_eq!(names(&screen.model.agents.visible()), ["explore-1", "explore-2"]);
+    assert_eq!(names(&screen.model.agents.shown()), ["explore-1"]);
+    screen.esc().event(&moves, finish(End::Completed, ""));
+    screen.reads(&root(), agent("explore-2"), "").main(finish(End::Completed, ""));
+    screen.key(KeyCode::Tab);
+    assert_eq!(names(&screen.model.agents.shown()), ["explore-1", "explore-2"]);
+    assert!(screen.model.agents.strip().is_empty());
+}
+
+#[test]
 fn a_verbatim_answer_stands_in_mains_transcript_and_is_what_copy_takes() {
     let mut screen = busy();
     let (name, text) = ("explore-1".to_owned(), "# All of it".to_owned());

@@ -53,13 +53,14 @@ pub fn step_back(model: &mut Model) {
     leave(model);
 }
 
-/// The focus goes back to the prompt; what waited to be folded folds now.
+/// The focus goes back to the prompt; what waited to be folded folds now, and what was opened again closes.
 pub fn leave(model: &mut Model) {
     model.focus = None;
     model.zoom = false;
     if model.fold_due {
         super::events::fold(model);
     }
+    model.agents.close();
 }
 
 /// Scrolls what the focus is on by lines; down is positive.
