@@ -9,6 +9,7 @@ pub mod question;
 pub mod run;
 pub mod step;
 pub mod transcript;
+mod waiting;
 
 use std::time::Duration;
 
@@ -345,27 +346,6 @@ impl Model {
     #[must_use]
     pub fn something_works(&self) -> bool {
         self.main_works() || self.shell.is_some() || self.agents.alive().next().is_some()
-    }
-
-    /// The agents that the turn waits for: those in the foreground, and those that a running `agent_wait` names.
-    #[must_use]
-    pub fn waited_for(&self) -> Vec<&Agent> {
-        let waits: Vec<&str> = self
-            .run
-            .tools
-            .iter()
-            .filter(|tool| tool.name == "agent_wait")
-            .map(|tool| tool.summary.as_str())
-            .collect();
-        let named = |agent: &Agent| {
-            let id = agent.id.to_string();
-            let mut words = waits.iter().flat_map(|summary| summary.split_whitespace());
-            words.any(|word| {
-                let word = word.trim_matches(|letter: char| !letter.is_alphanumeric());
-                word == agent.info.name || word == id
-            })
-        };
-        self.agents.alive().filter(|agent| !agent.aside || named(agent)).collect()
     }
 
     /// The transcript of an agent, or main's.

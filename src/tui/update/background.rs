@@ -1,13 +1,13 @@
 //! Agents and commands in the background: sending them there, going on with ended ones, and what their ends bring.
 
-use crate::protocol::{AgentPath, Command, End, Outcome, Sender};
+use crate::protocol::{AgentPath, Command, End, EventKind, Outcome, PromptId, Sender};
 use crate::tui::figures::count;
 use crate::tui::model::overlay::{Which, Wish};
 use crate::tui::model::{Agent, ItemKind, Model, Overlay};
 use crate::tui::msg::Effect;
 use crate::tui::words;
 
-use super::outs;
+use super::{outs, queue};
 
 /// The key on the empty prompt: the focused agent, else the only running one, else asks which.
 pub fn press(model: &mut Model, effects: &mut Vec<Effect>) {
@@ -167,4 +167,39 @@ fn reported<'a>(agent: &Agent, outcome: &'a Outcome) -> (String, &'a str) {
         end => format!("{name} reports · {}", words::short_end(agent, end)),
     };
     (head, &outcome.text)
+}
+
+/// A prompt entered a sub-agent's conversation. Its task stands there already.
+pub fn agent_reads(
+    model: &mut Model,
+    path: &AgentPath,
+    id: Option<PromptId>,
+    text: String,
+    from: &Sender,
+) {
+    let task = model.agents.get(path).is_some_and(|agent| agent.info.prompt == text);
+    if id.is_none() && task {
+        return;
+    }
+    let report = report(model, path, from, &text);
+    if let Some(id) = id {
+        queue::read(model, id);
+    } else if report.is_none() {
+        return;
+    }
+    if let Some(agent) = model.agents.get_mut(path) {
+        agent.transcript.push(report.unwrap_or(ItemKind::Prompt { text, task: false }));
+    }
+}
+
+/// What background commands do, whoever owns them. Answers with any other event.
+pub fn job_event(model: &mut Model, path: &AgentPath, kind: EventKind) -> Option<EventKind> {
+    match kind {
+        EventKind::ShellStarted { id, command } => {
+            model.jobs.start(path.clone(), id, command, model.now);
+        }
+        EventKind::ShellEnded { id, status } => model.jobs.end(&id, status, model.now),
+        other => return Some(other),
+    }
+    None
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::protocol::{
-    AgentEvent, AgentPath, ContentBlock, End, EventKind, Message, NoticeLevel, Outcome, PromptId,
-    ResultBlock, Role, Sender, clock,
+    AgentEvent, AgentPath, ContentBlock, End, EventKind, Message, NoticeLevel, Outcome,
+    ResultBlock, Role, clock,
 };
 use crate::tui::model::item::CallResult;
 use crate::tui::model::{
@@ -23,7 +23,7 @@ pub fn follow(model: &mut Model, events: Vec<AgentEvent>, effects: &mut Vec<Effe
     for event in events {
         let urgency = urgency(model, &event);
         model.draw = model.draw.max(urgency);
-        let Some(kind) = job_event(model, &event.path, event.kind) else { continue };
+        let Some(kind) = background::job_event(model, &event.path, event.kind) else { continue };
         if event.path.is_root() {
             main_event(model, kind, effects);
         } else {
@@ -33,18 +33,6 @@ pub fn follow(model: &mut Model, events: Vec<AgentEvent>, effects: &mut Vec<Effe
     if let Some(chosen) = chosen {
         agent_list::keep_chosen(model, &chosen);
     }
-}
-
-/// What background commands do, whoever owns them. Answers with any other event.
-fn job_event(model: &mut Model, path: &AgentPath, kind: EventKind) -> Option<EventKind> {
-    match kind {
-        EventKind::ShellStarted { id, command } => {
-            model.jobs.start(path.clone(), id, command, model.now);
-        }
-        EventKind::ShellEnded { id, status } => model.jobs.end(&id, status, model.now),
-        other => return Some(other),
-    }
-    None
 }
 
 /// Text of an agent that does not fill the body can wait a little.
@@ -137,7 +125,9 @@ fn agent_event(model: &mut Model, path: &AgentPath, kind: EventKind) {
         EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
         EventKind::PromptQueued { id } => queue::waits(model, id),
         EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
-        EventKind::PromptRead { id, text, from } => agent_reads(model, path, id, text, &from),
+        EventKind::PromptRead { id, text, from } => {
+            background::agent_reads(model, path, id, text, &from);
+        }
         EventKind::MovedToBackground => background::moved(model, path),
         EventKind::Finished(outcome) => agent_finished(model, path, *outcome),
         kind => {
@@ -148,29 +138,6 @@ fn agent_event(model: &mut Model, path: &AgentPath, kind: EventKind) {
                 transcribe(&mut agent.transcript, kind, now);
             }
         }
-    }
-}
-
-/// A prompt entered a sub-agent's conversation. Its task stands there already.
-fn agent_reads(
-    model: &mut Model,
-    path: &AgentPath,
-    id: Option<PromptId>,
-    text: String,
-    from: &Sender,
-) {
-    let task = model.agents.get(path).is_some_and(|agent| agent.info.prompt == text);
-    if id.is_none() && task {
-        return;
-    }
-    let report = background::report(model, path, from, &text);
-    if let Some(id) = id {
-        queue::read(model, id);
-    } else if report.is_none() {
-        return;
-    }
-    if let Some(agent) = model.agents.get_mut(path) {
-        agent.transcript.push(report.unwrap_or(ItemKind::Prompt { text, task: false }));
     }
 }
 

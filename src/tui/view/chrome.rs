@@ -148,6 +148,7 @@ fn fitting(pieces: Vec<String>, room: usize) -> String {
 fn closing_words(model: &Model) -> String {
     let commands = model.run.tools.len()
         + usize::from(model.shell.is_some())
+        + model.jobs.alive().count()
         + model.agents.alive().map(|agent| agent.run.tools.len()).sum::<usize>();
     if commands == 0 {
         return "closing · Ctrl+C at once".to_owned();

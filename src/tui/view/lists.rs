@@ -14,7 +14,7 @@ use super::agent_list;
 use super::paint::{Pen, cut_spans, frame, put};
 
 /// Keys and what they do, for the help.
-const KEYS: [(&str, &str); 22] = [
+const KEYS: [(&str, &str); 23] = [
     ("Enter", "send; while main works: queue · on an agent: zoom"),
     ("Ctrl+J, \\ Enter", "new line"),
     ("Ctrl+C", "cancel one agent, else clear the draft, else stop main; twice when idle: quit"),
@@ -37,6 +37,7 @@ const KEYS: [(&str, &str); 22] = [
     ("Ctrl+G", "write the draft in your editor"),
     ("Ctrl+L, Ctrl+Z", "draw anew, suspend"),
     ("Ctrl+D", "quit on an empty prompt; twice while something works"),
+    ("in /agents", "Enter open, x cancel or kill, a all, b background, r resume, / filter"),
 ];
 
 /// Draws what covers the body, but for the reader. Answers with what was scrolled.
