@@ -18,8 +18,17 @@ use super::paint::{Pen, cut_spans, put, spans_width, two_ends};
 /// Lines that the focused agent gets where all agents are rows.
 const ROW_GROWS: u16 = 6;
 
-/// Cells of a title with what stands before it for which the figures make room.
-const TITLE_KEPT: usize = 21;
+/// Cells of a title, with the dot before it, for which the figures make room.
+const TITLE_KEPT: usize = 11;
+
+/// The same in panes narrower than `NARROW`, where a title would be cut to nothing otherwise.
+const NARROW_TITLE_KEPT: usize = 21;
+
+/// What becomes of the text of a cancelled agent; said where there is room.
+const PARTIAL_TEXT: &str = " · partial text goes to main";
+
+/// Panes of fewer cells than this show the title rather than figures.
+const NARROW: usize = 48;
 
 /// Where the pieces of the panel were drawn, for the mouse.
 pub type Places = Vec<(Rect, AgentPath)>;
@@ -146,9 +155,9 @@ fn state_line(agent: &Agent, state: &State, room: usize, pen: Pen<'_>) -> Line<'
             }
         }
         (Phase::Ended(crate::protocol::End::Cancelled { before_start: false }), _)
-            if !agent.with_main =>
+            if !agent.with_main && width(&words) + width(PARTIAL_TEXT) + 2 <= room =>
         {
-            words.push_str(" · partial text goes to main");
+            words.push_str(PARTIAL_TEXT);
         }
         _ => {}
     }
@@ -251,7 +260,8 @@ fn slot_header(
     let mut figures = figures(model, agent);
     let taken = edge.width() + agent.number.to_string().len() + width(&fixed);
     // Too narrow: cost goes first, then turns, then time; then the title is cut.
-    let least = width(&title).min(TITLE_KEPT);
+    let kept = if room < NARROW { NARROW_TITLE_KEPT } else { TITLE_KEPT };
+    let least = width(&title).min(kept);
     while !figures.is_empty() && taken + least + 1 + width(&figures.join(" ")) > room {
         figures.pop();
     }
