@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId};
+use super::ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId};
 use super::question::{Answer, Mode};
 
 /// When a queued prompt is read.
@@ -82,7 +82,7 @@ pub enum Command {
     /// Go on with an ended sub-agent of this session, in the background, with its transcript.
     ResumeAgent(AgentId),
     /// Kill a background command, by its id such as `bash-1`.
-    KillShell(String),
+    KillShell(ShellId),
     /// Stop the main agent's turn with all its sub-agents.
     CancelTurn,
     /// Answer a permission question.

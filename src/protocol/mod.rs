@@ -22,7 +22,7 @@ pub use command::{Command, QueuedPrompt, Sender, When};
 pub use env::EnvOverlay;
 pub use event::{
     AgentEvent, AgentInfo, CompactionState, End, EventKind, Failure, NoticeLevel, Outcome,
-    ToolDetails, ViolationKind, clock,
+    ShellEnd, ToolDetails, ViolationKind, clock,
 };
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use journal::{ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent};

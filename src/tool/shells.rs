@@ -25,6 +25,9 @@ pub trait ShellRegister: Send + Sync + fmt::Debug {
     /// The command `id` of this owner; those of others are not there for it.
     fn get(&self, owner: &AgentPath, id: &ShellId) -> Option<Arc<BackgroundShell>>;
 
+    /// The command `id`, whoever owns it: for the person, who sees all of them.
+    fn find(&self, id: &ShellId) -> Option<Arc<BackgroundShell>>;
+
     /// This owner's commands, oldest first.
     fn ids(&self, owner: &AgentPath) -> Vec<ShellId>;
 
@@ -92,6 +95,10 @@ impl ShellRegister for Shells {
     fn get(&self, owner: &AgentPath, id: &ShellId) -> Option<Arc<BackgroundShell>> {
         let state = self.lock();
         state.of(owner).find(|entry| entry.id == *id)?.shell.clone()
+    }
+
+    fn find(&self, id: &ShellId) -> Option<Arc<BackgroundShell>> {
+        self.lock().entries.iter().find(|entry| entry.id == *id)?.shell.clone()
     }
 
     fn ids(&self, owner: &AgentPath) -> Vec<ShellId> {
