@@ -253,3 +253,20 @@ async fn t17_a_model_without_a_price_is_not_asked_under_a_cap() {
     assert!(matches!(&end, End::Failed { message, .. } if message.contains("No price")), "{end:?}");
     assert_eq!(bench.asked(), []);
 }
+
+#[tokio::test]
+async fn a_run_that_was_stopped_before_its_time_was_over_was_stopped_and_not_overdue() {
+    let limit = Duration::from_millis(20);
+    let budget = Budget::new(Limits { wall: Some(limit), ..Limits::default() });
+    let (cancel, stop) = (CancellationToken::new(), CancellationToken::new());
+    cancel.cancel();
+    // It takes longer to stop than it had time.
+    let slow = async {
+        budget.out_of_time().await;
+        End::Cancelled { before_start: false }
+    };
+    let end = within_time(&budget, &cancel, &stop, slow).await;
+    assert_eq!(end, End::Cancelled { before_start: false });
+    let late = async { End::Cancelled { before_start: false } };
+    assert_eq!(within_time(&budget, &cancel, &stop, late).await, End::TimeLimit { limit });
+}

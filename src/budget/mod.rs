@@ -84,6 +84,12 @@ impl Budget {
         Self::open(Some(self.clone()), true, limits)
     }
 
+    /// The account of the agent whose run this account is: for what goes on after the run.
+    #[must_use]
+    pub fn of_agent(&self) -> &Self {
+        self.own().last().unwrap_or(self)
+    }
+
     fn open(above: Option<Self>, of_run: bool, limits: Limits) -> Self {
         let clock = Clock::start(limits.wall);
         Self(Arc::new(Account { above, of_run, limits, ledger: Mutex::default(), clock }))

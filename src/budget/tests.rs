@@ -72,6 +72,9 @@ fn s2_11_turns_and_tool_calls_are_the_agents_own_over_all_its_runs() {
     second.count_turn();
     assert_eq!(agent.for_run(Limits::default()).used_up().as_deref(), Some("3 turns"));
     assert_eq!(below.used_up(), None, "another agent's turns");
+    assert!(
+        Arc::ptr_eq(&first.of_agent().0, &agent.0) && Arc::ptr_eq(&below.of_agent().0, &below.0)
+    );
 }
 
 #[test]

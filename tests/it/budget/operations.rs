@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::support::DEADLINE;
 use crate::support::process;
+use crate::support::pty::Screen;
 use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
 use crate::support::script::{Reply, text, tool_use};
@@ -130,5 +131,24 @@ async fn t18_an_agent_that_waits_for_its_child_holds_no_place() {
         scene.server.when(word).reply(tool_use("Bash", bash("true"))).then(text("ok"));
     }
     assert_eq!(scene.go().await.result()["result"], DONE);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t9_a_call_that_is_asked_about_holds_no_place() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nmax_concurrent_ops = 1\n");
+    let batch = tool_use("Bash", bash("touch a.txt")).tool_use("AgentTool", agent("CHILD-A"));
+    scene.server.when(PARENT).reply(batch).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("half").gate("held"));
+    let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 120, 40);
+    screen.wait_for("yes, once");
+    scene.server.reached("held").await;
+    assert!(!scene.world.exists("a.txt"), "the question is open while the child has the one place");
+    scene.server.open("held");
+    screen.keys("1");
+    screen.wait_for(DONE);
+    assert!(scene.world.exists("a.txt"));
     scene.server.finish();
 }
