@@ -299,16 +299,14 @@ fn result(
 }
 
 fn failed(error: ToolError) -> (ToolOutcome, Option<(Failure, String)>) {
-    let message = error.to_string();
-    let summary = match &error {
-        ToolError::Fatal { failure, .. } => failure.words().to_owned(),
-        ToolError::Soft { kind, .. } => kind.words().to_owned(),
+    let text = error.to_string();
+    let (summary, details, fatal) = match error {
+        ToolError::Fatal { failure, message, details } => {
+            (failure.words(), details.map(|details| *details), Some((failure, message)))
+        }
+        ToolError::Soft { kind, .. } => (kind.words(), None, None),
     };
-    let fatal = match error {
-        ToolError::Fatal { failure, message } => Some((failure, message)),
-        ToolError::Soft { .. } => None,
-    };
-    (ToolOutcome { is_error: true, ..ToolOutcome::text(message, summary) }, fatal)
+    (ToolOutcome { is_error: true, details, ..ToolOutcome::text(text, summary) }, fatal)
 }
 
 fn status(answer: &Result<ToolOutcome, ToolError>) -> &'static str {

@@ -200,12 +200,13 @@ impl Agent {
         }
     }
 
-    /// Withholds these tools from the next run on, and no others: they are not offered, and a call all the same is
-    /// a soft error.
-    pub fn withhold(&mut self, names: Vec<String>) {
-        self.specs = self.setup.tools.specs();
-        self.specs.retain(|spec| !names.contains(&spec.name));
-        self.withheld = names;
+    /// Withholds the tools that `withhold` names from the next run on, and no others: they are not offered, and a call
+    /// all the same is a soft error.
+    pub fn withhold(&mut self, withhold: impl Fn(&str) -> bool) {
+        let (withheld, offered): (Vec<_>, Vec<_>) =
+            self.setup.tools.specs().into_iter().partition(|spec| withhold(&spec.name));
+        self.specs = offered;
+        self.withheld = withheld.into_iter().map(|spec| spec.name).collect();
     }
 
     /// Works on a prompt, or without one once more on the last, until the model is done, a limit is reached, something fails, or `cancel` fires.
@@ -231,7 +232,8 @@ impl Agent {
         let stop = cancel.child_token();
         let budget = self.setup.budget.for_run(self.setup.per_run);
         let mut run = Run::new(budget.clone(), events, &stop);
-        let end = within_time(&budget, cancel, &stop, self.to_its_end(prompt, &mut run)).await;
+        let end =
+            within_time(&budget, cancel, &stop, self.drive_to_the_end(prompt, &mut run)).await;
         self.was_stopped = matches!(end, End::Cancelled { .. });
         let outcome = Outcome {
             end,
@@ -255,7 +257,7 @@ impl Agent {
         outcome
     }
 
-    async fn to_its_end(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> End {
+    async fn drive_to_the_end(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> End {
         match self.drive(prompt, run).await {
             Ok(end) | Err(Stop::End(end)) => end,
             Err(Stop::Disk(error)) => {

@@ -197,7 +197,7 @@ async fn s3_12_tool_calls_stop_at_the_limit_and_one_turn_is_left_for_the_summary
     let told = &asked[2].1;
     assert!(told.contains("not run: the budget of 3 tool calls is used up"), "{told}");
     assert!(told.contains("your last turn"), "{told}");
-    let last = bench.agent.setup.history.last().unwrap();
+    let last = bench.agent.history.last().unwrap();
     assert!(holds_results(last), "a call of the summary is answered: {last:?}");
 }
 

@@ -102,7 +102,7 @@ pub(super) fn info(setup: &Setup, parts: &Parts, model: &Model) -> SessionInfo {
         cwd: setup.cwd.display().to_string(),
         model: model.name.clone(),
         mode: parts.gate.mode(),
-        tools: parts.tool_names(),
+        tools: parts.tool_names(&agents),
         agents: agents.iter().map(|agent| agent.name.clone()).collect(),
         key_source: match source {
             Some(KeySource::Env { name, .. }) => name,

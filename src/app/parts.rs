@@ -10,6 +10,7 @@ use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
 use crate::config::{self, ConfigError, Loaded, PermissionsConfig};
+use crate::exec::Sandbox;
 use crate::permission::{Base, Gate, GateSettings, List, Origin, RuleError, RuleSet};
 use crate::protocol::EventQueue;
 use crate::provider::{Model, ModelSource};
@@ -141,6 +142,8 @@ impl Setup {
             max_operations: usize::try_from(config.subagents.max_concurrent_ops)
                 .unwrap_or(usize::MAX),
             subagents: self.subagents(),
+            worktrees: self.dirs.worktrees(),
+            sandbox: config::env::program().ok().and_then(|program| Sandbox::new(&program)),
         }
     }
 
@@ -174,7 +177,8 @@ impl Setup {
                 max_wall_s: config.max_wall_s,
                 default_budget: config.default_budget,
                 max_budget_per_agent: config.max_budget_per_agent,
-                allowed_models: config.allowed_models.clone(),
+                permissions: config.permissions,
+                child_auth: config.child_auth,
                 inherit_tool_instructions: config.inherit_tool_instructions,
             },
         }

@@ -111,6 +111,7 @@ fn error_kind(end: &End) -> Option<&'static str> {
             Failure::BadRequest => "bad_request",
             Failure::BadAnswer => "bad_answer",
             Failure::Autonomy => "autonomy_violation",
+            Failure::Worktree => "worktree",
             Failure::Storage => "storage",
             Failure::Internal => "internal",
         },

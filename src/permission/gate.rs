@@ -14,6 +14,7 @@ use super::path::{Places, Target};
 use super::question::{AnswerError, Asked, Waiting};
 use super::rule::{Base, List, Origin, Rule, RuleSet};
 use super::rule_file;
+use super::standing::{Grants, ModeOf, Rights, Standing};
 use crate::protocol::{Answer, EventKind, EventSink, Mode, Question, QuestionId, RuleFile};
 
 /// What a gate is made of.
@@ -48,10 +49,6 @@ struct State {
     next_id: u64,
     waiting: BTreeMap<QuestionId, Waiting>,
 }
-
-/// Allow rules of one agent.
-#[derive(Clone, Default)]
-pub(super) struct Grants(Arc<Mutex<Arc<Vec<Rule>>>>);
 
 /// What the gate says to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +104,7 @@ impl Gate {
             Answer::No { reason } => Verdict::Denied { reason: refusal(reason.as_deref()) },
             Answer::Session => {
                 let rules = self.0.parse(&asked.rules, &Origin::Session)?;
-                asked.grants.add(rules);
+                asked.standing.grants.add(rules);
                 self.0.lock().revision += 1;
                 Verdict::Allowed
             }
@@ -128,9 +125,24 @@ impl Gate {
             shared: self.0.clone(),
             name: name.into(),
             events,
-            grants: Grants::default(),
-            places: self.0.places.clone(),
+            standing: Standing {
+                grants: Grants::default(),
+                places: self.0.places.clone(),
+                mode: ModeOf::default(),
+            },
         }
+    }
+
+    /// Whether a deny rule keeps every call of this tool from running: then it need not be offered.
+    #[must_use]
+    pub fn withholds(&self, tool: &str) -> bool {
+        self.0.lock().rules.deny.iter().any(|rule| rule.covers_all_of(tool))
+    }
+
+    /// Whether a deny rule keeps this sub-agent from being started.
+    #[must_use]
+    pub fn withholds_agent(&self, name: &str) -> bool {
+        self.0.lock().rules.deny.iter().any(|rule| rule.covers_agent(name))
     }
 
     /// Whether a deny rule keeps this path from being read, for tools that come upon files while they search.
@@ -162,14 +174,19 @@ impl Shared {
     }
 
     /// Judges a call by what holds now; the number is the revision of what it was judged by.
-    fn judge(&self, call: &Call<'_>, grants: &Grants, places: &Places) -> (Judgement, u64) {
+    fn judge(&self, call: &Call<'_>, standing: &Standing) -> (Judgement, u64) {
         let (mode, rules, revision) = {
             let state = self.lock();
-            (state.mode, state.rules.clone(), state.revision)
+            (standing.mode.given(state.mode), state.rules.clone(), state.revision)
         };
-        let grants = grants.get();
-        let policy =
-            Policy { mode, rules: &rules, grants: &grants, places, interactive: self.interactive };
+        let grants = standing.grants.get();
+        let policy = Policy {
+            mode,
+            rules: &rules,
+            grants: &grants,
+            places: &standing.places,
+            interactive: self.interactive,
+        };
         (judge(&policy, call), revision)
     }
 
@@ -180,7 +197,7 @@ impl Shared {
             state.waiting.iter().map(|(id, waiting)| (*id, waiting.asked.clone())).collect()
         };
         for (id, asked) in open {
-            let (judgement, _) = self.judge(&asked.call(), &asked.grants, &asked.places);
+            let (judgement, _) = self.judge(&asked.call(), &asked.standing);
             match judgement.decision {
                 Decision::Allow => self.reply(id, Verdict::Allowed),
                 Decision::Deny => self.reply(id, Verdict::Denied { reason: judgement.why }),
@@ -212,15 +229,15 @@ impl Shared {
         let rules = self.parse(texts, &Origin::File(path.clone()))?;
         let (mode, mut all) = {
             let state = self.lock();
-            (state.mode, (*state.rules).clone())
+            (asked.standing.mode.given(state.mode), (*state.rules).clone())
         };
         all.allow.extend(rules.iter().cloned());
-        let grants = asked.grants.get();
+        let grants = asked.standing.grants.get();
         let policy = Policy {
             mode,
             rules: &all,
             grants: &grants,
-            places: &asked.places,
+            places: &asked.standing.places,
             interactive: self.interactive,
         };
         let judgement = judge(&policy, &asked.call());
@@ -236,32 +253,35 @@ impl Shared {
     }
 }
 
-impl Grants {
-    fn get(&self) -> Arc<Vec<Rule>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn add(&self, rules: Vec<Rule>) {
-        let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut grants).extend(rules);
-    }
-}
-
 /// The gate as one agent sees it. Clones share the agent's grants.
 #[derive(Clone)]
 pub struct AgentGate {
     shared: Arc<Shared>,
     name: Arc<str>,
     events: EventSink,
-    grants: Grants,
-    places: Arc<Places>,
+    standing: Standing,
 }
 
 impl AgentGate {
+    /// The gate of an agent below this one: within the same folders, and no freer than this one unless its rights say so.
+    #[must_use]
+    pub fn child(&self, name: String, events: EventSink, rights: Rights) -> Self {
+        let Standing { grants, places, mode } = self.standing.clone();
+        let grants = if rights.shares_grants { grants } else { Grants::default() };
+        let standing = Standing { grants, places, mode: mode.and(rights.mode) };
+        Self { shared: self.shared.clone(), name: name.into(), events, standing }
+    }
+
+    /// The gate of the whole tree.
+    #[must_use]
+    pub fn of_all(&self) -> Gate {
+        Gate(self.shared.clone())
+    }
+
     /// This gate, with other working directories: those of an agent that works in a folder of its own.
     #[must_use]
     pub fn within(mut self, dirs: Vec<PathBuf>) -> Self {
-        self.places = Arc::new(Places { dirs, ..(*self.places).clone() });
+        self.standing.places = Arc::new(Places { dirs, ..(*self.standing.places).clone() });
         self
     }
 
@@ -270,14 +290,15 @@ impl AgentGate {
     #[must_use]
     pub fn bounded(mut self, dir: PathBuf) -> Self {
         let bound = Some(dir.clone());
-        self.places = Arc::new(Places { dirs: vec![dir], bound, ..(*self.places).clone() });
+        let places = (*self.standing.places).clone();
+        self.standing.places = Arc::new(Places { dirs: vec![dir], bound, ..places });
         self
     }
 
     /// Whether the call would have to be asked about now: only then a preview is worth its while.
     #[must_use]
     pub fn would_ask(&self, call: &Call<'_>) -> bool {
-        let (judgement, _) = self.shared.judge(call, &self.grants, &self.places);
+        let (judgement, _) = self.shared.judge(call, &self.standing);
         self.shared.interactive && judgement.decision == Decision::Ask
     }
 
@@ -288,7 +309,7 @@ impl AgentGate {
             if cancel.is_cancelled() {
                 return cancelled();
             }
-            let (judgement, revision) = self.shared.judge(call, &self.grants, &self.places);
+            let (judgement, revision) = self.shared.judge(call, &self.standing);
             match judgement.decision {
                 Decision::Allow => return Verdict::Allowed,
                 Decision::Deny => break Verdict::Denied { reason: judgement.why },
@@ -323,7 +344,7 @@ impl AgentGate {
     ) -> Option<OpenQuestion<'_>> {
         let Judgement { why, warnings, suggestions, .. } = judgement;
         let (reply, answer) = oneshot::channel();
-        let asked = Asked::new(call, suggestions.clone(), self.grants.clone(), self.places.clone());
+        let asked = Asked::new(call, suggestions.clone(), self.standing.clone());
         let id = {
             let mut state = self.shared.lock();
             if state.revision != revision {

@@ -15,6 +15,7 @@ mod rule;
 mod rule_file;
 mod script;
 mod shell;
+mod standing;
 mod suggest;
 mod wrapper;
 
@@ -23,3 +24,4 @@ pub use judge::{Call, Decision, Judgement, Policy, judge};
 pub use path::Places;
 pub use question::AnswerError;
 pub use rule::{Base, List, Origin, Rule, RuleError, RuleSet};
+pub use standing::{ModeOf, Rights};

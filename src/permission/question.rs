@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::gate::{Grants, Verdict};
+use super::gate::Verdict;
 use super::judge::Call;
-use super::path::Places;
 use super::rule::RuleError;
+use super::standing::Standing;
 use crate::protocol::{Access, ToolUseId};
 
 /// An answer that cannot be carried out. The question stays open.
@@ -36,8 +36,7 @@ pub(super) struct Waiting {
 
 /// All that is needed to judge the call again.
 pub(super) struct Asked {
-    pub grants: Grants,
-    pub places: Arc<Places>,
+    pub standing: Standing,
     /// The rules that the question offered.
     pub rules: Vec<String>,
     id: ToolUseId,
@@ -48,10 +47,9 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub fn new(call: &Call<'_>, rules: Vec<String>, grants: Grants, places: Arc<Places>) -> Self {
+    pub fn new(call: &Call<'_>, rules: Vec<String>, standing: Standing) -> Self {
         Self {
-            grants,
-            places,
+            standing,
             rules,
             id: call.id.clone(),
             tool: call.tool.to_owned(),

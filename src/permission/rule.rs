@@ -164,7 +164,7 @@ impl Rule {
             }
             (Covers::Domain(pattern), Unit::Fetch(Some(host))) => pattern.allows(host),
             (Covers::Agent(name), Unit::Agent(asked)) => {
-                name.as_ref().is_none_or(|name| name == asked)
+                name.as_ref().is_none_or(|name| same_agent(name, asked))
             }
             _ => false,
         }
@@ -198,10 +198,35 @@ impl Rule {
                     _ => None,
                 });
                 match name {
-                    Some(name) => asked.any(|asked| asked.eq_ignore_ascii_case(name)),
+                    Some(name) => asked.any(|asked| same_agent(name, asked)),
                     None => facts.tool == "AgentTool" || asked.next().is_some(),
                 }
             }
+        }
+    }
+
+    /// Whether the rule is about every call of this tool.
+    #[must_use]
+    pub(super) fn covers_all_of(&self, tool: &str) -> bool {
+        match &self.covers {
+            Covers::Tool(name) => name == tool,
+            Covers::Tools(start) => tool.starts_with(start),
+            Covers::Agent(None) => canonical_name(tool) == "AgentTool",
+            Covers::Path { effect, tool: None, pattern: None } => match effect {
+                Effect::Reads => matches!(tool, "Read" | "Glob" | "Grep"),
+                Effect::Writes => matches!(tool, "Edit" | "Write"),
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether the rule is about every start of this sub-agent.
+    #[must_use]
+    pub(super) fn covers_agent(&self, agent: &str) -> bool {
+        match &self.covers {
+            Covers::Agent(None) => true,
+            Covers::Agent(Some(name)) => same_agent(name, agent),
+            _ => false,
         }
     }
 
@@ -282,6 +307,10 @@ fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> {
             "`*` can only stand in the name of an MCP tool, as in mcp__server__*".to_owned()
         );
     }
+    // One tool per sub-agent: the same as a rule about that sub-agent.
+    if let (Some(agent), None) = (name.strip_prefix("delegate_to_"), pattern) {
+        return Ok(Covers::Agent(Some(agent.to_owned())));
+    }
     let name = canonical_name(name);
     if let Some(known) = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(name))
         && *known != name
@@ -308,6 +337,12 @@ fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> {
             "{name} takes no pattern; Bash, Read, Glob, Grep, Edit, Write, WebFetch and AgentTool do"
         )),
     }
+}
+
+/// Tools have names without hyphens, so a rule may write a sub-agent's name without them as well.
+fn same_agent(one: &str, other: &str) -> bool {
+    let plain = |name: &str| name.to_ascii_lowercase().replace('-', "_");
+    plain(one) == plain(other)
 }
 
 fn command(text: &str, list: List) -> Result<Covers, String> {

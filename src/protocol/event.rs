@@ -242,9 +242,6 @@ pub struct AgentInfo {
     /// Nobody waits for it: its result comes to its parent as a message.
     #[serde(default)]
     pub background: bool,
-    /// The folder that it works in, when that is not its parent's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub worktree: Option<PathBuf>,
 }
 
 /// What a tool shows to a person beyond the text that the model reads.
@@ -353,6 +350,8 @@ pub enum Failure {
     BadAnswer,
     /// A sub-agent call beyond the depth limit.
     Autonomy,
+    /// The agent's own folder could not be made.
+    Worktree,
     /// The transcript cannot be written.
     Storage,
     /// A bug of ours.
@@ -373,6 +372,7 @@ impl Failure {
             Self::BadRequest => "bad request",
             Self::BadAnswer => "unreadable answer",
             Self::Autonomy => "depth",
+            Self::Worktree => "no worktree",
             Self::Storage => "disk",
             Self::Internal => "internal",
         }

@@ -9,6 +9,7 @@ use crate::agent::prompt::{Facts, SystemPrompt};
 use crate::agent::{Agent, AgentSetup, Inbox, Operations, memory};
 use crate::budget::{self, Budget};
 use crate::config::models::Catalogue;
+use crate::exec::Sandbox;
 use crate::permission::Gate;
 use crate::protocol::{
     EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, NoticeLevel, Past, Redactor,
@@ -17,7 +18,7 @@ use crate::protocol::{
 use crate::provider::{Model, ModelSlot, ModelSource};
 use crate::session::{NewSession, Opened, SessionStore};
 use crate::subagent::registry::{DefinitionSources, Definitions};
-use crate::subagent::{AgentTree, Caller, Executor, Factory, Settings, Slots, faces};
+use crate::subagent::{AgentTree, Caller, Executor, Factory, Settings, Slots, Workplace, faces};
 use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, canonical_name};
 
 /// Who the main agent is and how it works.
@@ -60,6 +61,10 @@ pub struct Parts {
     /// How many requests and tool calls of all agents go on at a time.
     pub max_operations: usize,
     pub subagents: SubAgents,
+    /// The folder for worktrees of sub-agents.
+    pub worktrees: PathBuf,
+    /// Absent where the system cannot confine commands.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// The part of sub-agents.
@@ -158,7 +163,9 @@ pub(super) fn main_agent(
     }
     .assemble();
     let operations = Operations::new(parts.max_operations);
-    let mut tools = ToolRegistry::new(session_tools(parts));
+    let gate = parts.gate.for_agent("main".to_owned(), events.clone());
+    let mut tools = ToolRegistry::new(session_tools(parts, &parts.builtin));
+    tools = tools.withholding(|name| parts.gate.withholds(name));
     if parts.offers_subagents() {
         let factory = factory(parts, tree, operations.clone(), facts, memory.text);
         for problem in factory.definitions.problems() {
@@ -169,6 +176,8 @@ pub(super) fn main_agent(
             model: model.clone(),
             journal: session.journal.clone(),
             inbox: inbox.clone(),
+            gate: gate.clone(),
+            place: Workplace { cwd: parts.cwd.clone(), env: parts.env.clone(), bound: None },
         };
         let executor = Executor::new(factory, caller);
         if parts.subagents.settings.may_start(0) {
@@ -182,7 +191,7 @@ pub(super) fn main_agent(
         model,
         system: system.into(),
         tools,
-        gate: parts.gate.for_agent("main".to_owned(), events),
+        gate,
         journal: session.journal,
         inbox,
         patience: parts.patience,
@@ -211,9 +220,11 @@ fn factory(
         tree,
         definitions: Definitions::load(&parts.definitions),
         gate: parts.gate.clone(),
-        catalogue: parts.catalogue.clone(),
-        tools: Box::new(move || session_tools(&tools_of)),
-        cwd: parts.cwd.clone(),
+        models: parts.models.clone(),
+        builtin: parts.builtin.clone(),
+        tools: Box::new(move |settings| session_tools(&tools_of, settings)),
+        worktrees: parts.worktrees.clone(),
+        sandbox: parts.sandbox.clone(),
         env: parts.env.clone(),
         facts,
         memory,
@@ -223,8 +234,8 @@ fn factory(
 }
 
 /// A fresh set of the tools that this session's agents may have.
-fn session_tools(parts: &Parts) -> Vec<Arc<dyn Tool>> {
-    let mut tools = builtin(&parts.builtin);
+fn session_tools(parts: &Parts, settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
+    let mut tools = builtin(settings);
     tools.retain(|tool| parts.allows(&tool.spec().name));
     tools
 }
@@ -239,19 +250,15 @@ impl Parts {
         self.subagents.enabled && self.allows(&self.subagents.settings.tool_name)
     }
 
-    /// The names of the tools that start sub-agents.
-    pub(super) fn agent_tool_names(&self) -> Vec<String> {
-        vec![self.subagents.settings.tool_name.clone()]
-    }
-
-    /// The names of the tools that the main agent gets, in order.
+    /// The names of the tools that the main agent gets with these definitions, in order.
     #[must_use]
-    pub fn tool_names(&self) -> Vec<String> {
-        let mut names: Vec<_> =
-            session_tools(self).iter().map(|tool| tool.spec().name.clone()).collect();
+    pub fn tool_names(&self, definitions: &Definitions) -> Vec<String> {
+        let tools = session_tools(self, &self.builtin);
+        let mut names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         if self.offers_subagents() {
-            names.push(self.subagents.settings.tool_name.clone());
+            names.extend(faces::names(&self.subagents.settings, definitions, &self.gate));
         }
+        names.retain(|name| !self.gate.withholds(name));
         names
     }
 }

@@ -13,7 +13,7 @@ use crate::protocol::{
     NoticeLevel, Outcome, PromptId, QuestionId, QueuedPrompt, SessionId,
 };
 use crate::provider::{Model, ModelError, ModelSlot};
-use crate::subagent::AgentTree;
+use crate::subagent::{AgentTree, faces};
 
 mod assemble;
 mod shell;
@@ -44,8 +44,8 @@ pub struct Runtime {
     main: Option<Box<Agent>>,
     inbox: Inbox,
     run: Option<Run>,
-    /// Tools that the present prompt, or the last one, may not use.
-    withheld: Vec<String>,
+    /// Whether main may start sub-agents in its present run.
+    sub_agents: bool,
     shell: OwnShell,
     /// For the person, as soon as a session is open.
     notices: Vec<String>,
@@ -81,7 +81,7 @@ impl Runtime {
             main: None,
             inbox: Inbox::default(),
             run: None,
-            withheld: Vec::new(),
+            sub_agents: true,
             shell,
             notices,
             resolved: mpsc::channel(4),
@@ -206,7 +206,7 @@ impl Runtime {
             return;
         };
         let note = self.shell.take_printed();
-        self.withheld = if sub_agents { Vec::new() } else { self.parts.agent_tool_names() };
+        self.sub_agents = sub_agents;
         self.run_main(model, Some(Prompt { id: Some(id), from, note, ..Prompt::new(text) })).await;
     }
 
@@ -221,7 +221,8 @@ impl Runtime {
 
     async fn run_main(&mut self, model: ModelSlot, prompt: Option<Prompt>) {
         let mut agent = self.take_main(model).await;
-        agent.withhold(self.withheld.clone());
+        let may_start = self.sub_agents;
+        agent.withhold(|name| !may_start && faces::is_face(name));
         let cancel = CancellationToken::new();
         let (token, events) = (cancel.clone(), self.events.clone());
         let task = tokio::spawn(async move {

@@ -1,24 +1,24 @@
 //! Starts sub-agents: the one way behind all faces. Everything is checked before there is any effect.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
-
 use super::definition::{BudgetSpec, Definition};
 use super::factory::{Factory, Plan};
+use super::life::{Child, is_fatal};
 use super::order::{Order, ToolAccess};
-use super::report::{Reporter, words};
-use super::tree::{Ended, Joining, Membership, OverLimit};
-use crate::agent::{Inbox, Prompt};
+use super::report::words;
+use super::tree::{Ended, Joining, OverLimit};
+use super::workplace::Workplace;
+use crate::agent::{Inbox, compact};
 use crate::budget::Limits;
-use crate::config::OnLimit;
+use crate::config::{ChildPermissions, OnLimit};
+use crate::permission::{AgentGate, ModeOf, Rights};
 use crate::protocol::{
     AgentId, AgentInfo, AgentPath, ChildMeta, End, EventKind, EventSink, Failure, Journal,
-    NoJournal, NoticeLevel, Outcome, ResultBlock, Sender, ToolDetails,
+    NoJournal, NoticeLevel, ResultBlock, ToolDetails,
 };
-use crate::provider::{Model, ModelSlot};
+use crate::provider::{ChildModel, Model, ModelError, ModelSlot};
 use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome};
 
 /// The agent that starts others.
@@ -32,6 +32,10 @@ pub struct Caller {
     pub journal: Arc<dyn Journal>,
     /// Its queue, where results come that no call waits for.
     pub inbox: Inbox,
+    /// Its rights, which bound theirs.
+    pub gate: AgentGate,
+    /// Where it works.
+    pub place: Workplace,
 }
 
 /// Starts the sub-agents of one caller.
@@ -92,7 +96,7 @@ impl Executor {
     }
 
     fn check_tools(&self, order: &Order, definition: &Definition) -> Result<(), InvalidInput> {
-        let selection = self.factory.tools_for(definition, &order.tools);
+        let selection = self.factory.tools_for(definition, &order.tools, &self.caller);
         let unknown = selection.unknown.join(", ");
         if self.factory.settings.strict_tools && !unknown.is_empty() {
             return Err(InvalidInput(format!("the list of tools: there are no tools {unknown}.")));
@@ -100,7 +104,7 @@ impl Executor {
         if !selection.nothing_left {
             return Ok(());
         }
-        let own = self.factory.tools_for(definition, &ToolAccess::Inherit).tools;
+        let own = self.factory.tools_for(definition, &ToolAccess::Inherit, &self.caller).tools;
         let known: Vec<_> = own.names().collect();
         let unknown = match unknown.as_str() {
             "" => String::new(),
@@ -116,7 +120,7 @@ impl Executor {
     #[must_use]
     pub fn with_agents(&self, description: &str) -> String {
         let mut text = description.trim().to_owned();
-        for definition in self.factory.definitions.iter() {
+        for definition in self.factory.offered() {
             text.push_str(&format!("\n- {}: {}", definition.name, definition.description));
         }
         text
@@ -125,7 +129,7 @@ impl Executor {
     /// Which models may be named, where the configuration says so.
     #[must_use]
     pub fn models_text(&self) -> Option<String> {
-        let allowed = &self.factory.settings.allowed_models;
+        let allowed = self.factory.models.allowed();
         let lists: Vec<_> = allowed
             .iter()
             .map(|(provider, models)| format!("{provider}: {}", models.join(", ")))
@@ -187,12 +191,17 @@ impl Executor {
     async fn join(&self, order: Order, cx: &ToolContext) -> Result<Child, ToolError> {
         let invalid = |error: InvalidInput| ToolError::soft(SoftKind::InvalidInput, error.0);
         let definition = self.definition(&order).map_err(invalid)?;
-        let model = self.model(&order, &definition);
-        self.may_spend(&model, cx)?;
+        let place = self.place(&definition);
+        let model = self.model(&order, &definition, &place).await?;
+        let spec = self.limits(&order, &definition);
+        self.may_spend(&model, &spec, cx)?;
+        self.must_fit(&order, &model)?;
+        let background = order.background || definition.background;
         let (factory, id) = (&self.factory, AgentId::generate());
         let events = cx.events.child(id);
-        let spec = self.limits(&order, &definition);
-        let budget = cx.budget.child(Limits {
+        // What nobody waits for is not bound by the time of one run.
+        let above = if background { cx.budget.of_agent() } else { &cx.budget };
+        let budget = above.child(Limits {
             usd: spec.max_usd,
             tokens: spec.max_tokens,
             turns: None,
@@ -209,21 +218,23 @@ impl Executor {
             tool_use_id: cx.tool_use_id.clone(),
             max_turns,
             color: definition.color.clone(),
-            background: order.background,
-            worktree: None,
+            background,
         };
         let joining = Joining {
             info: info.clone(),
             events: events.clone(),
             report_to: self.caller.inbox.clone(),
             budget: budget.clone(),
-            may_queue: self.may_queue(order.background),
+            may_queue: self.may_queue(background),
         };
         let member = factory.tree.join(joining).map_err(|error| over(&error))?;
-        let unknown = factory.tools_for(&definition, &order.tools).unknown;
+        let unknown = factory.tools_for(&definition, &order.tools, &self.caller).unknown;
         let journal = self.journal(&info, events.path(), id);
         events.emit(EventKind::Started(Box::new(info.clone())));
         warn_of_unknown(&unknown, &events);
+        let rights = self.rights(&definition);
+        let own = self.caller.model.get();
+        let foreign_provider = own.provider.name() != model.provider.name();
         let plan = Plan {
             name: info.name.clone(),
             definition,
@@ -236,8 +247,13 @@ impl Executor {
             budget,
             span: cx.span,
             journal,
+            rights,
+            place,
+            introduction: None,
+            foreign_provider,
         };
-        Ok(Child { plan, member, events, prompt: order.prompt })
+        let above = cx.events.clone();
+        Ok(Child { plan, member, events, above, prompt: Some(order.prompt) })
     }
 
     fn may_queue(&self, background: bool) -> bool {
@@ -248,12 +264,61 @@ impl Executor {
         }
     }
 
-    fn model(&self, order: &Order, definition: &Definition) -> Model {
-        let own = self.caller.model.get();
-        match order.model(definition) {
-            Some(name) => own.sibling(name, &self.factory.catalogue),
-            None => (*own).clone(),
+    /// The model that the call, its definition or the configuration names.
+    async fn model(
+        &self,
+        order: &Order,
+        definition: &Definition,
+        place: &Workplace,
+    ) -> Result<Model, ToolError> {
+        let parent = self.caller.model.get();
+        let own_env = !definition.env.is_empty();
+        let ask = ChildModel {
+            parent: &parent,
+            provider: order.provider.as_deref().or(definition.provider.as_deref()),
+            model: order.model.as_deref().or(definition.model.as_deref()),
+            env: own_env.then_some(&place.env),
+        };
+        self.factory.models.child(ask).await.map_err(|error| {
+            let (ModelError::Usage(why) | ModelError::Auth(why)) = error;
+            ToolError::soft(SoftKind::InvalidInput, why)
+        })
+    }
+
+    /// Where it works, unless it gets a folder of its own: where its parent does, with its definition's variables over
+    /// those of the session.
+    fn place(&self, definition: &Definition) -> Workplace {
+        let env = self.factory.env.with(definition.env.iter());
+        Workplace { env, ..self.caller.place.clone() }
+    }
+
+    /// Its rights. A definition of the project may only narrow them.
+    fn rights(&self, definition: &Definition) -> Rights {
+        let permissions = self.factory.settings.permissions;
+        let own = permissions == ChildPermissions::Own && !definition.source.is_project();
+        Rights {
+            shares_grants: permissions == ChildPermissions::Inherit,
+            mode: match definition.permission_mode {
+                None => ModeOf::Session,
+                Some(mode) if own => ModeOf::Own(mode),
+                Some(mode) => ModeOf::AtMost(mode),
+            },
         }
+    }
+
+    /// A fork whose conversation fills its model's window could not say a word.
+    fn must_fit(&self, order: &Order, model: &Model) -> Result<(), ToolError> {
+        let Some(fork) = &order.fork else { return Ok(()) };
+        if compact::fits(model, &fork.system, &[], &fork.messages) {
+            return Ok(());
+        }
+        let (name, window) = (&model.name, model.info.context_window);
+        Err(ToolError::soft(
+            SoftKind::InvalidInput,
+            format!(
+                "This conversation does not fit into the window of {name} ({window} tokens): use agent_spawn and say in the prompt what matters."
+            ),
+        ))
     }
 
     /// What it may use: the least of what the call, the definition and the configuration allow. What the caller has left
@@ -275,12 +340,18 @@ impl Executor {
     }
 
     /// Whether there is something left to spend, and the model's price is known where that matters.
-    fn may_spend(&self, model: &Model, cx: &ToolContext) -> Result<(), ToolError> {
+    fn may_spend(
+        &self,
+        model: &Model,
+        limits: &BudgetSpec,
+        cx: &ToolContext,
+    ) -> Result<(), ToolError> {
         if let Some(what) = cx.budget.used_up() {
             let why = format!("The budget of {what} is used up: no sub-agent was started.");
             return Err(ToolError::soft(SoftKind::Budget, why));
         }
-        if cx.budget.caps_money() && model.info.price.is_none() {
+        let capped = cx.budget.caps_money() || limits.max_usd.is_some();
+        if capped && model.info.price.is_none() {
             let name = &model.name;
             let why =
                 format!("`model`: no price is known for {name}, and there is a budget in dollars.");
@@ -310,44 +381,6 @@ impl Executor {
     fn live(&self, child: Child) {
         let (factory, caller) = (self.factory.clone(), self.caller.clone());
         self.factory.tree.spawn(async move { child.live(factory, caller).await });
-    }
-}
-
-/// An agent that has joined the tree and waits to live.
-struct Child {
-    plan: Plan,
-    member: Membership,
-    events: EventSink,
-    prompt: String,
-}
-
-impl Child {
-    /// From the wait for a slot to the end.
-    async fn live(self, factory: Arc<Factory>, caller: Caller) {
-        let Self { mut plan, member, events, prompt } = self;
-        let (id, name, kept) = (member.id(), plan.name.clone(), plan.journal.is_kept());
-        let max_chars = factory.settings.result_max_chars;
-        let outcome = if member.slot().await {
-            let results = plan.fork.as_mut().map(|fork| std::mem::take(&mut fork.closing));
-            let results = results.unwrap_or_default();
-            let mut agent = factory.build(plan, &member, &events);
-            let from = Sender::Agent { name: caller.name };
-            let prompt = Prompt { from, results, ..Prompt::new(prompt) };
-            let work = agent.work(Some(prompt), &events, member.cancel());
-            AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| crashed())
-        } else {
-            Outcome::without_work(End::Cancelled { before_start: true })
-        };
-        factory.tree.end_below(events.path()).await;
-        // What nobody waits for ends its parent's run by way of the queue.
-        if let End::Failed { failure, message } = &outcome.end
-            && is_fatal(*failure)
-            && factory.tree.look_up(id).is_some_and(|agent| agent.background)
-        {
-            caller.inbox.fail(*failure, format!("{name}: {message}"));
-        }
-        let reporter = Reporter { id, name: &name, max_chars, kept, note: None };
-        member.finish(reporter.ending(outcome));
     }
 }
 
@@ -392,18 +425,8 @@ impl Ended {
     }
 }
 
-/// Whether a child's failure ends its parent's run too.
-fn is_fatal(failure: Failure) -> bool {
-    matches!(failure, Failure::Auth | Failure::Autonomy | Failure::Internal)
-}
-
 fn over(error: &OverLimit) -> ToolError {
     ToolError::soft(SoftKind::Failed, error.to_string())
-}
-
-fn crashed() -> Outcome {
-    let message = "The agent failed inside: this is a bug. The log says more.".to_owned();
-    Outcome::without_work(End::Failed { failure: Failure::Internal, message })
 }
 
 fn warn_of_unknown(unknown: &[String], events: &EventSink) {

@@ -1,26 +1,27 @@
 //! Builds sub-agents: a definition, a model, and a fresh set of tools make a fresh agent.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::definition::{Definition, Memory};
 use super::faces;
+use super::instructions;
 use super::order::{Fork, ToolAccess};
 use super::registry::Definitions;
 use super::tree::{AgentTree, Membership};
+use super::workplace::Workplace;
 use super::{Caller, Executor};
 use crate::agent::prompt::{Facts, SystemPrompt};
 use crate::agent::{Agent, AgentSetup, Operations};
 use crate::budget::{Budget, Limits};
-use crate::config::models::Catalogue;
-use crate::config::{Face, OnLimit, OnViolation};
-use crate::permission::Gate;
+use crate::config::{ChildAuth, ChildPermissions, Face, OnLimit, OnViolation};
+use crate::exec::Sandbox;
+use crate::permission::{AgentGate, Gate, Rights};
 use crate::protocol::{EnvOverlay, EventSink, Journal, Redactor, Span};
-use crate::provider::{Model, ModelSlot};
-use crate::tool::{Tool, ToolRegistry, canonical_name};
+use crate::provider::{Model, ModelSlot, ModelSource};
+use crate::tool::{BuiltinSettings, Tool, ToolRegistry, canonical_name};
 
 /// What every sub-agent is told after its definition's own prompt.
 const INSTRUCTIONS: &str = include_str!("../../assets/prompts/subagent.md");
@@ -58,8 +59,8 @@ pub struct Settings {
     pub default_budget: u64,
     /// The most tokens that a call may ask for.
     pub max_budget_per_agent: Option<u64>,
-    /// Per provider, the models that may be used; empty is any.
-    pub allowed_models: BTreeMap<String, Vec<String>>,
+    pub permissions: ChildPermissions,
+    pub child_auth: ChildAuth,
     /// Whether they are told how to use their tools.
     pub inherit_tool_instructions: bool,
 }
@@ -84,11 +85,17 @@ pub struct Factory {
     pub tree: AgentTree,
     pub definitions: Definitions,
     pub gate: Gate,
-    pub catalogue: Arc<Catalogue>,
+    pub models: Arc<dyn ModelSource>,
+    /// What their tools are made from.
+    pub builtin: BuiltinSettings,
     /// Makes a fresh set of tools, without those that start sub-agents.
-    pub tools: Box<dyn Fn() -> Vec<Arc<dyn Tool>> + Send + Sync>,
-    pub cwd: Arc<Path>,
+    pub tools: Box<dyn Fn(&BuiltinSettings) -> Vec<Arc<dyn Tool>> + Send + Sync>,
+    /// The session's variables.
     pub env: EnvOverlay,
+    /// The folder for their worktrees.
+    pub worktrees: PathBuf,
+    /// Absent where the system cannot confine commands.
+    pub sandbox: Option<Sandbox>,
     pub facts: Facts,
     /// The places at work that all agents of the session share.
     pub operations: Operations,
@@ -115,15 +122,40 @@ pub struct Plan {
     /// Of the call that starts it.
     pub span: Span,
     pub journal: Arc<dyn Journal>,
+    pub rights: Rights,
+    pub place: Workplace,
+    /// What it must know of its place.
+    pub introduction: Option<String>,
+    /// Whether its provider is another than its parent's.
+    pub foreign_provider: bool,
 }
 
 impl Factory {
     /// The agent of a plan, as fresh as if there had never been another.
     #[must_use]
-    pub fn build(self: &Arc<Self>, plan: Plan, member: &Membership, events: &EventSink) -> Agent {
-        let system = self.system(&plan);
+    pub fn build(
+        self: &Arc<Self>,
+        plan: Plan,
+        member: &Membership,
+        events: &EventSink,
+        above: &Caller,
+    ) -> Agent {
+        let gate = above.gate.child(plan.name.clone(), events.clone(), plan.rights);
+        let gate = plan.place.gate(gate);
+        let tools = self.narrowed(&plan.definition, &plan.access, &plan.place, &gate).tools;
+        let system = self.system(&plan, &tools);
         let Plan {
-            name, definition, model, access, fork, max_turns, budget, span, journal, ..
+            name,
+            definition,
+            model,
+            access,
+            fork,
+            max_turns,
+            budget,
+            span,
+            journal,
+            place,
+            ..
         } = plan;
         let model = ModelSlot::new(model);
         let caller = Caller {
@@ -131,11 +163,14 @@ impl Factory {
             model: model.clone(),
             journal: journal.clone(),
             inbox: member.inbox().clone(),
+            gate: gate.clone(),
+            place: place.clone(),
         };
-        let tools = self.registry(&definition, &access, caller, events.path().depth());
+        let lists = Lists { definition: &definition, access: &access };
+        let tools = self.with_faces(tools, &lists, caller, events.path().depth());
         let (history, thinker) = fork.map(|fork| (fork.messages, fork.thinker)).unwrap_or_default();
         Agent::new(AgentSetup {
-            gate: self.gate.for_agent(name.clone(), events.clone()),
+            gate,
             name,
             model,
             system,
@@ -144,8 +179,8 @@ impl Factory {
             inbox: member.inbox().clone(),
             patience: Some(PATIENCE),
             budget,
-            cwd: self.cwd.clone(),
-            env: self.env.clone(),
+            cwd: place.cwd,
+            env: place.env,
             per_run: Limits { turns: Some(max_turns), ..Limits::default() },
             operations: self.operations.clone(),
             history,
@@ -156,36 +191,44 @@ impl Factory {
     }
 
     /// A fork goes on under its parent's system prompt; everyone else has one of its own.
-    fn system(&self, plan: &Plan) -> Arc<str> {
+    fn system(&self, plan: &Plan, tools: &ToolRegistry) -> Arc<str> {
         if let Some(fork) = &plan.fork {
             return fork.system.clone();
         }
         let own = plan.definition.memory == Memory::Project;
         let reads_memory = plan.memory.unwrap_or(own);
         let base = plan.system_prompt.as_deref().unwrap_or(&plan.definition.prompt);
+        let mut more = INSTRUCTIONS.trim().to_owned();
+        if self.settings.inherit_tool_instructions {
+            more.push_str(&instructions::for_tools(tools));
+        }
+        if let Some(introduction) = &plan.introduction {
+            more.push_str("\n\n");
+            more.push_str(introduction);
+        }
+        let cwd = plan.place.cwd.display().to_string();
+        let facts = Facts { cwd, ..self.facts.clone() };
         let system = SystemPrompt {
             base,
-            append: Some(INSTRUCTIONS),
-            facts: &self.facts,
+            append: Some(&more),
+            facts: &facts,
             memory: if reads_memory { &self.memory } else { "" },
         };
         system.assemble().into()
     }
 
     /// All tools of a new agent at `depth`: those it was given, and the faces as far as it may start others.
-    fn registry(
+    fn with_faces(
         self: &Arc<Self>,
-        definition: &Definition,
-        access: &ToolAccess,
+        mut tools: ToolRegistry,
+        lists: &Lists<'_>,
         caller: Caller,
         depth: u32,
     ) -> ToolRegistry {
-        let mut tools = self.tools_for(definition, access).tools;
         let executor = Executor::new(self.clone(), caller);
         if !self.settings.may_start(depth) {
             return tools.with_hidden(faces::at_limit(&executor));
         }
-        let lists = Lists { definition, access };
         for face in faces::offered(&executor) {
             if lists.keep(&face.spec().name) {
                 tools.insert(face);
@@ -197,8 +240,29 @@ impl Factory {
     /// The tools of one sub-agent but for those that start others: a fresh set, narrowed by its definition and by the
     /// call. Also says which names of the lists exist nowhere.
     #[must_use]
-    pub fn tools_for(&self, definition: &Definition, access: &ToolAccess) -> Selection {
-        let all = ToolRegistry::new((self.tools)());
+    pub fn tools_for(
+        &self,
+        definition: &Definition,
+        access: &ToolAccess,
+        above: &Caller,
+    ) -> Selection {
+        self.narrowed(definition, access, &above.place, &above.gate)
+    }
+
+    /// The definitions that no deny rule withholds.
+    pub fn offered(&self) -> impl Iterator<Item = &Arc<Definition>> {
+        self.definitions.iter().filter(|known| !self.gate.withholds_agent(&known.name))
+    }
+
+    fn narrowed(
+        &self,
+        definition: &Definition,
+        access: &ToolAccess,
+        place: &Workplace,
+        gate: &AgentGate,
+    ) -> Selection {
+        let all = ToolRegistry::new((self.tools)(&place.settings(&self.builtin)));
+        let all = all.withholding(|name| gate.of_all().withholds(name));
         let lists = Lists { definition, access };
         let known = |name: &str| all.get(name).is_some() || faces::is_face(name);
         let mut unknown: Vec<String> = Vec::new();

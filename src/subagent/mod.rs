@@ -11,12 +11,16 @@ pub mod faces;
 mod factory;
 mod folder;
 mod front_matter;
+mod instructions;
+mod life;
 mod order;
 pub mod registry;
 mod report;
 mod tree;
+mod workplace;
 pub mod worktree;
 
 pub use executor::{Caller, Executor};
 pub use factory::{Factory, Settings};
 pub use tree::{AgentTree, Ended, Listed, Phase, Slots, Status};
+pub use workplace::Workplace;

@@ -309,7 +309,12 @@ impl ToolOutcome {
 pub enum ToolError {
     /// Ends the run: the model cannot mend it.
     #[error("{message}")]
-    Fatal { failure: Failure, message: String },
+    Fatal {
+        failure: Failure,
+        message: String,
+        /// For the screen and for programs.
+        details: Option<Box<ToolDetails>>,
+    },
     /// Goes to the model as an error result, and the run goes on.
     #[error("{message}")]
     Soft { kind: SoftKind, message: String },
@@ -331,7 +336,18 @@ impl ToolError {
     /// A failure that ends the run.
     #[must_use]
     pub fn fatal(failure: Failure, message: impl Into<String>) -> Self {
-        Self::Fatal { failure, message: message.into() }
+        Self::Fatal { failure, message: message.into(), details: None }
+    }
+
+    /// The same failure with something more for the screen and for programs.
+    #[must_use]
+    pub fn with_details(self, more: ToolDetails) -> Self {
+        match self {
+            Self::Fatal { failure, message, .. } => {
+                Self::Fatal { failure, message, details: Some(Box::new(more)) }
+            }
+            soft @ Self::Soft { .. } => soft,
+        }
     }
 }
 

@@ -62,6 +62,13 @@ impl ToolRegistry {
         }
     }
 
+    /// The tools that `withhold` says yes to are not offered any more, but still answer: what forbids them says why.
+    #[must_use]
+    pub fn withholding(&self, withhold: impl Fn(&str) -> bool) -> Self {
+        let hidden = self.tools.iter().filter(|tool| withhold(&tool.spec().name)).cloned();
+        self.filtered(|name| !withhold(name)).with_hidden(hidden)
+    }
+
     /// Only the tools that `keep` says yes to, in the same order.
     #[must_use]
     pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {

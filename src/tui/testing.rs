@@ -29,7 +29,6 @@ pub fn agent_info(name: &str, description: &str) -> AgentInfo {
         max_turns: 20,
         color: None,
         background: false,
-        worktree: None,
     }
 }
 

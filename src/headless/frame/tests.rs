@@ -44,7 +44,6 @@ fn started(background: bool) -> EventKind {
         max_turns: 20,
         color: None,
         background,
-        worktree: None,
     }))
 }
 

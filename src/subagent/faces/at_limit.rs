@@ -5,7 +5,7 @@ use std::path::Path;
 use async_trait::async_trait;
 
 use crate::config::OnViolation;
-use crate::protocol::{Access, Failure};
+use crate::protocol::{Access, Failure, ToolDetails, ViolationKind};
 use crate::subagent::Settings;
 use crate::tool::{SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
 
@@ -49,7 +49,14 @@ impl TypedTool for AtLimit {
             "An agent at depth {depth} tried to start a sub-agent, and the depth limit is {limit}: the run was stopped. Ask for the work without a further level."
         );
         Err(match self.settings.on_autonomy_violation {
-            OnViolation::Abort => ToolError::fatal(Failure::Autonomy, message),
+            OnViolation::Abort => {
+                let violation = ViolationKind::DepthExceeded;
+                ToolError::fatal(Failure::Autonomy, message).with_details(ToolDetails::Violation {
+                    violation,
+                    depth,
+                    limit,
+                })
+            }
             OnViolation::Report => {
                 let message = format!(
                     "The depth limit is {limit}, and this agent is at depth {depth}: it cannot start others. Do the work yourself."

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::config::Face;
 use crate::tool::{Tool, canonical_name};
 
-use super::Executor;
+use super::registry::Definitions;
+use super::{Executor, Settings};
+use crate::permission::Gate;
 
 mod access;
 mod agent_tool;
@@ -34,6 +36,9 @@ const LIFECYCLE: [&str; 7] = [
     "agent_send",
 ];
 
+/// The one that is there with messages between agents only.
+const SEND: &str = "agent_send";
+
 /// What names of delegate tools begin with.
 const DELEGATE: &str = "delegate_to_";
 
@@ -41,6 +46,26 @@ const DELEGATE: &str = "delegate_to_";
 #[must_use]
 pub fn is_face(name: &str) -> bool {
     canonical_name(name) == "AgentTool" || LIFECYCLE.contains(&name) || name.starts_with(DELEGATE)
+}
+
+/// The names of the tools that the main agent is offered, in order.
+#[must_use]
+pub fn names(settings: &Settings, definitions: &Definitions, gate: &Gate) -> Vec<String> {
+    let mut names = Vec::new();
+    if !settings.may_start(0) {
+        return names;
+    }
+    if settings.has(Face::Agent) {
+        names.push(settings.tool_name.clone());
+    }
+    if settings.has(Face::Lifecycle) {
+        names.extend(LIFECYCLE.iter().filter(|name| **name != SEND).map(ToString::to_string));
+    }
+    if settings.has(Face::Delegate) {
+        let offered = definitions.iter().filter(|known| !gate.withholds_agent(&known.name));
+        names.extend(offered.map(|known| known.tool_name()));
+    }
+    names
 }
 
 /// The tools that the configuration offers to an agent that may start others.
@@ -60,7 +85,7 @@ pub fn offered(executor: &Executor) -> Vec<Arc<dyn Tool>> {
         tools.push(Arc::new(list::List::new(executor.clone())));
     }
     if settings.has(Face::Delegate) {
-        for definition in executor.factory().definitions.iter() {
+        for definition in executor.factory().offered() {
             tools.push(Arc::new(Delegate::new(executor.clone(), definition.clone())));
         }
     }

@@ -22,7 +22,6 @@ fn info(background: bool) -> AgentInfo {
         max_turns: 20,
         color: None,
         background,
-        worktree: None,
     }
 }
 

@@ -1,0 +1,162 @@
+//! One sub-agent's life: the wait for a slot, its folder, its run, and what is left to do after it.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use super::definition::{Isolation, Returns};
+use super::executor::Caller;
+use super::factory::{Factory, Plan};
+use super::report::Reporter;
+use super::tree::Membership;
+use super::workplace::{Bound, Workplace};
+use super::worktree::{Finished, NewWorktree, Worktree, WorktreeError};
+use crate::agent::Prompt;
+use crate::config::ChildAuth;
+use crate::exec::ShellReach;
+use crate::protocol::{End, EventKind, EventSink, Failure, NoticeLevel, Outcome, Sender};
+
+/// An agent that has joined the tree and waits to live.
+pub(super) struct Child {
+    pub plan: Plan,
+    pub member: Membership,
+    pub events: EventSink,
+    /// The sink of the one that started it.
+    pub above: EventSink,
+    /// Absent when it goes on with what its conversation holds.
+    pub prompt: Option<String>,
+}
+
+impl Child {
+    /// From the wait for a slot to the end.
+    pub async fn live(self, factory: Arc<Factory>, caller: Caller) {
+        let Self { plan, member, events, above, prompt } = self;
+        let (id, name, kept) = (member.id(), plan.name.clone(), plan.journal.is_kept());
+        let returns = plan.definition.returns;
+        let foreign = plan.foreign_provider;
+        let (mut outcome, note) = if member.slot().await {
+            let prompt = prompt.map(|text| {
+                let from = Sender::Agent { name: caller.name.clone() };
+                Prompt { from, ..Prompt::new(text) }
+            });
+            run(&factory, plan, prompt, &member, &events, &caller).await
+        } else {
+            (Outcome::without_work(End::Cancelled { before_start: true }), None)
+        };
+        if foreign && factory.settings.child_auth == ChildAuth::SoftIfOtherProvider {
+            soften(&mut outcome);
+        }
+        // What nobody waits for ends its parent's run by way of the queue.
+        if let End::Failed { failure, message } = &outcome.end
+            && is_fatal(*failure)
+            && factory.tree.look_up(id).is_some_and(|agent| agent.background)
+        {
+            caller.inbox.fail(*failure, format!("{name}: {message}"));
+        }
+        if returns == Returns::Verbatim && outcome.end == End::Completed {
+            above.emit(EventKind::Verbatim { name: name.clone(), text: outcome.text.clone() });
+        }
+        let max_chars = factory.settings.result_max_chars;
+        let note = note.as_deref();
+        let reporter = Reporter { id, name: &name, max_chars, kept, note };
+        member.finish(reporter.ending(outcome));
+    }
+}
+
+/// Builds the agent in its place, lets it work, and clears up behind it. Also says what became of its folder.
+async fn run(
+    factory: &Arc<Factory>,
+    mut plan: Plan,
+    prompt: Option<Prompt>,
+    member: &Membership,
+    events: &EventSink,
+    caller: &Caller,
+) -> (Outcome, Option<String>) {
+    let worktree = match worktree(factory, &plan, member).await {
+        Ok(worktree) => worktree,
+        Err(error) => return (unworkable(&error), None),
+    };
+    if let Some(worktree) = &worktree {
+        plan.place = settle_in(worktree, &plan.place, events);
+        plan.introduction = Some(introduction(worktree));
+    }
+    let results = plan.fork.as_mut().map(|fork| std::mem::take(&mut fork.closing));
+    let prompt = prompt.map(|prompt| Prompt { results: results.unwrap_or_default(), ..prompt });
+    let mut agent = factory.build(plan, member, events, caller);
+    let work = AssertUnwindSafe(agent.work(prompt, events, member.cancel())).catch_unwind();
+    let outcome = work.await.unwrap_or_else(|_| crashed());
+    factory.tree.end_below(events.path()).await;
+    let note = match worktree {
+        Some(worktree) => Some(worktree.finish().await),
+        None => None,
+    };
+    // Of a folder that held nothing there is nothing to say.
+    let note = note.filter(|finished| *finished != Finished::Removed);
+    (outcome, note.map(|finished| finished.to_string()))
+}
+
+async fn worktree(
+    factory: &Factory,
+    plan: &Plan,
+    member: &Membership,
+) -> Result<Option<Worktree>, WorktreeError> {
+    if plan.definition.isolation == Isolation::None {
+        return Ok(None);
+    }
+    let new = NewWorktree {
+        cwd: plan.place.cwd.to_path_buf(),
+        root: factory.worktrees.clone(),
+        name: plan.name.clone(),
+        id: member.id(),
+        env: factory.env.clone(),
+        secrets: factory.builtin.secret_env.clone(),
+        sandbox: factory.sandbox.clone(),
+    };
+    Worktree::create(new).await.map(Some)
+}
+
+fn settle_in(worktree: &Worktree, before: &Workplace, events: &EventSink) -> Workplace {
+    let shell = worktree.shell();
+    let (path, branch) = (worktree.path().display(), worktree.branch());
+    events.notice(NoticeLevel::Info, format!("works in {path} (branch {branch})"));
+    if matches!(shell, ShellReach::Withheld) {
+        let why = "commands cannot be confined on this system: it has no shell";
+        events.notice(NoticeLevel::Warning, why);
+    }
+    let bound = Bound { folder: worktree.path().into(), shell };
+    Workplace { cwd: worktree.cwd().into(), env: before.env.clone(), bound: Some(bound) }
+}
+
+/// What an agent in a worktree must know of it.
+fn introduction(worktree: &Worktree) -> String {
+    let (path, branch) = (worktree.path().display(), worktree.branch());
+    format!(
+        "You work in a git worktree of your own at {path}, on the branch {branch}, made from the last commit: uncommitted work of others is not in it. You can write nowhere else. Commit to this branch if that helps; other branches, tags and the stash are closed to you. What you leave there is kept and reported."
+    )
+}
+
+/// The end of an agent for which there is no place to work.
+fn unworkable(error: &WorktreeError) -> Outcome {
+    let message = error.to_string();
+    Outcome::without_work(End::Failed { failure: Failure::Worktree, message })
+}
+
+/// A key that another provider rejects is for the parent to work around.
+fn soften(outcome: &mut Outcome) {
+    if let End::Failed { failure, .. } = &mut outcome.end
+        && *failure == Failure::Auth
+    {
+        *failure = Failure::BadRequest;
+    }
+}
+
+/// Whether a child's failure ends its parent's run too.
+pub(super) fn is_fatal(failure: Failure) -> bool {
+    matches!(failure, Failure::Auth | Failure::Autonomy | Failure::Internal)
+}
+
+fn crashed() -> Outcome {
+    let message = "The agent failed inside: this is a bug. The log says more.".to_owned();
+    Outcome::without_work(End::Failed { failure: Failure::Internal, message })
+}

@@ -1,0 +1,49 @@
+//! Where an agent works: its folder, its variables, and the bounds that hold there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::exec::ShellReach;
+use crate::permission::AgentGate;
+use crate::protocol::EnvOverlay;
+use crate::tool::BuiltinSettings;
+
+/// One agent's surroundings. An agent that it starts works in the same place, unless it gets one of its own.
+#[derive(Clone, Debug)]
+pub struct Workplace {
+    /// The base directory, against which relative paths resolve.
+    pub cwd: Arc<Path>,
+    pub env: EnvOverlay,
+    pub bound: Option<Bound>,
+}
+
+/// A folder that an agent cannot leave.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// Absolute, without links.
+    pub folder: Arc<Path>,
+    pub shell: ShellReach,
+}
+
+impl Workplace {
+    /// The tools' settings for this place.
+    #[must_use]
+    pub fn settings(&self, session: &BuiltinSettings) -> BuiltinSettings {
+        let settings = session.clone();
+        match &self.bound {
+            Some(Bound { folder, shell }) => {
+                settings.bounded(self.cwd.clone(), folder.clone(), shell.clone())
+            }
+            None => BuiltinSettings { base: self.cwd.clone(), ..settings },
+        }
+    }
+
+    /// The gate for this place.
+    #[must_use]
+    pub fn gate(&self, gate: AgentGate) -> AgentGate {
+        match &self.bound {
+            Some(bound) => gate.bounded(bound.folder.to_path_buf()),
+            None => gate,
+        }
+    }
+}
