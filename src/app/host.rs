@@ -14,6 +14,7 @@ use crate::exec::child_env;
 use crate::protocol::EnvOverlay;
 use crate::provider::{HttpClient, local};
 use crate::session::SessionStore;
+use crate::subagent::definition::Definition;
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tui::host::{AgentChoice, Host, LocalServer, ModelChoice, SessionChoice};
 
@@ -72,6 +73,8 @@ impl Host for Machine {
             let choices = definitions.iter().map(|definition| AgentChoice {
                 name: definition.name.clone(),
                 description: definition.description.clone(),
+                tools: tools_of(definition),
+                model: definition.model.clone().unwrap_or_else(|| "as its parent".to_owned()),
                 origin: definition.source.to_string(),
             });
             choices.collect()
@@ -171,6 +174,16 @@ impl Host for Machine {
             tracing::warn!(%error, "the prompt history could not be written");
         }
     }
+}
+
+/// `Read, Grep`, or `all that its parent may hand on, without Bash`.
+fn tools_of(definition: &Definition) -> String {
+    let named = definition.tools.as_ref().map(|tools| tools.join(", "));
+    let mut words = named.unwrap_or_else(|| "all that its parent may hand on".to_owned());
+    if !definition.disallowed_tools.is_empty() {
+        words.push_str(&format!(", without {}", definition.disallowed_tools.join(", ")));
+    }
+    words
 }
 
 fn append(path: &Path, prompt: &str) -> std::io::Result<()> {

@@ -46,7 +46,7 @@ fn agents_line(model: &Model) -> Option<String> {
         return None;
     }
     // What still works is being stopped.
-    tally.cancelled += tally.running + tally.queued;
+    tally.cancelled += tally.running + tally.queued + tally.aside;
     let ends = words::ends(tally, model.settings.ascii());
     let from = agents.iter().filter_map(|agent| agent.run.started).min().unwrap_or_default();
     let to = agents.iter().filter_map(|agent| agent.run.ended).max().unwrap_or(model.now);

@@ -31,6 +31,10 @@ pub trait Host: Send + Sync {
 pub struct AgentChoice {
     pub name: String,
     pub description: String,
+    /// The tools that it gets, in words.
+    pub tools: String,
+    /// The model that it works with, in words.
+    pub model: String,
     /// Where it was found, such as `built in` or a file.
     pub origin: String,
 }

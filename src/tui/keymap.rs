@@ -52,7 +52,7 @@ actions! {
     Submit = "submit", Newline = "newline", Left = "left", Right = "right", Up = "up", Down = "down",
     WordLeft = "word-left", WordRight = "word-right", LineStart = "line-start", LineEnd = "line-end",
     Home = "home", End = "end", Backspace = "backspace", Delete = "delete",
-    DeleteOrQuit = "delete-or-quit", KillWordLeft = "kill-word-left", KillWordRight = "kill-word-right",
+    BackgroundOrLeft = "background-or-left", DeleteOrQuit = "delete-or-quit", KillWordLeft = "kill-word-left", KillWordRight = "kill-word-right",
     KillLineLeft = "kill-line-left", KillLineRight = "kill-line-right", Yank = "yank", Undo = "undo",
     SearchHistory = "search-history", Next = "next", Previous = "previous", PageUp = "page-up",
     PageDown = "page-down", Reader = "reader", Edit = "edit", Redraw = "redraw", Suspend = "suspend",

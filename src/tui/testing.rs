@@ -5,11 +5,13 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::Timestamp;
 
+use crate::protocol::event::ShellEnd;
 use crate::protocol::{
     Access, AgentEvent, AgentId, AgentInfo, AgentPath, Command, Cost, End, EventKind, Outcome,
-    Question, QuestionId, Sender, ToolUseId, Usage,
+    Question, QuestionId, Sender, ShellId, ToolUseId, Usage,
 };
 
+use super::host::AgentChoice;
 use super::keymap::Keymap;
 use super::model::Model;
 use super::msg::{Effect, Msg};
@@ -29,6 +31,17 @@ pub fn agent_info(name: &str, description: &str) -> AgentInfo {
         color: None,
         background: false,
         worktree: None,
+    }
+}
+
+/// A definition with this name.
+pub fn agent_choice(name: &str) -> AgentChoice {
+    AgentChoice {
+        name: name.to_owned(),
+        description: "looks".to_owned(),
+        tools: "Read, Grep".to_owned(),
+        model: "haiku".to_owned(),
+        origin: "built in".to_owned(),
     }
 }
 
@@ -150,6 +163,31 @@ impl Screen {
         self.event(parent, tool);
         self.event(&path, EventKind::Started(Box::new(info)));
         path
+    }
+
+    /// An agent that began in the background and has begun its first turn.
+    pub fn background(&mut self, parent: &AgentPath, name: &str, description: &str) -> AgentPath {
+        let path = parent.child(AgentId::generate());
+        let info = AgentInfo { background: true, ..agent_info(name, description) };
+        self.event(&path, EventKind::Started(Box::new(info)));
+        self.event(&path, EventKind::TurnStarted { turn: 1, limit: Some(20) });
+        path
+    }
+
+    /// A background command of an agent.
+    pub fn job(&mut self, path: &AgentPath, id: &str, command: &str) -> &mut Self {
+        let (id, command) = (ShellId::new(id), command.to_owned());
+        self.event(path, EventKind::BackgroundShellStarted { id, command })
+    }
+
+    pub fn job_done(&mut self, path: &AgentPath, id: &str, code: i32) -> &mut Self {
+        let (id, end) = (ShellId::new(id), ShellEnd::Code { code });
+        self.event(path, EventKind::BackgroundShellEnded { id, end })
+    }
+
+    /// Something that came by itself entered a conversation.
+    pub fn reads(&mut self, path: &AgentPath, from: Sender, text: &str) -> &mut Self {
+        self.event(path, EventKind::PromptRead { id: None, text: text.to_owned(), from })
     }
 
     pub fn tool(&mut self, path: &AgentPath, id: &str, name: &str, summary: &str) -> &mut Self {

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use crate::protocol::event::ShellEnd;
 use crate::protocol::{AgentPath, Cost, End};
 
 use super::figures::{clock, count, ordinal, tokens};
-use super::model::{Agent, Agents, Model, Phase, Run, Tally};
+use super::model::{Agent, Agents, Job, Model, Phase, Run, Tally};
 use super::text::one_line;
 
 /// After this long a running tool shows its own time, and a silent agent says so.
@@ -86,8 +87,7 @@ pub fn agent_state(model: &Model, agent: &Agent) -> State {
         let all = model.agents.alive().filter(|other| other.run.queued()).count();
         return state(Glyph::Queued, format!("queued, {} of {}", ordinal(place), all.max(place)));
     }
-    let below = |other: &&Agent| other.path != agent.path && other.path.is_within(&agent.path);
-    let children = model.agents.alive().filter(below).count();
+    let children = model.agents.awaited(&agent.path).count();
     if children > 0 {
         return state(Glyph::Waits, format!("waits for {}", count(children, "agent")));
     }
@@ -256,11 +256,38 @@ pub fn tally_words(tally: Tally, asks: usize, ascii: bool, done: bool) -> String
         let whom = if done { " you" } else { "" };
         parts.push(format!("{sign}{asks} {verb}{whom}"));
     }
+    parts.extend(aside_words(tally));
     let ends = ends_words(tally, ascii);
     if !ends.is_empty() {
         parts.push(ends);
     }
     parts.join(" · ")
+}
+
+/// How many of them have gone to the background.
+#[must_use]
+pub fn aside_words(tally: Tally) -> Option<String> {
+    (tally.aside > 0).then(|| format!("{} in the background", tally.aside))
+}
+
+/// What a background command does, or how it ended.
+#[must_use]
+pub fn job_state(job: &Job) -> State {
+    match &job.ended {
+        None if job.killing => state(Glyph::Spinner, "being killed"),
+        None => state(Glyph::Spinner, one_line(&job.command)),
+        Some((_, end)) => state(job_glyph(end), one_line(&end.to_string())),
+    }
+}
+
+fn job_glyph(end: &ShellEnd) -> Glyph {
+    match end {
+        ShellEnd::Code { code: 0 } => Glyph::Done,
+        ShellEnd::Killed => Glyph::Cancelled,
+        ShellEnd::Code { .. } | ShellEnd::Signal { .. } | ShellEnd::TimedOut { .. } => {
+            Glyph::Failed
+        }
+    }
 }
 
 /// How many ended how: `✓1 ⊘1 ✗1`.
@@ -317,7 +344,7 @@ pub fn main_words(model: &Model) -> String {
     if model.questions.waiting.iter().any(|waiting| waiting.question.path.is_root()) {
         return "waits for you".to_owned();
     }
-    let agents = model.agents.alive().count();
+    let agents = model.waited_for().len();
     if agents > 0 {
         return format!("waits for {}", count(agents, "agent"));
     }

@@ -1,5 +1,7 @@
 //! The screen as a person sees it, on a real terminal.
 
+mod background;
+
 use std::time::Duration;
 
 use nix::sys::signal::Signal;

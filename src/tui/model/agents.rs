@@ -1,5 +1,9 @@
 //! The sub-agents of the session: who they are, how they are numbered, and in which order they are shown.
 
+mod background;
+
+pub use background::LINGER;
+
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
@@ -36,6 +40,14 @@ pub struct Agent {
     pub shown: bool,
     /// Index into the colours for agents.
     pub colour: usize,
+    /// Main's turn does not wait for it: it, or one above it, is in the background.
+    pub aside: bool,
+    /// Whether it has a row among the background agents.
+    pub in_strip: bool,
+    /// Its parent has read its result.
+    pub read: bool,
+    /// The person sent it to the background, and that has not happened yet.
+    pub moving: bool,
 }
 
 impl Agent {
@@ -48,6 +60,12 @@ impl Agent {
     #[must_use]
     pub fn running(&self) -> bool {
         self.run.alive() && !self.run.queued()
+    }
+
+    /// Whether it can go on after its end: it has a transcript to go on with.
+    #[must_use]
+    pub fn resumable(&self) -> bool {
+        matches!(&self.run.phase, Phase::Ended(end) if *end != End::Cancelled { before_start: true })
     }
 }
 
@@ -67,6 +85,8 @@ pub struct Agents {
 pub struct Tally {
     pub all: usize,
     pub running: usize,
+    /// Alive in the background; not among the running and queued ones.
+    pub aside: usize,
     pub queued: usize,
     pub done: usize,
     pub cancelled: usize,
@@ -101,14 +121,7 @@ impl Agents {
     /// Those with a slot in the panel, sorted by number, children under their parent.
     #[must_use]
     pub fn shown(&self) -> Vec<&Agent> {
-        let mut shown: Vec<&Agent> = self.list.iter().filter(|agent| agent.shown).collect();
-        shown.sort_by_key(|agent| agent.number);
-        let mut ordered = Vec::with_capacity(shown.len());
-        let tops = shown.iter().filter(|agent| !has_parent_in(agent, &shown));
-        for top in tops {
-            push_with_children(top, &shown, &mut ordered);
-        }
-        ordered
+        in_order(self.list.iter().filter(|agent| agent.shown).collect())
     }
 
     /// The batch that is or was shown last.
@@ -117,14 +130,16 @@ impl Agents {
         self.batch
     }
 
-    /// Adds an agent that has just started. Begins a batch when nothing of the last one is shown.
+    /// Adds an agent that has just started. Begins a batch when nothing of the last one is shown, but not for one
+    /// that begins in the background.
     pub fn start(&mut self, path: AgentPath, info: AgentInfo, at: Duration) -> &mut Agent {
-        if !self.list.iter().any(|agent| agent.shown && agent.batch == self.batch) || self.folded()
-        {
+        let above = path.parent().and_then(|parent| self.get(&parent));
+        let aside = info.background || above.is_some_and(|parent| parent.aside);
+        let present = |agent: &Agent| agent.shown && agent.batch == self.batch;
+        if !aside && (!self.list.iter().any(present) || self.folded()) {
             self.begin_batch();
         }
-        let taken: Vec<usize> = self.list.iter().filter(|a| a.shown).map(|a| a.number).collect();
-        let number = (1..).find(|number| !taken.contains(number)).unwrap_or(usize::MAX);
+        let number = self.free_number();
         let mut transcript = Transcript::bounded(TEXT_KEPT);
         transcript.push(ItemKind::Prompt { text: info.prompt.clone(), task: true });
         let mut run = Run { last_sign: at, ..Run::default() };
@@ -145,12 +160,23 @@ impl Agents {
             outcome: None,
             with_main: false,
             scroll: super::Scroll::default(),
-            batch: self.batch,
-            shown: true,
+            batch: if aside { 0 } else { self.batch },
+            shown: !aside,
             colour,
+            aside,
+            in_strip: aside,
+            read: false,
+            moving: false,
         });
         let last = self.list.len() - 1;
         &mut self.list[last]
+    }
+
+    /// The lowest number that nothing on the screen has.
+    fn free_number(&self) -> usize {
+        let on_screen = self.list.iter().filter(|agent| agent.shown || agent.in_strip);
+        let taken: Vec<usize> = on_screen.map(|agent| agent.number).collect();
+        (1..).find(|number| !taken.contains(number)).unwrap_or(usize::MAX)
     }
 
     /// Whether the last batch has been folded and was opened again for reading.
@@ -184,30 +210,43 @@ impl Agents {
         true
     }
 
-    /// The agents of the panel; once that is folded, those of the last batch.
+    /// The agents of the panel, or, once that is folded, those of the last batch; and those in the background.
     #[must_use]
     pub fn latest(&self) -> Vec<&Agent> {
-        let shown = self.shown();
-        if !shown.is_empty() {
-            return shown;
+        let mut latest = self.shown();
+        if latest.is_empty() {
+            let of_batch = |agent: &&Agent| agent.batch == self.batch && !agent.in_strip;
+            latest = self.list.iter().filter(of_batch).collect();
         }
-        self.list.iter().filter(|agent| agent.batch == self.batch).collect()
+        latest.extend(self.strip());
+        latest
     }
 
     /// Shows the agents of the last batch again. Answers whether there are any.
     pub fn reopen(&mut self) -> bool {
         let batch = self.batch;
         for agent in &mut self.list {
-            agent.shown |= agent.batch == batch;
+            agent.shown |= batch > 0 && agent.batch == batch && !agent.in_strip;
         }
         self.list.iter().any(|agent| agent.shown)
     }
 
-    /// Shows one agent's batch again, so that the agent can have the focus.
+    /// Takes what was opened again out of the panel.
+    pub fn close(&mut self) {
+        if self.folded() {
+            self.list.iter_mut().for_each(|agent| agent.shown &= agent.alive());
+        }
+    }
+
+    /// Shows one agent's batch again, or its row in the background, so that the agent can have the focus.
     pub fn reveal(&mut self, path: &AgentPath) {
-        let Some(batch) = self.get(path).map(|agent| agent.batch) else { return };
+        let Some(agent) = self.get(path) else { return };
+        if agent.aside {
+            return self.put_in_strip(path);
+        }
+        let batch = agent.batch;
         for agent in &mut self.list {
-            agent.shown = agent.alive() || agent.batch == batch;
+            agent.shown = !agent.in_strip && (agent.alive() || agent.batch == batch);
         }
     }
 
@@ -223,6 +262,7 @@ impl Agents {
         for agent in agents {
             tally.all += 1;
             let slot = match &agent.run.phase {
+                phase if agent.aside && !matches!(phase, Phase::Ended(_)) => &mut tally.aside,
                 Phase::Queued { .. } => &mut tally.queued,
                 Phase::Ended(end) => match end {
                     End::Completed => &mut tally.done,
@@ -239,6 +279,16 @@ impl Agents {
         }
         tally
     }
+}
+
+/// Sorted by number, children under their parent.
+fn in_order(mut agents: Vec<&Agent>) -> Vec<&Agent> {
+    agents.sort_by_key(|agent| agent.number);
+    let mut ordered = Vec::with_capacity(agents.len());
+    for top in agents.iter().filter(|agent| !has_parent_in(agent, &agents)) {
+        push_with_children(top, &agents, &mut ordered);
+    }
+    ordered
 }
 
 fn has_parent_in(agent: &Agent, shown: &[&Agent]) -> bool {

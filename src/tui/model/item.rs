@@ -45,6 +45,11 @@ pub enum ItemKind {
         members: Vec<AgentPath>,
         folded: bool,
     },
+    /// What came from another agent, or from a command that has ended: one line, and a text.
+    Report {
+        head: String,
+        text: String,
+    },
     /// A command that the person ran.
     Shell {
         line: String,
@@ -94,6 +99,7 @@ impl ItemKind {
             Self::Prompt { text, .. }
             | Self::Text { text, .. }
             | Self::Thinking { text, .. }
+            | Self::Report { text, .. }
             | Self::Shell { text, .. }
             | Self::Notice { text, .. } => text.len(),
             Self::Tools(calls) => calls.iter().map(|call| call.output.len() + 64).sum(),

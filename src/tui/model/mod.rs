@@ -1,12 +1,15 @@
 //! Everything the screen knows, as plain data.
 
+pub mod agent_list;
 pub mod agents;
 pub mod item;
+pub mod jobs;
 pub mod overlay;
 pub mod question;
 pub mod run;
 pub mod step;
 pub mod transcript;
+mod waiting;
 
 use std::time::Duration;
 
@@ -16,6 +19,7 @@ use crate::protocol::{AgentPath, Cost, Mode, PromptId, SessionId, When};
 
 pub use agents::{Agent, Agents, Tally};
 pub use item::{Item, ItemId, ItemKind};
+pub use jobs::{Job, Jobs};
 pub use overlay::Overlay;
 pub use question::Questions;
 pub use run::{Phase, Run};
@@ -37,6 +41,8 @@ pub struct Model {
     pub run: Run,
     pub main_scroll: Scroll,
     pub agents: Agents,
+    /// Commands that agents have left running.
+    pub jobs: Jobs,
     /// The item of the running batch in main's transcript.
     pub batch_item: Option<ItemId>,
     /// Whose pane has the focus. `None`: the prompt addresses main.
@@ -98,6 +104,8 @@ pub struct Session {
     pub notes: Vec<String>,
     /// Permission rules in force, for `/permissions`.
     pub rules: Vec<String>,
+    /// What was allowed until its asker ends: who that is, and the rule.
+    pub grants: Vec<(AgentPath, String)>,
 }
 
 /// Where a transcript is looked at.
@@ -275,6 +283,7 @@ impl Model {
             resumable: start.resumable,
             notes: start.notes,
             rules: start.rules,
+            grants: Vec::new(),
         };
         let mut main = Transcript::default();
         for (level, text) in start.notices {
@@ -288,6 +297,7 @@ impl Model {
             run: Run::default(),
             main_scroll: Scroll::default(),
             agents: Agents::default(),
+            jobs: Jobs::default(),
             batch_item: None,
             focus: None,
             zoom: false,
@@ -371,7 +381,7 @@ impl Model {
     /// Whether something on the screen moves by itself.
     #[must_use]
     pub fn animated(&self) -> bool {
-        self.main_works() || self.shell.is_some() || self.agents.alive().next().is_some()
+        self.something_works() || self.jobs.alive().next().is_some()
     }
 
     /// When the screen changes next without an event or a key; `None`: not before one comes.
@@ -386,7 +396,13 @@ impl Model {
         let animation = next.filter(|_| self.animated());
         let notice = self.notice.as_ref().map(|notice| notice.until);
         let question = self.question_opens_at();
-        let armed = [self.keys.quit_by_interrupt, self.keys.quit_by_eof, self.closing_until];
+        let armed = [
+            self.keys.quit_by_interrupt,
+            self.keys.quit_by_eof,
+            self.closing_until,
+            self.agents.next_leave(self.focus.as_ref()),
+            self.jobs.next_leave(),
+        ];
         let all =
             [animation, notice, question, self.questions.receipt_until, self.questions.notify_at];
         let times = all.into_iter().chain(armed).flatten();

@@ -1,10 +1,11 @@
-//! What covers the body: lists, pickers, help, the reader, and "Cancel which?". At most one at a time.
+//! What covers the body: lists, pickers, help, the reader, "Cancel which?" and "Background which?". At most one at a time.
 
 use crate::protocol::{AgentPath, Mode, SessionId};
 use crate::tui::composer::Buffer;
-use crate::tui::host::{AgentChoice, ModelChoice, SessionChoice};
+use crate::tui::host::{ModelChoice, SessionChoice};
 
 use super::Scroll;
+use super::agent_list::AgentList;
 use super::item::ItemId;
 
 /// The one thing that covers the body.
@@ -28,25 +29,7 @@ pub enum Overlay {
     History(HistorySearch),
     /// Ctrl+O.
     Reader(Reader),
-    CancelWhich(CancelWhich),
-}
-
-/// The list of agents: those that run, those of this session, and definitions.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AgentList {
-    pub filter: Buffer,
-    /// Whether letters go to the filter; else they act.
-    pub filtering: bool,
-    pub selected: usize,
-    /// `None` until the host has answered.
-    pub definitions: Option<Vec<AgentChoice>>,
-}
-
-/// One row of the list of agents.
-#[derive(Clone, Debug, PartialEq)]
-pub enum AgentRow {
-    Agent(AgentPath),
-    Definition(AgentChoice),
+    Which(Which),
 }
 
 /// A list from which one row is taken.
@@ -157,7 +140,15 @@ pub struct Reader {
 
 /// The question which agent is meant. Rows never shift.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CancelWhich {
+pub struct Which {
+    pub wish: Wish,
     pub rows: Vec<AgentPath>,
     pub selected: usize,
+}
+
+/// What shall happen to the agent that is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    Cancel,
+    Background,
 }

@@ -86,8 +86,16 @@ impl Run {
     /// A new run begins: what the one before used is gone.
     pub fn begin(&mut self, at: Duration) {
         let context = self.context;
-        *self = Self { started: Some(at), context, ..Self::default() };
+        *self = Self { started: Some(at), last_sign: at, context, ..Self::default() };
         self.enter(Phase::Starting, at);
+    }
+
+    /// An ended run goes on: its turns begin anew, what it has used up stays.
+    pub fn resume(&mut self, limit: u32, at: Duration) {
+        let (usage, cost) = (self.usage, self.cost);
+        self.begin(at);
+        (self.usage, self.cost) = (usage, cost);
+        self.limit = Some(limit);
     }
 
     /// Follows one event.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::protocol::AgentPath;
 
+use super::overlay::Wish;
 use super::question::Stage;
 use super::{Model, Overlay, StepKey};
 
@@ -16,8 +17,8 @@ pub enum Step {
     CloseOverlay,
     /// "Cancel which?": all of them.
     CancelListed,
-    /// "Cancel which?": nobody.
-    CancelNobody,
+    /// "Cancel which?" or "Background which?": nobody.
+    Nobody,
     /// From the reason or the rule back to the answers.
     BackToAnswers,
     /// No to the shown call.
@@ -82,6 +83,9 @@ impl Model {
         if self.main_works() && !self.run.cancelling {
             return Step::Stop;
         }
+        if let Some(step) = self.background_agents_step() {
+            return step;
+        }
         if self.keys.quit_by_interrupt.is_some_and(|until| self.now <= until) {
             return Step::Quit;
         }
@@ -112,10 +116,10 @@ impl Model {
     /// The rows that are about something opened or asked.
     fn open_step(&self, key: StepKey) -> Option<Step> {
         match &self.overlay {
-            Some(Overlay::CancelWhich(_)) => {
-                return Some(match key {
-                    StepKey::Interrupt => Step::CancelListed,
-                    StepKey::Escape => Step::CancelNobody,
+            Some(Overlay::Which(which)) => {
+                return Some(match (key, which.wish) {
+                    (StepKey::Interrupt, Wish::Cancel) => Step::CancelListed,
+                    _ => Step::Nobody,
                 });
             }
             Some(_) => return Some(Step::CloseOverlay),
@@ -136,13 +140,28 @@ impl Model {
 
     /// The turn waits for agents, and none has the focus.
     fn unfocused_agents_step(&self) -> Option<Step> {
-        let open: Vec<_> = self.agents.alive().filter(|agent| !agent.run.cancelling).collect();
+        let waited_for = self.waited_for();
+        let open: Vec<_> = waited_for.iter().filter(|agent| !agent.run.cancelling).collect();
         let mut running = open.iter().filter(|agent| agent.running());
         match (running.next(), running.next()) {
             (Some(only), None) => Some(Step::Cancel(only.path.clone())),
             _ if !open.is_empty() => Some(Step::AskWhich),
-            _ => {
-                self.agents.alive().next().map(|agent| Step::AlreadyCancelling(agent.path.clone()))
+            _ => waited_for.first().map(|agent| Step::AlreadyCancelling(agent.path.clone())),
+        }
+    }
+
+    /// The turn is over, and agents go on in the background.
+    fn background_agents_step(&self) -> Option<Step> {
+        if self.main_works() {
+            return None;
+        }
+        let mut open = self.agents.background().filter(|agent| !agent.run.cancelling);
+        match (open.next(), open.next()) {
+            (Some(only), None) => Some(Step::Cancel(only.path.clone())),
+            (Some(_), Some(_)) => Some(Step::AskWhich),
+            (None, _) => {
+                let first = self.agents.background().next();
+                first.map(|agent| Step::AlreadyCancelling(agent.path.clone()))
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::protocol::{
 };
 use crate::tui::model::{ItemKind, QueuedState};
 use crate::tui::msg::{Effect, Msg};
-use crate::tui::testing::{Screen, finish};
+use crate::tui::testing::{Screen, agent_choice, finish};
 
 fn root() -> AgentPath {
     AgentPath::root()
@@ -252,14 +252,13 @@ fn a_click_focuses_a_second_one_zooms_and_a_click_on_an_answer_only_chooses_it()
 
 #[test]
 fn an_at_sign_offers_agents_and_the_files_that_the_host_finds() {
-    use crate::tui::host::{AgentChoice, HostReply, HostRequest};
+    use crate::tui::host::{HostReply, HostRequest};
     let mut screen = Screen::new();
     screen.write("ask @ex");
     assert!(screen.effects.contains(&Effect::Ask(HostRequest::Agents)));
     assert!(screen.effects.contains(&Effect::Ask(HostRequest::Files("ex".to_owned()))));
     let at = screen.at;
-    let (name, origin) = ("explore".to_owned(), "built in".to_owned());
-    let choices = vec![AgentChoice { name, description: "looks".to_owned(), origin }];
+    let choices = vec![agent_choice("explore")];
     screen.send(Msg::Host { reply: HostReply::Agents(choices), at });
     let paths = vec!["docs/example.md".to_owned()];
     screen.send(Msg::Host { reply: HostReply::Files { query: "ex".to_owned(), paths }, at });

@@ -1,5 +1,7 @@
 //! The screen as a person meets it: keys and events in, commands and pictures out.
 
+mod agent_list;
+mod background;
 mod flows;
 mod outs;
 mod pictures;

@@ -39,7 +39,7 @@ fn cancel_which_takes_ctrl_c_as_all_and_esc_as_nobody() {
     let first = screen.agent(&root(), "explore-1", "one").id().unwrap();
     let second = screen.agent(&root(), "explore-2", "two").id().unwrap();
     screen.ctrl('c');
-    assert!(matches!(screen.model.overlay, Some(Overlay::CancelWhich(_))));
+    assert!(matches!(screen.model.overlay, Some(Overlay::Which(_))));
     screen.esc();
     assert_eq!((screen.sent(), screen.notice()), (vec![], "nobody cancelled"));
     screen.wait(300).ctrl('c').wait(300).ctrl('c');
@@ -172,7 +172,7 @@ fn when_all_agents_queue_ctrl_c_asks_which() {
     let mut screen = busy();
     let queued = screen.queued_agent(&root(), "explore-2", "two");
     screen.event(&queued, EventKind::Queued { place: 1 }).ctrl('c');
-    assert!(matches!(screen.model.overlay, Some(Overlay::CancelWhich(_))));
+    assert!(matches!(screen.model.overlay, Some(Overlay::Which(_))));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use ratatui::backend::TestBackend;
 use crate::protocol::{AgentPath, Command, End, EventKind, Failure, Sender};
 use crate::tui::host::{HostReply, HostRequest, LocalServer};
 use crate::tui::msg::{Effect, Msg};
-use crate::tui::testing::{Screen, finish};
+use crate::tui::testing::{Screen, agent_choice, finish};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::update::start;
@@ -172,6 +172,52 @@ fn twelve_agents() {
     insta::assert_snapshot!("twelve_60x15", picture(&mut twelve(), 60, 15));
     insta::assert_snapshot!("twelve_120x40", picture(&mut twelve(), 120, 40));
     insta::assert_snapshot!("twelve_200x60", picture(&mut twelve(), 200, 60));
+}
+
+/// Two of three in the background beside a command, one of them moved there by the person.
+fn aside() -> (Screen, [AgentPath; 2]) {
+    let main = AgentPath::root();
+    let (mut screen, [routes, query, tests]) = three();
+    screen.event(&query, EventKind::MovedToBackground);
+    let docs = screen.background(&main, "docs-1", "read the docs");
+    screen.says(&docs, "The docs say nothing of sessions.").job(&main, "bash-1", "npm run dev");
+    screen.event(&tests, finish(End::Completed, "")).event(&routes, finish(End::Completed, ""));
+    screen.wait(20_000);
+    (screen, [query, docs])
+}
+
+#[test]
+fn the_background_has_rows_between_body_and_queue() {
+    let (mut screen, [query, docs]) = aside();
+    insta::assert_snapshot!("background_60x15", picture(&mut screen, 60, 15));
+    insta::assert_snapshot!("background_80x24", picture(&mut screen, 80, 24));
+    screen.model.focus = Some(docs.clone());
+    insta::assert_snapshot!("background_120x40", picture(&mut screen, 120, 40));
+    screen.model.focus = None;
+    screen.says(&AgentPath::root(), "Login reads the session twice.");
+    let report = "Nothing.\n\nNot a word of sessions,\nlogins\nor\nqueries.";
+    screen.main(finish(End::Completed, "")).event(&docs, finish(End::Completed, report));
+    let name = "docs-1".to_owned();
+    screen.reads(&AgentPath::root(), Sender::Agent { name }, report);
+    screen.job_done(&AgentPath::root(), "bash-1", 1).wait(200);
+    insta::assert_snapshot!("background_report_80x24", picture(&mut screen, 80, 24));
+    screen.event(&query, finish(End::Completed, "The query.")).write("/agents").enter();
+    let at = screen.at;
+    let found = vec![agent_choice("explore"), agent_choice("plan")];
+    screen.send(Msg::Host { reply: HostReply::Agents(found), at });
+    for _ in 0..6 {
+        screen.key(KeyCode::Down);
+    }
+    insta::assert_snapshot!("background_agents_80x24", picture(&mut screen, 80, 24));
+}
+
+#[test]
+fn figures_make_room_for_a_title_where_a_panel_is_narrow() {
+    let (mut screen, _) = three();
+    let shown = picture(&mut screen, 100, 30);
+    let header = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap();
+    assert!(header("▌1").ends_with("explore-1 · map the routes ── 0:42 4/20"), "{shown}");
+    assert!(header("▌2").contains("explore-2 · find the slow query"), "{shown}");
 }
 
 #[test]

@@ -8,26 +8,31 @@ use crate::protocol::{
 };
 use crate::tui::model::item::CallResult;
 use crate::tui::model::{
-    Draw, ItemKind, Model, Phase, Questions, Run, Scroll, Transcript, mode_words,
+    Draw, ItemKind, Jobs, Model, Phase, Questions, Run, Scroll, Transcript, mode_words,
 };
 use crate::tui::msg::Effect;
 use crate::tui::words;
 
-use super::{question, queue};
+use super::{agent_list, background, question, queue};
 
 /// A turn that took this long is announced when the window has no focus.
 const LONG_TURN: Duration = Duration::from_secs(10);
 
 /// Takes a batch of events.
 pub fn follow(model: &mut Model, events: Vec<AgentEvent>, effects: &mut Vec<Effect>) {
+    let chosen = agent_list::chosen(model);
     for event in events {
         let urgency = urgency(model, &event);
         model.draw = model.draw.max(urgency);
+        let Some(kind) = background::job_event(model, &event.path, event.kind) else { continue };
         if event.path.is_root() {
-            main_event(model, event.kind, effects);
+            main_event(model, kind, effects);
         } else {
-            agent_event(model, &event.path, event.kind);
+            agent_event(model, &event.path, kind);
         }
+    }
+    if let Some(chosen) = chosen {
+        agent_list::keep_chosen(model, &chosen);
     }
 }
 
@@ -55,15 +60,23 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
             let was = model.session.id.replace(id);
             open_session(model, &history, was.is_some_and(|was| was != id));
         }
-        EventKind::PromptRead { id, text, .. } => {
+        EventKind::PromptRead { id, text, from } => {
             if let Some(id) = id {
                 queue::read(model, id);
             }
             if !model.main_works() {
                 fold(model);
                 model.run.begin(now);
+                model.can_retry = false;
             }
-            model.main.push(ItemKind::Prompt { text, task: false });
+            let report = background::report(model, &AgentPath::root(), &from, &text);
+            model.main.push(report.unwrap_or(ItemKind::Prompt { text, task: false }));
+        }
+        EventKind::Verbatim { name, text } => {
+            main_speaks(model);
+            let head = format!("{name} answers");
+            model.main.push(ItemKind::Report { head, text: String::new() });
+            model.main.push(ItemKind::Text { text, done: true, edition: 0 });
         }
         EventKind::PromptQueued { id } => queue::waits(model, id),
         EventKind::PromptReturned { id, text } => {
@@ -113,14 +126,10 @@ fn agent_event(model: &mut Model, path: &AgentPath, kind: EventKind) {
         EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
         EventKind::PromptQueued { id } => queue::waits(model, id),
         EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
-        EventKind::PromptRead { id, text, .. } => {
-            if let Some(id) = id {
-                queue::read(model, id);
-                if let Some(agent) = model.agents.get_mut(path) {
-                    agent.transcript.push(ItemKind::Prompt { text, task: false });
-                }
-            }
+        EventKind::PromptRead { id, text, from } => {
+            background::agent_reads(model, path, id, text, &from);
         }
+        EventKind::MovedToBackground => background::moved(model, path),
         EventKind::Finished(outcome) => agent_finished(model, path, *outcome),
         kind => {
             if let EventKind::TurnFinished { cost, .. } = &kind {
@@ -195,9 +204,18 @@ fn text_of(content: &[ResultBlock]) -> String {
 /// A sub-agent exists: it gets a number and a slot, and the line of its batch stands for the call.
 fn started(model: &mut Model, path: &AgentPath, info: crate::protocol::AgentInfo) {
     let now = model.now;
+    if model.agents.get(path).is_some() {
+        model.agents.start_again(path, info, now);
+        return background::redraw_batches(model, path);
+    }
     let call = info.tool_use_id.clone();
     let before = model.agents.batch();
-    let batch = model.agents.start(path.clone(), info, now).batch;
+    let agent = model.agents.start(path.clone(), info, now);
+    let (batch, aside) = (agent.batch, agent.aside);
+    if aside {
+        // Its call stands in the transcript with its result, since nothing waits for it.
+        return;
+    }
     if batch != before {
         model.batch_item = None;
         model.fold_due = false;
@@ -232,8 +250,11 @@ fn agent_finished(model: &mut Model, path: &AgentPath, outcome: Outcome) {
     agent.transcript.settle();
     agent.transcript.close_calls();
     agent.outcome = Some(outcome);
-    agent.with_main = with_main;
+    agent.with_main = with_main && !agent.aside;
+    agent.moving = false;
+    model.session.grants.retain(|(of, _)| of != path);
     question::withdraw(model, path);
+    background::redraw_batches(model, path);
 }
 
 /// Main says a word: what its agents left folds, unless a pane has the focus.
@@ -319,6 +340,8 @@ fn open_session(model: &mut Model, history: &[Past], another: bool) {
     if another || !history.is_empty() {
         model.main = Transcript::default();
         model.agents.clear();
+        model.jobs = Jobs::default();
+        model.session.grants.clear();
         model.batch_item = None;
         model.focus = None;
         model.zoom = false;

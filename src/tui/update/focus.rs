@@ -5,7 +5,7 @@ use crate::tui::model::{Extent, Model, Scroll};
 
 /// Gives the focus to an agent.
 pub fn focus(model: &mut Model, path: &AgentPath) {
-    if model.agents.get(path).is_none_or(|agent| !agent.shown) {
+    if model.agents.get(path).is_none_or(|agent| !agent.shown && !agent.in_strip) {
         model.agents.reveal(path);
     }
     if model.agents.get(path).is_some() {
@@ -15,10 +15,10 @@ pub fn focus(model: &mut Model, path: &AgentPath) {
 
 /// Tab on the prompt: the first pane; after the turn, the last agents open again.
 pub fn enter_panes(model: &mut Model) {
-    if model.agents.shown().is_empty() && !model.agents.reopen() {
-        return;
+    if model.agents.shown().is_empty() {
+        model.agents.reopen();
     }
-    let first = model.agents.shown().first().map(|agent| agent.path.clone());
+    let first = model.agents.visible().first().map(|agent| agent.path.clone());
     if let Some(path) = first {
         focus(model, &path);
     }
@@ -27,7 +27,7 @@ pub fn enter_panes(model: &mut Model) {
 /// The next or previous agent, round and round.
 pub fn turn(model: &mut Model, forward: bool) {
     let shown: Vec<AgentPath> =
-        model.agents.shown().iter().map(|agent| agent.path.clone()).collect();
+        model.agents.visible().iter().map(|agent| agent.path.clone()).collect();
     let Some(at) = shown.iter().position(|path| Some(path) == model.focus.as_ref()) else {
         return enter_panes(model);
     };
@@ -38,7 +38,7 @@ pub fn turn(model: &mut Model, forward: bool) {
 /// Straight to the agent with this number.
 pub fn to_number(model: &mut Model, number: usize) {
     let found =
-        model.agents.shown().iter().find(|agent| agent.number == number).map(|a| a.path.clone());
+        model.agents.visible().iter().find(|agent| agent.number == number).map(|a| a.path.clone());
     if let Some(path) = found {
         focus(model, &path);
     }
@@ -53,13 +53,14 @@ pub fn step_back(model: &mut Model) {
     leave(model);
 }
 
-/// The focus goes back to the prompt; what waited to be folded folds now.
+/// The focus goes back to the prompt; what waited to be folded folds now, and what was opened again closes.
 pub fn leave(model: &mut Model) {
     model.focus = None;
     model.zoom = false;
     if model.fold_due {
         super::events::fold(model);
     }
+    model.agents.close();
 }
 
 /// Scrolls what the focus is on by lines; down is positive.

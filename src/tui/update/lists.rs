@@ -1,60 +1,14 @@
-//! Keys in what covers the body: the list of agents, pickers, help, history search, "Cancel which?".
+//! Keys in what covers the body: pickers, help, history search, "Cancel which?".
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::protocol::AgentPath;
 use crate::tui::composer::Buffer;
-use crate::tui::host::HostRequest;
 use crate::tui::keymap::{Action, Context, Keymap};
-use crate::tui::model::overlay::{AgentList, AgentRow, CancelWhich};
+use crate::tui::model::overlay::Wish;
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::Effect;
 
-use super::{focus, outs, question, reader};
-
-/// Opens the list of agents and asks for the definitions.
-pub fn open_agents(model: &mut Model, effects: &mut Vec<Effect>) {
-    let known = model.definitions.clone().filter(|definitions| !definitions.is_empty());
-    effects.push(Effect::Ask(HostRequest::Agents));
-    model.overlay = Some(Overlay::Agents(AgentList { definitions: known, ..AgentList::default() }));
-}
-
-/// Opens "Cancel which?". Its rows never shift.
-pub fn ask_which(model: &mut Model) {
-    let mut rows: Vec<AgentPath> =
-        model.agents.shown().iter().filter(|a| a.alive()).map(|a| a.path.clone()).collect();
-    if rows.is_empty() {
-        rows = model.agents.alive().map(|agent| agent.path.clone()).collect();
-    }
-    model.overlay = Some(Overlay::CancelWhich(CancelWhich { rows, selected: 0 }));
-}
-
-/// The rows of the list of agents: those that work, those of this session, definitions.
-#[must_use]
-pub fn agent_rows(model: &Model, list: &AgentList) -> Vec<AgentRow> {
-    let filter = list.filter.text().to_lowercase();
-    let fits = |name: &str, words: &str| {
-        filter.is_empty()
-            || name.to_lowercase().contains(&filter)
-            || words.to_lowercase().contains(&filter)
-    };
-    let mut rows = Vec::new();
-    for alive in [true, false] {
-        let agents = model.agents.iter().filter(|agent| agent.alive() == alive);
-        rows.extend(
-            agents
-                .filter(|agent| fits(&agent.info.name, &agent.info.description))
-                .map(|agent| AgentRow::Agent(agent.path.clone())),
-        );
-    }
-    let definitions = list.definitions.iter().flatten();
-    rows.extend(
-        definitions
-            .filter(|definition| fits(&definition.name, &definition.description))
-            .map(|definition| AgentRow::Definition(definition.clone())),
-    );
-    rows
-}
+use super::{agent_list, background, focus, outs, question, reader};
 
 /// One key while something covers the body.
 pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
@@ -66,16 +20,17 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
     }
     match model.overlay {
         Some(Overlay::Reader(_)) => reader::press(model, keys, key, effects),
-        Some(Overlay::Agents(_)) => agents(model, key, action, effects),
+        Some(Overlay::Agents(_)) => agent_list::press(model, key, action, effects),
         Some(Overlay::Picker(_)) => picker(model, key, action, effects),
         Some(Overlay::History(_)) => history(model, key, action, effects),
-        Some(Overlay::CancelWhich(_)) => cancel_which(model, key, action, effects),
+        Some(Overlay::Which(_)) => which(model, key, action, effects),
         Some(Overlay::Help { .. } | Overlay::Page { .. }) => page(model, key, action),
         None => {}
     }
 }
 
-fn letter(key: KeyEvent) -> Option<char> {
+/// The letter of a key, if it is one without a chord.
+pub fn letter(key: KeyEvent) -> Option<char> {
     match key.code {
         KeyCode::Char(letter)
             if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) =>
@@ -86,67 +41,10 @@ fn letter(key: KeyEvent) -> Option<char> {
     }
 }
 
-fn shift(selected: &mut usize, rows: usize, down: bool) {
+/// Moves a choice, round and round.
+pub fn shift(selected: &mut usize, rows: usize, down: bool) {
     let rows = rows.max(1);
     *selected = if down { *selected + 1 } else { (*selected).min(rows - 1) + rows - 1 } % rows;
-}
-
-fn agents(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mut Vec<Effect>) {
-    let Some(Overlay::Agents(list)) = &model.overlay else { return };
-    let rows = agent_rows(model, list);
-    let chosen = rows.get(list.selected.min(rows.len().saturating_sub(1))).cloned();
-    let filtering = list.filtering;
-    match (letter(key), action) {
-        (Some(letter), _) if filtering => {
-            if let Some(Overlay::Agents(list)) = &mut model.overlay {
-                list.filter.type_char(letter);
-                list.selected = 0;
-            }
-        }
-        (Some('/'), _) => {
-            if let Some(Overlay::Agents(list)) = &mut model.overlay {
-                list.filtering = true;
-            }
-        }
-        (Some('x'), _) => {
-            if let Some(AgentRow::Agent(path)) = chosen {
-                outs::cancel(model, &path, effects);
-            }
-        }
-        (Some('a'), _) => {
-            let all: Vec<AgentPath> =
-                model.agents.alive().map(|agent| agent.path.clone()).collect();
-            outs::cancel_all(model, &all, effects);
-        }
-        (_, Some(Action::Submit)) => open_row(model, chosen, effects),
-        (_, Some(action)) => {
-            let Some(Overlay::Agents(list)) = &mut model.overlay else { return };
-            match action {
-                Action::Up | Action::Down => {
-                    shift(&mut list.selected, rows.len(), action == Action::Down);
-                }
-                edit if filtering => question::edit_line(&mut list.filter, edit),
-                _ => {}
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Enter in the list of agents: zooms into the agent, or tells how a definition is used.
-fn open_row(model: &mut Model, row: Option<AgentRow>, effects: &mut Vec<Effect>) {
-    match row {
-        Some(AgentRow::Agent(path)) => {
-            outs::close_overlay(model, effects);
-            focus::focus(model, &path);
-            model.zoom = true;
-        }
-        Some(AgentRow::Definition(definition)) => {
-            outs::close_overlay(model, effects);
-            model.composer.buffer.insert(&format!("@agent-{} ", definition.name));
-        }
-        None => {}
-    }
 }
 
 fn picker(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mut Vec<Effect>) {
@@ -199,16 +97,12 @@ fn history(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &m
     }
 }
 
-fn cancel_which(
-    model: &mut Model,
-    key: KeyEvent,
-    action: Option<Action>,
-    effects: &mut Vec<Effect>,
-) {
-    let Some(Overlay::CancelWhich(which)) = &mut model.overlay else { return };
-    let count = which.rows.len();
+/// "Cancel which?" and "Background which?": one by its digit or the arrows, or all.
+fn which(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mut Vec<Effect>) {
+    let Some(Overlay::Which(which)) = &mut model.overlay else { return };
+    let (count, wish) = (which.rows.len(), which.wish);
     let chosen = match (letter(key), action) {
-        (Some('a'), _) => return outs::cancel_listed(model, effects),
+        (Some('a'), _) => return all_listed(model, wish, effects),
         (Some(digit), _) => digit.to_digit(10).and_then(|digit| (digit as usize).checked_sub(1)),
         (_, Some(Action::Submit)) => Some(which.selected),
         (_, Some(Action::Up | Action::Down)) => {
@@ -217,9 +111,21 @@ fn cancel_which(
         _ => return,
     };
     let Some(path) = chosen.and_then(|at| which.rows.get(at)).cloned() else { return };
-    if model.agents.get(&path).is_some_and(super::super::model::Agent::alive) {
-        model.overlay = None;
-        outs::cancel(model, &path, effects);
+    let Some(agent) = model.agents.get(&path).filter(|agent| agent.alive()) else { return };
+    if wish == Wish::Background && agent.aside {
+        return;
+    }
+    model.overlay = None;
+    match wish {
+        Wish::Cancel => outs::cancel(model, &path, effects),
+        Wish::Background => background::send(model, &path, effects),
+    }
+}
+
+fn all_listed(model: &mut Model, wish: Wish, effects: &mut Vec<Effect>) {
+    match wish {
+        Wish::Cancel => outs::cancel_listed(model, effects),
+        Wish::Background => background::send_listed(model, effects),
     }
 }
 

@@ -1,8 +1,11 @@
 //! Changes the model for each thing that happens, and says what has to be done outside. Pure: no clock, no files.
 
+mod agent_list;
+mod background;
 mod events;
 mod focus;
 mod lists;
+mod mention;
 mod mouse;
 mod outs;
 mod prompt;
@@ -23,7 +26,6 @@ use super::model::overlay::{Choice, Rows};
 use super::model::{Draw, Extent, Metrics, Model, Overlay, Scroll, StepKey};
 use super::msg::{Effect, Msg};
 
-pub use lists::agent_rows;
 pub use slash::COMMANDS;
 
 /// How long closing waits for what is being ended.
@@ -172,6 +174,8 @@ fn expire(model: &mut Model, effects: &mut Vec<Effect>) {
     let mut changed = over(&mut model.keys.quit_by_interrupt);
     changed |= over(&mut model.keys.quit_by_eof);
     changed |= over(&mut model.questions.receipt_until);
+    changed |= model.agents.expire(now, model.focus.as_ref());
+    changed |= model.jobs.expire(now);
     if model.notice.as_ref().is_some_and(|notice| notice.until <= now) {
         model.notice = None;
         changed = true;

@@ -2,9 +2,10 @@
 
 use crate::protocol::{AgentPath, Answer, Command, QueuedPrompt};
 use crate::tui::figures::count;
+use crate::tui::model::overlay::Wish;
 use crate::tui::model::question::Stage;
 use crate::tui::model::step::{DEAF, QUIT_ARMED};
-use crate::tui::model::{Model, Notice, Overlay, Step, StepKey};
+use crate::tui::model::{Agent, Model, Notice, Overlay, Step, StepKey};
 use crate::tui::msg::Effect;
 use crate::tui::text::{one_line, truncate};
 use crate::tui::words;
@@ -34,9 +35,11 @@ pub fn step_out(model: &mut Model, key: StepKey, effects: &mut Vec<Effect>) {
             | Step::ClearDraft
     );
     let closes = counts || step == Step::ClearDraft;
-    let stops_by_interrupt = step == Step::Stop && key == StepKey::Interrupt;
+    // What goes on in the background comes first for the next Ctrl+C.
+    let nothing_else = model.agents.background().next().is_none();
+    let arms = step == Step::Stop && key == StepKey::Interrupt && nothing_else;
     take(model, step, effects);
-    if stops_by_interrupt {
+    if arms {
         arm_quit(model);
         if let Some(notice) = &mut model.notice {
             notice.text.push_str(" · Ctrl+C again quits");
@@ -52,10 +55,7 @@ fn take(model: &mut Model, step: Step, effects: &mut Vec<Effect>) {
         Step::CloseMenu => model.composer.dismiss_menu(),
         Step::CloseOverlay => step_out_of_overlay(model, effects),
         Step::CancelListed => cancel_listed(model, effects),
-        Step::CancelNobody => {
-            model.overlay = None;
-            model.say("nobody cancelled");
-        }
+        Step::Nobody => choose_nobody(model),
         Step::BackToAnswers => {
             if let Some(open) = &mut model.questions.open {
                 open.stage = Stage::Choose;
@@ -76,7 +76,7 @@ fn take(model: &mut Model, step: Step, effects: &mut Vec<Effect>) {
         Step::HasEnded(path) => say_ended(model, &path),
         Step::StepBack => super::focus::step_back(model),
         Step::KillShell => kill_shell(model, effects),
-        Step::AskWhich => super::lists::ask_which(model),
+        Step::AskWhich => super::background::ask_which(model, Wish::Cancel),
         Step::ClearDraft => {
             model.composer.take();
             model.say("draft cleared · Up brings it back");
@@ -91,6 +91,14 @@ fn take(model: &mut Model, step: Step, effects: &mut Vec<Effect>) {
         Step::LeaveNow => effects.push(Effect::Quit),
         Step::Nothing => {}
     }
+}
+
+fn choose_nobody(model: &mut Model) {
+    let Some(Overlay::Which(which)) = model.overlay.take() else { return };
+    model.say(match which.wish {
+        Wish::Cancel => "nobody cancelled",
+        Wish::Background => "nobody moves",
+    });
 }
 
 fn arm_quit(model: &mut Model) {
@@ -125,7 +133,7 @@ pub fn cancel(model: &mut Model, path: &AgentPath, effects: &mut Vec<Effect>) {
         return say_ended(model, path);
     }
     let (id, name, queued) = (agent.id, agent.info.name.clone(), agent.run.queued());
-    mark_cancelling(model, path);
+    mark_cancelling(model, |agent| agent.path.is_within(path));
     effects.push(Effect::Send(Command::Cancel(id)));
     model.say(if queued {
         format!("{name} cancelled before it started")
@@ -134,7 +142,8 @@ pub fn cancel(model: &mut Model, path: &AgentPath, effects: &mut Vec<Effect>) {
     });
 }
 
-fn say_ended(model: &mut Model, path: &AgentPath) {
+/// Says that an agent has ended, and how.
+pub fn say_ended(model: &mut Model, path: &AgentPath) {
     let Some(agent) = model.agents.get(path) else { return };
     let end = match &agent.run.phase {
         crate::tui::model::Phase::Ended(end) => words::short_end(agent, end),
@@ -146,7 +155,7 @@ fn say_ended(model: &mut Model, path: &AgentPath) {
 
 /// Cancels every agent that "Cancel which?" lists and that is still alive.
 pub fn cancel_listed(model: &mut Model, effects: &mut Vec<Effect>) {
-    let Some(Overlay::CancelWhich(which)) = model.overlay.take() else { return };
+    let Some(Overlay::Which(which)) = model.overlay.take() else { return };
     cancel_all(model, &which.rows, effects);
 }
 
@@ -156,20 +165,16 @@ pub fn cancel_all(model: &mut Model, paths: &[AgentPath], effects: &mut Vec<Effe
     for path in paths {
         let Some(agent) = model.agents.get(path).filter(|agent| agent.alive()) else { continue };
         effects.push(Effect::Send(Command::Cancel(agent.id)));
-        mark_cancelling(model, path);
+        mark_cancelling(model, |agent| agent.path.is_within(path));
         cancelled += 1;
     }
     model.say(format!("{} cancelled", count(cancelled, "agent")));
 }
 
-fn mark_cancelling(model: &mut Model, path: &AgentPath) {
-    let below: Vec<AgentPath> = model
-        .agents
-        .alive()
-        .filter(|agent| agent.path.is_within(path))
-        .map(|agent| agent.path.clone())
-        .collect();
-    for path in below {
+fn mark_cancelling(model: &mut Model, which: impl Fn(&Agent) -> bool) {
+    let meant = model.agents.alive().filter(|agent| which(agent));
+    let meant: Vec<AgentPath> = meant.map(|agent| agent.path.clone()).collect();
+    for path in meant {
         if let Some(agent) = model.agents.get_mut(&path) {
             agent.run.cancelling = true;
         }
@@ -178,17 +183,23 @@ fn mark_cancelling(model: &mut Model, path: &AgentPath) {
 
 /// Stops main and all agents that its turn waits for.
 pub fn stop(model: &mut Model, effects: &mut Vec<Effect>) {
-    let agents = model.agents.alive().count();
+    let (agents, aside) = (model.agents.foreground().count(), model.agents.background().count());
     effects.push(Effect::Send(Command::CancelTurn));
-    mark_cancelling(model, &AgentPath::root());
+    mark_cancelling(model, |agent| !agent.aside);
     model.run.cancelling = true;
     model.queue.returned = (0, 0);
     model.stopped_at = Some(model.now);
-    model.say(match agents {
+    let mut text = match agents {
         0 => "Stopped".to_owned(),
         1 => "Stopped: main and 1 agent".to_owned(),
         more => format!("Stopped: main and {more} agents · partial texts kept"),
-    });
+    };
+    match aside {
+        0 => {}
+        1 => text.push_str(" · 1 background agent goes on"),
+        more => text.push_str(&format!(" · {more} background agents go on")),
+    }
+    model.say(text);
 }
 
 fn kill_shell(model: &mut Model, effects: &mut Vec<Effect>) {

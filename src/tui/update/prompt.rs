@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::{AgentPath, Command, Mode, QueuedPrompt, When};
-use crate::tui::composer::{Menu, MenuItem, MenuKind};
+use crate::tui::composer::{Menu, MenuKind};
 use crate::tui::figures::count;
 use crate::tui::host::HostRequest;
 use crate::tui::keymap::{Action, Context, Keymap};
@@ -11,9 +11,8 @@ use crate::tui::model::overlay::HistorySearch;
 use crate::tui::model::step::QUIT_ARMED;
 use crate::tui::model::{Model, Notice, Overlay, QueuedState, RunningShell, Scroll};
 use crate::tui::msg::Effect;
-use crate::tui::text::{one_line, truncate};
 
-use super::{focus, question, queue, reader, slash};
+use super::{background, focus, mention, question, queue, reader, slash};
 
 /// One key on the prompt.
 pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
@@ -70,6 +69,7 @@ fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
         Action::Edit => effects.push(Effect::Edit(model.composer.text().to_owned())),
         Action::Redraw => effects.push(Effect::Redraw),
         Action::Suspend => effects.push(Effect::Suspend),
+        Action::BackgroundOrLeft if empty => background::press(model, effects),
         Action::DeleteOrQuit if empty => end_of_input(model, effects),
         edit => {
             change(model, edit);
@@ -160,14 +160,19 @@ fn up(model: &mut Model, effects: &mut Vec<Effect>) {
 /// Ctrl+D on the empty prompt: quits, while something works only when pressed twice.
 fn end_of_input(model: &mut Model, effects: &mut Vec<Effect>) {
     let armed = model.keys.quit_by_eof.is_some_and(|until| model.now <= until);
-    if armed || !model.something_works() {
+    let (agents, jobs) = (model.agents.alive().count(), model.jobs.alive().count());
+    if armed || !(model.something_works() || jobs > 0) {
         return super::quit(model, effects);
     }
-    let agents = model.agents.alive().count();
-    let who = match agents {
-        0 => "main works".to_owned(),
-        1 => "1 agent works".to_owned(),
-        more => format!("{} work", count(more, "agent")),
+    let who = match (agents, jobs) {
+        (0, 1) if !model.main_works() => "1 command runs".to_owned(),
+        (0, more) if more > 0 && !model.main_works() => format!("{} run", count(more, "command")),
+        (0, _) => "main works".to_owned(),
+        (1, 0) => "1 agent works".to_owned(),
+        (more, 0) => format!("{} work", count(more, "agent")),
+        (agents, jobs) => {
+            format!("{} and {} work", count(agents, "agent"), count(jobs, "command"))
+        }
     };
     let until = model.now + QUIT_ARMED;
     model.keys.quit_by_eof = Some(until);
@@ -196,11 +201,8 @@ pub fn refresh_menu(model: &mut Model, effects: &mut Vec<Effect>) {
         MenuKind::Command => slash::matching(&trigger.query),
         MenuKind::Mention => {
             effects.push(Effect::Ask(HostRequest::Files(trigger.query.clone())));
-            if model.definitions.is_none() {
-                effects.push(Effect::Ask(HostRequest::Agents));
-                model.definitions = Some(Vec::new());
-            }
-            mentions(model, &trigger.query, &[])
+            mention::look_up(model, &trigger.query, effects);
+            mention::items(model, &trigger.query, &[])
         }
         MenuKind::Path => {
             effects.push(Effect::Ask(HostRequest::Files(trigger.query.clone())));
@@ -220,31 +222,14 @@ pub fn files_found(model: &mut Model, query: &str, paths: &[String]) {
         return;
     }
     let items = match trigger.kind {
-        MenuKind::Path => paths.iter().map(|path| item(path.clone(), String::new())).collect(),
-        _ => mentions(model, query, paths),
+        MenuKind::Path => paths.iter().map(|path| mention::file(path.clone())).collect(),
+        _ => mention::items(model, query, paths),
     };
     let selected = model.composer.menu.as_ref().map_or(0, |menu| menu.selected);
     let selected = selected.min(items.len().saturating_sub(1));
     let menu =
         Menu { kind: trigger.kind, start: trigger.start, query: trigger.query, items, selected };
     model.composer.menu = Some(menu).filter(|menu| !menu.items.is_empty());
-}
-
-fn item(insert: String, detail: String) -> MenuItem {
-    MenuItem { insert, detail }
-}
-
-fn mentions(model: &Model, query: &str, paths: &[String]) -> Vec<MenuItem> {
-    let lower = query.to_lowercase();
-    let agents = model.definitions.iter().flatten().filter_map(|agent| {
-        let insert = format!("@agent-{}", agent.name);
-        insert[1..].to_lowercase().contains(&lower).then(|| MenuItem {
-            insert,
-            detail: truncate(&one_line(&agent.description), 60).into_owned(),
-        })
-    });
-    let files = paths.iter().map(|path| item(format!("@{path}"), String::new()));
-    agents.chain(files).collect()
 }
 
 /// Enter.
@@ -274,6 +259,9 @@ pub fn submit(model: &mut Model, effects: &mut Vec<Effect>) {
     {
         let name = agent.info.name.clone();
         model.say(format!("{name} has ended · Esc, then Enter sends it to main"));
+        return;
+    }
+    if model.focus.is_none() && mention::refuses(model, &text, effects) {
         return;
     }
     send(model, &text, effects);

@@ -216,6 +216,10 @@ pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
     if let Answer::Always { rules, .. } = &answer {
         model.session.rules.extend(rules.iter().map(|rule| format!("allow {rule}")));
     }
+    if answer == Answer::Session {
+        let grants = question.rules.iter().map(|rule| (question.path.clone(), rule.clone()));
+        model.session.grants.extend(grants);
+    }
     model.say(receipt);
     model.judged = 0;
     model.questions.receipt_until = Some(model.now + RECEIPT);
@@ -247,7 +251,7 @@ fn edit(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effec
 pub fn edit_line(buffer: &mut Buffer, action: Action) {
     match action {
         Action::Newline => buffer.insert("\n"),
-        Action::Left => buffer.left(),
+        Action::Left | Action::BackgroundOrLeft => buffer.left(),
         Action::Right => buffer.right(),
         Action::Up => {
             buffer.up(usize::MAX);

@@ -54,13 +54,12 @@ pub fn read(model: &mut Model, id: PromptId) {
 
 /// A message left the queue unread: back into the prompt, or it waits for the person to take it back.
 pub fn returned(model: &mut Model, path: &AgentPath, id: PromptId, text: &str) {
-    let known = model.queue.position(id);
-    if known.is_some() && path.is_root() {
+    // What nobody typed here, such as an agent's message, does not come back into the prompt.
+    let Some(at) = model.queue.position(id) else { return };
+    if path.is_root() {
         model.session.prompts = model.session.prompts.saturating_sub(1);
     }
-    let state = known.map(|at| model.queue.list[at].state);
-    if state == Some(QueuedState::TakenBack) {
-        let Some(at) = known else { return };
+    if model.queue.list[at].state == QueuedState::TakenBack {
         let queued = model.queue.list.remove(at);
         into_prompt(model, &queued);
         return;
@@ -69,9 +68,7 @@ pub fn returned(model: &mut Model, path: &AgentPath, id: PromptId, text: &str) {
         orphan(model, path);
         return;
     }
-    if let Some(at) = known {
-        model.queue.list.remove(at);
-    }
+    model.queue.list.remove(at);
     before_draft(model, text);
 }
 

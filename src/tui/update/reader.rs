@@ -188,6 +188,7 @@ fn text_of(item: &Item) -> String {
         | ItemKind::Text { text, .. }
         | ItemKind::Thinking { text, .. }
         | ItemKind::Notice { text, .. } => text.clone(),
+        ItemKind::Report { head, text } => format!("{head}\n{text}"),
         ItemKind::Shell { line, text, .. } => format!("! {line}\n{text}"),
         ItemKind::Tools(calls) => calls
             .iter()

@@ -12,7 +12,7 @@ use crate::tui::msg::Effect;
 use crate::tui::text::{padded, width};
 use crate::tui::words;
 
-use super::{focus, lists, prompt, reader};
+use super::{agent_list, focus, prompt, reader};
 
 /// How long saying `/clear` again confirms it.
 const CLEAR_ARMED: Duration = Duration::from_secs(4);
@@ -83,7 +83,7 @@ pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) -> bool {
 fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effect>) {
     match name {
         "help" => model.overlay = Some(Overlay::Help { scroll: 0 }),
-        "agents" => lists::open_agents(model, effects),
+        "agents" => agent_list::open(model, effects),
         "model" if argument.is_empty() => {
             effects.push(Effect::Ask(HostRequest::Models));
             if model.session.first_run.is_some() {
@@ -138,10 +138,7 @@ fn page(model: &mut Model, title: &str, lines: Vec<String>) {
 fn permissions(model: &mut Model) {
     let mut picker = Picker::new("permission mode", Rows::Modes(MODES.to_vec()));
     picker.selected = MODES.iter().position(|mode| *mode == model.session.mode).unwrap_or(0);
-    if !model.session.rules.is_empty() {
-        picker.notes.push("rules in force".to_owned());
-        picker.notes.extend(model.session.rules.iter().map(|rule| format!("  {rule}")));
-    }
+    picker.notes.extend(rule_lines(model));
     model.overlay = Some(Overlay::Picker(picker));
 }
 
@@ -150,7 +147,10 @@ fn clear(model: &mut Model, effects: &mut Vec<Effect>) {
     let armed = model.keys.clear_armed.is_some_and(|until| model.now <= until);
     if model.agents.alive().next().is_some() && !armed {
         model.keys.clear_armed = Some(model.now + CLEAR_ARMED);
-        model.say("agents work · /clear again stops them");
+        let agents = model.agents.alive().count();
+        let (works, them) = if agents == 1 { ("works", "it") } else { ("work", "them") };
+        let who = count(agents, "agent");
+        model.say(format!("{who} {works} in the background · /clear again stops {them}"));
         return;
     }
     focus::leave(model);
@@ -203,10 +203,24 @@ fn status_lines(model: &Model) -> Vec<String> {
         lines.push(format!("branch      {branch}"));
     }
     lines.extend(session.notes.iter().map(|note| format!("            {note}")));
-    if !session.rules.is_empty() {
+    let rules = rule_lines(model);
+    if !rules.is_empty() {
         lines.push(String::new());
-        lines.push("rules in force".to_owned());
-        lines.extend(session.rules.iter().map(|rule| format!("  {rule}")));
+        lines.extend(rules);
+    }
+    lines
+}
+
+/// The rules in force, and what was allowed until its asker ends.
+fn rule_lines(model: &Model) -> Vec<String> {
+    let session = &model.session;
+    let mut lines: Vec<String> = session.rules.iter().map(|rule| format!("  {rule}")).collect();
+    lines.extend(session.grants.iter().map(|(path, rule)| match path.is_root() {
+        true => format!("  allow {rule} · main, this session"),
+        false => format!("  allow {rule} · {}, until it ends", model.name(path)),
+    }));
+    if !lines.is_empty() {
+        lines.insert(0, "rules in force".to_owned());
     }
     lines
 }

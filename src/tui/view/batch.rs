@@ -46,7 +46,9 @@ fn head(
     let mut text = if alive {
         tally_words(tally, asks, pen.ascii, true)
     } else {
-        format!("{} · {}", count(tally.all, "agent"), words::ends(tally, pen.ascii))
+        let pieces = [count(tally.all, "agent"), words::ends(tally, pen.ascii)];
+        let pieces = pieces.into_iter().filter(|piece| !piece.is_empty());
+        pieces.chain(words::aside_words(tally)).collect::<Vec<_>>().join(" · ")
     };
     if !alive {
         let from = agents.iter().filter_map(|agent| agent.run.started).min();
@@ -73,6 +75,7 @@ fn row(
     let state = words::agent_state(model, agent);
     let text = match &agent.run.phase {
         Phase::Ended(end) => words::short_end(agent, end),
+        _ if agent.aside => "in the background".to_owned(),
         _ => words::row_words(model, agent, &state),
     };
     let (name, title) = columns;

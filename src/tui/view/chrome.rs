@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{Mode, When};
 use crate::tui::figures::{clock, count, money, tokens};
-use crate::tui::model::overlay::Overlay;
+use crate::tui::model::overlay::{Overlay, Wish};
 use crate::tui::model::question::Stage;
 use crate::tui::model::{Agent, Model, Phase, Queued, QueuedState, Step};
 use crate::tui::text::{one_line, truncate, width};
@@ -109,7 +109,7 @@ fn queued_words(model: &Model, queued: &Queued, newest: bool, room: usize) -> St
 /// When an agent's next step comes.
 fn next_step(model: &Model, queued: &Queued) -> String {
     let run = model.agents.get(&queued.to).map_or(&model.run, |agent| &agent.run);
-    if queued.to.is_root() && model.agents.alive().next().is_some() {
+    if queued.to.is_root() && model.agents.foreground().next().is_some() {
         return "read with the agents' results".to_owned();
     }
     match (&run.phase, run.tools.last()) {
@@ -148,6 +148,7 @@ fn fitting(pieces: Vec<String>, room: usize) -> String {
 fn closing_words(model: &Model) -> String {
     let commands = model.run.tools.len()
         + usize::from(model.shell.is_some())
+        + model.jobs.alive().count()
         + model.agents.alive().map(|agent| agent.run.tools.len()).sum::<usize>();
     if commands == 0 {
         return "closing · Ctrl+C at once".to_owned();
@@ -159,14 +160,12 @@ fn closing_words(model: &Model) -> String {
 /// What Ctrl+C and Esc would do now, and what else is at hand; the most telling first.
 fn hint_words(model: &Model) -> Vec<String> {
     let pieces: &[&str] = match &model.overlay {
-        Some(Overlay::CancelWhich(_)) => {
-            &["1–9 or ↑↓ Enter cancels one", "a or Ctrl+C all", "Esc nobody"]
-        }
-        Some(Overlay::Agents(list)) if list.filtering => {
-            &["type to filter", "Enter open", "Esc closes"]
-        }
-        Some(Overlay::Agents(_)) => {
-            &["↑↓", "Enter open", "x cancel", "a cancel all", "/ filter", "Esc closes"]
+        Some(Overlay::Which(which)) => match which.wish {
+            Wish::Cancel => &["1–9 or ↑↓ Enter cancels one", "a or Ctrl+C all", "Esc nobody"],
+            Wish::Background => &["1–9 or ↑↓ Enter moves one", "a all", "Esc nobody"],
+        },
+        Some(Overlay::Agents(list)) => {
+            return list.keys(model).into_iter().map(str::to_owned).collect();
         }
         Some(Overlay::Picker(_)) => &["type to filter", "↑↓", "Enter take", "Esc closes"],
         Some(Overlay::History(_)) => {
@@ -208,6 +207,11 @@ fn prompt_hint(model: &Model) -> Vec<String> {
     }
     let draft = !model.composer.is_empty();
     let enter = if draft { "Enter queues it" } else { "Enter queues a message" };
+    let stops = (escape == Step::Stop).then_some(if model.agents.foreground().next().is_some() {
+        "Esc stops all"
+    } else {
+        "Esc stops main"
+    });
     let mut words: Vec<String> = later.into_iter().collect();
     match (&interrupt, &escape) {
         (Step::Stop, Step::Stop) => words.push("Esc or Ctrl+C stop main".to_owned()),
@@ -218,17 +222,17 @@ fn prompt_hint(model: &Model) -> Vec<String> {
         (Step::ClearDraft, Step::PutBack) => words.push("Esc puts it back".to_owned()),
         (Step::Cancel(path), _) => {
             words.push(format!("Ctrl+C cancel {}", model.name(path)));
-            words.push("Esc stops all".to_owned());
+            words.extend(stops.map(str::to_owned));
             words.push("Tab agents".to_owned());
         }
         (Step::AskWhich, _) => {
             words.push("Ctrl+C asks which to cancel".to_owned());
-            words.push("Esc stops all".to_owned());
+            words.extend(stops.map(str::to_owned));
             words.push("Tab agents".to_owned());
         }
         (Step::AlreadyCancelling(path), _) => {
             words.push(format!("{} is being cancelled", model.name(path)));
-            words.push("Esc stops all".to_owned());
+            words.extend(stops.map(str::to_owned));
         }
         (Step::KillShell, _) => words.push("Esc or Ctrl+C kill the command".to_owned()),
         _ if model.main_works() => words.push("stopping".to_owned()),
@@ -243,6 +247,8 @@ fn prompt_hint(model: &Model) -> Vec<String> {
     }
     if model.main_works() {
         words.push(enter.to_owned());
+    } else if !draft {
+        words.push("? keys".to_owned());
     }
     words
 }
@@ -253,7 +259,7 @@ fn focus_hint(model: &Model, agent: &Agent, interrupt: &Step) -> Vec<String> {
         Step::AlreadyCancelling(_) => format!("{} is being cancelled", agent.info.name),
         _ => format!("{} has ended", agent.info.name),
     };
-    let several = model.agents.shown().len() > 1;
+    let several = model.agents.visible().len() > 1;
     let next = several.then(|| "Tab next".to_owned());
     if model.zoom {
         let mut words = vec!["Esc all agents".to_owned()];

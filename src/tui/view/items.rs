@@ -15,6 +15,9 @@ const DIFF_LINES: usize = 20;
 /// Lines of output that are shown folded: of a failed call, and of the person's own command.
 const OUTPUT_LINES: usize = 5;
 
+/// Lines of a report that are shown folded.
+const REPORT_LINES: usize = 3;
+
 /// What an item is drawn for.
 #[derive(Clone, Copy)]
 pub struct Look<'a> {
@@ -41,6 +44,7 @@ pub fn lines(item: &Item, style: &Look<'_>) -> Vec<Line<'static>> {
         ItemKind::Thinking { text, took, .. } => thinking(text, *took, open, style),
         ItemKind::Tools(calls) => tools(calls, open, style),
         ItemKind::Shell { line, text, status } => shell(line, text, status.as_deref(), open, style),
+        ItemKind::Report { head, text } => report(head, text, open, style),
         ItemKind::Notice { level, text } => notice(*level, text, style),
         ItemKind::Dropped { items } => {
             let words = format!(
@@ -65,6 +69,9 @@ pub fn guess(item: &Item, look: &Look<'_>) -> usize {
         ItemKind::Prompt { text, .. }
         | ItemKind::Text { text, .. }
         | ItemKind::Notice { text, .. } => lines(text),
+        ItemKind::Report { text, .. } => {
+            1 + lines(text).min(if open { usize::MAX } else { REPORT_LINES })
+        }
         ItemKind::Thinking { text, .. } => 1 + if open { lines(text) } else { 0 },
         ItemKind::Tools(calls) if open => {
             1 + calls.iter().map(|call| lines(&call.output)).sum::<usize>()
@@ -265,6 +272,27 @@ fn shell(
         head.push(Line::styled(format!("  {}", one_line(status)), theme.dim));
     }
     head
+}
+
+/// `▪ explore-1 reports`, and what came.
+fn report(head: &str, text: &str, open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
+    let theme = style.theme;
+    let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.dim);
+    let mut lines = vec![Line::from(vec![mark, Span::raw(one_line(head))])];
+    if text.trim().is_empty() {
+        return lines;
+    }
+    let mut body = hanging("  ", text.trim(), theme.dim, theme.dim, style.prose);
+    if !open {
+        body.retain(|line| line.spans.iter().any(|span| !span.content.trim().is_empty()));
+    }
+    let hidden = body.len().saturating_sub(REPORT_LINES);
+    if !open && hidden > 0 {
+        body.truncate(REPORT_LINES);
+        body.push(Line::styled(format!("  {} more · Ctrl+O", count(hidden, "line")), theme.dim));
+    }
+    lines.extend(body);
+    lines
 }
 
 fn notice(level: NoticeLevel, text: &str, style: &Look<'_>) -> Vec<Line<'static>> {

@@ -4,6 +4,8 @@ use ratatui::layout::Rect;
 
 use crate::tui::settings::Panes;
 
+use super::background;
+
 /// Lines that the prompt grows to.
 const PROMPT_LINES: u16 = 8;
 
@@ -30,6 +32,8 @@ pub struct Needs {
     pub prompt: u16,
     /// Queued messages.
     pub queued: u16,
+    /// Agents and commands in the background.
+    pub background: usize,
     /// Whether one agent fills the body.
     pub zoom: bool,
     pub panes: Panes,
@@ -57,6 +61,8 @@ pub struct Layout {
     /// Main's text, or the zoomed agent's.
     pub transcript: Rect,
     pub panel: Option<Panel>,
+    /// Rows of what goes on in the background.
+    pub background: Rect,
     pub queue: Rect,
     pub rule: Rect,
     pub prompt: Rect,
@@ -86,7 +92,9 @@ impl Layout {
         let most = if nothing_else { height } else { (height / 3).max(1) };
         let prompt = needs.prompt.clamp(1, PROMPT_LINES).min(most);
         let queue = if tiny { 0 } else { needs.queued.min(QUEUE_LINES).min(height / 5) };
-        let below = prompt + under + queue;
+        let background = u16::try_from(needs.background).unwrap_or(u16::MAX);
+        let background = if tiny { 0 } else { background.min(background::ROWS) };
+        let below = prompt + under + queue + background;
         let body_height = if nothing_else { 0 } else { height.saturating_sub(below) };
         let body = Rect::new(0, 0, width, body_height);
 
@@ -96,6 +104,7 @@ impl Layout {
             y += area.height;
             area
         };
+        let background = take(background);
         let queue = take(queue);
         let rule = take(u16::from(!tiny));
         let prompt = take(if nothing_else { height } else { prompt });
@@ -109,6 +118,7 @@ impl Layout {
             body,
             transcript: body,
             panel: None,
+            background,
             queue,
             rule,
             prompt,
@@ -230,6 +240,23 @@ mod tests {
         assert_eq!(panel(120, 40, 1).1.slot, 18);
         assert_eq!(panel(120, 40, 12).1.slot, 2);
         assert_eq!(panel(120, 40, 32).1.slot, 1);
+    }
+
+    #[test]
+    fn the_background_has_at_most_two_rows_between_body_and_queue() {
+        for (width, height) in [(60, 15), (80, 24), (120, 40), (200, 60)] {
+            let needs = Needs { width, height, prompt: 1, queued: 1, ..Needs::default() };
+            let without = Layout::of(needs);
+            for (background, rows) in [(1, 1), (2, 2), (7, 2)] {
+                let layout = Layout::of(Needs { background, ..needs });
+                assert_eq!(layout.background.height, rows);
+                assert_eq!(layout.background.y, layout.body.height);
+                assert_eq!(layout.queue.y, layout.background.bottom());
+                assert_eq!(layout.body.height, without.body.height - rows);
+            }
+        }
+        let tiny = Needs { width: 39, height: 10, prompt: 1, background: 2, ..Needs::default() };
+        assert_eq!(Layout::of(tiny).background.height, 0);
     }
 
     #[test]

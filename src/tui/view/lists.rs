@@ -1,20 +1,20 @@
-//! What covers the body: the list of agents, pickers, history search, "Cancel which?", help, pages of lines.
+//! What covers the body: pickers, history search, "Cancel which?", help, pages of lines.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::tui::figures::{clock, money};
-use crate::tui::model::overlay::{AgentList, AgentRow, CancelWhich, HistorySearch, Picker, Rows};
+use crate::tui::model::overlay::{HistorySearch, Picker, Rows, Which, Wish};
 use crate::tui::model::{Extent, Model, Overlay};
 use crate::tui::text::{one_line, padded, sanitize, width, wrap_hanging, wrap_text};
-use crate::tui::update::{COMMANDS, agent_rows};
+use crate::tui::update::COMMANDS;
 use crate::tui::words;
 
-use super::paint::{Pen, cut_spans, frame, put, two_ends};
+use super::agent_list;
+use super::paint::{Pen, cut_spans, frame, put};
 
 /// Keys and what they do, for the help.
-const KEYS: [(&str, &str); 21] = [
+const KEYS: [(&str, &str); 23] = [
     ("Enter", "send; while main works: queue · on an agent: zoom"),
     ("Ctrl+J, \\ Enter", "new line"),
     ("Ctrl+C", "cancel one agent, else clear the draft, else stop main; twice when idle: quit"),
@@ -22,6 +22,7 @@ const KEYS: [(&str, &str); 21] = [
     ("Tab", "complete, else the question, else the agents; there: the next one"),
     ("Shift+Tab", "next permission mode; among agents: the previous one"),
     ("Alt+1…9", "straight to an agent"),
+    ("Ctrl+B", "empty prompt: an agent to the background; else one letter back"),
     ("Up, Down", "lines of the draft, then history; empty: take a queued message back"),
     ("Ctrl+R", "search the history"),
     ("PgUp, PgDn", "scroll; Home and End with an empty draft: its ends"),
@@ -30,21 +31,22 @@ const KEYS: [(&str, &str); 21] = [
     ("/", "commands"),
     ("!", "run a shell command yourself"),
     ("?", "this help, on an empty prompt"),
-    ("Ctrl+A E B F P N", "move as readline does; Alt+B F by words"),
+    ("Ctrl+A E F P N", "move as readline does; Alt+B F by words"),
     ("Ctrl+D H W U K Y", "delete, kill and yank as readline does; Alt+D a word"),
     ("Ctrl+_", "undo"),
     ("Ctrl+G", "write the draft in your editor"),
     ("Ctrl+L, Ctrl+Z", "draw anew, suspend"),
     ("Ctrl+D", "quit on an empty prompt; twice while something works"),
+    ("in /agents", "Enter open, x cancel or kill, a all, b background, r resume, / filter"),
 ];
 
 /// Draws what covers the body, but for the reader. Answers with what was scrolled.
 pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Extent {
     match &model.overlay {
-        Some(Overlay::Agents(list)) => agents(model, list, area, pen, buffer),
+        Some(Overlay::Agents(list)) => agent_list::draw(model, list, area, pen, buffer),
         Some(Overlay::Picker(picker)) => pick(picker, area, pen, buffer),
         Some(Overlay::History(search)) => history(model, search, area, pen, buffer),
-        Some(Overlay::CancelWhich(which)) => cancel_which(model, which, area, pen, buffer),
+        Some(Overlay::Which(which)) => draw_which(model, which, area, pen, buffer),
         Some(Overlay::Help { scroll }) => {
             return page(
                 "keys and commands",
@@ -98,10 +100,16 @@ fn page(
     Extent { total: lines.len(), height, top, ..Extent::default() }
 }
 
-/// Rows with one chosen, scrolled so that it is seen.
-fn rows(lines: Vec<Line<'static>>, selected: usize, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
+/// Rows with one chosen, scrolled so that it is seen. None is, if `selected` is beyond them.
+pub fn rows(
+    lines: Vec<Line<'static>>,
+    selected: usize,
+    area: Rect,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) {
     let height = usize::from(area.height);
-    let first = (selected + 1).saturating_sub(height);
+    let first = if selected < lines.len() { (selected + 1).saturating_sub(height) } else { 0 };
     for (at, line) in lines.into_iter().enumerate().skip(first).take(height) {
         let chosen = at == selected;
         let mark = if chosen { pen.theme.glyphs.focus } else { " " };
@@ -113,67 +121,6 @@ fn rows(lines: Vec<Line<'static>>, selected: usize, area: Rect, pen: Pen<'_>, bu
             line = line.patch_style(pen.theme.selection);
         }
         put(buffer, area, at - first, &line);
-    }
-}
-
-fn agents(model: &Model, list: &AgentList, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
-    let title = if list.filtering {
-        format!("agents · filter: {}", list.filter.text())
-    } else {
-        "agents".to_owned()
-    };
-    let foot = "Enter open · x cancel · a cancel all · / filter · Esc";
-    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, foot);
-    let found = agent_rows(model, list);
-    let names = found.iter().map(|row| width(name_of(model, row))).max().unwrap_or(0).min(24);
-    let mut lines: Vec<Line<'static>> =
-        found.iter().map(|row| agent_row(model, row, names, inner.width, pen)).collect();
-    if lines.is_empty() {
-        let words =
-            if list.definitions.is_none() { "looking for definitions" } else { "nothing fits" };
-        lines.push(Line::styled(words, pen.theme.dim));
-    }
-    let selected = list.selected.min(lines.len() - 1);
-    rows(lines, selected, inner, pen, buffer);
-}
-
-fn name_of<'a>(model: &'a Model, row: &'a AgentRow) -> &'a str {
-    match row {
-        AgentRow::Agent(path) => model.name(path),
-        AgentRow::Definition(definition) => &definition.name,
-    }
-}
-
-fn agent_row(
-    model: &Model,
-    row: &AgentRow,
-    names: usize,
-    room: u16,
-    pen: Pen<'_>,
-) -> Line<'static> {
-    let theme = pen.theme;
-    let pad = |name: &str| format!("{}  ", padded(name, names));
-    match row {
-        AgentRow::Definition(definition) => Line::from(vec![
-            Span::styled("@ ", theme.dim),
-            Span::raw(pad(&definition.name)),
-            Span::styled(one_line(&definition.description), theme.dim),
-            Span::styled(format!("  {}", definition.origin), theme.dim),
-        ]),
-        AgentRow::Agent(path) => {
-            let Some(agent) = model.agents.get(path) else { return Line::default() };
-            let state = words::agent_state(model, agent);
-            let (_, cost) = words::spent(&model.agents, path);
-            let time = agent.run.elapsed(model.now).map_or("–".to_owned(), clock);
-            let left = vec![
-                Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
-                Span::raw(pad(&agent.info.name)),
-                Span::styled(format!("{}  ", one_line(&agent.info.description)), theme.dim),
-                Span::raw(state.words),
-            ];
-            let right = vec![Span::styled(format!("{time} {}", money(cost)), theme.dim)];
-            two_ends(left, right, usize::from(room).saturating_sub(2), None)
-        }
     }
 }
 
@@ -240,11 +187,14 @@ fn history(model: &Model, search: &HistorySearch, area: Rect, pen: Pen<'_>, buff
     rows(window, selected - first, low, pen, buffer);
 }
 
-fn cancel_which(model: &Model, which: &CancelWhich, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
+fn draw_which(model: &Model, which: &Which, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
     let height = u16::try_from(which.rows.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let area = Rect::new(area.x, area.bottom() - height, area.width, height);
-    let foot = "1–9 or Enter one · a or Ctrl+C all · Esc nobody";
-    let inner = frame(buffer, area, pen.theme, pen.theme.question, "Cancel which?", foot);
+    let (title, foot) = match which.wish {
+        Wish::Cancel => ("Cancel which?", "1–9 or Enter one · a or Ctrl+C all · Esc nobody"),
+        Wish::Background => ("Background which?", "1–9 or Enter one · a all · Esc nobody"),
+    };
+    let inner = frame(buffer, area, pen.theme, pen.theme.question, title, foot);
     let lines = which
         .rows
         .iter()
@@ -252,7 +202,11 @@ fn cancel_which(model: &Model, which: &CancelWhich, area: Rect, pen: Pen<'_>, bu
         .map(|(at, path)| {
             let Some(agent) = model.agents.get(path) else { return Line::default() };
             let state = words::agent_state(model, agent);
-            let look = if agent.alive() { pen.theme.text } else { pen.theme.dim };
+            let can = match which.wish {
+                Wish::Cancel => agent.alive(),
+                Wish::Background => agent.running() && !agent.aside,
+            };
+            let look = if can { pen.theme.text } else { pen.theme.dim };
             Line::from(vec![
                 Span::styled(format!("{:<3}", at + 1), pen.theme.question),
                 Span::styled(agent.info.name.clone(), look),

@@ -1,5 +1,7 @@
 //! Draws the model. Everything that is remembered between frames is here: layouts of text, and where things were drawn.
 
+mod agent_list;
+mod background;
 mod batch;
 mod chrome;
 mod dialog;
@@ -113,6 +115,7 @@ impl View {
             height: area.height,
             agents: model.agents.shown().len(),
             prompt: self.draft.height(),
+            background: background::count(model),
             queued: u16::try_from(model.queue.shown().count()).unwrap_or(u16::MAX),
             zoom: model.zoomed().is_some(),
             panes: model.settings.panes,
@@ -124,6 +127,8 @@ impl View {
             self.scrolled_panes(model, &places, buffer);
             self.places.extend(places.into_iter().map(|(area, path)| (area, Target::Pane(path))));
         }
+        let aside = background::draw(model, layout.background, pen, buffer);
+        self.places.extend(aside.into_iter().map(|(area, path)| (area, Target::Pane(path))));
         let mut cursor = self.cover(model, &layout, pen, buffer);
         put_all(
             buffer,
@@ -136,7 +141,7 @@ impl View {
         let draft = prompt::draw(model, &self.draft, layout.prompt, pen, buffer);
         self.places.push((layout.prompt, Target::Prompt));
         if model.overlay.is_none() {
-            prompt::draw_menu(model, layout.queue.y, area.width, pen, buffer);
+            prompt::draw_menu(model, layout.background.y, area.width, pen, buffer);
             cursor = cursor.or(draft);
         }
         self.selected = match &model.selection {

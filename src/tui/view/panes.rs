@@ -18,6 +18,18 @@ use super::paint::{Pen, cut_spans, put, spans_width, two_ends};
 /// Lines that the focused agent gets where all agents are rows.
 const ROW_GROWS: u16 = 6;
 
+/// Cells of a title, with the dot before it, for which the figures make room.
+const TITLE_KEPT: usize = 11;
+
+/// The same in panes narrower than `NARROW`, where a title would be cut to nothing otherwise.
+const NARROW_TITLE_KEPT: usize = 21;
+
+/// What becomes of the text of a cancelled agent; said where there is room.
+const PARTIAL_TEXT: &str = " · partial text goes to main";
+
+/// Panes of fewer cells than this show the title rather than figures.
+const NARROW: usize = 48;
+
 /// Where the pieces of the panel were drawn, for the mouse.
 pub type Places = Vec<(Rect, AgentPath)>;
 
@@ -143,9 +155,9 @@ fn state_line(agent: &Agent, state: &State, room: usize, pen: Pen<'_>) -> Line<'
             }
         }
         (Phase::Ended(crate::protocol::End::Cancelled { before_start: false }), _)
-            if !agent.with_main =>
+            if !agent.with_main && width(&words) + width(PARTIAL_TEXT) + 2 <= room =>
         {
-            words.push_str(" · partial text goes to main");
+            words.push_str(PARTIAL_TEXT);
         }
         _ => {}
     }
@@ -247,8 +259,9 @@ fn slot_header(
     let title = format!(" · {}", one_line(&agent.info.description));
     let mut figures = figures(model, agent);
     let taken = edge.width() + agent.number.to_string().len() + width(&fixed);
-    // Too narrow: cost goes first, then turns, then time; the title keeps a few cells.
-    let least = width(&title).min(11);
+    // Too narrow: cost goes first, then turns, then time; then the title is cut.
+    let kept = if room < NARROW { NARROW_TITLE_KEPT } else { TITLE_KEPT };
+    let least = width(&title).min(kept);
     while !figures.is_empty() && taken + least + 1 + width(&figures.join(" ")) > room {
         figures.pop();
     }
@@ -309,7 +322,8 @@ fn rows(
     if visible < agents.len() {
         let hidden = agents[..first].iter().chain(&agents[first + visible..]).copied();
         let area = Rect::new(panel.area.x, y, panel.area.width, 1).intersection(panel.area);
-        put(buffer, area, 0, &more_line(model, &hidden.collect::<Vec<_>>(), area.width, pen));
+        let hidden: Vec<&Agent> = hidden.collect();
+        put(buffer, area, 0, &more_line(model, hidden.len(), &hidden, area.width, pen));
     }
     places
 }
@@ -339,7 +353,8 @@ fn row_columns(
 }
 
 /// `▌1 explore-1 ⠹ Grep "fn route" · map the ro… 0:42 4/20 $0.04`.
-fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> Line<'static> {
+#[must_use]
+pub fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> Line<'static> {
     let agent = agents[at];
     let theme = pen.theme;
     let room = usize::from(room);
@@ -365,13 +380,22 @@ fn row(model: &Model, agents: &[&Agent], at: usize, room: u16, pen: Pen<'_>) -> 
     let figures = figures.join(" ");
     let words_look = if state.glyph == Glyph::Asks { theme.question } else { look };
     left.push(Span::styled(words, if focused { theme.text } else { words_look }));
-    left.push(Span::styled(format!(" · {}", one_line(&agent.info.description)), theme.dim));
+    let place = if agent.aside && agent.alive() { " · background" } else { "" };
+    let title = one_line(&agent.info.description);
+    left.push(Span::styled(format!("{place} · {title}"), theme.dim));
     two_ends(left, vec![Span::styled(figures, theme.dim)], room, None)
 }
 
 /// `+7 more · ⚑ plan-2 asks · ✗ review-7 failed`.
-fn more_line(model: &Model, hidden: &[&Agent], room: u16, pen: Pen<'_>) -> Line<'static> {
-    let mut spans = vec![Span::styled(format!(" +{} more", hidden.len()), pen.theme.dim)];
+#[must_use]
+pub fn more_line(
+    model: &Model,
+    more: usize,
+    hidden: &[&Agent],
+    room: u16,
+    pen: Pen<'_>,
+) -> Line<'static> {
+    let mut spans = vec![Span::styled(format!(" +{more} more"), pen.theme.dim)];
     for glyph in [Glyph::Asks, Glyph::Failed] {
         for agent in hidden {
             let state = words::agent_state(model, agent);
@@ -402,7 +426,7 @@ pub fn zoom_header(model: &Model, agent: &Agent, room: u16, pen: Pen<'_>) -> Lin
     let colour = theme.agent(agent.info.color.as_deref(), agent.colour);
     left.push(Span::styled(agent.info.name.clone(), colour));
     left.push(Span::raw(format!(" · {}", one_line(&agent.info.description))));
-    let shown = model.agents.shown();
+    let shown = model.agents.visible();
     let at = shown.iter().position(|other| other.path == agent.path).map_or(1, |at| at + 1);
     let mut right = format!("{at} of {}", shown.len());
     for other in shown.iter().filter(|other| other.path != agent.path).take(4) {

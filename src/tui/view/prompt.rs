@@ -76,7 +76,7 @@ pub fn draw(
     let (row, column) = shown.cursor();
     let first = (row + 1).saturating_sub(usize::from(area.height));
     put_all(buffer, area, &shown.lines(draft, first, theme));
-    let idle = !model.main_works() && model.agents.alive().next().is_none();
+    let idle = !model.main_works() && model.agents.foreground().next().is_none();
     if draft.is_empty() && idle && model.focus.is_none() {
         let words = "Ask, or / commands, @ files and agents, ? keys";
         let room = usize::from(area.width.saturating_sub(MARK + 1));

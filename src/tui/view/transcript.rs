@@ -304,8 +304,11 @@ impl Laid {
             let Some(item) = transcript.get(id) else { continue };
             let at = usize::try_from(id - self.first).unwrap_or_default();
             let before = self.items[at].outer();
-            self.items[at].gap =
-                at > 0 && matches!(item.kind, ItemKind::Prompt { task: false, .. });
+            self.items[at].gap = at > 0
+                && matches!(
+                    item.kind,
+                    ItemKind::Prompt { task: false, .. } | ItemKind::Report { .. }
+                );
             if guessed {
                 self.items[at].guess(item, &look);
                 continue;

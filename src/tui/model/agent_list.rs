@@ -1,0 +1,133 @@
+//! `/agents`: what runs, what ran in this session, and definitions; and what can be done with each.
+
+use crate::protocol::AgentPath;
+use crate::tui::composer::Buffer;
+use crate::tui::host::AgentChoice;
+
+use super::Model;
+
+/// The list of agents: those that run, those of this session, and definitions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentList {
+    pub filter: Buffer,
+    /// Whether letters go to the filter; else they act.
+    pub filtering: bool,
+    pub selected: usize,
+    /// `None` until the host has answered.
+    pub definitions: Option<Vec<AgentChoice>>,
+}
+
+/// One row of the list of agents.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentRow {
+    Agent(AgentPath),
+    /// A background command, by its id.
+    Job(String),
+    Definition(AgentChoice),
+}
+
+/// The parts of the list, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    Running,
+    Session,
+    Definitions,
+}
+
+impl Section {
+    /// Its heading.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Session => "this session",
+            Self::Definitions => "definitions",
+        }
+    }
+}
+
+impl AgentRow {
+    /// The part that it stands in.
+    #[must_use]
+    pub fn section(&self, model: &Model) -> Section {
+        let alive = match self {
+            Self::Definition(_) => return Section::Definitions,
+            Self::Agent(path) => model.agents.get(path).is_some_and(super::Agent::alive),
+            Self::Job(id) => model.jobs.get(id).is_some_and(super::Job::alive),
+        };
+        if alive { Section::Running } else { Section::Session }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name<'a>(&'a self, model: &'a Model) -> &'a str {
+        match self {
+            Self::Agent(path) => model.name(path),
+            Self::Job(id) => id,
+            Self::Definition(definition) => &definition.name,
+        }
+    }
+}
+
+impl AgentList {
+    /// The rows that fit the filter.
+    #[must_use]
+    pub fn rows(&self, model: &Model) -> Vec<AgentRow> {
+        let filter = self.filter.text().to_lowercase();
+        let fits = |name: &str, words: &str| {
+            let text = format!("{name} {words}").to_lowercase();
+            filter.split_whitespace().all(|word| text.contains(word))
+        };
+        let mut rows = Vec::new();
+        for alive in [true, false] {
+            let agents = model.agents.iter().filter(|agent| {
+                agent.alive() == alive && fits(&agent.info.name, &agent.info.description)
+            });
+            rows.extend(agents.map(|agent| AgentRow::Agent(agent.path.clone())));
+            let jobs = model.jobs.iter();
+            let jobs = jobs.filter(|job| job.alive() == alive && fits(&job.id, &job.command));
+            rows.extend(jobs.map(|job| AgentRow::Job(job.id.clone())));
+        }
+        let definitions = self.definitions.iter().flatten();
+        let fitting = definitions.filter(|found| fits(&found.name, &found.description));
+        rows.extend(fitting.map(|definition| AgentRow::Definition(definition.clone())));
+        rows
+    }
+
+    /// The row that keys act on.
+    #[must_use]
+    pub fn chosen(&self, model: &Model) -> Option<AgentRow> {
+        let mut rows = self.rows(model);
+        let at = self.selected.min(rows.len().checked_sub(1)?);
+        Some(rows.swap_remove(at))
+    }
+
+    /// The keys that do something now, with what they do.
+    #[must_use]
+    pub fn keys(&self, model: &Model) -> Vec<&'static str> {
+        if self.filtering {
+            return vec!["type to filter", "Enter open", "Esc closes"];
+        }
+        let mut keys = Vec::new();
+        match self.chosen(model) {
+            Some(AgentRow::Agent(path)) => {
+                keys.push("Enter open");
+                if let Some(agent) = model.agents.get(&path) {
+                    let alive = agent.alive();
+                    keys.extend(alive.then_some("x cancel"));
+                    keys.extend((agent.running() && !agent.aside).then_some("b background"));
+                    keys.extend(agent.resumable().then_some("r resume"));
+                }
+            }
+            Some(AgentRow::Job(id)) => {
+                keys.push("Enter open");
+                keys.extend(model.jobs.get(&id).is_some_and(super::Job::alive).then_some("x kill"));
+            }
+            Some(AgentRow::Definition(_)) => keys.push("Enter @ it"),
+            None => {}
+        }
+        keys.extend(model.agents.alive().next().map(|_| "a cancel all"));
+        keys.extend(["/ filter", "Esc closes"]);
+        keys
+    }
+}

@@ -1,0 +1,129 @@
+//! Commands that agents have left running in the background.
+
+use std::time::Duration;
+
+use crate::protocol::AgentPath;
+use crate::protocol::event::ShellEnd;
+
+use super::agents::LINGER;
+
+/// Ended commands that the list of agents still names.
+const ENDED_KEPT: usize = 32;
+
+/// One background command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Such as `bash-1`.
+    pub id: String,
+    /// Whose command it is.
+    pub path: AgentPath,
+    pub command: String,
+    pub since: Duration,
+    /// When it ended, and how.
+    pub ended: Option<(Duration, ShellEnd)>,
+    /// The person killed it, and its end has not come yet.
+    pub killing: bool,
+    /// Whether it has a row among the background agents.
+    pub in_strip: bool,
+    /// Its agent has read how it ended.
+    read: bool,
+}
+
+impl Job {
+    #[must_use]
+    pub fn alive(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    /// How long it has run, or did.
+    #[must_use]
+    pub fn elapsed(&self, now: Duration) -> Duration {
+        let end = self.ended.as_ref().map_or(now, |(at, _)| *at);
+        end.saturating_sub(self.since)
+    }
+
+    fn leaves_at(&self) -> Option<Duration> {
+        let (ended, _) = self.ended.as_ref().filter(|_| self.in_strip)?;
+        Some(if self.read { *ended } else { *ended + LINGER })
+    }
+}
+
+/// All background commands of the session, in order of start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Jobs {
+    list: Vec<Job>,
+}
+
+impl Jobs {
+    pub fn start(&mut self, path: AgentPath, id: String, command: String, at: Duration) {
+        self.list.retain(|job| job.id != id);
+        while self.list.iter().filter(|job| !job.alive()).count() >= ENDED_KEPT {
+            let Some(oldest) = self.list.iter().position(|job| !job.alive()) else { break };
+            self.list.remove(oldest);
+        }
+        self.list.push(Job {
+            id,
+            path,
+            command,
+            since: at,
+            ended: None,
+            killing: false,
+            in_strip: true,
+            read: false,
+        });
+    }
+
+    pub fn end(&mut self, id: &str, end: ShellEnd, at: Duration) {
+        if let Some(job) = self.get_mut(id) {
+            job.ended.get_or_insert((at, end));
+            job.killing = false;
+        }
+    }
+
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&Job> {
+        self.list.iter().find(|job| job.id == id)
+    }
+
+    pub fn get_mut(&mut self, id: &str) -> Option<&mut Job> {
+        self.list.iter_mut().find(|job| job.id == id)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Job> {
+        self.list.iter()
+    }
+
+    pub fn alive(&self) -> impl Iterator<Item = &Job> {
+        self.list.iter().filter(|job| job.alive())
+    }
+
+    /// Those with a row among the background agents.
+    pub fn strip(&self) -> impl Iterator<Item = &Job> {
+        self.list.iter().filter(|job| job.in_strip)
+    }
+
+    /// An agent has read how a command ended.
+    pub fn result_read(&mut self, id: &str) {
+        if let Some(job) = self.get_mut(id) {
+            job.read = true;
+        }
+    }
+
+    /// When the next row of an ended command goes.
+    #[must_use]
+    pub fn next_leave(&self) -> Option<Duration> {
+        self.list.iter().filter_map(Job::leaves_at).min()
+    }
+
+    /// Takes the rows away whose time is over. Answers whether there were any.
+    pub fn expire(&mut self, now: Duration) -> bool {
+        let mut gone = false;
+        for job in &mut self.list {
+            if job.leaves_at().is_some_and(|at| at <= now) {
+                job.in_strip = false;
+                gone = true;
+            }
+        }
+        gone
+    }
+}

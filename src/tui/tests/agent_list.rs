@@ -1,0 +1,200 @@
+//! `/agents`, and `@` in the draft.
+
+use crossterm::event::KeyCode;
+
+use crate::protocol::{AgentPath, Command, End};
+use crate::tui::host::{HostReply, HostRequest};
+use crate::tui::model::Overlay;
+use crate::tui::model::agent_list::AgentRow;
+use crate::tui::msg::{Effect, Msg};
+use crate::tui::testing::{Screen, agent_choice, finish};
+
+fn root() -> AgentPath {
+    AgentPath::root()
+}
+
+fn defined(screen: &mut Screen, names: &[&str]) {
+    let at = screen.at;
+    let choices = names.iter().map(|name| agent_choice(name)).collect();
+    screen.send(Msg::Host { reply: HostReply::Agents(choices), at });
+}
+
+/// Main works; `explore-1` runs, `plan-1` has ended, `bash-1` runs, and the list is open.
+fn open_list() -> (Screen, AgentPath, AgentPath) {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let running = screen.agent(&root(), "explore-1", "map the routes");
+    let ended = screen.agent(&root(), "plan-1", "split the work");
+    screen.event(&ended, finish(End::Completed, "")).job(&root(), "bash-1", "npm run dev");
+    screen.write("/agents").enter();
+    defined(&mut screen, &["explore"]);
+    screen.sent();
+    (screen, running, ended)
+}
+
+fn rows(screen: &Screen) -> Vec<String> {
+    let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
+    let rows = list.rows(&screen.model);
+    rows.iter().map(|row| row.name(&screen.model).to_owned()).collect()
+}
+
+fn keys(screen: &Screen) -> String {
+    let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
+    list.keys(&screen.model).join(" · ")
+}
+
+#[test]
+fn what_runs_comes_first_then_the_session_then_definitions() {
+    let (screen, ..) = open_list();
+    assert_eq!(rows(&screen), ["explore-1", "bash-1", "plan-1", "explore"]);
+}
+
+#[test]
+fn the_filter_looks_at_names_titles_and_commands() {
+    let (mut screen, ..) = open_list();
+    screen.write("/NPM dev");
+    assert_eq!(rows(&screen), ["bash-1"]);
+    screen.esc();
+    assert_eq!(rows(&screen).len(), 4);
+}
+
+#[test]
+fn keys_are_named_only_where_they_do_something() {
+    let (mut screen, ..) = open_list();
+    assert_eq!(
+        keys(&screen),
+        "Enter open · x cancel · b background · a cancel all · / filter · Esc closes"
+    );
+    screen.key(KeyCode::Down);
+    assert_eq!(keys(&screen), "Enter open · x kill · a cancel all · / filter · Esc closes");
+    screen.key(KeyCode::Down);
+    assert_eq!(keys(&screen), "Enter open · r resume · a cancel all · / filter · Esc closes");
+    screen.key(KeyCode::Down);
+    assert_eq!(keys(&screen), "Enter @ it · a cancel all · / filter · Esc closes");
+}
+
+#[test]
+fn b_moves_x_cancels_and_r_resumes_the_chosen_one() {
+    let (mut screen, running, ended) = open_list();
+    let (running, ended) = (running.id().unwrap(), ended.id().unwrap());
+    screen.write("r");
+    assert_eq!(screen.sent(), []);
+    screen.write("b");
+    assert_eq!(screen.sent(), [Command::Background(running)]);
+    assert_eq!(screen.notice(), "explore-1 moves to the background · main goes on");
+    screen.write("x");
+    assert_eq!(screen.sent(), [Command::Cancel(running)]);
+    screen.key(KeyCode::Down).write("x").write("x");
+    assert_eq!(screen.sent(), [Command::KillShell("bash-1".to_owned())]);
+    screen.key(KeyCode::Down).write("b");
+    assert_eq!(screen.sent(), []);
+    screen.write("r");
+    assert_eq!(screen.sent(), [Command::ResumeAgent(ended)]);
+    assert_eq!(screen.notice(), "plan-1 goes on in the background");
+}
+
+#[test]
+fn an_agent_that_never_began_cannot_be_resumed() {
+    let (mut screen, running, _) = open_list();
+    screen.event(&running, finish(End::Cancelled { before_start: true }, ""));
+    screen.write("r");
+    assert_eq!(screen.sent(), []);
+}
+
+#[test]
+fn a_key_never_hits_the_neighbour_of_an_agent_that_ended() {
+    let (mut screen, running, _) = open_list();
+    screen.event(&running, finish(End::Completed, "")).write("x");
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.notice(), "explore-1 has ended (done) · Esc back");
+}
+
+#[test]
+fn enter_opens_the_transcript_of_an_agent_in_the_background_that_has_gone() {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let docs = screen.background(&root(), "docs-1", "docs");
+    screen.event(&docs, finish(End::Completed, "Nothing.")).wait(11_000);
+    assert!(screen.model.agents.visible().is_empty());
+    screen.write("/agents").enter().enter();
+    assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&docs), true));
+    assert_eq!(screen.model.overlay, None);
+    screen.esc().wait(300).esc();
+    assert!(screen.model.agents.visible().is_empty());
+}
+
+#[test]
+fn enter_on_a_definition_mentions_it_and_on_a_command_shows_it() {
+    let (mut screen, ..) = open_list();
+    screen.key(KeyCode::Up).enter();
+    assert_eq!(screen.model.composer.text(), "@agent-explore ");
+    screen.model.composer.discard();
+    screen.write("/agents").enter().key(KeyCode::Down).enter();
+    let Some(Overlay::Page { lines, .. }) = &screen.model.overlay else { panic!() };
+    assert_eq!(lines, &["runs of main", "", "npm run dev"]);
+}
+
+#[test]
+fn a_row_stands_for_the_same_agent_when_another_starts() {
+    let (mut screen, _, ended) = open_list();
+    screen.key(KeyCode::Down).key(KeyCode::Down);
+    screen.background(&root(), "docs-1", "docs");
+    let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
+    assert_eq!(list.chosen(&screen.model), Some(AgentRow::Agent(ended)));
+}
+
+#[test]
+fn s2_14_a_prompt_that_names_an_unknown_agent_stays_in_the_prompt() {
+    let mut screen = Screen::new();
+    defined(&mut screen, &["explore", "plan"]);
+    screen.effects.clear();
+    screen.write("@agent-exlpore look").enter();
+    assert_eq!(screen.model.composer.text(), "@agent-exlpore look");
+    assert_eq!(screen.notice(), "no agent exlpore: /agents lists them");
+    assert!(screen.effects.contains(&Effect::Ask(HostRequest::Agents)), "it may have come since");
+    assert_eq!(screen.sent(), []);
+    defined(&mut screen, &["explore", "exlpore"]);
+    screen.enter();
+    assert!(matches!(&screen.sent()[..], [Command::Prompt { .. }]));
+}
+
+#[test]
+fn s2_14_without_known_definitions_the_runtime_judges() {
+    let mut screen = Screen::new();
+    let at = screen.at;
+    screen.send(Msg::Paste { text: "see @agent-x now".to_owned(), at });
+    screen.enter();
+    assert!(matches!(&screen.sent()[..], [Command::Prompt { .. }]));
+}
+
+#[test]
+fn an_at_sign_finds_agents_by_letters_in_order_the_best_fit_first() {
+    let mut screen = Screen::new();
+    defined(&mut screen, &["api-plan", "general-purpose", "plan"]);
+    let offered = |screen: &Screen| -> Vec<String> {
+        let items = screen.model.composer.menu.iter().flat_map(|menu| &menu.items);
+        items.map(|item| item.insert.clone()).collect()
+    };
+    screen.write("@pl");
+    assert_eq!(offered(&screen), ["@agent-plan", "@agent-api-plan"]);
+    screen.model.composer.discard();
+    screen.write("@gnp");
+    assert_eq!(offered(&screen), ["@agent-general-purpose"]);
+}
+
+#[test]
+fn what_was_allowed_until_an_agent_ends_stands_in_permissions_until_then() {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&root(), "explore-2", "query");
+    screen.asks(&agent, 7, "explore-2", "psql shop").write("2");
+    let notes = |screen: &mut Screen| -> String {
+        screen.write("/permissions").enter();
+        let Some(Overlay::Picker(picker)) = screen.model.overlay.take() else { panic!() };
+        picker.notes.join("\n")
+    };
+    let line = "allow Bash(psql:*) · explore-2, until it ends";
+    assert!(notes(&mut screen).contains(line));
+    screen.event(&agent, finish(End::Completed, ""));
+    assert!(!notes(&mut screen).contains(line));
+}

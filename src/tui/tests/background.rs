@@ -1,0 +1,484 @@
+//! Agents and commands in the background: keys, rows, ends, and what comes by itself.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use crate::protocol::{AgentPath, Command, End, EventKind, Sender};
+use crate::tui::farewell::farewell;
+use crate::tui::model::{ItemKind, Overlay, Scroll};
+use crate::tui::msg::Effect;
+use crate::tui::testing::{Screen, agent_info, finish};
+use crate::tui::words::{agent_state, main_words};
+
+fn root() -> AgentPath {
+    AgentPath::root()
+}
+
+fn busy() -> Screen {
+    let mut screen = Screen::new();
+    screen.prompt("go").says(&root(), "working");
+    screen
+}
+
+/// Main is idle, and these agents work in the background.
+fn idle_with(names: &[&str]) -> (Screen, Vec<AgentPath>) {
+    let mut screen = busy();
+    let paths = names.iter().map(|name| screen.background(&root(), name, "look")).collect();
+    screen.main(finish(End::Completed, ""));
+    screen.sent();
+    (screen, paths)
+}
+
+fn names(agents: &[&crate::tui::model::Agent]) -> Vec<String> {
+    agents.iter().map(|agent| agent.info.name.clone()).collect()
+}
+
+fn agent(name: &str) -> Sender {
+    Sender::Agent { name: name.to_owned() }
+}
+
+fn cancelled() -> EventKind {
+    finish(End::Cancelled { before_start: false }, "")
+}
+
+#[test]
+fn ctrl_b_on_the_empty_prompt_moves_the_focused_agent() {
+    let mut screen = busy();
+    for name in ["explore-1", "explore-2", "explore-3"] {
+        screen.agent(&root(), name, "look");
+    }
+    screen.key(KeyCode::Tab).ctrl('b');
+    let first = screen.model.focus.clone().unwrap();
+    assert_eq!(screen.sent(), [Command::Background(first.id().unwrap())]);
+    assert_eq!(screen.notice(), "explore-1 moves to the background · main waits for 2");
+    screen.ctrl('b');
+    assert_eq!(screen.sent(), []);
+    screen.event(&first, EventKind::MovedToBackground);
+    assert_eq!(names(&screen.model.agents.shown()), ["explore-2", "explore-3"]);
+    assert_eq!(names(&screen.model.agents.strip()), ["explore-1"]);
+    assert_eq!(screen.model.focus.as_ref(), Some(&first));
+    assert_eq!(main_words(&screen.model), "waits for 2 agents");
+    screen.ctrl('b');
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "explore-1 is in the background"));
+}
+
+#[test]
+fn ctrl_b_without_focus_moves_the_only_running_agent() {
+    let mut screen = busy();
+    let running = screen.agent(&root(), "explore-1", "one");
+    let queued = screen.queued_agent(&root(), "explore-2", "two");
+    screen.event(&queued, EventKind::Queued { place: 1 });
+    screen.background(&root(), "docs-1", "docs");
+    screen.ctrl('b');
+    assert_eq!(screen.sent(), [Command::Background(running.id().unwrap())]);
+    assert_eq!(screen.notice(), "explore-1 moves to the background · main waits for 1");
+    screen.event(&running, EventKind::MovedToBackground).event(&queued, cancelled());
+    let last = screen.agent(&root(), "explore-3", "three");
+    screen.ctrl('b');
+    assert_eq!(screen.sent(), [Command::Background(last.id().unwrap())]);
+    assert_eq!(screen.notice(), "explore-3 moves to the background · main goes on");
+}
+
+#[test]
+fn ctrl_b_with_several_and_no_focus_asks_which() {
+    let mut screen = busy();
+    let first = screen.agent(&root(), "explore-1", "one");
+    let second = screen.agent(&root(), "explore-2", "two");
+    let queued = screen.queued_agent(&root(), "explore-3", "three");
+    screen.event(&queued, EventKind::Queued { place: 1 });
+    screen.ctrl('b');
+    let Some(Overlay::Which(which)) = &screen.model.overlay else { panic!() };
+    assert_eq!(which.rows, [first.clone(), second.clone()]);
+    screen.ctrl('c');
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "nobody moves"));
+    screen.ctrl('b').event(&first, finish(End::Completed, "")).write("1");
+    assert_eq!(screen.sent(), []);
+    screen.write("2");
+    assert_eq!(screen.sent(), [Command::Background(second.id().unwrap())]);
+    assert_eq!(screen.model.overlay, None);
+}
+
+#[test]
+fn all_that_background_which_lists_move_with_a() {
+    let mut screen = busy();
+    let first = screen.agent(&root(), "explore-1", "one").id().unwrap();
+    let second = screen.agent(&root(), "explore-2", "two").id().unwrap();
+    screen.ctrl('b').write("a");
+    assert_eq!(screen.sent(), [Command::Background(first), Command::Background(second)]);
+    assert_eq!(screen.notice(), "2 agents move to the background");
+}
+
+#[test]
+fn ctrl_b_with_a_draft_moves_the_cursor_left() {
+    let mut screen = busy();
+    screen.agent(&root(), "explore-1", "one");
+    screen.write("ac").ctrl('b').write("b");
+    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "abc"));
+}
+
+#[test]
+fn ctrl_b_on_a_queued_or_ended_agent_only_says_so() {
+    let mut screen = busy();
+    let queued = screen.queued_agent(&root(), "explore-1", "one");
+    screen.event(&queued, EventKind::Queued { place: 1 });
+    screen.key(KeyCode::Tab).ctrl('b');
+    assert_eq!(
+        (screen.sent(), screen.notice()),
+        (vec![], "explore-1 has not begun · x in /agents takes it out")
+    );
+    screen.event(&queued, finish(End::Completed, "")).ctrl('b');
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "explore-1 has ended (done) · Esc back"));
+}
+
+#[test]
+fn an_agent_that_moves_takes_those_below_it_along() {
+    let mut screen = busy();
+    let plan = screen.agent(&root(), "plan-1", "split");
+    let child = screen.agent(&plan, "explore-1", "one");
+    screen.event(&plan, EventKind::MovedToBackground);
+    assert_eq!(names(&screen.model.agents.strip()), ["plan-1", "explore-1"]);
+    assert!(screen.model.agents.shown().is_empty());
+    assert!(screen.model.waited_for().is_empty());
+    // The plan itself waits for its child as before.
+    let plan = screen.model.agents.get(&plan).unwrap();
+    assert_eq!(agent_state(&screen.model, plan).words, "waits for 1 agent");
+    screen.agent(&child, "explore-2", "two");
+    assert!(screen.model.waited_for().is_empty());
+}
+
+#[test]
+fn a_parent_does_not_wait_for_its_child_in_the_background() {
+    let mut screen = busy();
+    let plan = screen.agent(&root(), "plan-1", "split");
+    screen.background(&plan, "explore-1", "one");
+    let agent = screen.model.agents.get(&plan).unwrap();
+    assert_eq!(agent_state(&screen.model, agent).words, "starting");
+    assert_eq!(main_words(&screen.model), "waits for 1 agent");
+}
+
+#[test]
+fn tab_reaches_the_background_last_and_alt_digit_goes_there() {
+    let mut screen = busy();
+    let docs = screen.background(&root(), "docs-1", "docs");
+    let first = screen.agent(&root(), "explore-1", "one");
+    assert_eq!(screen.model.agents.get(&docs).unwrap().number, 1);
+    assert_eq!(screen.model.agents.get(&first).unwrap().number, 2);
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.model.focus.as_ref(), Some(&first));
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.model.focus.as_ref(), Some(&docs));
+    screen.key(KeyCode::Tab).chord(KeyCode::Char('1'), KeyModifiers::ALT).enter();
+    assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&docs), true));
+}
+
+#[test]
+fn a_focused_background_agent_is_cancelled_by_ctrl_c() {
+    let mut screen = busy();
+    let docs = screen.background(&root(), "docs-1", "docs");
+    screen.key(KeyCode::Tab).ctrl('c');
+    assert_eq!(screen.sent(), [Command::Cancel(docs.id().unwrap())]);
+}
+
+#[test]
+fn esc_stops_main_and_says_that_the_background_goes_on() {
+    let mut screen = busy();
+    screen.agent(&root(), "explore-1", "one");
+    let docs = screen.background(&root(), "docs-1", "docs");
+    screen.esc();
+    assert_eq!(
+        (screen.sent(), screen.notice()),
+        (vec![Command::CancelTurn], "Stopped: main and 1 agent · 1 background agent goes on")
+    );
+    let agent = screen.model.agents.get(&docs).unwrap();
+    assert_eq!(agent_state(&screen.model, agent).words, "starting");
+    screen.main(cancelled()).wait(300).esc().wait(300).esc();
+    assert_eq!(screen.sent(), [], "Esc never touches background agents");
+    let mut screen = busy();
+    screen.background(&root(), "docs-1", "docs");
+    screen.background(&root(), "docs-2", "docs");
+    screen.ctrl('c');
+    assert_eq!(screen.notice(), "Stopped · 2 background agents go on");
+}
+
+#[test]
+fn a_background_agent_that_ends_while_main_stops_was_not_stopped_with_it() {
+    let mut screen = busy();
+    let docs = screen.background(&root(), "docs-1", "docs");
+    screen.esc().event(&docs, cancelled());
+    let agent = screen.model.agents.get(&docs).unwrap();
+    assert_eq!(agent_state(&screen.model, agent).words, "cancelled by you");
+}
+
+#[test]
+fn while_main_works_ctrl_c_leaves_the_background_alone() {
+    let mut screen = busy();
+    screen.background(&root(), "docs-1", "docs");
+    screen.write("draft").ctrl('c');
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "draft cleared · Up brings it back"));
+    screen.wait(300).ctrl('c');
+    assert_eq!(screen.sent(), [Command::CancelTurn]);
+}
+
+#[test]
+fn with_main_idle_ctrl_c_clears_the_draft_then_cancels_the_only_background_agent() {
+    let (mut screen, paths) = idle_with(&["docs-1"]);
+    screen.write("draft").ctrl('c');
+    assert_eq!(screen.sent(), []);
+    screen.wait(300).ctrl('c');
+    assert_eq!(screen.sent(), [Command::Cancel(paths[0].id().unwrap())]);
+    screen.event(&paths[0], cancelled()).wait(300).ctrl('c');
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "Ctrl+C again quits"));
+}
+
+#[test]
+fn with_main_idle_and_several_in_the_background_ctrl_c_asks_which() {
+    let (mut screen, paths) = idle_with(&["docs-1", "docs-2"]);
+    screen.ctrl('c');
+    let Some(Overlay::Which(which)) = &screen.model.overlay else { panic!() };
+    assert_eq!(which.rows, paths);
+    screen.write("2");
+    assert_eq!(screen.sent(), [Command::Cancel(paths[1].id().unwrap())]);
+}
+
+#[test]
+fn a_ctrl_c_that_stopped_main_beside_background_agents_does_not_arm_quitting() {
+    let mut screen = busy();
+    let docs = screen.background(&root(), "docs-1", "docs");
+    screen.ctrl('c').main(cancelled()).event(&docs, cancelled());
+    screen.wait(400).ctrl('c');
+    assert!(!screen.effects.contains(&Effect::Quit));
+}
+
+#[test]
+fn the_turn_waits_for_a_background_agent_that_agent_wait_names() {
+    let mut screen = busy();
+    let docs = screen.background(&root(), "docs-1", "docs");
+    screen.background(&root(), "docs-2", "docs");
+    screen.tool(&root(), "w", "agent_wait", "docs-1");
+    assert_eq!(main_words(&screen.model), "waits for 1 agent");
+    screen.ctrl('c');
+    assert_eq!(screen.sent(), [Command::Cancel(docs.id().unwrap())]);
+}
+
+#[test]
+fn a_row_of_the_background_shows_its_end_until_main_has_read_the_result() {
+    let (mut screen, paths) = idle_with(&["docs-1", "docs-2"]);
+    screen.event(&paths[0], finish(End::Completed, "Nothing.")).wait(9_000);
+    assert_eq!(names(&screen.model.agents.strip()), ["docs-1", "docs-2"]);
+    screen.reads(&root(), agent("docs-1"), "Nothing.");
+    assert_eq!(names(&screen.model.agents.strip()), ["docs-2"]);
+    assert!(screen.model.agents.get(&paths[0]).is_some());
+}
+
+#[test]
+fn a_row_whose_result_nobody_reads_goes_after_ten_seconds_but_never_under_the_focus() {
+    let (mut screen, paths) = idle_with(&["docs-1"]);
+    screen.key(KeyCode::Tab).event(&paths[0], finish(End::Completed, "Nothing."));
+    screen.wait(20_000);
+    assert_eq!(screen.model.focus.as_ref(), Some(&paths[0]));
+    assert_eq!(screen.model.agents.strip().len(), 1);
+    assert_eq!(screen.model.next_wake(), None, "nothing moves while the row is held");
+    screen.esc();
+    assert!(screen.model.agents.strip().is_empty());
+    let (mut screen, paths) = idle_with(&["docs-1"]);
+    screen.event(&paths[0], finish(End::Completed, "Nothing.")).wait(9_900);
+    assert_eq!(screen.model.agents.strip().len(), 1);
+    assert!(screen.model.next_wake().is_some());
+    screen.wait(200);
+    assert!(screen.model.agents.strip().is_empty());
+    assert_eq!(screen.model.next_wake(), None);
+}
+
+#[test]
+fn a_result_that_comes_by_itself_begins_a_turn_and_moves_no_focus() {
+    let (mut screen, paths) = idle_with(&["docs-1", "docs-2"]);
+    screen.key(KeyCode::Tab).key(KeyCode::Tab);
+    screen.model.main_scroll = Scroll { top: Some(0), ..Scroll::default() };
+    screen.event(&paths[0], finish(End::Completed, "Nothing."));
+    screen.reads(&root(), agent("docs-1"), "[docs-1 has ended: done. Its report:]\n\nNothing.");
+    assert!(screen.model.main_works());
+    assert_eq!(screen.model.focus.as_ref(), Some(&paths[1]));
+    assert_eq!(screen.model.main_scroll.top, Some(0));
+    let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
+    let (head, text) = ("docs-1 reports".to_owned(), "Nothing.".to_owned());
+    assert_eq!(last, Some(ItemKind::Report { head, text }));
+}
+
+#[test]
+fn while_main_is_being_stopped_ctrl_c_cancels_nobody_in_the_background() {
+    let mut screen = busy();
+    screen.background(&root(), "docs-1", "docs");
+    screen.ctrl('c').wait(300).ctrl('c');
+    assert_eq!(screen.sent(), [Command::CancelTurn]);
+}
+
+#[test]
+fn a_report_says_when_it_is_not_of_an_agent_that_is_done() {
+    let (mut screen, paths) = idle_with(&["docs-1"]);
+    screen.event(&paths[0], finish(End::MaxTurns { limit: 20 }, "half"));
+    screen.reads(&root(), agent("docs-1"), "[docs-1 has ended]\n\nhalf");
+    let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
+    let (head, text) = ("docs-1 reports · turn limit, partial".to_owned(), "half".to_owned());
+    assert_eq!(last, Some(ItemKind::Report { head, text }));
+}
+
+#[test]
+fn a_message_of_an_agent_that_works_is_no_report() {
+    let mut screen = busy();
+    let docs = screen.background(&root(), "docs-1", "docs");
+    screen.reads(&root(), agent("docs-1"), "Which folder?").reads(&docs, agent("main"), "lib");
+    let head = |items: Vec<ItemKind>| match items.into_iter().last() {
+        Some(ItemKind::Report { head, .. }) => head,
+        other => panic!("{other:?}"),
+    };
+    let main = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
+    assert_eq!(head(main), "docs-1 says");
+    let items = &screen.model.agents.get(&docs).unwrap().transcript;
+    assert_eq!(head(items.iter().map(|(_, item)| item.kind.clone()).collect()), "main says");
+}
+
+#[test]
+fn an_agents_message_that_nobody_read_does_not_come_into_the_draft() {
+    let mut screen = busy();
+    let docs = screen.background(&root(), "docs-1", "docs");
+    screen.esc();
+    let (id, text) = (crate::protocol::PromptId(1 << 40), "a message".to_owned());
+    screen.event(&docs, EventKind::PromptReturned { id, text: text.clone() });
+    screen.main(EventKind::PromptReturned { id, text });
+    assert_eq!(screen.model.composer.text(), "");
+}
+
+#[test]
+fn a_turn_that_begins_late_in_a_session_has_just_given_a_sign() {
+    let (mut screen, paths) = idle_with(&["docs-1"]);
+    screen.wait(100_000).event(&paths[0], finish(End::Completed, "Nothing."));
+    screen.reads(&root(), agent("docs-1"), "Nothing.");
+    assert_eq!(main_words(&screen.model), "starting 0:00");
+}
+
+#[test]
+fn a_retry_is_not_offered_any_more_when_a_result_has_begun_a_turn() {
+    let (mut screen, paths) = idle_with(&["docs-1"]);
+    screen.model.can_retry = true;
+    screen.event(&paths[0], finish(End::Completed, "Nothing."));
+    screen.reads(&root(), agent("docs-1"), "Nothing.").main(finish(End::Completed, ""));
+    screen.enter();
+    assert_eq!(screen.sent(), []);
+}
+
+#[test]
+fn a_resumed_agent_keeps_its_number_and_transcript() {
+    let mut screen = busy();
+    let path = screen.agent(&root(), "explore-1", "one");
+    screen.turn_done(&path, 1_000, 0.02).says(&path, "half");
+    screen.event(&path, finish(End::MaxTurns { limit: 20 }, "half"));
+    screen.says(&root(), "So.").main(finish(End::Completed, ""));
+    let before = screen.model.agents.get(&path).unwrap().transcript.ids();
+    let info = agent_info("explore-1", "one");
+    screen.event(&path, EventKind::Started(Box::new(info)));
+    screen.event(&path, EventKind::TurnStarted { turn: 1, limit: Some(20) });
+    let agent = screen.model.agents.get(&path).unwrap();
+    assert!(agent.running() && agent.aside && agent.outcome.is_none());
+    assert_eq!((agent.number, &agent.transcript.ids()), (1, &before));
+    assert!(agent.run.cost.usd > 0.0, "what it has cost stays");
+    assert_eq!(screen.model.agents.iter().count(), 1);
+    assert_eq!(names(&screen.model.agents.strip()), ["explore-1"]);
+    assert!(screen.model.waited_for().is_empty());
+}
+
+#[test]
+fn a_resumed_agent_gets_another_number_when_its_own_is_taken() {
+    let mut screen = busy();
+    let first = screen.agent(&root(), "explore-1", "one");
+    screen.event(&first, finish(End::Completed, "")).says(&root(), "So.");
+    let second = screen.agent(&root(), "explore-2", "two");
+    screen.event(&first, EventKind::Started(Box::new(agent_info("explore-1", "one"))));
+    let number = |path| screen.model.agents.get(path).unwrap().number;
+    assert_eq!((number(&second), number(&first)), (1, 2));
+}
+
+#[test]
+fn the_batch_folds_without_the_agent_that_left_it() {
+    let mut screen = busy();
+    let stays = screen.agent(&root(), "explore-1", "one");
+    let moves = screen.agent(&root(), "explore-2", "two");
+    screen.event(&moves, EventKind::MovedToBackground);
+    screen.event(&stays, finish(End::Completed, "")).says(&root(), "So.");
+    assert!(screen.model.agents.shown().is_empty());
+    assert_eq!(names(&screen.model.agents.strip()), ["explore-2"]);
+    let folded = screen.model.main.iter().any(|(_, item)| {
+        matches!(&item.kind, ItemKind::Batch { members, folded: true } if members.len() == 2)
+    });
+    assert!(folded);
+}
+
+#[test]
+fn the_folded_batch_opens_again_with_the_agent_that_had_left_it_once_that_has_ended() {
+    let mut screen = busy();
+    let stays = screen.agent(&root(), "explore-1", "one");
+    let moves = screen.agent(&root(), "explore-2", "two");
+    screen.event(&moves, EventKind::MovedToBackground);
+    screen.event(&stays, finish(End::Completed, "")).says(&root(), "So.");
+    screen.main(finish(End::Completed, "")).key(KeyCode::Tab);
+    assert_eq!(names(&screen.model.agents.visible()), ["explore-1", "explore-2"]);
+    assert_eq!(names(&screen.model.agents.shown()), ["explore-1"]);
+    screen.esc().event(&moves, finish(End::Completed, ""));
+    screen.reads(&root(), agent("explore-2"), "").main(finish(End::Completed, ""));
+    screen.key(KeyCode::Tab);
+    assert_eq!(names(&screen.model.agents.shown()), ["explore-1", "explore-2"]);
+    assert!(screen.model.agents.strip().is_empty());
+}
+
+#[test]
+fn a_verbatim_answer_stands_in_mains_transcript_and_is_what_copy_takes() {
+    let mut screen = busy();
+    let (name, text) = ("explore-1".to_owned(), "# All of it".to_owned());
+    screen.main(EventKind::Verbatim { name, text: text.clone() });
+    let items: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
+    let head = "explore-1 answers".to_owned();
+    let expected = [
+        ItemKind::Report { head, text: String::new() },
+        ItemKind::Text { text, done: true, edition: 0 },
+    ];
+    assert_eq!(items[items.len() - 2..], expected);
+    assert_eq!(screen.model.main.last_text(), Some("# All of it"));
+}
+
+#[test]
+fn a_background_command_has_a_row_until_its_end_was_read() {
+    let mut screen = busy();
+    screen.job(&root(), "bash-1", "npm run dev").main(finish(End::Completed, ""));
+    assert!(screen.model.next_wake().is_some(), "its clock goes on");
+    screen.job_done(&root(), "bash-1", 1).wait(5_000);
+    assert_eq!(screen.model.jobs.strip().count(), 1);
+    screen.reads(&root(), Sender::Job { name: "bash-1".to_owned() }, "exit 1");
+    assert_eq!(screen.model.jobs.strip().count(), 0);
+    assert!(screen.model.jobs.get("bash-1").is_some());
+    let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
+    assert!(matches!(last, Some(ItemKind::Report { head, .. }) if head == "bash-1 has ended"));
+}
+
+#[test]
+fn quitting_counts_what_works_in_the_background() {
+    let (mut screen, _) = idle_with(&["docs-1"]);
+    screen.ctrl('d');
+    assert_eq!(screen.notice(), "1 agent works · Ctrl+D again stops them and quits");
+    screen.job(&root(), "bash-1", "npm run dev").wait(3_000).ctrl('d');
+    assert_eq!(screen.notice(), "1 agent and 1 command work · Ctrl+D again stops them and quits");
+    screen.wait(200).ctrl('d');
+    assert_eq!(screen.sent(), [Command::Shutdown]);
+    screen.model.session.prompts = 1;
+    let lines = farewell(&screen.model);
+    assert!(lines.iter().any(|line| line.starts_with("1 agent · ⊘1")), "{lines:?}");
+}
+
+#[test]
+fn clear_is_asked_twice_with_agents_in_the_background() {
+    let (mut screen, _) = idle_with(&["docs-1"]);
+    screen.write("/clear").enter();
+    assert_eq!(
+        (screen.sent(), screen.notice()),
+        (vec![], "1 agent works in the background · /clear again stops it")
+    );
+    screen.wait(300).write("/clear").enter();
+    assert_eq!(screen.sent(), [Command::Clear]);
+}

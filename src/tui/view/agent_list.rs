@@ -1,0 +1,125 @@
+//! `/agents`: rows under three headings, and below them what there is to know of the chosen definition.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use crate::tui::figures::{clock, money};
+use crate::tui::model::Model;
+use crate::tui::model::agent_list::{AgentList, AgentRow};
+use crate::tui::text::{one_line, padded, width, wrap_text};
+use crate::tui::words;
+
+use super::lists::rows;
+use super::paint::{Pen, frame, put_all, two_ends};
+
+/// Lines below the list that tell about the chosen definition, at most.
+const ABOUT_LINES: usize = 4;
+
+/// The list needs this many lines before anything is told below it.
+const LIST_LINES: u16 = 4;
+
+/// Draws the list.
+pub fn draw(model: &Model, list: &AgentList, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
+    let title = if list.filtering {
+        format!("agents · filter: {}", list.filter.text())
+    } else {
+        "agents".to_owned()
+    };
+    let mut inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, "Esc closes");
+    let found = list.rows(model);
+    if let Some(AgentRow::Definition(chosen)) = list.chosen(model) {
+        let words = format!(
+            "{}\ntools: {} · model: {} · {}",
+            one_line(&chosen.description),
+            one_line(&chosen.tools),
+            one_line(&chosen.model),
+            one_line(&chosen.origin)
+        );
+        let mut about = wrap_text(&words, inner.width.max(1), pen.theme.dim);
+        about.truncate(ABOUT_LINES);
+        let height = u16::try_from(about.len()).unwrap_or(0);
+        if inner.height > height + LIST_LINES {
+            let below = Rect { y: inner.bottom() - height, height, ..inner };
+            put_all(buffer, below, &about);
+            inner.height -= height + 1;
+        }
+    }
+    let (lines, selected) = all_lines(model, list, &found, inner.width, pen);
+    rows(lines, selected, inner, pen, buffer);
+}
+
+/// The rows with their headings, and which line is the chosen one.
+fn all_lines(
+    model: &Model,
+    list: &AgentList,
+    found: &[AgentRow],
+    room: u16,
+    pen: Pen<'_>,
+) -> (Vec<Line<'static>>, usize) {
+    let chosen = list.selected.min(found.len().saturating_sub(1));
+    let names = found.iter().map(|row| width(row.name(model))).max().unwrap_or(0).min(24);
+    let (mut lines, mut selected, mut section) = (Vec::new(), usize::MAX, None);
+    for (at, row) in found.iter().enumerate() {
+        let of = row.section(model);
+        if section != Some(of) {
+            lines.push(Line::styled(of.title(), pen.theme.dim));
+            section = Some(of);
+        }
+        if at == chosen {
+            selected = lines.len();
+        }
+        lines.push(line(model, row, names, room, pen));
+    }
+    if list.definitions.is_none() {
+        lines.push(Line::styled("looking for definitions", pen.theme.dim));
+    } else if found.is_empty() {
+        lines.push(Line::styled("nothing fits", pen.theme.dim));
+    }
+    (lines, selected)
+}
+
+fn line(model: &Model, row: &AgentRow, names: usize, room: u16, pen: Pen<'_>) -> Line<'static> {
+    let theme = pen.theme;
+    let name = format!("{}  ", padded(row.name(model), names));
+    let room = usize::from(room).saturating_sub(2);
+    match row {
+        AgentRow::Definition(definition) => Line::from(vec![
+            Span::styled("@ ", theme.dim),
+            Span::raw(name),
+            Span::styled(one_line(&definition.description), theme.dim),
+        ]),
+        AgentRow::Job(id) => {
+            let Some(job) = model.jobs.get(id) else { return Line::default() };
+            let state = words::job_state(job);
+            let mut left = vec![
+                Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
+                Span::raw(name),
+                Span::raw(state.words),
+            ];
+            if !job.alive() || job.killing {
+                left.push(Span::styled(format!("  {}", one_line(&job.command)), theme.dim));
+            }
+            let time = clock(job.elapsed(model.now));
+            two_ends(left, vec![Span::styled(time, theme.dim)], room, None)
+        }
+        AgentRow::Agent(path) => {
+            let Some(agent) = model.agents.get(path) else { return Line::default() };
+            let state = words::agent_state(model, agent);
+            let (_, cost) = words::spent(&model.agents, path);
+            let time = agent.run.elapsed(model.now).map_or("–".to_owned(), clock);
+            let title = one_line(&agent.info.description);
+            let mut left = vec![
+                Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
+                Span::raw(name),
+                Span::styled(format!("{title}  "), theme.dim),
+                Span::raw(state.words),
+            ];
+            if agent.alive() && agent.aside {
+                left.push(Span::styled(" · in the background", theme.dim));
+            }
+            let right = vec![Span::styled(format!("{time} {}", money(cost)), theme.dim)];
+            two_ends(left, right, room, None)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Agents in the background and their list, on a real terminal.
+
+use super::{BYPASS, NOTHING, send};
+use crate::support::pty::{ENTER, ESC, Screen};
+use crate::support::scene::{DONE, PARENT, Scene, agent, calls};
+use crate::support::script::text;
+
+/// The commonest prefix of terminal multiplexers: pressed twice, it reaches us once.
+const CTRL_B: &str = "\x02";
+
+#[tokio::test]
+async fn ctrl_b_with_a_draft_moves_the_cursor_left() {
+    let scene = Scene::new();
+    let screen = Screen::start(&scene.world, NOTHING, 80, 24);
+    screen.wait_for("? keys");
+    screen.keys("ac");
+    screen.keys(CTRL_B);
+    screen.keys("b");
+    screen.wait_for("› abc");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s3_6_ctrl_b_moves_a_running_agent_to_the_background_and_its_result_comes_by_itself() {
+    let scene = Scene::new();
+    let first = calls([agent("CHILD-A")]);
+    scene.server.when(PARENT).reply(first).then(text(DONE)).then(text("HEARD-77"));
+    scene.server.when("CHILD-A").reply(text("TEXT-A").gate("rest").more(" CHILD-END"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 80, 24);
+    screen.wait_for("TEXT-A");
+    screen.keys(CTRL_B);
+    screen.wait_for(DONE);
+    let shown = screen.wait_for("writing · background");
+    assert!(!shown.contains("waits for"), "{shown}");
+    // Esc never stops it.
+    screen.keys(ESC);
+    assert!(scene.server.requests_of("CHILD-A")[0].end.is_none());
+    scene.server.open("rest");
+    screen.wait_for("general-purpose-1 reports");
+    screen.wait_for("HEARD-77");
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 1, "it was not begun anew");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_list_of_agents_has_definitions_and_enter_mentions_one() {
+    let scene = Scene::new();
+    let screen = Screen::start(&scene.world, NOTHING, 80, 24);
+    screen.wait_for("? keys");
+    send(&screen, "/agents");
+    let shown = screen.wait_for("definitions");
+    assert!(shown.contains("@ explore") && shown.contains("@ plan"), "{shown}");
+    let shown = screen.wait_for("tools: ");
+    assert!(shown.contains("model: ") && shown.contains("built in"), "{shown}");
+    assert!(!shown.contains("b background") && !shown.contains("r resume"), "{shown}");
+    screen.keys("/plan");
+    screen.wait_for("filter: plan");
+    screen.keys(ENTER);
+    screen.wait_for("› @agent-plan");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_14_an_unknown_agent_is_named_and_the_text_stays() {
+    let scene = Scene::new();
+    let screen = Screen::start(&scene.world, NOTHING, 80, 24);
+    screen.wait_for("? keys");
+    screen.keys("@agent-");
+    screen.wait_for("@agent-explore");
+    screen.keys("exlpore look");
+    screen.keys(ENTER);
+    let shown = screen.wait_for("no agent exlpore: /agents lists them");
+    assert!(shown.contains("› @agent-exlpore look"), "{shown}");
+    assert_eq!(scene.server.requests().len(), 0);
+    scene.server.finish();
+}
