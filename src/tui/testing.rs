@@ -5,9 +5,10 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::Timestamp;
 
+use crate::protocol::event::ShellEnd;
 use crate::protocol::{
     Access, AgentEvent, AgentId, AgentInfo, AgentPath, Command, Cost, End, EventKind, Outcome,
-    Question, QuestionId, Sender, ShellEnd, ShellId, ToolUseId, Usage,
+    Question, QuestionId, Sender, ShellId, ToolUseId, Usage,
 };
 
 use super::host::AgentChoice;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::protocol::event::ShellEnd;
 use crate::protocol::{AgentPath, Cost, End};
 
 use super::figures::{clock, count, ordinal, tokens};
@@ -275,8 +276,17 @@ pub fn job_state(job: &Job) -> State {
     match &job.ended {
         None if job.killing => state(Glyph::Spinner, "being killed"),
         None => state(Glyph::Spinner, one_line(&job.command)),
-        // The sign gives no verdict: whether a number is a failure, the command's own words say.
-        Some((_, status)) => state(Glyph::Waits, one_line(status)),
+        Some((_, end)) => state(job_glyph(end), one_line(&end.to_string())),
+    }
+}
+
+fn job_glyph(end: &ShellEnd) -> Glyph {
+    match end {
+        ShellEnd::Code { code: 0 } => Glyph::Done,
+        ShellEnd::Killed => Glyph::Cancelled,
+        ShellEnd::Code { .. } | ShellEnd::Signal { .. } | ShellEnd::TimedOut { .. } => {
+            Glyph::Failed
+        }
     }
 }
 

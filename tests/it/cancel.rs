@@ -208,6 +208,8 @@ async fn t1_a_child_cancelled_in_mid_tool_leaves_no_command_behind() {
     let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
     let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 100, 30);
     started.opened().await;
+    // A key acts on what the screen knows.
+    screen.wait_for("Bash echo go");
     screen.keys(CTRL_C);
     screen.wait_for(DONE);
     assert_eq!(process::with_argument("65.2719"), Vec::<u32>::new());

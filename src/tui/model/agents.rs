@@ -46,8 +46,6 @@ pub struct Agent {
     pub in_strip: bool,
     /// Its parent has read its result.
     pub read: bool,
-    /// The person sent it to the background, and that has not happened yet.
-    pub moving: bool,
 }
 
 impl Agent {
@@ -166,7 +164,6 @@ impl Agents {
             aside,
             in_strip: aside,
             read: false,
-            moving: false,
         });
         let last = self.list.len() - 1;
         &mut self.list[last]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::AgentPath;
+use crate::protocol::event::ShellEnd;
 
 use super::agents::LINGER;
 
@@ -18,8 +19,8 @@ pub struct Job {
     pub path: AgentPath,
     pub command: String,
     pub since: Duration,
-    /// When it ended, and how in a few words.
-    pub ended: Option<(Duration, String)>,
+    /// When it ended, and how.
+    pub ended: Option<(Duration, ShellEnd)>,
     /// The person killed it, and its end has not come yet.
     pub killing: bool,
     /// Whether it has a row among the background agents.
@@ -72,9 +73,9 @@ impl Jobs {
         });
     }
 
-    pub fn end(&mut self, id: &str, status: String, at: Duration) {
+    pub fn end(&mut self, id: &str, end: ShellEnd, at: Duration) {
         if let Some(job) = self.get_mut(id) {
-            job.ended.get_or_insert((at, status));
+            job.ended.get_or_insert((at, end));
             job.killing = false;
         }
     }

@@ -50,8 +50,6 @@ fn ctrl_b_on_the_empty_prompt_moves_the_focused_agent() {
     let first = screen.model.focus.clone().unwrap();
     assert_eq!(screen.sent(), [Command::Background(first.id().unwrap())]);
     assert_eq!(screen.notice(), "explore-1 moves to the background · main waits for 2");
-    screen.ctrl('b');
-    assert_eq!(screen.sent(), []);
     screen.event(&first, EventKind::MovedToBackground);
     assert_eq!(names(&screen.model.agents.shown()), ["explore-2", "explore-3"]);
     assert_eq!(names(&screen.model.agents.strip()), ["explore-1"]);

@@ -87,7 +87,7 @@ fn open_row(model: &mut Model, row: Option<AgentRow>, effects: &mut Vec<Effect>)
 fn job_lines(model: &Model, job: &Job) -> Vec<String> {
     let end = match &job.ended {
         None => "runs".to_owned(),
-        Some((_, status)) => status.clone(),
+        Some((_, end)) => end.to_string(),
     };
     let mut lines = vec![format!("{} of {}", end, model.name(&job.path)), String::new()];
     lines.extend(job.command.lines().map(str::to_owned));

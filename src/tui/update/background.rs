@@ -53,34 +53,20 @@ pub fn send(model: &mut Model, path: &AgentPath, effects: &mut Vec<Effect>) {
     if agent.run.queued() {
         return model.say(format!("{name} has not begun · x in /agents takes it out"));
     }
-    if agent.moving {
-        return model.say(format!("{name} is on its way to the background"));
-    }
     let text = format!("{name} moves to the background · {}", what_stays(model, path));
-    ask_to_move(model, path, effects);
+    effects.push(Effect::Send(Command::Background(agent.id)));
     model.say(text);
 }
 
 /// Lets all that "Background which?" lists go on in the background.
 pub fn send_listed(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(Overlay::Which(which)) = model.overlay.take() else { return };
-    let can = |path: &&AgentPath| {
-        let agent = model.agents.get(path);
-        agent.is_some_and(|agent| agent.running() && !agent.aside && !agent.moving)
-    };
-    let paths: Vec<AgentPath> = which.rows.iter().filter(can).cloned().collect();
-    for path in &paths {
-        ask_to_move(model, path, effects);
-    }
-    let verb = if paths.len() == 1 { "moves" } else { "move" };
-    model.say(format!("{} {verb} to the background", count(paths.len(), "agent")));
-}
-
-fn ask_to_move(model: &mut Model, path: &AgentPath, effects: &mut Vec<Effect>) {
-    if let Some(agent) = model.agents.get_mut(path) {
-        agent.moving = true;
-        effects.push(Effect::Send(Command::Background(agent.id)));
-    }
+    let agents = which.rows.iter().filter_map(|path| model.agents.get(path));
+    let ids: Vec<_> =
+        agents.filter(|agent| agent.running() && !agent.aside).map(|agent| agent.id).collect();
+    effects.extend(ids.iter().map(|id| Effect::Send(Command::Background(*id))));
+    let verb = if ids.len() == 1 { "moves" } else { "move" };
+    model.say(format!("{} {verb} to the background", count(ids.len(), "agent")));
 }
 
 /// `main waits for 2`, `main goes on`: what its parent does without it.
@@ -199,7 +185,7 @@ pub fn job_event(model: &mut Model, path: &AgentPath, kind: EventKind) -> Option
             model.jobs.start(path.clone(), id.to_string(), command, model.now);
         }
         EventKind::BackgroundShellEnded { id, end } => {
-            model.jobs.end(&id.to_string(), end.to_string(), model.now);
+            model.jobs.end(&id.to_string(), end, model.now);
         }
         other => return Some(other),
     }

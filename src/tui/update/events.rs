@@ -251,7 +251,6 @@ fn agent_finished(model: &mut Model, path: &AgentPath, outcome: Outcome) {
     agent.transcript.close_calls();
     agent.outcome = Some(outcome);
     agent.with_main = with_main && !agent.aside;
-    agent.moving = false;
     model.session.grants.retain(|(of, _)| of != path);
     question::withdraw(model, path);
     background::redraw_batches(model, path);

@@ -21,7 +21,6 @@ async fn ctrl_b_with_a_draft_moves_the_cursor_left() {
 }
 
 #[tokio::test]
-#[ignore = "needs a runtime that moves agents to the background"]
 async fn s3_6_ctrl_b_moves_a_running_agent_to_the_background_and_its_result_comes_by_itself() {
     let scene = Scene::new();
     let first = calls([agent("CHILD-A")]);

@@ -55,7 +55,6 @@ impl Agents {
     pub fn move_aside(&mut self, path: &AgentPath) {
         let Some(agent) = self.get_mut(path) else { return };
         agent.info.background = true;
-        agent.moving = false;
         for agent in self.list.iter_mut().filter(|agent| agent.path.is_within(path)) {
             agent.aside = true;
             agent.in_strip |= agent.alive();
