@@ -44,6 +44,8 @@ pub struct Runtime {
     main: Option<Box<Agent>>,
     inbox: Inbox,
     run: Option<Run>,
+    /// Prompts for the run after the one that is being stopped.
+    next: Vec<QueuedPrompt>,
     /// Whether main may start sub-agents in its present run.
     sub_agents: bool,
     shell: OwnShell,
@@ -81,6 +83,7 @@ impl Runtime {
             main: None,
             inbox: Inbox::default(),
             run: None,
+            next: Vec::new(),
             sub_agents: true,
             shell,
             notices,
@@ -167,9 +170,12 @@ impl Runtime {
             self.start(prompt).await;
             return;
         }
-        let id = prompt.id;
-        self.inbox.push(prompt);
-        self.events.emit(EventKind::PromptQueued { id });
+        self.events.emit(EventKind::PromptQueued { id: prompt.id });
+        match &self.run {
+            // A run that was stopped gives its queue back; what is sent after the stop is not meant for it.
+            Some(run) if run.cancel.is_cancelled() => self.next.push(prompt),
+            _ => self.inbox.push(prompt),
+        }
     }
 
     fn steer(&self, to: &AgentPath, prompt: QueuedPrompt) {
@@ -284,11 +290,13 @@ impl Runtime {
             return;
         };
         self.main = Some(agent);
-        if stopped {
+        let next = std::mem::take(&mut self.next);
+        if stopped && next.is_empty() {
             // What came in meanwhile is read with the next prompt: stop means stop.
             self.inbox.hush();
             return;
         }
+        next.into_iter().for_each(|prompt| self.inbox.push(prompt));
         // An agent that did not complete has given its queue back: what is there now was sent after that.
         if let Some(next) = self.inbox.take_first() {
             self.start(next).await;

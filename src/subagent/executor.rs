@@ -15,8 +15,8 @@ use crate::budget::Limits;
 use crate::config::{ChildPermissions, OnLimit};
 use crate::permission::{AgentGate, ModeOf, Rights};
 use crate::protocol::{
-    AgentId, AgentInfo, AgentPath, ChildMeta, End, EventKind, EventSink, Failure, Journal,
-    NoJournal, NoticeLevel, ResultBlock, ToolDetails,
+    AgentId, AgentInfo, AgentPath, ChildMeta, End, EventSink, Failure, Journal, NoJournal,
+    NoticeLevel, ResultBlock, ToolDetails,
 };
 use crate::provider::{ChildModel, Model, ModelError, ModelSlot};
 use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome};
@@ -230,7 +230,6 @@ impl Executor {
         let member = factory.tree.join(joining).map_err(|error| over(&error))?;
         let unknown = factory.tools_for(&definition, &order.tools, &self.caller).unknown;
         let journal = self.journal(&info, events.path(), id);
-        events.emit(EventKind::Started(Box::new(info.clone())));
         warn_of_unknown(&unknown, &events);
         let rights = self.rights(&definition);
         let own = self.caller.model.get();

@@ -1,9 +1,10 @@
 //! One agent's place in the tree, held by the task that is its life.
 
-use tokio::sync::oneshot;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::slots::Waiting;
 use super::{AgentTree, lost};
 use crate::agent::Inbox;
 use crate::budget::Budget;
@@ -35,6 +36,16 @@ pub struct Ending {
     pub message: String,
 }
 
+/// What a member holds of its entry.
+#[derive(Debug)]
+pub(super) struct Handle {
+    pub id: AgentId,
+    pub cancel: CancellationToken,
+    pub inbox: Inbox,
+    pub detached: CancellationToken,
+    pub started: Arc<Notify>,
+}
+
 /// One agent's place in the tree. Dropped without an end, it ends as failed: that is a bug of ours.
 #[derive(Debug)]
 pub struct Membership {
@@ -44,37 +55,23 @@ pub struct Membership {
     cancel: CancellationToken,
     inbox: Inbox,
     detached: CancellationToken,
+    /// Fires when it has a slot.
+    started: Arc<Notify>,
     ended: bool,
 }
 
 impl Membership {
-    pub(super) fn new(
-        tree: AgentTree,
-        id: AgentId,
-        events: EventSink,
-        cancel: CancellationToken,
-        inbox: Inbox,
-        detached: CancellationToken,
-    ) -> Self {
-        Self { tree, id, events, cancel, inbox, detached, ended: false }
+    pub(super) fn new(tree: AgentTree, events: EventSink, handle: Handle) -> Self {
+        let Handle { id, cancel, inbox, detached, started } = handle;
+        Self { tree, id, events, cancel, inbox, detached, started, ended: false }
     }
 
-    /// Waits for a slot, unless it has one. False when it was cancelled before there was one: then it must not start.
+    /// Waits for its slot. False when it was cancelled before there was one: then it must not start.
     pub async fn slot(&self) -> bool {
-        let (start, started) = oneshot::channel();
-        {
-            let mut state = self.tree.lock();
-            if state.entries.get(&self.id).is_some_and(|entry| entry.has_slot) {
-                return !self.cancel.is_cancelled();
-            }
-            let (id, events) = (self.id, self.events.clone());
-            state.waiting.push_back(Waiting { id, events, start, place: 0, returns: false });
-            state.hand_out();
-        }
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => false,
-            result = started => result.is_ok(),
+            () = self.started.notified() => true,
         }
     }
 

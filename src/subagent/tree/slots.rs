@@ -1,6 +1,8 @@
 //! The limits: who may run now, who waits for a slot, and how a waiting parent gives its slot away.
 
-use tokio::sync::oneshot;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::AgentTree;
@@ -23,7 +25,7 @@ pub struct OverLimit {
 pub(super) struct Waiting {
     pub id: AgentId,
     pub events: EventSink,
-    pub start: oneshot::Sender<()>,
+    pub start: Arc<Notify>,
     /// What it was told last.
     pub place: usize,
     /// It had a slot already and lent it: it goes first, and is not shown as queued.
@@ -52,8 +54,9 @@ impl State {
         for waiting in std::mem::take(&mut self.waiting) {
             if !self.has_room(&waiting) {
                 self.waiting.push_back(waiting);
-            } else if waiting.start.send(()).is_ok() {
+            } else {
                 self.give_slot(waiting.id);
+                waiting.start.notify_one();
             }
         }
         self.tell_places();
@@ -110,8 +113,8 @@ impl Lent {
             if entry.waits > 0 || entry.has_slot {
                 return;
             }
-            let (start, started) = oneshot::channel();
-            let events = events.clone();
+            let started = Arc::new(Notify::new());
+            let (start, events) = (started.clone(), events.clone());
             state.waiting.push_front(Waiting { id, events, start, place: 0, returns: true });
             state.hand_out();
             started
@@ -119,7 +122,7 @@ impl Lent {
         tokio::select! {
             biased;
             () = cancel.cancelled() => {}
-            _ = started => {}
+            () = started.notified() => {}
         }
     }
 }

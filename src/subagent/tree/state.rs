@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::entry::{Ended, Entry, Listed, Phase};
-use super::member::{Ending, Joining, Membership};
+use super::member::{Ending, Handle, Joining, Membership};
 use super::slots::{OverLimit, Waiting};
 use super::{AgentTree, Slots, below};
 use crate::agent::Inbox;
@@ -90,12 +90,17 @@ impl State {
             pushed: None,
         };
         let detached = entry.detached.clone();
+        events.emit(EventKind::Started(Box::new(entry.info.clone())));
         self.ended.retain(|known| *known != id);
         self.entries.insert(id, entry);
-        if !may_queue {
-            self.give_slot(id);
-        }
-        Ok(Membership::new(tree.clone(), id, events, cancel, inbox, detached))
+        let started = Arc::new(Notify::new());
+        let start = started.clone();
+        // Places in the queue go by the order of the calls, not by that of the tasks.
+        let waiting = Waiting { id, events: events.clone(), start, place: 0, returns: false };
+        self.waiting.push_back(waiting);
+        self.hand_out();
+        let handle = Handle { id, cancel, inbox, detached, started };
+        Ok(Membership::new(tree.clone(), events, handle))
     }
 
     pub fn restore(&mut self, events: &EventSink, ended: Ended) {

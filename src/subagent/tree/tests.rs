@@ -125,10 +125,10 @@ async fn t18_a_parent_that_waits_lends_its_slot_and_gets_it_back_first() {
     let parent = fixture.join();
     assert!(parent.slot().await);
     let sink = fixture.queue.sink_at(AgentPath::root().child(parent.id()));
-    let other = fixture.join();
     let lent = fixture.tree.lend(sink.path());
     let child = fixture.tree.join(fixture.below(sink.path(), false, true)).unwrap();
     assert!(child.slot().await);
+    let other = fixture.join();
     let mut waits = Box::pin(other.slot());
     assert!(futures_util::poll!(&mut waits).is_pending());
     let never = CancellationToken::new();
