@@ -5,6 +5,7 @@ mod definitions;
 mod errors;
 mod frames;
 mod invariants;
+mod log;
 mod tool;
 mod traps;
 
