@@ -4,6 +4,7 @@ mod channels;
 mod definitions;
 mod errors;
 mod frames;
+mod guide;
 mod invariants;
 mod log;
 mod tool;
