@@ -2,7 +2,9 @@
 
 mod channels;
 mod definitions;
+mod ends;
 mod errors;
+mod flood;
 mod frames;
 mod guide;
 mod invariants;

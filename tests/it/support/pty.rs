@@ -10,7 +10,7 @@ use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 use super::watched::{TooLate, Watched};
 use super::world::World;
-use super::{process, restoration};
+use super::{DEADLINE, process, restoration};
 
 pub const ENTER: &str = "\r";
 pub const ESC: &str = "\x1b";
@@ -48,6 +48,8 @@ struct Terminal {
     ended: bool,
     /// The exit code, or the signal's name.
     exit: Option<Result<u32, String>>,
+    /// Nothing is read from the program for the time being, as over a slow line.
+    slow: bool,
 }
 
 /// What remains of a program that has ended.
@@ -106,7 +108,8 @@ impl Screen {
         let mut child = pair.slave.spawn_command(command).unwrap();
         let pid = child.process_id().unwrap();
         let parser = vt100::Parser::new(cells(rows), cells(cols), 0);
-        let terminal = Terminal { parser, raw: Vec::new(), shown: 0, ended: false, exit: None };
+        let terminal =
+            Terminal { parser, raw: Vec::new(), shown: 0, ended: false, exit: None, slow: false };
         let state = Watched::new(terminal);
         let reader = pair.master.try_clone_reader().unwrap();
         let writer: SharedWriter = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
@@ -129,6 +132,11 @@ impl Screen {
     /// Pastes, as a terminal with bracketed paste does.
     pub fn paste(&self, text: &str) {
         self.keys(&format!("\x1b[200~{text}\x1b[201~"));
+    }
+
+    /// Stops reading what the program writes, or goes on.
+    pub fn slow(&self, slow: bool) {
+        self.state.update(|terminal| terminal.slow = slow);
     }
 
     pub fn resize(&self, cols: u16, rows: u16) {
@@ -225,6 +233,8 @@ fn contents(terminal: &Terminal) -> String {
 fn pump(mut reader: Box<dyn Read + Send>, state: &Watched<Terminal>, writer: &SharedWriter) {
     let mut buffer = [0; 8192];
     while let Ok(count @ 1..) = reader.read(&mut buffer) {
+        // Nobody waits for ever: a test that fails in between takes the terminal down.
+        let _ = state.wait_blocking_for(DEADLINE, |terminal| (!terminal.slow).then_some(()));
         let answers = state.update(|terminal| {
             terminal.raw.extend_from_slice(&buffer[..count]);
             terminal.show(false);
