@@ -5,8 +5,10 @@ mod definitions;
 mod errors;
 mod frames;
 mod invariants;
+mod models;
 mod tool;
 mod traps;
+mod worktree;
 
 use serde_json::Value;
 
