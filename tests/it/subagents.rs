@@ -2,10 +2,14 @@
 
 mod channels;
 mod definitions;
+mod env;
 mod errors;
+mod fault;
 mod frames;
+mod hostile;
 mod invariants;
 mod models;
+mod rights;
 mod tool;
 mod traps;
 mod worktree;
