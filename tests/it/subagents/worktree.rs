@@ -14,7 +14,7 @@ use super::after_calls;
 use crate::support::DEADLINE;
 use crate::support::process;
 use crate::support::pty::{CTRL_C, Screen};
-use crate::support::scene::{DONE, PARENT, Scene, agent_with, bash};
+use crate::support::scene::{DONE, PARENT, Scene, agent_with, bash, calls};
 use crate::support::script::{Reply, dynamic, error, text, tool_use};
 
 /// A scene whose project is a repository with one commit, and whose `tidy` agents are isolated.
@@ -298,7 +298,7 @@ async fn children_in_worktrees_of_their_own_change_the_same_file_at_once() {
 #[tokio::test]
 async fn after_a_sigkill_git_names_the_worktree_that_is_left() {
     let scene = scene();
-    scene.parent_calls([tidy("CHILD-A")]);
+    scene.server.when(PARENT).reply(calls([tidy("CHILD-A")]));
     scene.server.when("CHILD-A").reply(write_new("mine\n")).then(text("x").stall());
     let running = scene.run().start();
     scene.server.wait_for_of("CHILD-A", 2).await;
