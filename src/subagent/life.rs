@@ -154,7 +154,7 @@ fn soften(outcome: &mut Outcome) {
     if let End::Failed { failure, .. } = &mut outcome.end
         && *failure == Failure::Auth
     {
-        *failure = Failure::BadRequest;
+        *failure = Failure::SoftAuth;
     }
 }
 

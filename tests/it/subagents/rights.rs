@@ -255,6 +255,7 @@ async fn t9_questions_of_two_depths_are_named_and_answered_in_reverse_and_go_wit
     screen.keys("\x1b1");
     screen.wait_for("▸1");
     screen.keys(CTRL_C);
+    screen.wait_for("withdrawn: general-purpose-1 was cancelled");
     screen.wait_for(DONE);
     assert!(!screen.contents().contains("asks"), "{}", screen.contents());
     assert!(!scene.world.exists("a.txt") && !scene.world.exists("no.txt"));
