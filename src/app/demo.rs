@@ -28,6 +28,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
     let temp_root = env.non_empty("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
     let project = unpack(&temp_root)?;
     let setup = setup(cli, env, project.root(), print)?;
+    setup.check_depth()?;
     let scripted = Scripted::from_toml(SCENARIO, Path::new("assets/demo/scenario.toml"))
         .map_err(|error| AppError::Usage(error.to_string()))?
         .with_speed(if print { 0.0 } else { 1.0 });

@@ -27,6 +27,7 @@ const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
 
 /// Runs the prompts and answers with the exit code.
 pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
+    setup.check_depth()?;
     let prompts = prompts(cli)?;
     let Some(open) = session(&cli.session, setup)? else {
         return Err(AppError::Usage(

@@ -49,6 +49,11 @@ pub enum AppError {
     Catalogue(#[from] ModelsError),
     #[error("{0}")]
     Model(#[from] ModelError),
+    #[error(
+        "an agent started this program, at depth {depth}, and the depth limit is {limit}: nothing was run; \
+         `max_depth` under [subagents] is the limit"
+    )]
+    TooDeep { depth: u32, limit: u32 },
     #[error("the agents' side ended by itself: this is a bug; the log says more")]
     Internal,
     #[error("{0}")]
@@ -75,6 +80,7 @@ impl AppError {
             | Self::Model(ModelError::Usage(_))
             | Self::Screen(TuiError::Theme(_) | TuiError::Keymap(_)) => 2,
             Self::Model(ModelError::Auth(_)) => 3,
+            Self::TooDeep { .. } => 4,
             Self::Internal | Self::Demo(_) | Self::Io(_) | Self::Screen(_) => 1,
         }
     }

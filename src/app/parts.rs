@@ -18,6 +18,9 @@ use crate::runtime::{Parts, SubAgents};
 use crate::subagent::{Settings, Slots};
 use crate::tool::{BuiltinSettings, Hidden};
 
+/// The variable by which programs that start one another count.
+const DEPTH: &str = "CALIBAN_DEPTH";
+
 /// What the faces differ in.
 pub(super) struct Wishes {
     pub events: EventQueue,
@@ -147,9 +150,18 @@ impl Setup {
         }
     }
 
-    /// How deep this process is in a chain of programs that start one another.
-    fn depth(&self) -> u32 {
-        self.env.get("CALIBAN_DEPTH").and_then(|value| value.parse().ok()).unwrap_or(0)
+    /// How deep this process is in a chain of programs that start one another. Without the variable it is the first.
+    fn depth(&self) -> Result<u32, AppError> {
+        let Some(value) = self.env.get_os(DEPTH) else { return Ok(0) };
+        let wrong = || AppError::Usage(format!("{DEPTH} must be a whole number, not {value:?}"));
+        value.to_str().and_then(|text| text.parse().ok()).ok_or_else(wrong)
+    }
+
+    /// Whether a program this deep may have agents at all: one that a command of an agent started is one level deeper
+    /// than that agent.
+    pub(super) fn check_depth(&self) -> Result<(), AppError> {
+        let (depth, limit) = (self.depth()?, self.loaded.config.subagents.max_depth);
+        if depth > limit { Err(AppError::TooDeep { depth, limit }) } else { Ok(()) }
     }
 
     fn subagents(&self) -> SubAgents {
@@ -169,7 +181,8 @@ impl Setup {
                 persist: config.persist,
                 faces: config.faces.clone(),
                 max_depth: config.max_depth,
-                base_depth: self.depth(),
+                // What cannot be read was refused at the start.
+                base_depth: self.depth().unwrap_or(0),
                 allow_nested_spawn: config.allow_nested_spawn,
                 on_limit: config.on_limit,
                 on_autonomy_violation: config.on_autonomy_violation,

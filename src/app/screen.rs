@@ -24,6 +24,7 @@ const HISTORY_FILE: &str = "history.jsonl";
 
 /// Shows the screen until the person leaves, and answers with the exit code.
 pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
+    setup.check_depth()?;
     let open = session(&cli.session, &setup)?;
     let events = EventQueue::unhurried();
     let catalogue = parts::catalogue(&setup)?;

@@ -102,7 +102,7 @@ fn error_kind(end: &End) -> Option<&'static str> {
         End::Refused => "refused",
         End::Empty => "empty",
         End::Failed { failure, .. } => match failure {
-            Failure::Auth => "auth",
+            Failure::Auth | Failure::SoftAuth => "auth",
             Failure::RateLimit => "rate_limit",
             Failure::Overloaded => "overloaded",
             Failure::Timeout => "timeout",

@@ -23,6 +23,9 @@ const KNOWN: &[&str] = &[
     "Write",
 ];
 
+/// What names of tools begin with that start one sub-agent each.
+const DELEGATE: &str = "delegate_to_";
+
 /// Where a rule comes from, so that the person can find it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -211,7 +214,13 @@ impl Rule {
         match &self.covers {
             Covers::Tool(name) => name == tool,
             Covers::Tools(start) => tool.starts_with(start),
-            Covers::Agent(None) => canonical_name(tool) == "AgentTool",
+            Covers::Agent(None) => {
+                let starts = ["AgentTool", "agent_spawn", "agent_fork"];
+                starts.contains(&canonical_name(tool)) || tool.starts_with(DELEGATE)
+            }
+            Covers::Agent(Some(name)) => {
+                tool.strip_prefix(DELEGATE).is_some_and(|agent| same_agent(name, agent))
+            }
             Covers::Path { effect, tool: None, pattern: None } => match effect {
                 Effect::Reads => matches!(tool, "Read" | "Glob" | "Grep"),
                 Effect::Writes => matches!(tool, "Edit" | "Write"),
@@ -308,7 +317,7 @@ fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> {
         );
     }
     // One tool per sub-agent: the same as a rule about that sub-agent.
-    if let (Some(agent), None) = (name.strip_prefix("delegate_to_"), pattern) {
+    if let (Some(agent), None) = (name.strip_prefix(DELEGATE), pattern) {
         return Ok(Covers::Agent(Some(agent.to_owned())));
     }
     let name = canonical_name(name);

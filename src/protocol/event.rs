@@ -340,6 +340,8 @@ pub fn clock(time: Duration) -> String {
 pub enum Failure {
     /// The provider does not accept the key, or there is none.
     Auth,
+    /// The same at another provider than the parent's, where the operator leaves it to the parent.
+    SoftAuth,
     RateLimit,
     Overloaded,
     Timeout,
@@ -363,7 +365,7 @@ impl Failure {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::Auth => "key rejected",
+            Self::Auth | Self::SoftAuth => "key rejected",
             Self::RateLimit => "rate limit",
             Self::Overloaded => "overloaded",
             Self::Timeout => "timeout",

@@ -165,7 +165,6 @@ pub(super) fn main_agent(
     let operations = Operations::new(parts.max_operations);
     let gate = parts.gate.for_agent("main".to_owned(), events.clone());
     let mut tools = ToolRegistry::new(session_tools(parts, &parts.builtin));
-    tools = tools.withholding(|name| parts.gate.withholds(name));
     if parts.offers_subagents() {
         let factory = factory(parts, tree, operations.clone(), facts, memory.text);
         for problem in factory.definitions.problems() {
@@ -190,7 +189,7 @@ pub(super) fn main_agent(
         name: "main".to_owned(),
         model,
         system: system.into(),
-        tools,
+        tools: tools.withholding(|name| parts.gate.withholds(name)),
         gate,
         journal: session.journal,
         inbox,
@@ -236,6 +235,8 @@ fn factory(
 /// A fresh set of the tools that this session's agents may have.
 fn session_tools(parts: &Parts, settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
     let mut tools = builtin(settings);
+    #[cfg(debug_assertions)]
+    tools.extend(crate::tool::fault::offered(&parts.env));
     tools.retain(|tool| parts.allows(&tool.spec().name));
     tools
 }

@@ -234,7 +234,7 @@ impl Factory {
                 tools.insert(face);
             }
         }
-        tools
+        tools.withholding(|name| self.gate.withholds(name))
     }
 
     /// The tools of one sub-agent but for those that start others: a fresh set, narrowed by its definition and by the

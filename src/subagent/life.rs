@@ -35,7 +35,7 @@ impl Child {
         let (id, name, kept) = (member.id(), plan.name.clone(), plan.journal.is_kept());
         let returns = plan.definition.returns;
         let foreign = plan.foreign_provider;
-        let (mut outcome, note) = if member.slot().await {
+        let (mut outcome, mut note) = if member.slot().await {
             let prompt = prompt.map(|text| {
                 let from = Sender::Agent { name: caller.name.clone() };
                 Prompt { from, ..Prompt::new(text) }
@@ -46,6 +46,13 @@ impl Child {
         };
         if foreign && factory.settings.child_auth == ChildAuth::SoftIfOtherProvider {
             soften(&mut outcome);
+        }
+        // Of a fatal end, the message is all that anybody gets to read.
+        if let End::Failed { failure, message } = &mut outcome.end
+            && is_fatal(*failure)
+            && let Some(note) = note.take()
+        {
+            message.push_str(&format!(" ({note})"));
         }
         // What nobody waits for ends its parent's run by way of the queue.
         if let End::Failed { failure, message } = &outcome.end
@@ -147,7 +154,7 @@ fn soften(outcome: &mut Outcome) {
     if let End::Failed { failure, .. } = &mut outcome.end
         && *failure == Failure::Auth
     {
-        *failure = Failure::BadRequest;
+        *failure = Failure::SoftAuth;
     }
 }
 

@@ -75,6 +75,7 @@ impl Reporter<'_> {
         let words = words(&outcome.end);
         let detail = match &outcome.end {
             End::Failed { message, .. } => {
+                let message = defuse(message);
                 let message: Vec<_> = message.split_whitespace().collect();
                 format!(" ({})", cut(&message.join(" "), 200))
             }

@@ -83,18 +83,18 @@ pub enum Finished {
 #[derive(Debug, thiserror::Error)]
 pub enum WorktreeError {
     #[error(
-        "{} is in no git repository with a working tree, and a worktree is made from one: \
-         run `git init` and commit there, or start the agent without isolation", .0.display()
+        "a worktree needs a git repository with a working tree: run `git init` and commit, \
+         or start the agent without isolation; there is none around {}", .0.display()
     )]
     NoRepository(PathBuf),
     #[error(
-        "{} is in a worktree of an agent already: start the agent without isolation, it works in that one",
+        "no worktree within that of another agent: start the agent without isolation, it works in {}",
         .0.display()
     )]
     Nested(PathBuf),
     #[error(
-        "the git repository around {} has no commit yet, and a worktree starts from one: \
-         commit first, or start the agent without isolation", .0.display()
+        "the repository has no commit yet, and a worktree starts from one: \
+         commit first, or start the agent without isolation; it is around {}", .0.display()
     )]
     NoCommit(PathBuf),
     #[error("no worktree for the agent: {0}")]

@@ -25,6 +25,8 @@ mod blocking;
 mod builtin;
 mod diff;
 mod edit;
+#[cfg(debug_assertions)]
+pub mod fault;
 mod file;
 mod glob;
 mod grep;

@@ -3,14 +3,20 @@
 mod channels;
 mod definitions;
 mod ends;
+mod env;
 mod errors;
+mod fault;
 mod flood;
 mod frames;
 mod guide;
+mod hostile;
 mod invariants;
 mod log;
+mod models;
+mod rights;
 mod tool;
 mod traps;
+mod worktree;
 
 use serde_json::Value;
 

@@ -32,6 +32,9 @@ const NOT_YET: [&str; 3] = ["hooks", "mcpServers", "skills"];
 const MODES: [Mode; 5] =
     [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
 
+/// The variable that keeps the depth limit over programs.
+const DEPTH: &str = "CALIBAN_DEPTH";
+
 /// Turns a document into a definition.
 pub(super) struct Reader<'a> {
     pub source: &'a Source,
@@ -173,6 +176,11 @@ impl<'a> Reader<'a> {
                 let message = format!(
                     "`env.{name}` is no name of a variable: use letters, digits and _, the first no digit"
                 );
+                return Err(variable.error(message));
+            }
+            if variable.name == DEPTH {
+                let message =
+                    format!("`env.{DEPTH}` counts the levels of agents and is not to set");
                 return Err(variable.error(message));
             }
             if value.contains('\0') {

@@ -222,6 +222,10 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
             "env:\n  1A: 1",
             "4: `env.1A` is no name of a variable: use letters, digits and _, the first no digit",
         ),
+        (
+            "env:\n  CALIBAN_DEPTH: 0",
+            "4: `env.CALIBAN_DEPTH` counts the levels of agents and is not to set",
+        ),
         ("env:\n  A: \"\\0\"", "4: `env.A` must not hold a NUL character"),
     ];
     for (line, expected) in cases {

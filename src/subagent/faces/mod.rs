@@ -68,7 +68,8 @@ pub fn names(settings: &Settings, definitions: &Definitions, gate: &Gate) -> Vec
     names
 }
 
-/// The tools that the configuration offers to an agent that may start others.
+/// The tools that the configuration offers to an agent that may start others. Which of them rules withhold, the caller
+/// says.
 #[must_use]
 pub fn offered(executor: &Executor) -> Vec<Arc<dyn Tool>> {
     let settings = &executor.factory().settings;
@@ -85,7 +86,7 @@ pub fn offered(executor: &Executor) -> Vec<Arc<dyn Tool>> {
         tools.push(Arc::new(list::List::new(executor.clone())));
     }
     if settings.has(Face::Delegate) {
-        for definition in executor.factory().offered() {
+        for definition in executor.factory().definitions.iter() {
             tools.push(Arc::new(Delegate::new(executor.clone(), definition.clone())));
         }
     }

@@ -17,12 +17,7 @@ async fn denied(config: &str) -> Finished {
     scene.world.config(config);
     scene.parent_calls([agent("CHILD-A")]);
     let args = ["-p", "PARENT-1 go", "--output-format", "stream-json"];
-    let run = scene
-        .world
-        .run(args)
-        .args(["--disallowed-tools", "AgentTool(general-purpose)"])
-        .finish()
-        .await;
+    let run = scene.world.run(args).args(["--permission-mode", "dontAsk"]).finish().await;
     run.assert_code(0);
     scene.server.finish();
     run

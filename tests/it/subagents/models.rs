@@ -1,11 +1,11 @@
 //! Which provider, model and key a sub-agent works with.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::after_calls;
+use super::{after_calls, frames_of};
 use crate::support::record::Wire;
-use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with};
-use crate::support::script::text;
+use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, calls};
+use crate::support::script::{error, text};
 use crate::support::world::KEY;
 
 const OTHER_KEY: &str = "sk-of-the-definition-9876";
@@ -51,6 +51,9 @@ async fn s3_9_and_s3_31_a_model_outside_of_the_list_is_refused_with_the_list() {
     let run = scene.run().args(["--model", "claude-sonnet-5"]).finish().await;
     run.assert_code(0);
     assert_eq!(run.result()["result"], DONE);
+    let notices = frames_of(&run, "system/notice");
+    let told = |notice: &Value| notice["text"].to_string().contains("may not use claude-sonnet-5");
+    assert!(notices.iter().any(told), "c26: it is told at the start: {notices:?}");
     let results = after_calls(&scene).tool_results();
     assert!(results[0].is_error, "{results:?}");
     assert!(results[0].text.contains("Allowed: opus, claude-haiku-4-5."), "{results:?}");
@@ -109,8 +112,35 @@ async fn c19_a_missing_key_is_a_soft_error_before_any_request() {
     assert_eq!(run.result()["result"], DONE);
     let result = after_calls(&scene).tool_result();
     assert!(result.is_error && result.text.contains("set WORK_KEY"), "{result:?}");
-    assert!(super::frames_of(&run, "system/task_started").is_empty(), "nothing was started");
+    assert!(frames_of(&run, "system/task_started").is_empty(), "nothing was started");
     scene.server.finish();
+}
+
+#[tokio::test]
+async fn c19_a_rejected_key_is_soft_only_at_another_provider_and_where_the_operator_says_so() {
+    let rejected = || error(401, "authentication_error", "invalid key");
+    let soft = "[subagents]\nchild_auth = \"soft_if_other_provider\"\n";
+    for (config, provider, code) in [(soft, "openai", 0), (soft, "anthropic", 3), ("", "openai", 3)]
+    {
+        let case = format!("{provider} with {config:?}");
+        let scene = Scene::new();
+        scene.world.config(config);
+        define(&scene, "other", &format!("provider: {provider}"));
+        scene.server.when(PARENT).reply(calls([agent_with("CHILD-A", "agent", json!("other"))]));
+        scene.server.when("CHILD-A").reply(rejected());
+        if code == 0 {
+            scene.server.when(PARENT).reply(text(DONE));
+        }
+        let run = scene.run().finish().await;
+        run.assert_code(code);
+        assert_eq!(frames_of(&run, "system/task_notification")[0]["status"], "failed", "{case}");
+        if code == 0 {
+            let result = after_calls(&scene).tool_result();
+            let failed = "[other-1: failed: key rejected (";
+            assert!(result.is_error && result.text.starts_with(failed), "{case}: {result:?}");
+        }
+        scene.server.finish();
+    }
 }
 
 #[tokio::test]

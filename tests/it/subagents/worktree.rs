@@ -6,27 +6,37 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
+use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use serde_json::{Value, json};
 
 use super::after_calls;
 use crate::support::DEADLINE;
 use crate::support::process;
-use crate::support::scene::{Scene, agent_with, bash};
-use crate::support::script::{text, tool_use};
+use crate::support::pty::{CTRL_C, Screen};
+use crate::support::scene::{DONE, PARENT, Scene, agent_with, bash, calls};
+use crate::support::script::{Reply, dynamic, error, text, tool_use};
 
 /// A scene whose project is a repository with one commit, and whose `tidy` agents are isolated.
 fn scene() -> Scene {
+    scene_with("")
+}
+
+/// The same, with more lines in the front matter of `tidy`.
+fn scene_with(lines: &str) -> Scene {
     let scene = Scene::new();
-    scene.world.agent(
-        "tidy",
-        "---\nname: tidy\ndescription: Tidies up, apart from everybody else.\nisolation: worktree\n---\nTidy.\n",
-    );
+    define(&scene, lines);
     scene.world.write("a.txt", "one\n");
     for words in ["init -q -b main", "add -A", "commit -qm first"] {
         git(&scene, words);
     }
     scene
+}
+
+fn define(scene: &Scene, lines: &str) {
+    let about = "name: tidy\ndescription: Tidies up, apart from everybody else.";
+    let head = format!("---\n{about}\nisolation: worktree\n{lines}---\nTidy.\n");
+    scene.world.agent("tidy", &head);
 }
 
 fn git(scene: &Scene, words: &str) -> String {
@@ -42,6 +52,21 @@ fn git(scene: &Scene, words: &str) -> String {
 
 fn tidy(word: &str) -> Value {
     agent_with(word, "agent", json!("tidy"))
+}
+
+/// A call that writes `new.txt` where the agent works.
+fn write_new(content: &str) -> Reply {
+    tool_use("Write", json!({ "file_path": "new.txt", "content": content }))
+}
+
+/// The one worktree, which holds `new.txt`, and what a report must say of it.
+#[track_caller]
+fn kept(scene: &Scene) -> String {
+    let trees = worktrees(scene);
+    let [tree] = &trees[..] else { panic!("one worktree, not {trees:?}") };
+    assert_eq!(std::fs::read_to_string(tree.join("new.txt")).unwrap(), "mine\n");
+    assert!(!scene.world.exists("new.txt"));
+    format!("worktree kept: {} (branch caliban/tidy-", tree.display())
 }
 
 /// The paths of the worktrees beside the project.
@@ -62,7 +87,7 @@ async fn s1_17_a_relative_path_is_the_worktrees() {
     let seen = scene.server.requests_of("CHILD-A")[1].tool_result();
     assert!(seen.text.contains("one") && !seen.text.contains("changed"), "{seen:?}");
     let result = after_calls(&scene).tool_result();
-    assert!(result.text.contains("worktree removed: no changes"), "{result:?}");
+    assert_eq!((result.text.as_str(), result.is_error), ("seen", false), "there is nothing to say");
     assert_eq!(worktrees(&scene), Vec::<PathBuf>::new());
     assert_eq!(git(&scene, "branch --list caliban/*"), "");
     scene.server.finish();
@@ -143,14 +168,142 @@ async fn opened_by_a_reader(pipe: PathBuf) -> File {
 #[tokio::test]
 async fn without_a_repository_the_call_is_a_soft_error_that_says_what_to_do() {
     let scene = Scene::new();
-    scene.world.agent(
-        "tidy",
-        "---\nname: tidy\ndescription: Tidies up, apart from everybody else.\nisolation: worktree\n---\nTidy.\n",
-    );
+    define(&scene, "");
     scene.parent_calls([tidy("CHILD-A")]);
     scene.go().await;
     let result = after_calls(&scene).tool_result();
     assert!(result.is_error && result.text.contains("`git init`"), "{result:?}");
+    assert!(result.text.contains("or start the agent without isolation"), "{result:?}");
     assert_eq!(scene.server.requests_of("CHILD-A").len(), 0);
+    assert_eq!(scene.world.child_transcripts(), Vec::<PathBuf>::new());
+    let left = std::fs::read_dir(scene.world.settings_dir().join("worktrees"));
+    assert_eq!(left.map_or(0, Iterator::count), 0, "nothing is left behind");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_child_that_runs_out_of_turns_keeps_its_changes_and_says_where() {
+    let scene = scene_with("maxTurns: 2\n");
+    scene.parent_calls([tidy("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(write_new("mine\n")).then(text("half of it"));
+    scene.go().await;
+    let result = after_calls(&scene).tool_result();
+    let kept = kept(&scene);
+    assert!(
+        result.is_error && result.text.starts_with("half of it\n\n[tidy-1: turn limit 2, partial")
+    );
+    assert!(result.text.contains(&kept), "{kept}\n{result:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_cancelled_child_keeps_its_changes_and_says_where() {
+    let scene = scene();
+    scene.parent_calls([tidy("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(write_new("mine\n")).then(text("PARTIAL-77").stall());
+    let args = ["--dangerously-skip-permissions", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 100, 30);
+    screen.wait_for("PARTIAL-77");
+    screen.keys(CTRL_C);
+    screen.wait_for(DONE);
+    let result = after_calls(&scene).tool_result();
+    let kept = kept(&scene);
+    assert!(result.is_error && result.text.contains("[tidy-1: cancelled, partial"), "{result:?}");
+    assert!(result.text.contains(&kept), "{kept}\n{result:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_failure_that_ends_the_run_says_where_the_changes_are() {
+    let scene = scene();
+    scene.parent_calls([tidy("CHILD-A")]);
+    let rejected = error(401, "authentication_error", "invalid x-api-key");
+    scene.server.when("CHILD-A").reply(write_new("mine\n")).then(rejected);
+    let run = scene.run().finish().await;
+    run.assert_code(3);
+    let kept = kept(&scene);
+    assert!(run.stderr.contains(&kept), "{kept}\n{run}");
+}
+
+#[tokio::test]
+async fn a_child_in_the_background_says_where_its_changes_are() {
+    let scene = scene();
+    scene.world.config("[subagents]\nfaces = [\"lifecycle\"]\n");
+    let spawn = json!({ "prompt": "CHILD-A tidy", "agent": "tidy" });
+    let parent = scene.server.when(PARENT).reply(tool_use("agent_spawn", spawn));
+    parent.then(text("it works")).then(text(DONE));
+    let child = scene.server.when("CHILD-A").reply(write_new("mine\n"));
+    child.then(text("tidied").gate("end"));
+    let running = scene.run().start();
+    scene.server.wait_for_of(PARENT, 2).await;
+    scene.server.open("end");
+    let run = running.wait().await;
+    run.assert_code(0);
+    let told = scene.server.requests_of(PARENT)[2].messages().last().unwrap().to_string();
+    let kept = kept(&scene);
+    assert!(told.contains("tidied") && told.contains(&kept), "{kept}\n{told}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t24_a_background_shell_of_an_isolated_child_is_confined_too() {
+    let scene = scene();
+    let outside = scene.world.project_dir().canonicalize().unwrap().join("b.txt");
+    let command = format!("echo escaped > {}; echo mine > new.txt; echo TRIED", outside.display());
+    let start = json!({ "command": command, "run_in_background": true });
+    scene.parent_calls([tidy("CHILD-A")]);
+    let look = dynamic(|request| {
+        let seen = request.tool_result().text;
+        let tried = !seen.contains(" as bash-1: ") && seen.contains("TRIED");
+        if tried { text("tried") } else { tool_use("BashOutput", json!({ "bash_id": "bash-1" })) }
+    });
+    scene.server.when("CHILD-A").reply(tool_use("Bash", start)).forever(look);
+    scene.go().await;
+    assert!(!scene.world.exists("b.txt"));
+    let result = after_calls(&scene).tool_result();
+    let kept = kept(&scene);
+    assert!(result.text.contains(&kept), "{kept}\n{result:?}");
+    let seen = scene.server.requests_of("CHILD-A").last().unwrap().text();
+    assert!(seen.contains("Permission denied"), "the kernel says no: {seen}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn children_in_worktrees_of_their_own_change_the_same_file_at_once() {
+    let scene = scene();
+    scene.parent_calls(["CHILD-A", "CHILD-B"].map(tidy));
+    for word in ["CHILD-A", "CHILD-B"] {
+        let edit = json!({ "file_path": "a.txt", "old_string": "one", "new_string": word });
+        let read = tool_use("Read", json!({ "file_path": "a.txt" }));
+        let script = scene.server.when(word).reply(read);
+        script.then(text("x").gate("both have read").tool_use("Edit", edit)).then(text(word));
+    }
+    let running = scene.run().start();
+    scene.server.reached_by("both have read", 2).await;
+    scene.server.open("both have read");
+    running.wait().await.assert_code(0);
+    assert_eq!(scene.world.read("a.txt"), "one\n");
+    let trees = worktrees(&scene);
+    assert_eq!(trees.len(), 2);
+    let results = after_calls(&scene).tool_results();
+    for (result, word) in results.iter().zip(["CHILD-A", "CHILD-B"]) {
+        let told = |tree: &&PathBuf| result.text.contains(&tree.display().to_string());
+        let tree = trees.iter().find(told).unwrap_or_else(|| panic!("{result:?}"));
+        assert!(result.text.starts_with(word) && result.text.contains("1 file changed"));
+        assert_eq!(std::fs::read_to_string(tree.join("a.txt")).unwrap(), format!("{word}\n"));
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn after_a_sigkill_git_names_the_worktree_that_is_left() {
+    let scene = scene();
+    scene.server.when(PARENT).reply(calls([tidy("CHILD-A")]));
+    scene.server.when("CHILD-A").reply(write_new("mine\n")).then(text("x").stall());
+    let running = scene.run().start();
+    scene.server.wait_for_of("CHILD-A", 2).await;
+    running.signal(Signal::SIGKILL);
+    assert_eq!(running.wait().await.code, None);
+    kept(&scene);
     scene.server.finish();
 }

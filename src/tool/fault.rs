@@ -1,0 +1,65 @@
+//! A tool that panics, for the tests of this program: what a bug in a tool comes to can be seen from outside with it.
+//!
+//! Compiled into debug builds alone, never into a release, and offered only where `CALIBAN_FAULT=panic` is in the
+//! session's environment overlay.
+
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Tool, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
+use crate::protocol::{Access, EnvOverlay};
+
+static SPEC: LazyLock<ToolSpec> =
+    LazyLock::new(|| ToolSpec::of::<Input>("Fault", "Fails inside, as a bug would."));
+
+/// The tool.
+#[derive(Debug)]
+struct Fault;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Input {}
+
+/// The tool, where the environment asks for it.
+pub fn offered(env: &EnvOverlay) -> Option<Arc<dyn Tool>> {
+    let wanted = env.get("CALIBAN_FAULT") == Some("panic");
+    wanted.then(|| -> Arc<dyn Tool> { Arc::new(Fault) })
+}
+
+#[async_trait]
+impl TypedTool for Fault {
+    type Input = Input;
+
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn summary(&self, _: &Input) -> String {
+        "fails inside".to_owned()
+    }
+
+    fn access(&self, _: &Input, _cwd: &Path) -> Access {
+        Access::Nothing
+    }
+
+    #[expect(clippy::panic, reason = "that is what it is for")]
+    async fn run(&self, _: Input, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
+        panic!("a fault on purpose")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_there_only_when_it_is_asked_for_by_its_one_word() {
+        let offers = |value| offered(&EnvOverlay::from_iter([("CALIBAN_FAULT", value)])).is_some();
+        assert_eq!([offers("panic"), offers("1"), offers("")], [true, false, false]);
+        assert!(offered(&EnvOverlay::default()).is_none());
+    }
+}

@@ -1,0 +1,151 @@
+//! T12 and S4.22: a panic in a tool is an internal error of its run, and of nothing else.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::frames_of;
+use crate::support::pty::{ENTER, Screen};
+use crate::support::record::StreamEnd;
+use crate::support::run::Finished;
+use crate::support::scene::{DONE, PARENT, Scene, agent, calls};
+use crate::support::script::{Reply, text, tool_use};
+
+/// A scene in which the tool that panics is offered.
+fn scene() -> Scene {
+    let mut scene = Scene::new();
+    scene.world.env("CALIBAN_FAULT", "panic");
+    scene
+}
+
+fn fault() -> Reply {
+    tool_use("Fault", json!({}))
+}
+
+#[track_caller]
+fn assert_internal(run: &Finished) {
+    run.assert_code(1);
+    let result = run.result();
+    assert_eq!(
+        (&result["subtype"], &result["is_error"]),
+        (&json!("error_during_execution"), &Value::Bool(true))
+    );
+    assert!(run.stderr.contains("This is a bug"), "{run}");
+}
+
+/// The stored conversation takes another prompt: the server is strict about open calls.
+async fn assert_resumable(scene: &Scene) {
+    scene.server.when(PARENT).reply(text("resumed"));
+    let next = scene.world.run(["-c", "-p", "continue", "--dangerously-skip-permissions"]);
+    let next = next.finish().await;
+    next.assert_code(0);
+    assert_eq!(next.stdout, "resumed\n");
+}
+
+#[tokio::test]
+async fn s4_22_a_panic_in_a_childs_tool_ends_the_run_as_an_internal_error() {
+    let scene = scene();
+    scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
+    scene.server.when("CHILD-A").reply(text("half").stall());
+    scene.server.when("CHILD-B").reply(text("x").gate("both run").tool_use("Fault", json!({})));
+    let running = scene.run().start();
+    scene.server.wait_for_of("CHILD-A", 1).await;
+    scene.server.open("both run");
+    let run = running.wait().await;
+    assert_internal(&run);
+    assert_eq!(scene.server.ended("CHILD-A").await.0, StreamEnd::ClosedByClient);
+    assert_eq!(scene.server.requests_of(PARENT).len(), 1, "it is not swallowed");
+    let ends = frames_of(&run, "system/task_notification");
+    assert_eq!(ends.len(), 2, "both have ended\n{run}");
+}
+
+#[tokio::test]
+async fn t12_after_a_panic_the_transcript_is_valid_and_the_session_goes_on() {
+    let scene = scene();
+    scene.server.when(PARENT).reply(calls([agent("CHILD-A")]));
+    scene.server.when("CHILD-A").reply(fault());
+    assert_internal(&scene.run().finish().await);
+    assert_resumable(&scene).await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t12_a_panic_in_a_tool_of_main_ends_its_run_alone() {
+    let scene = scene();
+    scene.server.when(PARENT).reply(fault());
+    assert_internal(&scene.run().finish().await);
+    assert_resumable(&scene).await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t12_a_panic_in_a_background_child_ends_the_run_at_a_safe_point() {
+    let scene = scene();
+    scene.world.config("[subagents]\nfaces = [\"lifecycle\"]\n");
+    let spawn = tool_use("agent_spawn", json!({ "prompt": "CHILD-A go" }));
+    scene.server.when(PARENT).reply(spawn).then(text("it works"));
+    scene.server.when("CHILD-A").reply(text("x").gate("main waits").tool_use("Fault", json!({})));
+    let running = scene.run().start();
+    scene.server.wait_for_of(PARENT, 2).await;
+    scene.server.open("main waits");
+    let run = running.wait().await;
+    assert_internal(&run);
+    assert!(run.stderr.contains("general-purpose-1"), "it says whose: {run}");
+    assert_resumable(&scene).await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t12_after_a_panic_the_screen_takes_the_next_prompt_and_slots_are_free() {
+    let scene = scene();
+    scene.world.config("[subagents]\nmax_concurrent_agents = 2\n");
+    scene.server.when(PARENT).reply(calls([agent("CHILD-A"), agent("CHILD-B")]));
+    scene.server.when("CHILD-A").reply(text("half").stall());
+    scene.server.when("CHILD-B").reply(text("x").gate("both run").tool_use("Fault", json!({})));
+    let args = ["--dangerously-skip-permissions", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 100, 30);
+    scene.server.wait_for_of("CHILD-A", 1).await;
+    scene.server.open("both run");
+    screen.wait_for("This is a bug");
+    scene.server.when(PARENT).reply(calls([agent("CHILD-C"), agent("CHILD-D")])).then(text(DONE));
+    for word in ["CHILD-C", "CHILD-D"] {
+        scene.server.when(word).reply(text("x").gate("two at once"));
+    }
+    screen.keys("again");
+    screen.keys(ENTER);
+    scene.server.reached_by("two at once", 2).await;
+    scene.server.open("two at once");
+    screen.wait_for(DONE);
+    screen.keys("\x04");
+    let left = screen.exit();
+    left.assert_restored();
+    assert_eq!(left.exit, Ok(0));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_tool_that_panics_is_not_there_unless_it_is_asked_for() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(fault()).then(text(DONE));
+    scene.go().await;
+    let requests = scene.server.requests_of(PARENT);
+    assert!(!requests[0].tool_names().contains(&"Fault"));
+    assert!(requests[1].tool_result().text.contains("There is no tool Fault"));
+    scene.server.finish();
+}
+
+#[test]
+fn a_release_is_built_without_the_tool_that_panics() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let names_it = |line: &str| line.contains("mod fault") || line.contains("fault::");
+    let mut named = 0;
+    for file in ["tool/mod.rs", "runtime/assemble.rs"] {
+        let code = std::fs::read_to_string(source.join(file)).unwrap();
+        let lines: Vec<&str> = code.lines().map(str::trim).collect();
+        for (at, line) in lines.iter().enumerate().filter(|(_, line)| names_it(line)) {
+            named += 1;
+            assert_eq!(lines[at - 1], "#[cfg(debug_assertions)]", "{file}: {line}");
+        }
+    }
+    assert_eq!(named, 2, "the module, and the one place that offers the tool");
+}

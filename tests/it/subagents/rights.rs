@@ -1,0 +1,267 @@
+//! What sub-agents may do: rules are shared and live, grants and modes are each agent's own.
+
+use serde_json::{Value, json};
+
+use super::after_calls;
+use crate::support::pty::{CTRL_C, ESC, SHIFT_TAB, Screen, TAB};
+use crate::support::record::Recorded;
+use crate::support::run::Finished;
+use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
+use crate::support::script::{Reply, text, tool_use};
+
+const ASKS: &str = "yes, once";
+
+fn denials(run: &Finished) -> Vec<Value> {
+    run.result()["permission_denials"].as_array().unwrap().clone()
+}
+
+/// A headless run of the main agent with these arguments.
+async fn headless(scene: &Scene, args: &[&str]) -> Finished {
+    let base = ["-p", "PARENT-1 go", "--output-format", "stream-json"];
+    let run = scene.world.run(base).args(args.iter().copied()).finish().await;
+    run.assert_code(0);
+    run
+}
+
+fn definition(mode: &str) -> String {
+    format!(
+        "---\nname: free\ndescription: Does what it was told.\npermissionMode: {mode}\n---\nDo.\n"
+    )
+}
+
+fn touch(file: &str) -> Reply {
+    tool_use("Bash", bash(&format!("touch {file}")))
+}
+
+#[tokio::test]
+async fn s4_7_a_denied_agent_is_offered_under_no_name_and_a_call_is_denied() {
+    for rule in ["AgentTool(explore)", "Agent(explore)", "Task(explore)", "delegate_to_explore"] {
+        let scene = Scene::new();
+        scene.world.config(&format!(
+            "[subagents]\nfaces = [\"agent\", \"delegate\"]\n[permissions]\ndeny = [\"{rule}\"]\n"
+        ));
+        let call = tool_use("AgentTool", agent_with("CHILD-A", "agent", json!("explore")));
+        let call = call.tool_use("delegate_to_explore", json!({ "prompt": "CHILD-A look" }));
+        scene.server.when(PARENT).reply(call).then(text(DONE));
+        let run = headless(&scene, &["--dangerously-skip-permissions"]).await;
+        let first = scene.server.requests_of(PARENT).remove(0);
+        let listed = first.tool("AgentTool").unwrap()["description"].to_string();
+        assert!(!listed.contains("- explore:") && listed.contains("- plan:"), "{rule}: {listed}");
+        assert!(!first.tool_names().contains(&"delegate_to_explore"), "{rule}");
+        assert!(first.tool_names().contains(&"delegate_to_plan"), "{rule}");
+        let results = after_calls(&scene).tool_results();
+        let denied = format!("rule {rule} ");
+        assert!(results.iter().all(|r| r.is_error && r.text.contains(&denied)), "{results:?}");
+        assert_eq!(denials(&run).len(), 2, "{rule}: {run}");
+        assert_eq!(scene.server.requests_of("CHILD-A").len(), 0, "{rule}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn s2_2_a_denied_agent_tool_is_not_offered_and_a_call_is_denied() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nfaces = [\"agent\", \"lifecycle\", \"delegate\"]\n");
+    scene.parent_calls([agent("CHILD-A")]);
+    headless(&scene, &["--dangerously-skip-permissions", "--disallowed-tools", "Task"]).await;
+    let first = scene.server.requests_of(PARENT).remove(0);
+    let starts = |name: &&&str| {
+        ["AgentTool", "agent_spawn", "agent_fork"].contains(name) || name.starts_with("delegate_")
+    };
+    let names = first.tool_names();
+    assert_eq!(names.iter().filter(starts).collect::<Vec<_>>(), Vec::<&&str>::new());
+    let result = after_calls(&scene).tool_result();
+    assert!(result.is_error && result.text.contains("rule Task "), "{result:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s0_24_a_disallowed_tool_is_offered_to_nobody_and_a_call_is_denied() {
+    let rows = [
+        ("--disallowed-tools", "Bash", vec!["Bash"], tool_use("Bash", bash("touch made.txt"))),
+        (
+            "deny",
+            "Read",
+            vec!["Read", "Glob", "Grep"],
+            tool_use("Read", json!({ "file_path": "a.txt" })),
+        ),
+    ];
+    for (way, rule, absent, call) in rows {
+        let scene = Scene::new();
+        scene.world.write("a.txt", "CANARY-77\n");
+        let mut args = vec!["--dangerously-skip-permissions"];
+        match way {
+            "--disallowed-tools" => args.extend([way, rule]),
+            _ => scene.world.config(&format!("[permissions]\ndeny = [\"{rule}\"]\n")),
+        }
+        let first = call.clone().tool_use("AgentTool", agent("CHILD-A"));
+        scene.server.when(PARENT).reply(first).then(text(DONE));
+        scene.server.when("CHILD-A").reply(call).then(text("tried"));
+        let run = headless(&scene, &args).await;
+        for word in [PARENT, "CHILD-A"] {
+            let requests = scene.server.requests_of(word);
+            let names = requests[0].tool_names();
+            assert!(absent.iter().all(|name| !names.contains(name)), "{word}: {names:?}");
+            assert!(names.contains(&"WebFetch"), "{word}: {names:?}");
+            let result = requests[1].tool_results().remove(0);
+            assert!(
+                result.is_error && result.text.contains(&format!("rule {rule} ")),
+                "{result:?}"
+            );
+        }
+        assert!(!scene.world.exists("made.txt"));
+        assert_eq!(denials(&run).len(), 2, "{run}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn s2_18_what_is_described_and_what_is_allowed_are_two_gates() {
+    for (described, allowed) in [(true, true), (true, false), (false, true), (false, false)] {
+        let case = format!("described {described}, allowed {allowed}");
+        let scene = Scene::new();
+        if described {
+            scene.world.agent("free", &definition("default"));
+        }
+        scene.parent_calls([agent_with("CHILD-A", "agent", json!("free"))]);
+        if described && allowed {
+            scene.server.when("CHILD-A").reply(text("it ran"));
+        }
+        let allow = ["--permission-mode", "dontAsk", "--allowed-tools", "AgentTool"];
+        let run = headless(&scene, &allow[..if allowed { 4 } else { 2 }]).await;
+        let offer = scene.server.requests_of(PARENT)[0].tool("AgentTool").unwrap().to_string();
+        assert_eq!(offer.contains("- free: "), described, "{case}: permission changes no list");
+        let result = after_calls(&scene).tool_result();
+        match (described, allowed) {
+            (true, true) => assert_eq!(result.text, "it ran"),
+            (true, false) => assert!(result.text.contains("dontAsk"), "{case}: {result:?}"),
+            (false, _) => assert!(result.text.contains("no agent free"), "{case}: {result:?}"),
+        }
+        assert_eq!(result.is_error, !(described && allowed), "{case}");
+        assert_eq!(denials(&run).len(), usize::from(described && !allowed), "{case}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn c1_a_definitions_mode_narrows_and_only_own_lets_it_widen() {
+    // Whose definition, its mode, what the configuration says, and whether its command runs where nobody can be asked.
+    let rows = [
+        ("user", "plan", "ceiling", &["--dangerously-skip-permissions"][..], false),
+        ("user", "default", "ceiling", &["--dangerously-skip-permissions"][..], false),
+        ("user", "bypassPermissions", "ceiling", &[][..], false),
+        ("user", "bypassPermissions", "inherit", &[][..], false),
+        ("user", "bypassPermissions", "own", &[][..], true),
+        ("project", "bypassPermissions", "own", &[][..], false),
+        ("project", "plan", "own", &["--dangerously-skip-permissions"][..], false),
+    ];
+    for (whose, mode, permissions, more, runs) in rows {
+        let case = format!("{whose} {mode} {permissions}");
+        let scene = Scene::new();
+        scene.world.config(&format!(
+            "[subagents]\npermissions = \"{permissions}\"\n[permissions]\ndeny = [\"Bash(mkdir:*)\"]\nallow = [\"AgentTool\"]\n"
+        ));
+        match whose {
+            "user" => scene.world.agent("free", &definition(mode)),
+            _ => scene.world.write(".caliban/agents/free.md", &definition(mode)),
+        }
+        scene.parent_calls([agent_with("CHILD-A", "agent", json!("free"))]);
+        let tries = touch("made.txt").tool_use("Bash", bash("mkdir denied"));
+        scene.server.when("CHILD-A").reply(tries).then(text("tried"));
+        headless(&scene, more).await;
+        assert_eq!(scene.world.exists("made.txt"), runs, "{case}");
+        assert!(!scene.world.exists("denied"), "{case}: a deny rule binds every mode");
+        let results = scene.server.requests_of("CHILD-A")[1].tool_results();
+        assert_eq!((results[0].is_error, results[1].is_error), (!runs, true), "{case}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn c1_with_inherit_a_grant_of_the_parent_is_the_childs_too() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\npermissions = \"inherit\"\n");
+    let parent = scene.server.when(PARENT).reply(touch("granted.txt"));
+    parent.then(calls([agent("CHILD-A")])).then(text(DONE));
+    scene.server.when("CHILD-A").reply(touch("child.txt")).then(text("ok"));
+    let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 120, 40);
+    screen.wait_for(ASKS);
+    screen.keys("2");
+    screen.wait_for(DONE);
+    assert!(scene.world.exists("child.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t24_plan_mode_counts_for_the_next_call_of_a_running_child() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    let child = scene.server.when("CHILD-A").reply(touch("before.txt"));
+    child
+        .then(text("AT-WORK").gate("narrowed").tool_use("Bash", bash("touch after.txt")))
+        .then(text("ok"));
+    let args = ["--allowed-tools", "AgentTool,Bash(touch:*)", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 120, 40);
+    screen.wait_for("AT-WORK");
+    assert!(scene.world.exists("before.txt"));
+    for mode in ["acceptEdits", "plan"] {
+        screen.keys(SHIFT_TAB);
+        screen.wait_until(&format!("mode {mode}"), |shown| {
+            shown.lines().last().is_some_and(|status| status.trim_start().starts_with(mode))
+        });
+    }
+    scene.server.open("narrowed");
+    screen.wait_for(DONE);
+    assert!(!scene.world.exists("after.txt"));
+    let result = scene.server.requests_of("CHILD-A")[2].tool_result();
+    assert!(result.is_error && result.text.contains("plan mode"), "{result:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t9_questions_of_two_depths_are_named_and_answered_in_reverse_and_go_with_their_asker() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nmax_depth = 2\n");
+    scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
+    // Each asks when the one before it has.
+    let first = scene.server.when("CHILD-A").reply(touch("a.txt"));
+    first.then(text("never read"));
+    let second = text("x").gate("the first asks").tool_use("AgentTool", agent("CHILD-C"));
+    scene.server.when("CHILD-B").reply(second).then(text("B done"));
+    let last = touch("c.txt");
+    scene.server.when("CHILD-C").reply(last).then(touch("no.txt")).then(text("C done"));
+    let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 120, 40);
+    let shown = screen.wait_for("general-purpose-1 asks · 1 of 1");
+    assert!(shown.contains("Bash in ") && shown.contains("touch a.txt"), "{shown}");
+    scene.server.open("the first asks");
+    screen.wait_for("general-purpose-1 asks · 1 of 2");
+    screen.keys(TAB);
+    let shown = screen.wait_for("general-purpose-3 (depth 2) asks");
+    assert!(shown.contains("Bash in ") && shown.contains("touch c.txt"), "{shown}");
+    screen.keys("1");
+    scene.server.wait_for_of("CHILD-C", 2).await;
+    assert!(scene.world.exists("c.txt") && !scene.world.exists("a.txt"));
+    // Esc is a no to this one call: its agent goes on, and so does the one that still asks.
+    screen.wait_for("general-purpose-1 asks · 1 of 2");
+    screen.keys(TAB);
+    screen.wait_for("touch no.txt");
+    screen.keys(ESC);
+    scene.server.wait_for_of("CHILD-C", 3).await;
+    screen.wait_for("general-purpose-1 asks · 1 of 1");
+    screen.keys(TAB);
+    screen.wait_gone(ASKS);
+    screen.keys("\x1b1");
+    screen.wait_for("▸1");
+    screen.keys(CTRL_C);
+    screen.wait_for("withdrawn: general-purpose-1 was cancelled");
+    screen.wait_for(DONE);
+    assert!(!screen.contents().contains("asks"), "{}", screen.contents());
+    assert!(!scene.world.exists("a.txt") && !scene.world.exists("no.txt"));
+    let results = after_calls(&scene).tool_results();
+    assert!(results[0].is_error && results[0].text.contains("cancelled"), "{results:?}");
+    assert_eq!((results[1].text.as_str(), results[1].is_error), ("B done", false));
+    let of_c: Vec<Recorded> = scene.server.requests_of("CHILD-C");
+    assert!(!of_c[1].tool_result().is_error && of_c[2].tool_result().is_error);
+}
