@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::entry::{Ended, Entry, Listed, Phase};
+use super::jobs::Told;
 use super::member::{Ending, Joining, Membership};
 use super::slots::{OverLimit, Waiting};
 use super::{AgentTree, Slots, below};
@@ -34,6 +35,10 @@ pub(super) struct State {
     named: HashMap<String, u32>,
     /// Cancels everything.
     root: CancellationToken,
+    /// The main agent's queue.
+    main: Inbox,
+    /// Ends of commands that were told.
+    pub told: Told,
     joined: u64,
     messages: u64,
 }
@@ -47,6 +52,8 @@ impl State {
             ended: VecDeque::new(),
             named: HashMap::new(),
             root: CancellationToken::new(),
+            main: Inbox::default(),
+            told: Told::default(),
             joined: 0,
             messages: FIRST_MESSAGE,
         }
@@ -137,8 +144,7 @@ impl State {
 
     /// Books an agent's end, frees its slot, and tells those who wait and the one who is to be told.
     pub fn finish(&mut self, id: AgentId, ending: Ending) {
-        let message = PromptId(self.messages);
-        self.messages += 1;
+        let message = self.next_message();
         self.waiting.retain(|waiting| waiting.id != id);
         let Some(entry) = self.entries.get_mut(&id) else { return };
         let Ending { outcome, report, text, message: told } = ending;
@@ -158,6 +164,21 @@ impl State {
         entry.done.send_replace(Some(ended));
         self.keep_ended(id);
         self.hand_out();
+    }
+
+    /// The id of one more message of ours.
+    pub fn next_message(&mut self) -> PromptId {
+        self.messages += 1;
+        PromptId(self.messages)
+    }
+
+    /// The queue of the agent at `path`, while it lives.
+    pub fn inbox(&self, path: &AgentPath) -> Option<Inbox> {
+        if path.is_root() {
+            return Some(self.main.clone());
+        }
+        let entry = self.entries.get(&path.id()?)?;
+        (!entry.status().is_final()).then(|| entry.inbox.clone())
     }
 
     fn keep_ended(&mut self, id: AgentId) {
@@ -198,6 +219,8 @@ impl State {
             self.entries.remove(&id);
         }
         self.named.clear();
+        self.main = Inbox::default();
+        self.told = Told::default();
     }
 
     /// Tells those who wait for a slot their places.
