@@ -10,12 +10,13 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, Inbox, Prompt};
 use crate::protocol::{
     AgentId, AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoJournal,
-    NoticeLevel, Outcome, PromptId, QuestionId, QueuedPrompt, SessionId,
+    NoticeLevel, Outcome, PromptId, QuestionId, QueuedPrompt, SessionId, ShellId,
 };
 use crate::provider::{Model, ModelError, ModelSlot};
-use crate::subagent::{AgentTree, faces};
+use crate::subagent::{AgentTree, Executor, faces};
 
 mod assemble;
+mod resume;
 mod shell;
 
 use assemble::Session;
@@ -43,6 +44,8 @@ pub struct Runtime {
     /// The main agent between its runs; built at the first prompt.
     main: Option<Box<Agent>>,
     inbox: Inbox,
+    /// Starts main's sub-agents; there once main is built, if it may have any.
+    executor: Option<Executor>,
     run: Option<Run>,
     /// Whether main may start sub-agents in its present run.
     sub_agents: bool,
@@ -68,6 +71,8 @@ impl Runtime {
         let notices = std::mem::take(&mut parts.notices);
         let events = parts.events.sink();
         let tree = AgentTree::new(parts.subagents.slots);
+        let inbox = tree.main_inbox();
+        parts.builtin.shells = Arc::new(tree.clone());
         let model = parts.model.clone().map(ModelSlot::new);
         let secrets = parts.builtin.secret_env.clone();
         let shell = OwnShell::new(parts.cwd.clone(), parts.env.clone(), secrets);
@@ -79,7 +84,8 @@ impl Runtime {
             model,
             session,
             main: None,
-            inbox: Inbox::default(),
+            inbox,
+            executor: None,
             run: None,
             sub_agents: true,
             shell,
@@ -131,7 +137,7 @@ impl Runtime {
             Command::Retry => self.retry().await,
             Command::TakeBack { to, id } => self.take_back(&to, id),
             Command::Requeue { to, id, when } => {
-                if let Some(inbox) = self.inbox_of(&to) {
+                if let Some(inbox) = self.tree.inbox(&to) {
                     inbox.requeue(id, when);
                 }
             }
@@ -139,8 +145,8 @@ impl Runtime {
                 self.tree.cancel(id);
             }
             Command::Background(id) => self.to_background(id),
-            // Not there yet.
-            Command::ResumeAgent(_) | Command::KillShell(_) => {}
+            Command::ResumeAgent(id) => self.resume_agent(id).await,
+            Command::KillShell(id) => self.kill_shell(&id),
             Command::CancelTurn => {
                 if let Some(run) = &self.run {
                     run.cancel.cancel();
@@ -187,14 +193,10 @@ impl Runtime {
     }
 
     fn take_back(&self, to: &AgentPath, id: PromptId) {
-        if let Some(prompt) = self.inbox_of(to).and_then(|inbox| inbox.take_back(id)) {
+        if let Some(prompt) = self.tree.inbox(to).and_then(|inbox| inbox.take_back(id)) {
             let events = self.parts.events.sink_at(to.clone());
             events.emit(EventKind::PromptReturned { id, text: prompt.text });
         }
-    }
-
-    fn inbox_of(&self, path: &AgentPath) -> Option<Inbox> {
-        if path.is_root() { Some(self.inbox.clone()) } else { self.tree.inbox(path) }
     }
 
     async fn start(&mut self, prompt: QueuedPrompt) {
@@ -268,7 +270,10 @@ impl Runtime {
         let build = move || assemble::main_agent(&parts, session, model, tree, inbox, events);
         // The closure only fails by panicking, and then there is nothing better than to pass that on.
         match tokio::task::spawn_blocking(build).await {
-            Ok(agent) => agent,
+            Ok((agent, executor)) => {
+                self.executor = executor;
+                agent
+            }
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
@@ -290,8 +295,17 @@ impl Runtime {
             return;
         }
         // An agent that did not complete has given its queue back: what is there now was sent after that.
-        if let Some(next) = self.inbox.take_first() {
+        if let Some(next) = self.next_prompt() {
             self.start(next).await;
+        }
+    }
+
+    /// What main goes on with. Where it waits for its agents it is not woken by anything but a prompt: what else has
+    /// come is read with the next one.
+    fn next_prompt(&self) -> Option<QueuedPrompt> {
+        match self.parts.patience {
+            None => self.inbox.take_first(),
+            Some(_) => self.inbox.take_first_typed(),
         }
     }
 
@@ -302,7 +316,7 @@ impl Runtime {
             self.events.emit(EventKind::Finished(Box::new(Outcome::without_work(end))));
         }
         if self.model.is_some()
-            && let Some(next) = self.inbox.take_first()
+            && let Some(next) = self.next_prompt()
         {
             self.start(next).await;
         }
@@ -313,6 +327,16 @@ impl Runtime {
             && self.tree.detach(id)
         {
             self.parts.events.sink_at(agent.path).emit(EventKind::MovedToBackground);
+        }
+    }
+
+    /// Kills a background command, whoever owns it. Its end is an event like any other.
+    fn kill_shell(&self, id: &ShellId) {
+        match self.parts.builtin.shells.find(id) {
+            Some(shell) => self.tree.spawn(async move {
+                shell.kill().await;
+            }),
+            None => self.events.notice(NoticeLevel::Error, format!("there is no command {id}")),
         }
     }
 
@@ -363,13 +387,15 @@ impl Runtime {
         let mut session = assemble::open_session(&self.parts, open).await?;
         // What works in the background belongs to the session that is left.
         self.tree.end_all(END_WAIT).await;
-        self.tree.clear();
-        self.inbox = Inbox::default();
         end_background(&self.parts).await;
+        self.tree.clear();
+        self.inbox = self.tree.main_inbox();
         self.main = None;
+        self.executor = None;
         self.shell.take_printed();
         let history = std::mem::take(&mut session.past);
         self.events.emit(EventKind::SessionOpened { id: session.id, history });
+        self.restore(std::mem::take(&mut session.agents));
         if let Some(model) = &self.model {
             self.events.emit(model_changed(&model.get()));
         }

@@ -78,9 +78,8 @@ impl ShellRegister for AgentTree {
             && let Some(end) = end.end()
         {
             let command = title(command);
-            let text = format!(
-                "[{id} ({command}) has ended: {end}. BashOutput shows what it printed.]"
-            );
+            let text =
+                format!("[{id} ({command}) has ended: {end}. BashOutput shows what it printed.]");
             self.lock().tell_of_end(owner, id, text);
         }
     }

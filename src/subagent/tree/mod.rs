@@ -146,6 +146,12 @@ impl AgentTree {
         self.lock().inbox(path)
     }
 
+    /// The main agent's queue.
+    #[must_use]
+    pub fn main_inbox(&self) -> Inbox {
+        self.lock().main.clone()
+    }
+
     /// What is known of one agent.
     #[must_use]
     pub fn look_up(&self, id: AgentId) -> Option<Listed> {

@@ -36,7 +36,7 @@ pub(super) struct State {
     /// Cancels everything.
     root: CancellationToken,
     /// The main agent's queue.
-    main: Inbox,
+    pub main: Inbox,
     /// Ends of commands that were told.
     pub told: Told,
     joined: u64,
@@ -72,7 +72,9 @@ impl State {
             self.room_for(&path)?;
         }
         let id = path.id().unwrap_or_else(AgentId::generate);
+        // An agent that goes on may have outlived the one above it, whose token has fired.
         let above = path.parent().and_then(|parent| self.entries.get(&parent.id()?));
+        let above = above.filter(|entry| !entry.status().is_final());
         let cancel = below(above.map_or(&self.root, |entry| &entry.cancel));
         let background = info.background;
         let inbox = Inbox::default();
