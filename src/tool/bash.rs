@@ -105,7 +105,7 @@ fn teller(
         Some(end) => {
             events.emit(EventKind::BackgroundShellEnded { id: id.clone(), end });
             if let Some(shells) = shells.upgrade() {
-                shells.ended(events.path(), &id, &command, state);
+                shells.tell_end(events.path(), &id, &command, state);
             }
         }
     }

@@ -33,7 +33,7 @@ pub trait ShellRegister: Send + Sync + fmt::Debug {
 
     /// A command of the agent at `owner` has ended: told once, and before that can be seen. Whether the agent learns of
     /// it, and how, is this register's business.
-    fn ended(&self, _owner: &AgentPath, _id: &ShellId, _command: &str, _end: ShellState) {}
+    fn tell_end(&self, _owner: &AgentPath, _id: &ShellId, _command: &str, _end: ShellState) {}
 
     /// An agent has read how a command ended, and need not be told any more.
     fn end_read(&self, _id: &ShellId) {}

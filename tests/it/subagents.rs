@@ -1,10 +1,12 @@
 //! Sub-agents as requirements: each test is named after the one that it shows.
 
+mod background;
 mod channels;
 mod definitions;
 mod errors;
 mod frames;
 mod invariants;
+mod resume;
 mod tool;
 mod traps;
 

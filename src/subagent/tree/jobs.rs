@@ -73,7 +73,7 @@ impl ShellRegister for AgentTree {
     }
 
     /// What somebody has ended needs no message: an agent knows it from its call, and a person wants no answer to it.
-    fn ended(&self, owner: &AgentPath, id: &ShellId, command: &str, end: ShellState) {
+    fn tell_end(&self, owner: &AgentPath, id: &ShellId, command: &str, end: ShellState) {
         if let ShellState::Exited(_) = end
             && let Some(end) = end.end()
         {
