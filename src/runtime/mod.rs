@@ -47,6 +47,8 @@ pub struct Runtime {
     /// Starts main's sub-agents; there once main is built, if it may have any.
     executor: Option<Executor>,
     run: Option<Run>,
+    /// A failure in the background has ended main's work: only a prompt makes it go on.
+    halted: bool,
     /// Whether main may start sub-agents in its present run.
     sub_agents: bool,
     shell: OwnShell,
@@ -87,6 +89,7 @@ impl Runtime {
             inbox,
             executor: None,
             run: None,
+            halted: false,
             sub_agents: true,
             shell,
             notices,
@@ -207,6 +210,7 @@ impl Runtime {
             self.events.notice(NoticeLevel::Error, why);
             return;
         };
+        self.halted = false;
         let note = self.shell.take_printed();
         self.sub_agents = sub_agents;
         self.run_main(model, Some(Prompt { id: Some(id), from, note, ..Prompt::new(text) })).await;
@@ -314,8 +318,10 @@ impl Runtime {
         if let Some((failure, message)) = self.inbox.take_failure() {
             let end = End::Failed { failure, message };
             self.events.emit(EventKind::Finished(Box::new(Outcome::without_work(end))));
+            self.halted = true;
         }
-        if self.model.is_some()
+        if !self.halted
+            && self.model.is_some()
             && let Some(next) = self.next_prompt()
         {
             self.start(next).await;
@@ -392,6 +398,7 @@ impl Runtime {
         self.inbox = self.tree.main_inbox();
         self.main = None;
         self.executor = None;
+        self.halted = false;
         self.shell.take_printed();
         let history = std::mem::take(&mut session.past);
         self.events.emit(EventKind::SessionOpened { id: session.id, history });

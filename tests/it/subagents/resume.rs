@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::support::process::Fifo;
-use crate::support::pty::{ENTER, Screen};
+use crate::support::pty::{ENTER, ESC, Screen};
 use crate::support::record::Recorded;
 use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
@@ -68,6 +68,7 @@ fn press_r(screen: &Screen, how: &str) {
     let shown = screen.wait_for("r resume");
     assert!(shown.contains("general-purpose-1") && shown.contains(how), "{shown}");
     screen.keys("r");
+    screen.keys(ESC);
 }
 
 /// After the program was killed: goes on with the session, and with the child by its id. The child's last request.
@@ -192,7 +193,7 @@ async fn an_agent_that_had_no_turns_left_goes_on_in_the_same_program_with_all_of
     let scene = Scene::new();
     scene
         .world
-        .agent("brief", "---\nname: brief\ndescription: looks\nmax_turns: 2\n---\nLook around.\n");
+        .agent("brief", "---\nname: brief\ndescription: looks\nmaxTurns: 2\n---\nLook around.\n");
     let call = agent_with("CHILD-A", "subagent_type", json!("brief"));
     scene.server.when(PARENT).reply(calls([call])).then(text(DONE)).then(text("HEARD-77"));
     let child = scene.server.when("CHILD-A").reply(tool_use("Bash", bash("echo one")));
@@ -206,6 +207,7 @@ async fn an_agent_that_had_no_turns_left_goes_on_in_the_same_program_with_all_of
     screen.keys(ENTER);
     screen.wait_for("r resume");
     screen.keys("r");
+    screen.keys(ESC);
     screen.wait_for("brief-1 reports");
     screen.wait_for("HEARD-77");
     let requests = scene.server.requests_of("CHILD-A");
@@ -244,7 +246,7 @@ async fn an_agent_whose_definition_has_gone_is_not_started_and_told_of() {
 #[tokio::test]
 async fn t20_an_agent_that_goes_on_is_as_deep_and_as_narrow_as_it_was() {
     let scene = Scene::new();
-    let input = agent_with("CHILD-A", "tools", json!(["Read", "Grep"]));
+    let input = agent_with("CHILD-A", "tool_allowlist", json!(["Read", "Grep"]));
     finished_child(&scene, input).await;
     let first = scene.server.requests_of("CHILD-A").remove(0);
     let child = go_on_with_the_child(&scene, "done").await;
@@ -261,9 +263,9 @@ async fn t20_a_call_beyond_the_depth_limit_is_a_violation_after_a_resume_too() {
     scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")]));
     let screen = continued(&scene);
     press_r(&screen, "done");
-    screen.keys("\x1b");
-    screen.wait_for("depth");
+    screen.wait_for("the depth limit is 1");
     assert_eq!(scene.server.requests_of("CHILD-B").len(), 0);
+    assert_eq!(scene.server.requests_of(PARENT).len(), 2, "main is not woken by it");
     scene.server.finish();
 }
 
