@@ -68,6 +68,14 @@ impl Inbox {
         self.lock().waiting.pop_front()
     }
 
+    /// Takes the oldest prompt that a person has sent.
+    #[must_use]
+    pub fn take_first_typed(&self) -> Option<QueuedPrompt> {
+        let waiting = &mut self.lock().waiting;
+        let place = waiting.iter().position(|prompt| prompt.from == Sender::Person)?;
+        waiting.remove(place)
+    }
+
     /// Takes what a person has sent, oldest first. Results of other agents stay: they are read with the next prompt.
     #[must_use]
     pub fn take_typed(&self) -> Vec<QueuedPrompt> {

@@ -270,3 +270,30 @@ async fn a_run_that_was_stopped_before_its_time_was_over_was_stopped_and_not_ove
     let late = async { End::Cancelled { before_start: false } };
     assert_eq!(within_time(&budget, &cancel, &stop, late).await, End::TimeLimit { limit });
 }
+
+#[tokio::test]
+async fn t21_what_is_overdue_in_the_background_is_ended_told_of_and_not_waited_for_again() {
+    let mut bench = Bench::new(Limits::default(), Mode::Default, [answer("done", 0)]);
+    let patience = Duration::from_millis(20);
+    bench.agent.setup.patience = Some(patience);
+    let (inbox, ended) = (bench.agent.setup.inbox.clone(), CancellationToken::new());
+    let announcement = inbox.announce(ended.clone());
+    let work = tokio::spawn(async move {
+        ended.cancelled().await;
+        let late = QueuedPrompt::typed(PromptId(1), "partial", crate::protocol::When::NextStep);
+        inbox.push(QueuedPrompt { from: Sender::Agent { name: "slow-1".to_owned() }, ..late });
+        drop(announcement);
+    });
+    let outcome = bench.run().await;
+    work.await.unwrap();
+    assert_eq!((outcome.end, outcome.turns), (End::Completed, 1));
+    assert!(outcome.took >= patience, "{:?}", outcome.took);
+    let mut events = Vec::new();
+    bench.queue.drain_ready(&mut events, 100);
+    let notices = events.into_iter().filter_map(|event| match event.kind {
+        EventKind::Notice { text, .. } => Some(text),
+        _ => None,
+    });
+    let told = "1 in the background still at work after 0:00: cancelled";
+    assert_eq!(notices.collect::<Vec<_>>(), [told]);
+}

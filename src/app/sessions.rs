@@ -4,6 +4,8 @@ use super::{AppError, Setup};
 use crate::cli::SessionsAction;
 use crate::command::Report;
 use crate::command::sessions::{SessionLine, Transcript, list, not_found, show};
+use crate::protocol::{AgentId, SessionId};
+use crate::session::{Found, SessionStore};
 
 /// The report of the action.
 pub(super) fn report(action: &SessionsAction, setup: &Setup) -> Report {
@@ -28,7 +30,10 @@ fn all(setup: &Setup) -> Report {
 
 fn one(prefix: &str, setup: &Setup) -> Result<Report, AppError> {
     let store = setup.store();
-    let id = store.find(prefix)?;
+    let id = match store.find_any(prefix)? {
+        Found::Session(id) => id,
+        Found::Agent { session, agent } => return child(&store, session, agent),
+    };
     let main = store.load(id)?;
     let agents = store.agents(id);
     let mut children = Vec::new();
@@ -46,4 +51,15 @@ fn one(prefix: &str, setup: &Setup) -> Result<Report, AppError> {
         end: agent.end.as_ref().map(|outcome| &outcome.end),
     }));
     Ok(show(&shown))
+}
+
+/// One sub-agent alone.
+fn child(store: &SessionStore, session: SessionId, id: AgentId) -> Result<Report, AppError> {
+    let transcript = store.load_agent(session, id)?;
+    let agents = store.agents(session);
+    let summary = agents.iter().find(|agent| agent.meta.id == id);
+    let past = transcript.past();
+    let end = transcript.end.as_ref().map(|outcome| &outcome.end);
+    let meta = summary.map(|agent| &agent.meta);
+    Ok(show(&[Transcript { meta, past: &past, warnings: &transcript.warnings, end }]))
 }

@@ -174,7 +174,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::protocol::{AgentId, AgentPath, ToolUseId};
+    use crate::protocol::{AgentId, AgentPath, Terms, ToolUseId};
 
     #[test]
     fn the_list_has_one_aligned_line_per_session() {
@@ -226,6 +226,7 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
             tool_use_id: call,
             model: "m".to_owned(),
             depth: 1,
+            terms: Terms::default(),
         };
         let mut main = main.map(Past::Message).to_vec();
         main.insert(1, Past::Compacted { before_tokens: 9000, after_tokens: 70 });

@@ -34,8 +34,13 @@ pub enum EventKind {
         id: SessionId,
         history: Vec<Past>,
     },
-    /// A sub-agent exists. The first event of its path.
+    /// A sub-agent exists, or one that had ended goes on. The first event of its path, unless it was restored.
     Started(Box<AgentInfo>),
+    /// A sub-agent of an earlier process, which has ended. The first event of its path.
+    Restored {
+        info: Box<AgentInfo>,
+        outcome: Box<Outcome>,
+    },
     /// It waits for a free slot; 1 is the head of the queue.
     Queued {
         place: usize,

@@ -107,6 +107,30 @@ pub struct ChildMeta {
     /// Hops below the main agent; absent in old files means 0.
     #[serde(default)]
     pub depth: u32,
+    #[serde(default)]
+    pub terms: Terms,
+}
+
+/// What the call that started a sub-agent had laid down beside its task, so that it goes on under the same terms.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Terms {
+    /// The provider of its model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The only tools that it may have; absent: no such list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_tools: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub denied_tools: Vec<String>,
+    /// Replaces its definition's prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    /// Whether it reads the project's instructions; absent: as its definition says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<bool>,
+    /// It began with its parent's conversation, which is not in its own transcript.
+    pub fork: bool,
 }
 
 /// A transcript could not be written.

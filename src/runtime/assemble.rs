@@ -16,7 +16,7 @@ use crate::protocol::{
     SessionId, Span, Usage,
 };
 use crate::provider::{Model, ModelSlot, ModelSource};
-use crate::session::{NewSession, Opened, SessionStore};
+use crate::session::{AgentSummary, NewSession, Opened, SessionStore};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::subagent::{AgentTree, Caller, Executor, Factory, Settings, Slots, Workplace, faces};
 use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, canonical_name};
@@ -85,6 +85,8 @@ pub(super) struct Session {
     pub past: Vec<Past>,
     /// The model of the last answer in `history`.
     pub model: Option<String>,
+    /// Its sub-agents, all ended; taken when the session is shown.
+    pub agents: Vec<AgentSummary>,
     /// What was found out and mended while it was read.
     pub notices: Vec<String>,
     /// What the tree may spend: one account per session.
@@ -100,6 +102,7 @@ impl Session {
             history: Vec::new(),
             past: Vec::new(),
             model: None,
+            agents: Vec::new(),
             notices: Vec::new(),
             budget: Budget::new(limits),
         }
@@ -132,6 +135,7 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
             for agent in agents.iter().filter_map(|agent| agent.end.as_ref()) {
                 session.budget.charge(Usage::default(), agent.cost);
             }
+            session.agents = agents;
             session.past = transcript.past();
             session.model = transcript.model;
             session.history = transcript.messages;
@@ -141,7 +145,7 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
     Ok(session)
 }
 
-/// Builds the main agent of a session. Reads the project's files: not for the start path, and it may block.
+/// Builds the main agent of a session, and what starts its sub-agents, if it has any. Reads the project's files: not for the start path, and it may block.
 pub(super) fn main_agent(
     parts: &Arc<Parts>,
     session: Session,
@@ -149,7 +153,7 @@ pub(super) fn main_agent(
     tree: AgentTree,
     inbox: Inbox,
     events: EventSink,
-) -> Agent {
+) -> (Agent, Option<Executor>) {
     let facts = Facts::gather(&parts.cwd, &parts.date, &parts.platform);
     let memory = memory::read(&parts.cwd, &parts.user_dir);
     for notice in &memory.notices {
@@ -165,6 +169,7 @@ pub(super) fn main_agent(
     let operations = Operations::new(parts.max_operations);
     let gate = parts.gate.for_agent("main".to_owned(), events.clone());
     let mut tools = ToolRegistry::new(session_tools(parts, &parts.builtin));
+    let mut starter = None;
     if parts.offers_subagents() {
         let factory = factory(parts, tree, operations.clone(), facts, memory.text);
         for problem in factory.definitions.problems() {
@@ -184,8 +189,9 @@ pub(super) fn main_agent(
         } else {
             tools = tools.with_hidden(faces::at_limit(&executor));
         }
+        starter = Some(executor);
     }
-    Agent::new(AgentSetup {
+    let agent = Agent::new(AgentSetup {
         name: "main".to_owned(),
         model,
         system: system.into(),
@@ -203,7 +209,8 @@ pub(super) fn main_agent(
         span: Span::root(),
         redactor: parts.redactor.clone(),
         thinker: session.model,
-    })
+    });
+    (agent, starter)
 }
 
 fn factory(

@@ -10,12 +10,13 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, Inbox, Prompt};
 use crate::protocol::{
     AgentId, AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoJournal,
-    NoticeLevel, Outcome, PromptId, QuestionId, QueuedPrompt, SessionId,
+    NoticeLevel, Outcome, PromptId, QuestionId, QueuedPrompt, SessionId, ShellId,
 };
 use crate::provider::{Model, ModelError, ModelSlot};
-use crate::subagent::{AgentTree, faces};
+use crate::subagent::{AgentTree, Executor, faces};
 
 mod assemble;
+mod resume;
 mod shell;
 
 use assemble::Session;
@@ -43,9 +44,13 @@ pub struct Runtime {
     /// The main agent between its runs; built at the first prompt.
     main: Option<Box<Agent>>,
     inbox: Inbox,
+    /// Starts main's sub-agents; there once main is built, if it may have any.
+    executor: Option<Executor>,
     run: Option<Run>,
     /// Prompts for the run after the one that is being stopped.
     next: Vec<QueuedPrompt>,
+    /// A failure in the background has ended main's work: only a prompt makes it go on.
+    halted: bool,
     /// Whether main may start sub-agents in its present run.
     sub_agents: bool,
     shell: OwnShell,
@@ -70,6 +75,8 @@ impl Runtime {
         let notices = std::mem::take(&mut parts.notices);
         let events = parts.events.sink();
         let tree = AgentTree::new(parts.subagents.slots);
+        let inbox = tree.main_inbox();
+        parts.builtin.shells = Arc::new(tree.clone());
         let model = parts.model.clone().map(ModelSlot::new);
         let secrets = parts.builtin.secret_env.clone();
         let shell = OwnShell::new(parts.cwd.clone(), parts.env.clone(), secrets);
@@ -81,9 +88,11 @@ impl Runtime {
             model,
             session,
             main: None,
-            inbox: Inbox::default(),
+            inbox,
+            executor: None,
             run: None,
             next: Vec::new(),
+            halted: false,
             sub_agents: true,
             shell,
             notices,
@@ -134,7 +143,7 @@ impl Runtime {
             Command::Retry => self.retry().await,
             Command::TakeBack { to, id } => self.take_back(&to, id),
             Command::Requeue { to, id, when } => {
-                if let Some(inbox) = self.inbox_of(&to) {
+                if let Some(inbox) = self.tree.inbox(&to) {
                     inbox.requeue(id, when);
                 }
             }
@@ -142,8 +151,8 @@ impl Runtime {
                 self.tree.cancel(id);
             }
             Command::Background(id) => self.to_background(id),
-            // Not there yet.
-            Command::ResumeAgent(_) | Command::KillShell(_) => {}
+            Command::ResumeAgent(id) => self.resume_agent(id).await,
+            Command::KillShell(id) => self.kill_shell(&id),
             Command::CancelTurn => {
                 if let Some(run) = &self.run {
                     run.cancel.cancel();
@@ -193,14 +202,10 @@ impl Runtime {
     }
 
     fn take_back(&self, to: &AgentPath, id: PromptId) {
-        if let Some(prompt) = self.inbox_of(to).and_then(|inbox| inbox.take_back(id)) {
+        if let Some(prompt) = self.tree.inbox(to).and_then(|inbox| inbox.take_back(id)) {
             let events = self.parts.events.sink_at(to.clone());
             events.emit(EventKind::PromptReturned { id, text: prompt.text });
         }
-    }
-
-    fn inbox_of(&self, path: &AgentPath) -> Option<Inbox> {
-        if path.is_root() { Some(self.inbox.clone()) } else { self.tree.inbox(path) }
     }
 
     async fn start(&mut self, prompt: QueuedPrompt) {
@@ -211,6 +216,7 @@ impl Runtime {
             self.events.notice(NoticeLevel::Error, why);
             return;
         };
+        self.halted = false;
         let note = self.shell.take_printed();
         self.sub_agents = sub_agents;
         self.run_main(model, Some(Prompt { id: Some(id), from, note, ..Prompt::new(text) })).await;
@@ -274,7 +280,10 @@ impl Runtime {
         let build = move || assemble::main_agent(&parts, session, model, tree, inbox, events);
         // The closure only fails by panicking, and then there is nothing better than to pass that on.
         match tokio::task::spawn_blocking(build).await {
-            Ok(agent) => agent,
+            Ok((agent, executor)) => {
+                self.executor = executor;
+                agent
+            }
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
@@ -298,8 +307,17 @@ impl Runtime {
         }
         next.into_iter().for_each(|prompt| self.inbox.push(prompt));
         // An agent that did not complete has given its queue back: what is there now was sent after that.
-        if let Some(next) = self.inbox.take_first() {
+        if let Some(next) = self.next_prompt() {
             self.start(next).await;
+        }
+    }
+
+    /// What main goes on with. Where it waits for its agents it is not woken by anything but a prompt: what else has
+    /// come is read with the next one.
+    fn next_prompt(&self) -> Option<QueuedPrompt> {
+        match self.parts.patience {
+            None => self.inbox.take_first(),
+            Some(_) => self.inbox.take_first_typed(),
         }
     }
 
@@ -308,9 +326,11 @@ impl Runtime {
         if let Some((failure, message)) = self.inbox.take_failure() {
             let end = End::Failed { failure, message };
             self.events.emit(EventKind::Finished(Box::new(Outcome::without_work(end))));
+            self.halted = true;
         }
-        if self.model.is_some()
-            && let Some(next) = self.inbox.take_first()
+        if !self.halted
+            && self.model.is_some()
+            && let Some(next) = self.next_prompt()
         {
             self.start(next).await;
         }
@@ -321,6 +341,16 @@ impl Runtime {
             && self.tree.detach(id)
         {
             self.parts.events.sink_at(agent.path).emit(EventKind::MovedToBackground);
+        }
+    }
+
+    /// Kills a background command, whoever owns it. Its end is an event like any other.
+    fn kill_shell(&self, id: &ShellId) {
+        match self.parts.builtin.shells.find(id) {
+            Some(shell) => self.tree.spawn(async move {
+                shell.kill().await;
+            }),
+            None => self.events.notice(NoticeLevel::Error, format!("there is no command {id}")),
         }
     }
 
@@ -371,13 +401,16 @@ impl Runtime {
         let mut session = assemble::open_session(&self.parts, open).await?;
         // What works in the background belongs to the session that is left.
         self.tree.end_all(END_WAIT).await;
-        self.tree.clear();
-        self.inbox = Inbox::default();
         end_background(&self.parts).await;
+        self.tree.clear();
+        self.inbox = self.tree.main_inbox();
         self.main = None;
+        self.executor = None;
+        self.halted = false;
         self.shell.take_printed();
         let history = std::mem::take(&mut session.past);
         self.events.emit(EventKind::SessionOpened { id: session.id, history });
+        self.restore(std::mem::take(&mut session.agents));
         if let Some(model) = &self.model {
             self.events.emit(model_changed(&model.get()));
         }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::record::{AgentHeader, Record, SessionHeader};
 use super::writer::last_line;
-use crate::protocol::{ChildMeta, Message, Outcome, Role, SessionId};
+use crate::protocol::{AgentId, ChildMeta, Message, Outcome, Role, SessionId};
 
 /// Lines at the top among which the first prompt is looked for.
 const TOP_LINES: usize = 20;
@@ -75,7 +75,8 @@ pub fn agents(dir: &Path) -> Vec<AgentSummary> {
     all
 }
 
-fn agent(path: &Path) -> io::Result<AgentSummary> {
+/// Sums one sub-agent up.
+pub fn agent(path: &Path) -> io::Result<AgentSummary> {
     let mut line = Vec::new();
     BufReader::new(File::open(path)?).read_until(b'\n', &mut line)?;
     let header = match serde_json::from_slice(&line) {
@@ -86,6 +87,12 @@ fn agent(path: &Path) -> io::Result<AgentSummary> {
     let (last, messages, end) = bottom(path)?;
     let last = last.unwrap_or(header.created);
     Ok(AgentSummary { meta: header.agent, started: header.created, last, end, messages })
+}
+
+/// The ids of a session's sub-agents, by the names of their files.
+pub fn agent_ids(dir: &Path) -> Vec<AgentId> {
+    let files = agent_files(dir);
+    files.iter().filter_map(|path| path.file_stem()?.to_str()?.parse().ok()).collect()
 }
 
 /// The transcripts of sub-agents.

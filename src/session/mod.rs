@@ -14,5 +14,5 @@ mod writer;
 
 pub use list::{AgentSummary, SessionSummary};
 pub use record::{AgentHeader, Record, SessionHeader, VERSION};
-pub use store::{FindError, NewSession, Opened, SessionStore, StoreError};
+pub use store::{FindError, Found, NewSession, Opened, OpenedAgent, SessionStore, StoreError};
 pub use transcript::{Transcript, Warning};

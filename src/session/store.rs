@@ -1,5 +1,6 @@
 //! The folder of all sessions: making, finding, resuming and removing them. Everything here blocks on the disk.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use super::list::{self, AgentSummary, SessionSummary};
 use super::record::{Record, SessionHeader, VERSION};
 use super::transcript::Transcript;
 use super::writer::{self, agent_file, with_hint};
-use crate::protocol::{AgentId, End, Journal, Message, Outcome, SessionId, ToolUseId};
+use crate::protocol::{AgentId, ChildMeta, End, Journal, Message, Outcome, SessionId, ToolUseId};
 
 /// Ids that an error lists at most.
 const LISTED: usize = 5;
@@ -41,6 +42,21 @@ pub struct Opened {
     pub agents: Vec<AgentSummary>,
 }
 
+/// A sub-agent that goes on.
+pub struct OpenedAgent {
+    /// Its own file.
+    pub journal: Arc<dyn Journal>,
+    pub transcript: Transcript,
+    pub meta: ChildMeta,
+}
+
+/// What an id may be of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    Session(SessionId),
+    Agent { session: SessionId, agent: AgentId },
+}
+
 /// A session cannot be made, read or gone on with.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -52,13 +68,19 @@ pub enum StoreError {
     Write { id: SessionId, path: PathBuf, source: io::Error },
 }
 
-/// No session, or more than one, begins with what was given.
+/// Nothing, or more than one, begins with what was given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     #[error("no session begins with `{prefix}`; `caliban sessions` lists them")]
     None { prefix: String },
     #[error("{count} sessions begin with `{prefix}`: {}; give more of the id", ids.join(", "))]
     Ambiguous { prefix: String, count: usize, ids: Vec<String> },
+    #[error(
+        "no session and no agent begins with `{prefix}`; `caliban sessions` lists sessions, and shows the ids of a session's agents with it"
+    )]
+    Nothing { prefix: String },
+    #[error("{count} ids begin with `{prefix}`: {}; give more of the id", ids.join(", "))]
+    Many { prefix: String, count: usize, ids: Vec<String> },
 }
 
 impl SessionStore {
@@ -100,6 +122,22 @@ impl SessionStore {
         let count = append_missing(&mut tail, &transcript).map_err(writing)?;
         let journal = FileJournal::opened(&dir, path.clone(), tail, count);
         Ok(Opened { journal: Arc::new(journal), transcript, agents })
+    }
+
+    /// Goes on with a sub-agent: closes the calls that are open in its file, and locks that for this process.
+    pub fn open_agent(&self, id: SessionId, agent: AgentId) -> Result<OpenedAgent, StoreError> {
+        let dir = self.dir(id);
+        let path = agent_file(&dir, agent, "jsonl");
+        let reading = |source| StoreError::Read { id, path: path.clone(), source };
+        let writing =
+            |source| StoreError::Write { id, path: path.clone(), source: with_hint(source) };
+        let meta = list::agent(&path).map_err(reading)?.meta;
+        let (mut tail, _) = writer::open(&path, true).map_err(writing)?;
+        let transcript =
+            Transcript::read(&path, started_by(&list::agents(&dir))).map_err(reading)?;
+        let count = append_missing(&mut tail, &transcript).map_err(writing)?;
+        let journal = Arc::new(FileJournal::opened(&dir, path.clone(), tail, count));
+        Ok(OpenedAgent { journal, transcript, meta })
     }
 
     /// Reads a session without changing it.
@@ -144,12 +182,29 @@ impl SessionStore {
             [] => Err(FindError::None { prefix }),
             [one] => Ok(*one),
             many => {
-                let mut ids: Vec<String> =
-                    many.iter().take(LISTED).map(SessionId::to_string).collect();
-                if many.len() > LISTED {
-                    ids.push("…".to_owned());
-                }
-                Err(FindError::Ambiguous { prefix, count: many.len(), ids })
+                let ids = many.iter().map(SessionId::to_string).collect();
+                Err(FindError::Ambiguous { prefix, count: many.len(), ids: few(ids) })
+            }
+        }
+    }
+
+    /// The session or sub-agent whose id is, or alone begins with, what was given.
+    pub fn find_any(&self, prefix: &str) -> Result<Found, FindError> {
+        let prefix = prefix.trim().to_ascii_lowercase();
+        let fits =
+            |id: &dyn fmt::Display| !prefix.is_empty() && id.to_string().starts_with(&prefix);
+        let mut found = Vec::new();
+        for session in self.ids() {
+            found.extend(fits(&session).then_some(Found::Session(session)));
+            let agents = list::agent_ids(&self.dir(session)).into_iter();
+            found.extend(agents.filter(|id| fits(id)).map(|agent| Found::Agent { session, agent }));
+        }
+        match found.as_slice() {
+            [] => Err(FindError::Nothing { prefix }),
+            [one] => Ok(*one),
+            many => {
+                let ids = many.iter().map(Found::to_string).collect();
+                Err(FindError::Many { prefix, count: many.len(), ids: few(ids) })
             }
         }
     }
@@ -229,6 +284,24 @@ impl SessionStore {
         let Ok(entries) = fs::read_dir(&self.root) else { return Vec::new() };
         entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
     }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session(id) => write!(f, "session {id}"),
+            Self::Agent { agent, .. } => write!(f, "agent {agent}"),
+        }
+    }
+}
+
+/// As many ids as an error lists.
+fn few(mut ids: Vec<String>) -> Vec<String> {
+    if ids.len() > LISTED {
+        ids.truncate(LISTED);
+        ids.push("…".to_owned());
+    }
+    ids
 }
 
 fn transcript_file(dir: &Path) -> PathBuf {

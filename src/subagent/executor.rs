@@ -11,12 +11,12 @@ use super::report::words;
 use super::tree::{Ended, Joining, OverLimit};
 use super::workplace::Workplace;
 use crate::agent::{Inbox, compact};
-use crate::budget::Limits;
+use crate::budget::{Budget, Limits};
 use crate::config::{ChildPermissions, OnLimit};
 use crate::permission::{AgentGate, ModeOf, Rights};
 use crate::protocol::{
-    AgentId, AgentInfo, AgentPath, ChildMeta, End, EventSink, Failure, Journal, NoJournal,
-    NoticeLevel, ResultBlock, ToolDetails,
+    AgentId, AgentInfo, AgentPath, ChildMeta, End, EventSink, Failure, Journal,
+    NoJournal, NoticeLevel, ResultBlock, Terms, ToolDetails,
 };
 use crate::provider::{ChildModel, Model, ModelError, ModelSlot};
 use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome};
@@ -41,8 +41,8 @@ pub struct Caller {
 /// Starts the sub-agents of one caller.
 #[derive(Clone)]
 pub struct Executor {
-    factory: Arc<Factory>,
-    caller: Caller,
+    pub(super) factory: Arc<Factory>,
+    pub(super) caller: Caller,
 }
 
 /// A sub-agent that was started.
@@ -194,7 +194,7 @@ impl Executor {
         let place = self.place(&definition);
         let model = self.model(&order, &definition, &place).await?;
         let spec = self.limits(&order, &definition);
-        self.may_spend(&model, &spec, cx)?;
+        self.may_spend(&model, &spec, &cx.budget)?;
         self.must_fit(&order, &model)?;
         let background = order.background || definition.background;
         let (factory, id) = (&self.factory, AgentId::generate());
@@ -229,7 +229,8 @@ impl Executor {
         };
         let member = factory.tree.join(joining).map_err(|error| over(&error))?;
         let unknown = factory.tools_for(&definition, &order.tools, &self.caller).unknown;
-        let journal = self.journal(&info, events.path(), id);
+        let terms = terms(&order, &model);
+        let journal = self.journal(&info, events.path(), id, terms);
         warn_of_unknown(&unknown, &events);
         let rights = self.rights(&definition);
         let own = self.caller.model.get();
@@ -241,6 +242,7 @@ impl Executor {
             access: order.tools,
             system_prompt: order.system_prompt,
             fork: order.fork,
+            resumed: None,
             memory: order.memory,
             max_turns,
             budget,
@@ -286,13 +288,13 @@ impl Executor {
 
     /// Where it works, unless it gets a folder of its own: where its parent does, with its definition's variables over
     /// those of the session.
-    fn place(&self, definition: &Definition) -> Workplace {
+    pub(super) fn place(&self, definition: &Definition) -> Workplace {
         let env = self.factory.env.with(definition.env.iter());
         Workplace { env, ..self.caller.place.clone() }
     }
 
     /// Its rights. A definition of the project may only narrow them.
-    fn rights(&self, definition: &Definition) -> Rights {
+    pub(super) fn rights(&self, definition: &Definition) -> Rights {
         let permissions = self.factory.settings.permissions;
         let own = permissions == ChildPermissions::Own && !definition.source.is_project();
         Rights {
@@ -322,7 +324,7 @@ impl Executor {
 
     /// What it may use: the least of what the call, the definition and the configuration allow. What the caller has left
     /// counts besides, because its account stands above.
-    fn limits(&self, order: &Order, definition: &Definition) -> BudgetSpec {
+    pub(super) fn limits(&self, order: &Order, definition: &Definition) -> BudgetSpec {
         let settings = &self.factory.settings;
         let mut asked = order.budget.min(definition.budget);
         if order.default_budget {
@@ -339,17 +341,17 @@ impl Executor {
     }
 
     /// Whether there is something left to spend, and the model's price is known where that matters.
-    fn may_spend(
+    pub(super) fn may_spend(
         &self,
         model: &Model,
         limits: &BudgetSpec,
-        cx: &ToolContext,
+        budget: &Budget,
     ) -> Result<(), ToolError> {
-        if let Some(what) = cx.budget.used_up() {
+        if let Some(what) = budget.used_up() {
             let why = format!("The budget of {what} is used up: no sub-agent was started.");
             return Err(ToolError::soft(SoftKind::Budget, why));
         }
-        let capped = cx.budget.caps_money() || limits.max_usd.is_some();
+        let capped = budget.caps_money() || limits.max_usd.is_some();
         if capped && model.info.price.is_none() {
             let name = &model.name;
             let why =
@@ -360,7 +362,13 @@ impl Executor {
     }
 
     /// Where its transcript goes. Nothing is written before its first message.
-    fn journal(&self, info: &AgentInfo, path: &AgentPath, id: AgentId) -> Arc<dyn Journal> {
+    fn journal(
+        &self,
+        info: &AgentInfo,
+        path: &AgentPath,
+        id: AgentId,
+        terms: Terms,
+    ) -> Arc<dyn Journal> {
         if !self.factory.settings.persist {
             return Arc::new(NoJournal);
         }
@@ -373,11 +381,12 @@ impl Executor {
             tool_use_id: info.tool_use_id.clone(),
             model: info.model.clone(),
             depth: self.factory.settings.base_depth + path.depth(),
+            terms,
         })
     }
 
     /// Lets the agent live: a task that ends with it.
-    fn live(&self, child: Child) {
+    pub(super) fn live(&self, child: Child) {
         let (factory, caller) = (self.factory.clone(), self.caller.clone());
         self.factory.tree.spawn(async move { child.live(factory, caller).await });
     }
@@ -421,6 +430,23 @@ impl Ended {
             summary: words(&self.outcome.end),
             details: Some(ToolDetails::Agent(Box::new(self.report.clone()))),
         })
+    }
+}
+
+/// What is written down of an order, for an agent that goes on later.
+fn terms(order: &Order, model: &Model) -> Terms {
+    let (allowed_tools, denied_tools) = match &order.tools {
+        ToolAccess::Inherit => (None, Vec::new()),
+        ToolAccess::Allow(list) => (Some(list.clone()), Vec::new()),
+        ToolAccess::Deny(list) => (None, list.clone()),
+    };
+    Terms {
+        provider: Some(model.provider.name().to_owned()),
+        allowed_tools,
+        denied_tools,
+        system_prompt: order.system_prompt.clone(),
+        memory: order.memory,
+        fork: order.fork.is_some(),
     }
 }
 

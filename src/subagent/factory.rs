@@ -10,6 +10,7 @@ use super::faces;
 use super::instructions;
 use super::order::{Fork, ToolAccess};
 use super::registry::Definitions;
+use super::resume::Resumed;
 use super::tree::{AgentTree, Membership};
 use super::workplace::Workplace;
 use super::{Caller, Executor};
@@ -114,6 +115,8 @@ pub struct Plan {
     /// Replaces the definition's prompt.
     pub system_prompt: Option<String>,
     pub fork: Option<Fork>,
+    /// Its own conversation so far.
+    pub resumed: Option<Resumed>,
     /// Whether it reads the project's instructions; `None` leaves that to its definition.
     pub memory: Option<bool>,
     pub max_turns: u32,
@@ -150,6 +153,7 @@ impl Factory {
             model,
             access,
             fork,
+            resumed,
             max_turns,
             budget,
             span,
@@ -168,7 +172,9 @@ impl Factory {
         };
         let lists = Lists { definition: &definition, access: &access };
         let tools = self.with_faces(tools, &lists, caller, events.path().depth());
-        let (history, thinker) = fork.map(|fork| (fork.messages, fork.thinker)).unwrap_or_default();
+        let own = resumed.map(|resumed| (resumed.messages, resumed.thinker));
+        let inherited = fork.map(|fork| (fork.messages, fork.thinker));
+        let (history, thinker) = own.or(inherited).unwrap_or_default();
         Agent::new(AgentSetup {
             gate,
             name,

@@ -16,11 +16,13 @@ mod life;
 mod order;
 pub mod registry;
 mod report;
+mod resume;
 mod tree;
 mod workplace;
 pub mod worktree;
 
 pub use executor::{Caller, Executor};
 pub use factory::{Factory, Settings};
+pub use resume::{NotResumed, Stored, restored};
 pub use tree::{AgentTree, Ended, Listed, Phase, Slots, Status};
 pub use workplace::Workplace;

@@ -122,6 +122,12 @@ impl Worktree {
         unclaimed.0.take().ok_or(WorktreeError::Ended)
     }
 
+    /// Where the worktree of this agent is, or would be.
+    #[must_use]
+    pub fn folder(root: &Path, name: &str, id: AgentId) -> PathBuf {
+        root.join(slug(name, id))
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {

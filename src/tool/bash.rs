@@ -1,7 +1,7 @@
 //! `Bash`: runs a shell command.
 
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -67,7 +67,9 @@ impl Bash {
             limit,
             cancel: &cancel,
         };
-        let start = |id: &ShellId| self.shell.start(call, teller(id, &input.command, cx));
+        // The register holds the command, which must not hold the register.
+        let shells = Arc::downgrade(&self.shells);
+        let start = |id: &ShellId| self.shell.start(call, teller(id, &input.command, cx, shells));
         let (id, shell) = self
             .shells
             .start(owner, Box::new(start))
@@ -87,14 +89,25 @@ impl Bash {
     }
 }
 
-/// Tells of a command in the background, under its agent's path.
-fn teller(id: &ShellId, command: &str, cx: &ToolContext) -> impl FnMut(ShellState) + use<> {
+/// Tells of a command in the background: events under its agent's path, and its end to the register.
+fn teller(
+    id: &ShellId,
+    command: &str,
+    cx: &ToolContext,
+    shells: Weak<dyn ShellRegister>,
+) -> impl FnMut(ShellState) + use<> {
     let (id, command, events) = (id.clone(), command.to_owned(), cx.events.clone());
-    move |state| {
-        events.emit(match state.end() {
-            None => EventKind::BackgroundShellStarted { id: id.clone(), command: command.clone() },
-            Some(end) => EventKind::BackgroundShellEnded { id: id.clone(), end },
-        });
+    move |state| match state.end() {
+        None => {
+            let (id, command) = (id.clone(), command.clone());
+            events.emit(EventKind::BackgroundShellStarted { id, command });
+        }
+        Some(end) => {
+            events.emit(EventKind::BackgroundShellEnded { id: id.clone(), end });
+            if let Some(shells) = shells.upgrade() {
+                shells.tell_end(events.path(), &id, &command, state);
+            }
+        }
     }
 }
 

@@ -90,7 +90,10 @@ impl TypedTool for BashOutput {
         let summary = format!("{}, {}", count(printed.lines), words(state));
         let stands = match state {
             ShellState::Running => format!("[{id} is running]"),
-            ShellState::Exited(_) | ShellState::Killed => format!("[{id} ended: {}]", words(state)),
+            ShellState::Exited(_) | ShellState::Killed => {
+                self.shells.end_read(&id);
+                format!("[{id} ended: {}]", words(state))
+            }
         };
         Ok(ToolOutcome::text(format!("{}{stands}", printed.text), summary))
     }

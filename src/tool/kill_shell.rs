@@ -58,6 +58,7 @@ impl TypedTool for KillShell {
         let before = shell.state();
         if before != ShellState::Running {
             let how = words(before);
+            self.shells.end_read(&id);
             return Err(ToolError::failed(format!("{id} has already ended: {how}.")));
         }
         match shell.kill().await {
@@ -66,7 +67,10 @@ impl TypedTool for KillShell {
                 Ok(ToolOutcome::text(text, "killed"))
             }
             // It was quicker.
-            end => Ok(ToolOutcome::text(format!("{id} ended: {}.", words(end)), words(end))),
+            end => {
+                self.shells.end_read(&id);
+                Ok(ToolOutcome::text(format!("{id} ended: {}.", words(end)), words(end)))
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Sub-agents as requirements: each test is named after the one that it shows.
 
+mod background;
 mod channels;
 mod definitions;
 mod ends;
@@ -13,6 +14,7 @@ mod hostile;
 mod invariants;
 mod log;
 mod models;
+mod resume;
 mod rights;
 mod tool;
 mod traps;

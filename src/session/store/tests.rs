@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::*;
 use crate::protocol::{
-    AgentPath, ChildMeta, Compaction, ContentBlock, Cost, Message, Past, ResultBlock, Spent, Usage,
+    AgentPath, ChildMeta, Compaction, ContentBlock, Cost, Message, Past, ResultBlock, Spent, Terms,
+    Usage,
 };
 
 struct Bench {
@@ -63,6 +64,7 @@ fn child(id: AgentId, call: &str) -> ChildMeta {
         tool_use_id: ToolUseId::new(call),
         model: "m".to_owned(),
         depth: 1,
+        terms: Terms::default(),
     }
 }
 

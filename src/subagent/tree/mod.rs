@@ -12,8 +12,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::agent::Inbox;
 use crate::protocol::{AgentId, AgentPath, End, EventSink, Outcome};
+use crate::tool::Shells;
 
 mod entry;
+mod jobs;
 mod member;
 mod slots;
 mod state;
@@ -43,6 +45,8 @@ pub struct AgentTree(Arc<Shared>);
 struct Shared {
     state: Mutex<State>,
     tasks: TaskTracker,
+    /// Commands in the background.
+    shells: Shells,
 }
 
 /// What became of a wish to cancel.
@@ -58,8 +62,8 @@ impl AgentTree {
     /// A tree without agents.
     #[must_use]
     pub fn new(slots: Slots) -> Self {
-        let shared = Shared { state: Mutex::new(State::new(slots)), tasks: TaskTracker::new() };
-        Self(Arc::new(shared))
+        let state = Mutex::new(State::new(slots));
+        Self(Arc::new(Shared { state, tasks: TaskTracker::new(), shells: Shells::default() }))
     }
 
     /// A name for the next agent of a definition: `explore-1`, `explore-2`.
@@ -125,7 +129,7 @@ impl AgentTree {
         ended
     }
 
-    /// Forgets all that has ended, for another session.
+    /// Forgets all that has ended, for another session, which begins with an empty queue of main.
     pub fn clear(&self) {
         self.lock().clear();
     }
@@ -136,12 +140,16 @@ impl AgentTree {
         self.lock().detach(id)
     }
 
-    /// The queue of prompts of the agent at `path`, while it lives.
+    /// The queue of prompts of the agent at `path`, while it lives. Main always does.
     #[must_use]
     pub fn inbox(&self, path: &AgentPath) -> Option<Inbox> {
-        let state = self.lock();
-        let entry = state.entries.get(&path.id()?)?;
-        (!entry.status().is_final()).then(|| entry.inbox.clone())
+        self.lock().inbox(path)
+    }
+
+    /// The main agent's queue.
+    #[must_use]
+    pub fn main_inbox(&self) -> Inbox {
+        self.lock().main.clone()
     }
 
     /// What is known of one agent.

@@ -8,6 +8,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::entry::{Ended, Entry, Listed, Phase};
+use super::jobs::Told;
 use super::member::{Ending, Handle, Joining, Membership};
 use super::slots::{OverLimit, Waiting};
 use super::{AgentTree, Slots, below};
@@ -34,6 +35,10 @@ pub(super) struct State {
     named: HashMap<String, u32>,
     /// Cancels everything.
     root: CancellationToken,
+    /// The main agent's queue.
+    pub main: Inbox,
+    /// Ends of commands that were told.
+    pub told: Told,
     joined: u64,
     messages: u64,
 }
@@ -47,6 +52,8 @@ impl State {
             ended: VecDeque::new(),
             named: HashMap::new(),
             root: CancellationToken::new(),
+            main: Inbox::default(),
+            told: Told::default(),
             joined: 0,
             messages: FIRST_MESSAGE,
         }
@@ -65,7 +72,9 @@ impl State {
             self.room_for(&path)?;
         }
         let id = path.id().unwrap_or_else(AgentId::generate);
+        // An agent that goes on may have outlived the one above it, whose token has fired.
         let above = path.parent().and_then(|parent| self.entries.get(&parent.id()?));
+        let above = above.filter(|entry| !entry.status().is_final());
         let cancel = below(above.map_or(&self.root, |entry| &entry.cancel));
         let background = info.background;
         let inbox = Inbox::default();
@@ -142,8 +151,7 @@ impl State {
 
     /// Books an agent's end, frees its slot, and tells those who wait and the one who is to be told.
     pub fn finish(&mut self, id: AgentId, ending: Ending) {
-        let message = PromptId(self.messages);
-        self.messages += 1;
+        let message = self.next_message();
         self.waiting.retain(|waiting| waiting.id != id);
         let Some(entry) = self.entries.get_mut(&id) else { return };
         let Ending { outcome, report, text, message: told } = ending;
@@ -163,6 +171,21 @@ impl State {
         entry.done.send_replace(Some(ended));
         self.keep_ended(id);
         self.hand_out();
+    }
+
+    /// The id of one more message of ours.
+    pub fn next_message(&mut self) -> PromptId {
+        self.messages += 1;
+        PromptId(self.messages)
+    }
+
+    /// The queue of the agent at `path`, while it lives.
+    pub fn inbox(&self, path: &AgentPath) -> Option<Inbox> {
+        if path.is_root() {
+            return Some(self.main.clone());
+        }
+        let entry = self.entries.get(&path.id()?)?;
+        (!entry.status().is_final()).then(|| entry.inbox.clone())
     }
 
     fn keep_ended(&mut self, id: AgentId) {
@@ -203,6 +226,8 @@ impl State {
             self.entries.remove(&id);
         }
         self.named.clear();
+        self.main = Inbox::default();
+        self.told = Told::default();
     }
 
     /// Tells those who wait for a slot their places.

@@ -254,3 +254,63 @@ async fn ended_agents_are_kept_up_to_a_number() {
     assert!(fixture.tree.look_up(first_id).is_none());
     assert_eq!(fixture.tree.list(&AgentPath::root()).len(), 256);
 }
+
+mod jobs {
+    use super::*;
+    use crate::exec::{Exit, ShellState};
+    use crate::protocol::ShellId;
+    use crate::tool::ShellRegister;
+
+    const FAILED: ShellState = ShellState::Exited(Exit::Code(1));
+
+    fn ends(fixture: &Fixture, owner: &AgentPath, end: ShellState) -> ShellId {
+        let id = ShellId::numbered(1);
+        fixture.tree.tell_end(owner, &id, "npm run dev\nwait", end);
+        id
+    }
+
+    #[test]
+    fn the_end_of_a_command_is_told_to_its_owner_with_the_next_step() {
+        let fixture = Fixture::new(1, 1);
+        ends(&fixture, &AgentPath::root(), FAILED);
+        let told = fixture.tree.main_inbox().take_next_step();
+        let text =
+            "[bash-1 (npm run dev …) has ended: exit code 1. BashOutput shows what it printed.]";
+        assert_eq!(told.iter().map(|told| told.text.as_str()).collect::<Vec<_>>(), [text]);
+        assert_eq!(told[0].from, Sender::Job { name: "bash-1".to_owned() });
+    }
+
+    #[test]
+    fn what_its_owner_has_read_or_somebody_has_killed_is_not_told() {
+        let (fixture, root) = (Fixture::new(1, 1), AgentPath::root());
+        let id = ends(&fixture, &root, FAILED);
+        fixture.tree.end_read(&id);
+        ends(&fixture, &root, ShellState::Killed);
+        assert!(fixture.tree.main_inbox().take_next_step().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_sub_agent_is_told_as_long_as_it_lives() {
+        let fixture = Fixture::new(1, 1);
+        let member = fixture.join();
+        let path = fixture.tree.look_up(member.id()).unwrap().path;
+        ends(&fixture, &path, FAILED);
+        assert_eq!(member.inbox().take_next_step().len(), 1);
+        let inbox = member.inbox().clone();
+        member.finish(ending(End::Completed));
+        ends(&fixture, &path, FAILED);
+        assert!(inbox.take_next_step().is_empty());
+        assert!(fixture.tree.main_inbox().take_next_step().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn one_that_goes_on_lives_although_the_one_above_it_was_cancelled() {
+    let fixture = Fixture::new(4, 4);
+    let above = fixture.join();
+    let path = fixture.tree.look_up(above.id()).unwrap().path;
+    fixture.tree.cancel(above.id());
+    above.finish(ending(End::Cancelled { before_start: false }));
+    let below = fixture.tree.join(fixture.below(&path, true, false)).unwrap();
+    assert!(!below.cancel().is_cancelled());
+}

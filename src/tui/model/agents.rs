@@ -212,7 +212,8 @@ impl Agents {
     pub fn latest(&self) -> Vec<&Agent> {
         let mut latest = self.shown();
         if latest.is_empty() {
-            let of_batch = |agent: &&Agent| agent.batch == self.batch && !agent.in_strip;
+            let of_batch =
+                |agent: &&Agent| self.batch > 0 && agent.batch == self.batch && !agent.in_strip;
             latest = self.list.iter().filter(of_batch).collect();
         }
         latest.extend(self.strip());

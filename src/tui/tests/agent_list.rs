@@ -198,3 +198,21 @@ fn what_was_allowed_until_an_agent_ends_stands_in_permissions_until_then() {
     screen.event(&agent, finish(End::Completed, ""));
     assert!(!notes(&mut screen).contains(line));
 }
+
+#[test]
+fn agents_of_an_earlier_program_are_listed_and_can_go_on_but_stand_in_no_panel() {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let path = root().child(crate::protocol::AgentId::generate());
+    let crate::protocol::EventKind::Finished(outcome) = finish(End::Interrupted, "half") else {
+        panic!()
+    };
+    let info = Box::new(crate::tui::testing::agent_info("explore-1", "map the routes"));
+    screen.event(&path, crate::protocol::EventKind::Restored { info, outcome });
+    assert!(screen.model.agents.visible().is_empty() && screen.model.agents.latest().is_empty());
+    screen.write("/agents").enter();
+    defined(&mut screen, &[]);
+    assert_eq!(rows(&screen), ["explore-1"]);
+    screen.write("r");
+    assert!(screen.sent().contains(&Command::ResumeAgent(path.id().unwrap())));
+}

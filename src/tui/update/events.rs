@@ -118,6 +118,9 @@ fn agent_event(model: &mut Model, path: &AgentPath, kind: EventKind) {
     if let EventKind::Started(info) = kind {
         return started(model, path, *info);
     }
+    if let EventKind::Restored { info, outcome } = kind {
+        return model.agents.restore(path, *info, *outcome, now);
+    }
     if let Some(agent) = model.agents.get_mut(path) {
         agent.run.follow(&kind, now);
     }

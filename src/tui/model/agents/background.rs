@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::protocol::{AgentInfo, AgentPath};
+use crate::protocol::{AgentInfo, AgentPath, EventKind, NoticeLevel, Outcome};
+use crate::tui::model::item::ItemKind;
 
 use super::{Agent, Agents, in_order};
 
@@ -73,6 +74,22 @@ impl Agents {
         agent.aside = true;
         agent.shown = false;
         self.put_in_strip(path);
+    }
+
+    /// Adds an agent of an earlier process, which has ended: it is in no batch, and has no row before somebody looks
+    /// at it. Of its transcript there is the end; the rest is on disk.
+    pub fn restore(&mut self, path: &AgentPath, info: AgentInfo, outcome: Outcome, at: Duration) {
+        let agent = self.start(path.clone(), AgentInfo { background: true, ..info }, at);
+        if !outcome.text.is_empty() {
+            agent.transcript.text_finished(&outcome.text);
+        }
+        let text = format!("all of it: caliban sessions show {}", agent.id);
+        agent.transcript.push(ItemKind::Notice { level: NoticeLevel::Info, text });
+        (agent.run.usage, agent.run.cost) = (outcome.usage, outcome.cost);
+        agent.run.follow(&EventKind::Finished(Box::new(outcome.clone())), at);
+        agent.outcome = Some(outcome);
+        agent.in_strip = false;
+        agent.read = true;
     }
 
     /// Gives an agent a row in the background.

@@ -1,0 +1,80 @@
+//! Sub-agents of earlier runs: made known when a session is opened, and gone on with when the person wants that.
+
+use super::Runtime;
+use super::assemble::Session;
+use crate::protocol::{AgentId, End, EventKind, NoticeLevel, SessionId};
+use crate::session::{AgentSummary, OpenedAgent};
+use crate::subagent::{Phase, Stored, restored};
+
+impl Runtime {
+    /// Takes the stored agents of a session into the tree, and tells the front end of them. Each has ended: those that
+    /// were cut off are marked as interrupted in their files by now.
+    pub(super) fn restore(&self, agents: Vec<AgentSummary>) {
+        let max_chars = self.parts.subagents.settings.result_max_chars;
+        let known = agents.into_iter().filter_map(|AgentSummary { meta, end, .. }| {
+            let events = self.parts.events.sink_at(meta.path.clone());
+            let ended = restored(&meta, end?, max_chars);
+            let (info, outcome) = (ended.info.clone().into(), ended.outcome.clone().into());
+            events.emit(EventKind::Restored { info, outcome });
+            Some((events, ended))
+        });
+        self.tree.restore(known);
+    }
+
+    /// Goes on with an ended agent in the background. What is in the way becomes one notice.
+    pub(super) async fn resume_agent(&mut self, id: AgentId) {
+        if let Err(why) = self.try_resume(id).await {
+            self.events.notice(NoticeLevel::Error, why);
+        }
+    }
+
+    async fn try_resume(&mut self, id: AgentId) -> Result<(), String> {
+        let Some(agent) = self.tree.look_up(id) else {
+            return Err(format!("there is no agent {id} in this session"));
+        };
+        let name = agent.info.name;
+        match agent.phase {
+            Phase::Ended(ended) if ended.outcome.end == (End::Cancelled { before_start: true }) => {
+                return Err(format!("{name} never began: there is nothing to go on with"));
+            }
+            Phase::Ended(_) => {}
+            Phase::Queued | Phase::Running => return Err(format!("{name} has not ended")),
+        }
+        let OpenedAgent { journal, transcript, meta } =
+            self.open_agent(self.session.id, id).await.map_err(|why| format!("{name}: {why}"))?;
+        self.prepare_main().await;
+        let Some(executor) = self.executor.clone() else {
+            return Err(format!(
+                "{name} cannot go on: this session has no model, or no sub-agents"
+            ));
+        };
+        let stored = Stored {
+            meta,
+            end: transcript.end.map_or(End::Interrupted, |outcome| outcome.end),
+            messages: transcript.messages,
+            thinker: transcript.model,
+            journal,
+        };
+        let Session { budget, .. } = &self.session;
+        let resumed = executor.resume(stored, budget, &self.events).await;
+        resumed.map_err(|error| error.to_string())
+    }
+
+    async fn open_agent(&self, session: SessionId, id: AgentId) -> Result<OpenedAgent, String> {
+        let kept = self.parts.store.clone().filter(|_| self.parts.subagents.settings.persist);
+        let store = kept.ok_or("its transcript was not stored, so it cannot go on")?;
+        let opened = tokio::task::spawn_blocking(move || store.open_agent(session, id)).await;
+        opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+    }
+
+    /// Builds the main agent if there is none yet: sub-agents are built from what it is.
+    async fn prepare_main(&mut self) {
+        if self.run.is_none()
+            && self.main.is_none()
+            && let Some(model) = self.model.clone()
+        {
+            let main = self.take_main(model).await;
+            self.main = Some(main);
+        }
+    }
+}

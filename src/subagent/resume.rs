@@ -1,0 +1,267 @@
+//! Goes on with a sub-agent that has ended: the same agent, with its transcript, in the background. It keeps its id, its
+//! path (and with it its depth), its name, its model, and the terms of the call that once started it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::definition::{Definition, Isolation};
+use super::executor::{Caller, Executor};
+use super::factory::Plan;
+use super::life::Child;
+use super::order::{Order, ToolAccess};
+use super::report::{Reporter, words};
+use super::tree::{Ended, Joining, OverLimit};
+use super::worktree::Worktree;
+use crate::budget::{Budget, Limits};
+use crate::permission::AgentGate;
+use crate::protocol::{
+    AgentInfo, AgentPath, ChildMeta, End, EnvOverlay, EventKind, EventSink, Journal, Message,
+    Outcome, Span, Terms,
+};
+use crate::provider::{ChildModel, Model, ModelError};
+use crate::tool::ToolError;
+
+/// An ended agent as it is stored.
+pub struct Stored {
+    pub meta: ChildMeta,
+    /// How its last run ended.
+    pub end: End,
+    /// Its conversation; every call in it has its result.
+    pub messages: Vec<Message>,
+    /// The model whose thoughts stand in `messages`.
+    pub thinker: Option<String>,
+    /// Goes on in the same file.
+    pub journal: Arc<dyn Journal>,
+}
+
+/// The conversation that a resumed agent goes on with.
+#[derive(Clone, Debug)]
+pub struct Resumed {
+    pub messages: Vec<Message>,
+    pub thinker: Option<String>,
+}
+
+/// Why an agent does not go on. Nothing was started.
+#[derive(Debug, thiserror::Error)]
+pub enum NotResumed {
+    #[error("{name} cannot go on: there is no agent definition {definition} any more")]
+    NoDefinition { name: String, definition: String },
+    #[error("{name} cannot go on: a deny rule withholds the agent {definition}")]
+    Denied { name: String, definition: String },
+    #[error("{name} cannot go on: the agent that had started it is not known any more")]
+    NoParent { name: String },
+    #[error(
+        "{name} cannot go on: it was a fork, and the conversation that it began with is not in its transcript"
+    )]
+    Fork { name: String },
+    #[error(
+        "{name} cannot go on: it worked in a git worktree, {}, and an agent is not put back into one; what was left there can be handed to a new agent",
+        folder.display()
+    )]
+    Worktree { name: String, folder: PathBuf },
+    #[error("{name} cannot go on: {why}")]
+    Refused { name: String, why: String },
+    #[error("{name} cannot go on now: {over}")]
+    OverLimit { name: String, over: OverLimit },
+}
+
+/// An agent of an earlier process as the tree keeps it. `max_chars` bounds what its parent gets; 0 is no limit.
+#[must_use]
+pub fn restored(meta: &ChildMeta, outcome: Outcome, max_chars: usize) -> Ended {
+    let ChildMeta { id, name, description, .. } = meta;
+    let info = AgentInfo {
+        name: name.clone(),
+        agent: meta.agent.clone(),
+        description: description.clone(),
+        prompt: description.clone(),
+        model: meta.model.clone(),
+        tool_use_id: meta.tool_use_id.clone(),
+        max_turns: outcome.turns,
+        color: None,
+        background: false,
+    };
+    let reporter = Reporter { id: *id, name, max_chars, kept: true, note: None };
+    let ending = reporter.ending(outcome);
+    Ended { info, outcome: ending.outcome, report: ending.report, text: ending.text }
+}
+
+impl Executor {
+    /// Goes on with an ended agent in the background, below the account `above`. This executor's caller, which is
+    /// main, gets its result. `root` is the main agent's sink.
+    ///
+    /// # Errors
+    /// When it cannot go on; then nothing was started.
+    pub async fn resume(
+        &self,
+        stored: Stored,
+        above: &Budget,
+        root: &EventSink,
+    ) -> Result<(), NotResumed> {
+        let Stored { meta, end, messages, thinker, journal } = stored;
+        let name = meta.name.clone();
+        let refused =
+            |error: ToolError| NotResumed::Refused { name: name.clone(), why: error.to_string() };
+        let definition = self.definition_of(&name, &meta.agent)?;
+        let gate = self.gate_above(&meta, root)?;
+        self.must_be_at_home(&meta, &definition)?;
+        let place = self.place(&definition);
+        let model = self.model_of(&meta, &definition, &place.env).await?;
+        let spec = self.limits(&Order::default(), &definition);
+        self.may_spend(&model, &spec, above).map_err(refused)?;
+        let budget = above.child(Limits {
+            usd: spec.max_usd,
+            tokens: spec.max_tokens,
+            turns: None,
+            tool_calls: spec.max_tool_calls,
+            wall: spec.max_wall_s.map(Duration::from_secs),
+        });
+        let max_turns = spec.max_turns.unwrap_or(self.factory.settings.max_turns);
+        let prompt = go_on(&end, max_turns);
+        let info = AgentInfo {
+            name: name.clone(),
+            agent: definition.name.clone(),
+            description: meta.description.clone(),
+            prompt: prompt.clone(),
+            model: model.name.clone(),
+            tool_use_id: meta.tool_use_id.clone(),
+            max_turns,
+            color: definition.color.clone(),
+            background: true,
+        };
+        let events = sink_at(root, &meta.path);
+        let joining = Joining {
+            info,
+            events: events.clone(),
+            report_to: self.caller.inbox.clone(),
+            budget: budget.clone(),
+            may_queue: false,
+        };
+        let joined = self.factory.tree.join(joining);
+        let member = joined.map_err(|over| NotResumed::OverLimit { name: name.clone(), over })?;
+        let rights = self.rights(&definition);
+        let foreign_provider = self.caller.model.get().provider.name() != model.provider.name();
+        let plan = Plan {
+            name,
+            definition,
+            model,
+            access: access(&meta.terms),
+            system_prompt: meta.terms.system_prompt,
+            fork: None,
+            resumed: Some(Resumed { messages, thinker }),
+            memory: meta.terms.memory,
+            max_turns,
+            budget,
+            span: Span::root(),
+            journal,
+            rights,
+            place,
+            introduction: None,
+            foreign_provider,
+        };
+        let child = Child { plan, member, events, above: root.clone(), prompt: Some(prompt) };
+        let caller = Caller { gate, ..self.caller.clone() };
+        Self::new(self.factory.clone(), caller).live(child);
+        Ok(())
+    }
+
+    fn definition_of(&self, name: &str, definition: &str) -> Result<Arc<Definition>, NotResumed> {
+        let gone = || NotResumed::NoDefinition {
+            name: name.to_owned(),
+            definition: definition.to_owned(),
+        };
+        let found = self.factory.definitions.get(definition).cloned().ok_or_else(gone)?;
+        if self.factory.gate.withholds_agent(definition) {
+            let (name, definition) = (name.to_owned(), definition.to_owned());
+            return Err(NotResumed::Denied { name, definition });
+        }
+        Ok(found)
+    }
+
+    /// The agents between main and this one, from the top, with their definitions.
+    fn above(&self, meta: &ChildMeta) -> Result<Vec<(AgentPath, Arc<Definition>)>, NotResumed> {
+        let mut above = Vec::new();
+        let mut path = meta.path.parent();
+        while let Some((here, id)) = path.and_then(|path| path.id().map(|id| (path, id))) {
+            let known = self.factory.tree.look_up(id);
+            let known = known.ok_or_else(|| NotResumed::NoParent { name: meta.name.clone() })?;
+            above.push((here.clone(), self.definition_of(&meta.name, &known.info.agent)?));
+            path = here.parent();
+        }
+        above.reverse();
+        Ok(above)
+    }
+
+    /// The gate of the agent that had started it, so that its rights are bounded as they were.
+    fn gate_above(&self, meta: &ChildMeta, root: &EventSink) -> Result<AgentGate, NotResumed> {
+        let above = self.above(meta)?;
+        Ok(above.into_iter().fold(self.caller.gate.clone(), |gate, (path, definition)| {
+            gate.child(definition.name.clone(), sink_at(root, &path), self.rights(&definition))
+        }))
+    }
+
+    /// A fork has lost its beginning, and a worktree its bounds: neither can be gone on with.
+    fn must_be_at_home(&self, meta: &ChildMeta, own: &Definition) -> Result<(), NotResumed> {
+        let name = meta.name.clone();
+        if meta.terms.fork {
+            return Err(NotResumed::Fork { name });
+        }
+        let folder = |name: &str, id| Worktree::folder(&self.factory.worktrees, name, id);
+        if own.isolation != Isolation::None {
+            let folder = folder(&name, meta.id);
+            return Err(NotResumed::Worktree { name, folder });
+        }
+        for (path, definition) in self.above(meta)? {
+            let known = path.id().and_then(|id| self.factory.tree.look_up(id));
+            if let Some(known) = known.filter(|_| definition.isolation != Isolation::None) {
+                let folder = folder(&known.info.name, known.id);
+                return Err(NotResumed::Worktree { name, folder });
+            }
+        }
+        Ok(())
+    }
+
+    /// The model that it had.
+    async fn model_of(
+        &self,
+        meta: &ChildMeta,
+        definition: &Definition,
+        env: &EnvOverlay,
+    ) -> Result<Model, NotResumed> {
+        let parent = self.caller.model.get();
+        let ask = ChildModel {
+            parent: &parent,
+            provider: meta.terms.provider.as_deref().or(definition.provider.as_deref()),
+            model: Some(&meta.model),
+            env: (!definition.env.is_empty()).then_some(env),
+        };
+        self.factory.models.child(ask).await.map_err(|error| {
+            let (ModelError::Usage(why) | ModelError::Auth(why)) = error;
+            NotResumed::Refused { name: meta.name.clone(), why }
+        })
+    }
+}
+
+/// The sink of the agent at `path`.
+fn sink_at(root: &EventSink, path: &AgentPath) -> EventSink {
+    match (path.parent(), path.id()) {
+        (Some(above), Some(id)) => sink_at(root, &above).child(id),
+        _ => root.clone(),
+    }
+}
+
+fn access(terms: &Terms) -> ToolAccess {
+    match &terms.allowed_tools {
+        Some(list) => ToolAccess::Allow(list.clone()),
+        None if terms.denied_tools.is_empty() => ToolAccess::Inherit,
+        None => ToolAccess::Deny(terms.denied_tools.clone()),
+    }
+}
+
+/// What the agent is told.
+fn go_on(end: &End, max_turns: u32) -> String {
+    let how = words(end);
+    format!(
+        "[Your last run has ended: {how}. You go on now, with your tools and {max_turns} more turns. Files may have changed meanwhile. Finish your task where you stopped, and give your whole final answer again.]"
+    )
+}

@@ -1,0 +1,241 @@
+//! Work in the background: its results and failures reach the main agent once, between two steps, also when it is idle.
+
+use serde_json::{Value, json};
+
+use crate::support::pty::{ENTER, Screen};
+use crate::support::record::{Recorded, StreamEnd};
+use crate::support::run::Running;
+use crate::support::scene::{DONE, PARENT, Scene, bash};
+use crate::support::script::{Reply, error, text, tool_use};
+
+const LIFECYCLE: &str = "[subagents]\nfaces = [\"agent\", \"lifecycle\"]\n";
+const BYPASS: &str = "--dangerously-skip-permissions";
+/// Room for about 30,000 tokens of conversation.
+const SMALL: &str = "[models.small]\ncontext_window = 40_000\nmax_output = 4_000\n";
+
+fn scene() -> Scene {
+    let scene = Scene::new();
+    scene.world.config(LIFECYCLE);
+    scene
+}
+
+/// Starts these in the background, in one message.
+fn spawns<const N: usize>(words: [&str; N]) -> Reply {
+    let prompt = |word: &str| json!({ "prompt": format!("{word} look around") });
+    words.iter().fold(Reply::stream(), |reply, word| reply.tool_use("agent_spawn", prompt(word)))
+}
+
+fn screen(scene: &Scene) -> Screen {
+    Screen::start(&scene.world, [BYPASS, "--model", "small", "PARENT-1 go"], 110, 36)
+}
+
+fn send(screen: &Screen, prompt: &str) {
+    screen.keys(prompt);
+    screen.wait_for(prompt);
+    screen.keys(ENTER);
+}
+
+/// How often a text stands in a conversation.
+fn count(request: &Recorded, text: &str) -> usize {
+    request.text().matches(text).count()
+}
+
+fn last_of_parent(scene: &Scene) -> Recorded {
+    scene.server.requests_of(PARENT).pop().unwrap()
+}
+
+/// Waits until so many agents have ended, as the frames tell it.
+async fn ended(running: &Running, agents: usize) {
+    running.printed("\"task_notification\"", agents).await;
+}
+
+/// What stands in the newest message, block by block.
+fn newest(request: &Recorded) -> Vec<Value> {
+    request.messages().last().unwrap()["content"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn t21_two_that_end_at_once_are_delivered_once_each() {
+    let scene = scene();
+    scene.server.when(PARENT).reply(spawns(["CHILD-A", "CHILD-B"])).forever(text(DONE));
+    scene.server.when("CHILD-A").reply(text("REPORT-A").before_headers("both"));
+    scene.server.when("CHILD-B").reply(text("REPORT-B").before_headers("both"));
+    let running = scene.run().start();
+    scene.server.reached_by("both", 2).await;
+    scene.server.wait_for_of(PARENT, 2).await;
+    scene.server.open("both");
+    running.wait().await.assert_code(0);
+    let last = last_of_parent(&scene);
+    assert_eq!((count(&last, "REPORT-A"), count(&last, "REPORT-B")), (1, 1), "{}", last.text());
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t21_one_that_ends_while_its_parent_streams_waits_for_the_end_of_the_stream() {
+    let scene = scene();
+    let streaming = text("mid-77").gate("held");
+    scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(streaming).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("REPORT-A"));
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    ended(&running, 1).await;
+    scene.server.open("held");
+    running.wait().await.assert_code(0);
+    let requests = scene.server.requests_of(PARENT);
+    assert_eq!(requests[1].end.unwrap().0, StreamEnd::Whole);
+    assert_eq!(requests.len(), 3);
+    assert_eq!(count(&requests[2], "REPORT-A"), 1);
+    let [.., answer, report] = requests[2].messages() else { panic!("{}", requests[2].text()) };
+    assert!(answer.to_string().contains("mid-77") && report.to_string().contains("REPORT-A"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t21_one_that_ends_during_a_tool_call_comes_behind_its_result() {
+    let scene = scene();
+    let wait = "until [ -e go ]; do sleep 0.01; done; echo TOOL-77";
+    let main = scene.server.when(PARENT).reply(spawns(["CHILD-A"]));
+    main.then(tool_use("Bash", bash(wait))).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("REPORT-A"));
+    let running = scene.run().start();
+    scene.server.wait_for_of(PARENT, 2).await;
+    ended(&running, 1).await;
+    scene.world.write("go", "");
+    running.wait().await.assert_code(0);
+    let last = last_of_parent(&scene);
+    assert_eq!(count(&last, "REPORT-A"), 1);
+    let blocks = newest(&last);
+    assert_eq!(blocks[0]["type"], "tool_result", "{blocks:?}");
+    assert!(
+        blocks[0].to_string().contains("TOOL-77") && blocks[1].to_string().contains("REPORT-A")
+    );
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t21_an_idle_parent_wakes() {
+    let scene = scene();
+    scene.world.models(SMALL);
+    let main = scene.server.when(PARENT).reply(spawns(["CHILD-A"]));
+    main.then(text("IDLE-77")).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("REPORT-A").before_headers("held"));
+    let screen = screen(&scene);
+    screen.wait_for("IDLE-77");
+    screen.wait_gone("writing");
+    scene.server.reached("held").await;
+    scene.server.open("held");
+    screen.wait_for("general-purpose-1 reports");
+    screen.wait_for(DONE);
+    assert_eq!(count(&last_of_parent(&scene), "REPORT-A"), 1);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t21_one_that_ends_during_a_compaction_is_delivered_behind_the_summary() {
+    let scene = scene();
+    scene.world.models(SMALL);
+    let main = scene.server.when(PARENT).reply(spawns(["CHILD-A"]));
+    let summary = text("PARENT-1 SUMMARY-77").gate("compacting");
+    main.then(text("IDLE-77")).then(summary).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("REPORT-A").before_headers("held"));
+    let screen = screen(&scene);
+    screen.wait_for("IDLE-77");
+    screen.wait_gone("writing");
+    send(&screen, "/compact");
+    scene.server.reached("compacting").await;
+    scene.server.open("held");
+    screen.wait_until("the agent's end", |shown| {
+        shown.contains("general-purpose-1") && shown.contains("done")
+    });
+    assert_eq!(scene.server.requests_of(PARENT).len(), 3, "nothing comes in between");
+    scene.server.open("compacting");
+    screen.wait_for(DONE);
+    let last = last_of_parent(&scene);
+    assert!(last.first_user_text().contains("SUMMARY-77"), "{}", last.text());
+    assert_eq!(count(&last, "REPORT-A"), 1);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t21_at_the_end_a_headless_run_waits_for_what_works_in_the_background() {
+    let scene = scene();
+    scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(text("FIRST-77")).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("REPORT-A").before_headers("held"));
+    let running = scene.run().start();
+    running.printed("FIRST-77", 1).await;
+    scene.server.open("held");
+    let run = running.wait().await;
+    run.assert_code(0);
+    assert_eq!(run.result()["result"], DONE);
+    assert_eq!(count(&last_of_parent(&scene), "REPORT-A"), 1);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t6_c20_a_rejected_key_in_the_background_ends_the_parent_after_its_stream() {
+    let scene = scene();
+    let streaming = text("mid-77").gate("held");
+    scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(streaming).then(text(DONE));
+    scene.server.when("CHILD-A").reply(error(401, "authentication_error", "invalid x-api-key"));
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    ended(&running, 1).await;
+    scene.server.open("held");
+    let run = running.wait().await;
+    assert_eq!(run.result()["is_error"], true, "{run}");
+    assert_ne!(run.code, Some(0));
+    let requests = scene.server.requests_of(PARENT);
+    assert_eq!((requests.len(), requests[1].end.unwrap().0), (2, StreamEnd::Whole));
+    // The transcript is one that can be gone on with, and holds the whole answer.
+    scene.world.run(["-c", "-p", "go on"]).finish().await.assert_code(0);
+    assert!(last_of_parent(&scene).text().contains("mid-77"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_end_of_a_background_command_is_told_once_and_wakes_main() {
+    let scene = scene();
+    scene.world.models(SMALL);
+    let command = "until [ -e go ]; do sleep 0.01; done; exit 3";
+    let start = tool_use("Bash", json!({ "command": command, "run_in_background": true }));
+    let main = scene.server.when(PARENT).reply(start).then(text("IDLE-77"));
+    main.then(text("TOLD-77")).then(text(DONE));
+    let screen = screen(&scene);
+    screen.wait_for("IDLE-77");
+    screen.wait_gone("writing");
+    scene.world.write("go", "");
+    screen.wait_for("TOLD-77");
+    screen.wait_gone("writing");
+    send(&screen, "and now?");
+    screen.wait_for(DONE);
+    let requests = scene.server.requests_of(PARENT);
+    assert_eq!(requests.len(), 4);
+    let told = newest(&requests[2]).pop().unwrap()["text"].as_str().unwrap().to_owned();
+    let end = "has ended: exit code 3. BashOutput shows what it printed.]";
+    assert_eq!(told, format!("[bash-1 ({command}) {end}"));
+    assert_eq!(count(&requests[3], end), 1);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_command_that_the_person_kills_is_gone_and_main_is_not_woken() {
+    let scene = scene();
+    scene.world.models(SMALL);
+    let start = json!({ "command": "echo up; sleep 73.1173", "run_in_background": true });
+    let main = scene.server.when(PARENT).reply(tool_use("Bash", start)).then(text("IDLE-77"));
+    main.then(text(DONE));
+    let screen = screen(&scene);
+    screen.wait_for("IDLE-77");
+    screen.wait_gone("writing");
+    send(&screen, "/agents");
+    screen.wait_for("x kill");
+    screen.keys("x");
+    screen.wait_for("killed");
+    screen.keys("\x1b");
+    send(&screen, "and now?");
+    screen.wait_for(DONE);
+    assert_eq!(crate::support::process::with_argument("73.1173"), Vec::<u32>::new());
+    let requests = scene.server.requests_of(PARENT);
+    assert_eq!((requests.len(), count(&requests[2], "bash-1 (")), (3, 0));
+    scene.server.finish();
+}

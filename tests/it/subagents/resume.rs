@@ -1,0 +1,302 @@
+//! Sub-agents that go on by their id: with their transcript, in the background, also after the program was killed.
+
+use std::path::PathBuf;
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use crate::support::process::Fifo;
+use crate::support::pty::{ENTER, ESC, Screen};
+use crate::support::record::Recorded;
+use crate::support::run::Running;
+use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
+use crate::support::script::{Reply, text, tool_use};
+
+const LIFECYCLE: &str = "[subagents]\nfaces = [\"agent\", \"lifecycle\"]\n";
+const BYPASS: &str = "--dangerously-skip-permissions";
+
+/// A call that starts CHILD-A, in the foreground or not.
+fn start(background: bool) -> Reply {
+    match background {
+        true => tool_use("agent_spawn", json!({ "prompt": "CHILD-A look around" })),
+        false => calls([agent("CHILD-A")]),
+    }
+}
+
+fn scene(background: bool, replies: impl IntoIterator<Item = Reply>) -> Scene {
+    let scene = Scene::new();
+    scene.world.config(LIFECYCLE);
+    scene.server.when(PARENT).reply(start(background));
+    for reply in replies {
+        scene.server.when("CHILD-A").reply(reply);
+    }
+    scene
+}
+
+async fn kill(running: Running) {
+    running.signal(Signal::SIGKILL);
+    assert_eq!(running.wait().await.code, None);
+}
+
+/// The only sub-agent's file.
+fn file(scene: &Scene) -> PathBuf {
+    let files = scene.world.child_transcripts();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files[0].clone()
+}
+
+fn id(scene: &Scene) -> String {
+    file(scene).file_stem().unwrap().to_str().unwrap().to_owned()
+}
+
+fn ends(scene: &Scene) -> usize {
+    let stored = std::fs::read_to_string(file(scene)).unwrap();
+    stored.lines().filter(|line| line.starts_with("{\"type\":\"end\"")).count()
+}
+
+fn continued(scene: &Scene) -> Screen {
+    let screen = Screen::start(&scene.world, [BYPASS, "-c"], 120, 36);
+    screen.wait_for("? keys");
+    screen
+}
+
+/// Opens the list of agents, in which there is one that ended so, and goes on with it.
+fn press_r(screen: &Screen, how: &str) {
+    screen.keys("/agents");
+    screen.wait_for("/agents");
+    screen.keys(ENTER);
+    let shown = screen.wait_for("r resume");
+    assert!(shown.contains("general-purpose-1") && shown.contains(how), "{shown}");
+    screen.keys("r");
+    screen.keys(ESC);
+}
+
+/// After the program was killed: goes on with the session, and with the child by its id. The child's last request.
+async fn go_on_with_the_child(scene: &Scene, how: &str) -> Recorded {
+    let before = scene.server.requests().len();
+    scene.server.when("CHILD-A").reply(text("RESUMED-77"));
+    scene.server.when(PARENT).reply(text("HEARD-77"));
+    let screen = continued(scene);
+    press_r(&screen, how);
+    screen.wait_for("HEARD-77");
+    assert_eq!(scene.server.requests().len(), before + 2, "nothing runs by itself");
+    let heard = scene.server.requests_of(PARENT).pop().unwrap();
+    assert_eq!(heard.text().matches("RESUMED-77").count(), 1);
+    let child = scene.server.requests_of("CHILD-A").pop().unwrap();
+    assert_eq!(child.first_user_text().lines().next(), Some("CHILD-A look around"));
+    assert!(child.messages().last().unwrap().to_string().contains("You go on now"));
+    assert_eq!(ends(scene), 2, "in the same file");
+    assert!(std::fs::read_to_string(file(scene)).unwrap().contains("RESUMED-77"));
+    child
+}
+
+#[tokio::test]
+async fn t14_killed_before_its_first_answer_a_child_goes_on_by_its_id() {
+    for background in [false, true] {
+        let scene = scene(background, [text("x").before_headers("held")]);
+        if background {
+            scene.server.when(PARENT).reply(text("x").before_headers("parent"));
+        }
+        let running = scene.run().start();
+        scene.server.reached("held").await;
+        kill(running).await;
+        go_on_with_the_child(&scene, "interrupted").await;
+    }
+}
+
+#[tokio::test]
+async fn t14_killed_in_the_middle_of_its_stream_a_child_goes_on_by_its_id() {
+    for background in [false, true] {
+        let scene = scene(background, [text("half-66").gate("held")]);
+        if background {
+            scene.server.when(PARENT).reply(text("x").before_headers("parent"));
+        }
+        let running = scene.run().start();
+        scene.server.reached("held").await;
+        kill(running).await;
+        let child = go_on_with_the_child(&scene, "interrupted").await;
+        assert!(!child.text().contains("half-66"), "what was not whole is void");
+    }
+}
+
+#[tokio::test]
+async fn t14_killed_in_the_middle_of_its_tool_a_child_goes_on_by_its_id() {
+    for background in [false, true] {
+        let call = bash("echo go > started.fifo; sleep 8.3721");
+        let scene = scene(background, [tool_use("Bash", call)]);
+        if background {
+            scene.server.when(PARENT).reply(text("x").before_headers("parent"));
+        }
+        let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
+        let running = scene.run().start();
+        started.opened().await;
+        kill(running).await;
+        let child = go_on_with_the_child(&scene, "interrupted").await;
+        let result = child.tool_result();
+        assert!(result.is_error && result.text.contains("interrupted"), "{result:?}");
+    }
+}
+
+#[tokio::test]
+async fn t14_killed_after_its_tool_a_child_goes_on_by_its_id_with_the_result() {
+    let call = text("first-66").tool_use("Bash", bash("echo OUT-66"));
+    let scene = scene(false, [call, text("x").before_headers("held")]);
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    kill(running).await;
+    let child = go_on_with_the_child(&scene, "interrupted").await;
+    assert_eq!(child.tool_result().text, "OUT-66");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t14_killed_before_its_parent_has_answered_a_child_is_done_and_can_go_on() {
+    let scene = scene(false, [text("REPORT-66")]);
+    scene.server.when(PARENT).reply(text("x").before_headers("held"));
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    kill(running).await;
+    let child = go_on_with_the_child(&scene, "done").await;
+    assert!(child.text().contains("REPORT-66"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t14_after_a_kill_a_background_agent_is_interrupted_and_not_running_for_ever() {
+    let scene = scene(true, [text("half").gate("held")]);
+    scene.server.when(PARENT).reply(text("x").before_headers("parent"));
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    scene.server.reached("parent").await;
+    kill(running).await;
+    let status = tool_use("agent_status", json!({ "agent_id": id(&scene) }));
+    let look = status.tool_use("agent_list", json!({}));
+    scene.server.when(PARENT).reply(look).then(start(true)).forever(text(DONE));
+    scene.server.when("CHILD-A").reply(text("second"));
+    let run = scene.world.run(["-c", "-p", "how is it?", BYPASS]).finish().await;
+    run.assert_code(0);
+    let requests = scene.server.requests_of(PARENT);
+    let results = requests[3].tool_results();
+    let status: Value = serde_json::from_str(&results[0].text).unwrap();
+    assert_eq!((&status["state"], &status["is_final"]), (&json!("failed"), &json!(true)));
+    assert_eq!(status["error"], "interrupted, partial");
+    let list: Value = serde_json::from_str(&results[1].text).unwrap();
+    assert_eq!((&list["running_count"], &list["total_count"]), (&json!(0), &json!(1)), "{list}");
+    // Its name is not given again.
+    let started: Value = serde_json::from_str(&requests[4].tool_result().text).unwrap();
+    assert_eq!(started["name"], "general-purpose-2");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_agent_that_had_no_turns_left_goes_on_in_the_same_program_with_all_of_them() {
+    let scene = Scene::new();
+    scene
+        .world
+        .agent("brief", "---\nname: brief\ndescription: looks\nmaxTurns: 2\n---\nLook around.\n");
+    let call = agent_with("CHILD-A", "subagent_type", json!("brief"));
+    scene.server.when(PARENT).reply(calls([call])).then(text(DONE)).then(text("HEARD-77"));
+    let child = scene.server.when("CHILD-A").reply(tool_use("Bash", bash("echo one")));
+    let child = child.then(text("PARTIAL-66").tool_use("Bash", bash("echo late")));
+    child.then(tool_use("Bash", bash("echo two"))).then(text("RESUMED-77"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
+    screen.wait_for(DONE);
+    screen.wait_gone("writing");
+    screen.keys("/agents");
+    screen.wait_for("/agents");
+    screen.keys(ENTER);
+    screen.wait_for("r resume");
+    screen.keys("r");
+    screen.keys(ESC);
+    screen.wait_for("brief-1 reports");
+    screen.wait_for("HEARD-77");
+    let requests = scene.server.requests_of("CHILD-A");
+    assert_eq!(requests.len(), 4);
+    assert!(requests[2].offers_tools() && requests[2].text().contains("2 more turns"));
+    assert_eq!(ends(&scene), 2);
+    scene.server.finish();
+}
+
+/// A child that ended well, and a screen that has gone on with its session.
+async fn finished_child(scene: &Scene, input: Value) {
+    scene.server.when(PARENT).reply(calls([input])).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("REPORT-66"));
+    scene.go().await;
+}
+
+#[tokio::test]
+async fn an_agent_whose_definition_has_gone_is_not_started_and_told_of() {
+    let scene = Scene::new();
+    let definition = "---\nname: brief\ndescription: looks\n---\nLook around.\n";
+    scene.world.agent("brief", definition);
+    finished_child(&scene, agent_with("CHILD-A", "subagent_type", json!("brief"))).await;
+    std::fs::remove_file(scene.world.settings_dir().join("agents/brief.md")).unwrap();
+    let before = scene.server.requests().len();
+    let screen = continued(&scene);
+    screen.keys("/agents");
+    screen.wait_for("/agents");
+    screen.keys(ENTER);
+    screen.wait_for("r resume");
+    screen.keys("r\x1b");
+    screen.wait_for("brief-1 cannot go on: there is no agent definition brief any more");
+    assert_eq!((scene.server.requests().len(), ends(&scene)), (before, 1));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t20_an_agent_that_goes_on_is_as_deep_and_as_narrow_as_it_was() {
+    let scene = Scene::new();
+    let input = agent_with("CHILD-A", "tool_allowlist", json!(["Read", "Grep"]));
+    finished_child(&scene, input).await;
+    let first = scene.server.requests_of("CHILD-A").remove(0);
+    let child = go_on_with_the_child(&scene, "done").await;
+    assert_eq!(child.tool_names(), first.tool_names());
+    assert_eq!(child.tool_names(), ["Read", "Grep"]);
+    assert_eq!((child.system(), child.model()), (first.system(), first.model()));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t20_a_call_beyond_the_depth_limit_is_a_violation_after_a_resume_too() {
+    let scene = Scene::new();
+    finished_child(&scene, agent("CHILD-A")).await;
+    scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")]));
+    let screen = continued(&scene);
+    press_r(&screen, "done");
+    screen.wait_for("the depth limit is 1");
+    assert_eq!(scene.server.requests_of("CHILD-B").len(), 0);
+    assert_eq!(scene.server.requests_of(PARENT).len(), 2, "main is not woken by it");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s4_9_a_missing_depth_counts_as_none_and_the_path_still_counts() {
+    let scene = Scene::new();
+    finished_child(&scene, agent("CHILD-A")).await;
+    for path in [file(&scene), file(&scene).with_extension("meta.json")] {
+        let stored = std::fs::read_to_string(&path).unwrap();
+        let old = stored.replace(",\"depth\":1", "").replace(",\n    \"depth\": 1", "");
+        assert_ne!(stored, old, "{stored}");
+        std::fs::write(&path, old).unwrap();
+    }
+    let child = go_on_with_the_child(&scene, "done").await;
+    assert!(!child.tool_names().contains(&"AgentTool"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s2_30_sessions_show_takes_an_agents_id_and_prints_that_one_alone() {
+    let scene = Scene::new();
+    finished_child(&scene, agent("CHILD-A")).await;
+    let id = id(&scene);
+    let run = scene.world.run(["sessions", "show", &id]).finish().await;
+    run.assert_code(0);
+    assert!(run.stdout.contains("REPORT-66") && !run.stdout.contains(DONE), "{run}");
+    let run = scene.world.run(["sessions", "show", "0"]).finish().await;
+    assert_ne!(run.code, Some(0));
+    assert!(run.stderr.contains("2 ids begin with `0`") && run.stderr.contains(&id), "{run}");
+    let run = scene.world.run(["sessions", "show", "feed"]).finish().await;
+    assert_ne!(run.code, Some(0));
+    assert!(run.stderr.contains("no session and no agent begins with `feed`"), "{run}");
+    scene.server.finish();
+}
