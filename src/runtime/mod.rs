@@ -16,10 +16,13 @@ use crate::provider::{Model, ModelError, ModelSlot};
 use crate::subagent::{AgentTree, faces};
 
 mod assemble;
+mod mention;
+mod offer;
 mod shell;
 
 use assemble::Session;
 pub use assemble::{Parts, SubAgents};
+use offer::Offer;
 use shell::OwnShell;
 
 /// How long the end of a run is waited for when the program ends.
@@ -42,6 +45,8 @@ pub struct Runtime {
     session: Session,
     /// The main agent between its runs; built at the first prompt.
     main: Option<Box<Agent>>,
+    /// Its agents' tools; absent where sub-agents are off.
+    offer: Option<Offer>,
     inbox: Inbox,
     run: Option<Run>,
     /// Whether main may start sub-agents in its present run.
@@ -79,6 +84,7 @@ impl Runtime {
             model,
             session,
             main: None,
+            offer: None,
             inbox: Inbox::default(),
             run: None,
             sub_agents: true,
@@ -198,16 +204,26 @@ impl Runtime {
     }
 
     async fn start(&mut self, prompt: QueuedPrompt) {
-        let QueuedPrompt { id, text, from, sub_agents, .. } = prompt;
         let Some(model) = self.model.clone() else {
+            let QueuedPrompt { id, text, .. } = prompt;
             self.events.emit(EventKind::PromptReturned { id, text });
             let why = "No model yet: your text stays here · /model";
             self.events.notice(NoticeLevel::Error, why);
             return;
         };
+        let force = match self.mentioned(&prompt, &model).await {
+            Ok(force) => force,
+            Err(why) => {
+                let QueuedPrompt { id, text, .. } = prompt;
+                self.events.emit(EventKind::PromptRefused { id, text, why });
+                return;
+            }
+        };
+        let QueuedPrompt { id, text, from, sub_agents, .. } = prompt;
         let note = self.shell.take_printed();
         self.sub_agents = sub_agents;
-        self.run_main(model, Some(Prompt { id: Some(id), from, note, ..Prompt::new(text) })).await;
+        self.run_main(model, Some(Prompt { id: Some(id), from, note, force, ..Prompt::new(text) }))
+            .await;
     }
 
     /// Asks once more after a failure, with the conversation as it is.
@@ -254,7 +270,10 @@ impl Runtime {
 
     async fn take_main(&mut self, model: ModelSlot) -> Box<Agent> {
         match self.main.take() {
-            Some(agent) => agent,
+            Some(mut agent) => {
+                self.renew_offer(&mut agent).await;
+                agent
+            }
             None => Box::new(self.build(model).await),
         }
     }
@@ -268,7 +287,10 @@ impl Runtime {
         let build = move || assemble::main_agent(&parts, session, model, tree, inbox, events);
         // The closure only fails by panicking, and then there is nothing better than to pass that on.
         match tokio::task::spawn_blocking(build).await {
-            Ok(agent) => agent,
+            Ok((agent, offer)) => {
+                self.offer = offer;
+                agent
+            }
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
@@ -290,9 +312,7 @@ impl Runtime {
             return;
         }
         // An agent that did not complete has given its queue back: what is there now was sent after that.
-        if let Some(next) = self.inbox.take_first() {
-            self.start(next).await;
-        }
+        self.start_next().await;
     }
 
     /// Something has come for main while it was idle.
@@ -301,7 +321,14 @@ impl Runtime {
             let end = End::Failed { failure, message };
             self.events.emit(EventKind::Finished(Box::new(Outcome::without_work(end))));
         }
-        if self.model.is_some()
+        if self.model.is_some() {
+            self.start_next().await;
+        }
+    }
+
+    /// Goes on with what waits. A prompt that is refused does not hold up those behind it.
+    async fn start_next(&mut self) {
+        while self.run.is_none()
             && let Some(next) = self.inbox.take_first()
         {
             self.start(next).await;

@@ -22,5 +22,6 @@ pub mod worktree;
 
 pub use executor::{Caller, Executor};
 pub use factory::{Factory, Settings};
+pub use order::DEFAULT_AGENT;
 pub use tree::{AgentTree, Ended, Listed, Phase, Slots, Status};
 pub use workplace::Workplace;
