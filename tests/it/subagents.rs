@@ -5,6 +5,8 @@ mod definitions;
 mod errors;
 mod frames;
 mod invariants;
+mod mention;
+mod reload;
 mod tool;
 mod traps;
 
