@@ -73,6 +73,12 @@ impl Executor {
         &self.factory
     }
 
+    /// The name of the agent that starts them.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.caller.name
+    }
+
     /// Checks what can be checked without asking anyone. Changes nothing.
     ///
     /// # Errors
@@ -243,6 +249,7 @@ impl Executor {
             system_prompt: order.system_prompt,
             fork: order.fork,
             memory: order.memory,
+            host: order.host,
             max_turns,
             budget,
             span: cx.span,

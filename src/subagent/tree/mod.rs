@@ -15,6 +15,8 @@ use crate::protocol::{AgentId, AgentPath, End, EventSink, Outcome};
 
 mod entry;
 mod member;
+mod messages;
+mod rest;
 mod slots;
 mod state;
 #[cfg(test)]
@@ -22,6 +24,7 @@ mod tests;
 
 pub use entry::{Counts, Ended, Listed, Phase, Status};
 pub use member::{Ending, Joining, Membership};
+pub use messages::{Recipient, Undelivered};
 pub use slots::{Lent, OverLimit};
 
 use state::State;

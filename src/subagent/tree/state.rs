@@ -82,6 +82,7 @@ impl State {
             inbox: inbox.clone(),
             budget: Some(budget),
             has_slot: false,
+            resting: watch::Sender::new(false),
             waits: 0,
             done: watch::Sender::new(None),
             detached: CancellationToken::new(),
@@ -115,6 +116,7 @@ impl State {
             inbox: Inbox::default(),
             budget: None,
             has_slot: false,
+            resting: watch::Sender::new(false),
             waits: 0,
             done: watch::Sender::new(Some(Arc::new(ended))),
             detached: CancellationToken::new(),
@@ -137,8 +139,7 @@ impl State {
 
     /// Books an agent's end, frees its slot, and tells those who wait and the one who is to be told.
     pub fn finish(&mut self, id: AgentId, ending: Ending) {
-        let message = PromptId(self.messages);
-        self.messages += 1;
+        let message = self.next_message();
         self.waiting.retain(|waiting| waiting.id != id);
         let Some(entry) = self.entries.get_mut(&id) else { return };
         let Ending { outcome, report, text, message: told } = ending;
@@ -158,6 +159,13 @@ impl State {
         entry.done.send_replace(Some(ended));
         self.keep_ended(id);
         self.hand_out();
+    }
+
+    /// A number for a message.
+    pub fn next_message(&mut self) -> PromptId {
+        let id = PromptId(self.messages);
+        self.messages += 1;
+        id
     }
 
     fn keep_ended(&mut self, id: AgentId) {
