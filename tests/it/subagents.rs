@@ -1,9 +1,11 @@
 //! Sub-agents as requirements: each test is named after the one that it shows.
 
 mod channels;
+mod comms;
 mod definitions;
 mod errors;
 mod frames;
+mod host;
 mod invariants;
 mod mention;
 mod reload;
