@@ -37,6 +37,12 @@ impl Inbox {
         self.0.changed.notify_one();
     }
 
+    /// Whether nothing waits to be read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lock().waiting.is_empty()
+    }
+
     /// Takes one prompt back, if it was not read yet.
     #[must_use]
     pub fn take_back(&self, id: PromptId) -> Option<QueuedPrompt> {

@@ -24,6 +24,7 @@ use crate::tool::{ToolRegistry, ToolSpec};
 
 pub mod compact;
 mod dispatch;
+mod forced;
 mod inbox;
 mod linger;
 pub mod memory;
@@ -36,6 +37,7 @@ mod size;
 mod tests;
 mod turn;
 
+pub use forced::{Forced, Wanted};
 pub use inbox::{Announcement, Inbox};
 pub use operations::{Operations, Place};
 use size::Measured;
@@ -107,6 +109,8 @@ pub struct Prompt {
     pub results: Vec<ContentBlock>,
     /// What the model reads before it, such as what the person's own commands printed.
     pub note: Option<String>,
+    /// The call that the model is to begin with.
+    pub force: Option<Forced>,
 }
 
 impl Prompt {
@@ -133,6 +137,8 @@ struct Run<'a> {
     text: String,
     /// A summary was asked for, and there was no answer since that left room.
     compacted: bool,
+    /// The call that its first answer is to make, until that has come.
+    forced: Option<Forced>,
 }
 
 impl<'a> Run<'a> {
@@ -148,6 +154,7 @@ impl<'a> Run<'a> {
             usage: Usage::default(),
             text: String::new(),
             compacted: false,
+            forced: None,
         }
     }
 }
@@ -207,6 +214,13 @@ impl Agent {
             self.setup.tools.specs().into_iter().partition(|spec| withhold(&spec.name));
         self.specs = offered;
         self.withheld = withheld.into_iter().map(|spec| spec.name).collect();
+    }
+
+    /// Replaces all tools, from the next run on. What calls of the old ones began goes on.
+    pub fn set_tools(&mut self, tools: ToolRegistry) {
+        self.specs = tools.specs();
+        self.withheld.clear();
+        self.setup.tools = tools;
     }
 
     /// Works on a prompt, or without one once more on the last, until the model is done, a limit is reached, something fails, or `cancel` fires.
@@ -274,6 +288,7 @@ impl Agent {
         // What came while nobody worked goes first.
         self.read_queue(&mut blocks, run);
         if let Some(prompt) = prompt {
+            run.forced.clone_from(&prompt.force);
             read_prompt(prompt, &mut blocks, run.events);
         }
         let mut in_vain = 0;
@@ -296,6 +311,7 @@ impl Agent {
             let reply = self.ask_with_room(run, last).await?;
             let stop_reason = reply.stop_reason.clone();
             let calls = self.accept(reply, run).await?;
+            run.check_forced(&calls);
             if let Some((end, why)) = self.cut_short(&stop_reason) {
                 self.refuse(&calls, why).await?;
                 in_vain += 1;
@@ -477,12 +493,13 @@ fn holds_results(message: &Message) -> bool {
 
 /// Puts a prompt into the message that is being made, and says so.
 fn read_prompt(prompt: Prompt, blocks: &mut Vec<ContentBlock>, events: &EventSink) {
-    let Prompt { id, text, from, results, note } = prompt;
+    let Prompt { id, text, from, results, note, force } = prompt;
     events.emit(EventKind::PromptRead { id, text: text.clone(), from });
     // Results come first in a message: every wire wants them so.
     blocks.splice(0..0, results);
     blocks.extend(note.map(ContentBlock::text));
     blocks.push(ContentBlock::text(text));
+    blocks.extend(force.map(|force| ContentBlock::text(force.hint)));
 }
 
 impl fmt::Debug for Agent {

@@ -14,12 +14,12 @@ use crate::protocol::{
     Accumulator, ContentBlock, Delta, End, EventKind, Failure, Message, Reply, Span, StreamEvent,
     Usage,
 };
-use crate::provider::{EventStream, Model, ProviderError};
+use crate::provider::{EventStream, Model, ProviderError, ToolChoice};
 
 /// What the model is asked for.
 pub(super) enum Ask<'a> {
-    /// The next answer; without tools on the last turn.
-    Turn { last: bool },
+    /// The next answer; without tools on the last turn, and beginning with a call of the tool `force`.
+    Turn { last: bool, force: Option<&'a str> },
     /// A summary of the conversation, or of an excerpt of about `room` tokens. Nothing of it is shown.
     Summary { request: &'a Message, room: Option<u64> },
 }
@@ -30,7 +30,7 @@ impl Ask<'_> {
     }
 
     fn is_last(&self) -> bool {
-        matches!(self, Self::Turn { last: true })
+        matches!(self, Self::Turn { last: true, .. })
     }
 }
 
@@ -61,7 +61,8 @@ pub(super) enum Cut {
 impl Agent {
     /// Asks the model for its next answer.
     pub(super) async fn ask(&mut self, run: &mut Run<'_>, last: bool) -> Result<Reply, Stop> {
-        match self.request(&Ask::Turn { last }, run).await {
+        let force = run.forced.as_ref().map(|forced| forced.tool.clone());
+        match self.request(&Ask::Turn { last, force: force.as_deref() }, run).await {
             Ok(reply) => Ok(reply),
             Err(unanswered) => Err(self.give_up(unanswered, run).await),
         }
@@ -126,8 +127,12 @@ impl Agent {
     fn send(&self, model: &Model, ask: &Ask<'_>) -> EventStream {
         let (system, history) = (&self.setup.system, &self.history);
         match ask {
-            Ask::Turn { last: true } => model.stream(system, history, &[]),
-            Ask::Turn { last: false } => model.stream(system, history, &self.specs),
+            Ask::Turn { last: true, .. } => model.stream(system, history, &[]),
+            Ask::Turn { last: false, force } => {
+                let forced = force.filter(|_| model.can_force());
+                let choice = forced.map_or(ToolChoice::Auto, ToolChoice::Tool);
+                model.stream_choosing(system, history, &self.specs, choice)
+            }
             Ask::Summary { request, room } => {
                 let mut messages = compact::excerpt(history, *room);
                 messages.push((*request).clone());

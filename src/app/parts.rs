@@ -192,6 +192,7 @@ impl Setup {
                 max_budget_per_agent: config.max_budget_per_agent,
                 permissions: config.permissions,
                 child_auth: config.child_auth,
+                comms: config.comms,
                 inherit_tool_instructions: config.inherit_tool_instructions,
             },
         }

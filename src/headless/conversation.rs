@@ -114,6 +114,7 @@ impl Conversation {
             EventKind::PromptQueued { id } => self.mark(*id, true),
             EventKind::PromptRead { id: Some(id), .. } => self.mark(*id, false),
             EventKind::PromptReturned { id, .. } => self.take_back(*id),
+            EventKind::PromptRefused { id, why, .. } => self.refused(*id, why).await?,
             EventKind::Finished(outcome) => self.finished(outcome).await?,
             _ => {}
         }
@@ -131,6 +132,12 @@ impl Conversation {
         if let Some(sent) = self.sent.take_if(|sent| sent.id == id) {
             self.prompts.put_back(sent.asked);
         }
+    }
+
+    async fn refused(&mut self, id: PromptId, why: &str) -> io::Result<()> {
+        self.sent.take_if(|sent| sent.id == id);
+        self.ended_with(BAD_INPUT);
+        self.output.refuse(why).await
     }
 
     async fn finished(&mut self, outcome: &Outcome) -> io::Result<()> {

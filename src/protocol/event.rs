@@ -64,6 +64,12 @@ pub enum EventKind {
         id: PromptId,
         text: String,
     },
+    /// A prompt that cannot be worked on comes back; `why` says what to change (main agent only).
+    PromptRefused {
+        id: PromptId,
+        text: String,
+        why: String,
+    },
     /// A request goes out. `limit` is the last allowed turn.
     TurnStarted {
         turn: u32,

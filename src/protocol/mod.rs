@@ -8,6 +8,7 @@ pub mod env;
 pub mod event;
 pub mod ids;
 pub mod journal;
+pub mod mention;
 pub mod message;
 pub mod printable;
 pub mod question;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Open;
+use super::offer::Offer;
 use crate::agent::prompt::{Facts, SystemPrompt};
 use crate::agent::{Agent, AgentSetup, Inbox, Operations, memory};
 use crate::budget::{self, Budget};
@@ -18,7 +19,7 @@ use crate::protocol::{
 use crate::provider::{Model, ModelSlot, ModelSource};
 use crate::session::{AgentSummary, NewSession, Opened, SessionStore};
 use crate::subagent::registry::{DefinitionSources, Definitions};
-use crate::subagent::{AgentTree, Caller, Executor, Factory, Settings, Slots, Workplace, faces};
+use crate::subagent::{AgentTree, Caller, Factory, Settings, Slots, Workplace, faces};
 use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, canonical_name};
 
 /// Who the main agent is and how it works.
@@ -153,7 +154,7 @@ pub(super) fn main_agent(
     tree: AgentTree,
     inbox: Inbox,
     events: EventSink,
-) -> (Agent, Option<Executor>) {
+) -> (Agent, Option<Offer>) {
     let facts = Facts::gather(&parts.cwd, &parts.date, &parts.platform);
     let memory = memory::read(&parts.cwd, &parts.user_dir);
     for notice in &memory.notices {
@@ -169,12 +170,7 @@ pub(super) fn main_agent(
     let operations = Operations::new(parts.max_operations);
     let gate = parts.gate.for_agent("main".to_owned(), events.clone());
     let mut tools = ToolRegistry::new(session_tools(parts, &parts.builtin));
-    let mut starter = None;
-    if parts.offers_subagents() {
-        let factory = factory(parts, tree, operations.clone(), facts, memory.text);
-        for problem in factory.definitions.problems() {
-            events.notice(NoticeLevel::Warning, problem.error().to_string());
-        }
+    let offer = parts.offers_subagents().then(|| {
         let caller = Caller {
             name: "main".to_owned(),
             model: model.clone(),
@@ -183,13 +179,13 @@ pub(super) fn main_agent(
             gate: gate.clone(),
             place: Workplace { cwd: parts.cwd.clone(), env: parts.env.clone(), bound: None },
         };
-        let executor = Executor::new(factory, caller);
-        if parts.subagents.settings.may_start(0) {
-            faces::offered(&executor).into_iter().for_each(|face| tools.insert(face));
-        } else {
-            tools = tools.with_hidden(faces::at_limit(&executor));
-        }
-        starter = Some(executor);
+        let operations = operations.clone();
+        let factory =
+            |definitions| factory(parts, tree, operations, facts, memory.text, definitions);
+        Offer::new(parts, caller, tools.clone(), factory, &events)
+    });
+    if let Some(offer) = &offer {
+        tools = offer.tools();
     }
     let agent = Agent::new(AgentSetup {
         name: "main".to_owned(),
@@ -210,21 +206,23 @@ pub(super) fn main_agent(
         redactor: parts.redactor.clone(),
         thinker: session.model,
     });
-    (agent, starter)
+    (agent, offer)
 }
 
-fn factory(
+/// What sub-agents of a session are built from, with these definitions.
+pub(super) fn factory(
     parts: &Arc<Parts>,
     tree: AgentTree,
     operations: Operations,
     facts: Facts,
     memory: String,
+    definitions: Definitions,
 ) -> Arc<Factory> {
     let tools_of = parts.clone();
     Arc::new(Factory {
         settings: parts.subagents.settings.clone(),
         tree,
-        definitions: Definitions::load(&parts.definitions),
+        definitions,
         gate: parts.gate.clone(),
         models: parts.models.clone(),
         builtin: parts.builtin.clone(),

@@ -13,14 +13,17 @@ use crate::protocol::{
     NoticeLevel, Outcome, PromptId, QuestionId, QueuedPrompt, SessionId, ShellId,
 };
 use crate::provider::{Model, ModelError, ModelSlot};
-use crate::subagent::{AgentTree, Executor, faces};
+use crate::subagent::{AgentTree, faces};
 
 mod assemble;
+mod mention;
+mod offer;
 mod resume;
 mod shell;
 
 use assemble::Session;
 pub use assemble::{Parts, SubAgents};
+use offer::Offer;
 use shell::OwnShell;
 
 /// How long the end of a run is waited for when the program ends.
@@ -43,9 +46,9 @@ pub struct Runtime {
     session: Session,
     /// The main agent between its runs; built at the first prompt.
     main: Option<Box<Agent>>,
+    /// Its agents' tools; absent where sub-agents are off.
+    offer: Option<Offer>,
     inbox: Inbox,
-    /// Starts main's sub-agents; there once main is built, if it may have any.
-    executor: Option<Executor>,
     run: Option<Run>,
     /// Prompts for the run after the one that is being stopped.
     next: Vec<QueuedPrompt>,
@@ -88,8 +91,8 @@ impl Runtime {
             model,
             session,
             main: None,
+            offer: None,
             inbox,
-            executor: None,
             run: None,
             next: Vec::new(),
             halted: false,
@@ -209,17 +212,27 @@ impl Runtime {
     }
 
     async fn start(&mut self, prompt: QueuedPrompt) {
-        let QueuedPrompt { id, text, from, sub_agents, .. } = prompt;
         let Some(model) = self.model.clone() else {
+            let QueuedPrompt { id, text, .. } = prompt;
             self.events.emit(EventKind::PromptReturned { id, text });
             let why = "No model yet: your text stays here · /model";
             self.events.notice(NoticeLevel::Error, why);
             return;
         };
         self.halted = false;
+        let force = match self.mentioned(&prompt, &model).await {
+            Ok(force) => force,
+            Err(why) => {
+                let QueuedPrompt { id, text, .. } = prompt;
+                self.events.emit(EventKind::PromptRefused { id, text, why });
+                return;
+            }
+        };
+        let QueuedPrompt { id, text, from, sub_agents, .. } = prompt;
         let note = self.shell.take_printed();
         self.sub_agents = sub_agents;
-        self.run_main(model, Some(Prompt { id: Some(id), from, note, ..Prompt::new(text) })).await;
+        self.run_main(model, Some(Prompt { id: Some(id), from, note, force, ..Prompt::new(text) }))
+            .await;
     }
 
     /// Asks once more after a failure, with the conversation as it is.
@@ -266,7 +279,10 @@ impl Runtime {
 
     async fn take_main(&mut self, model: ModelSlot) -> Box<Agent> {
         match self.main.take() {
-            Some(agent) => agent,
+            Some(mut agent) => {
+                self.renew_offer(&mut agent).await;
+                agent
+            }
             None => Box::new(self.build(model).await),
         }
     }
@@ -280,8 +296,8 @@ impl Runtime {
         let build = move || assemble::main_agent(&parts, session, model, tree, inbox, events);
         // The closure only fails by panicking, and then there is nothing better than to pass that on.
         match tokio::task::spawn_blocking(build).await {
-            Ok((agent, executor)) => {
-                self.executor = executor;
+            Ok((agent, offer)) => {
+                self.offer = offer;
                 agent
             }
             Err(error) => std::panic::resume_unwind(error.into_panic()),
@@ -307,9 +323,7 @@ impl Runtime {
         }
         next.into_iter().for_each(|prompt| self.inbox.push(prompt));
         // An agent that did not complete has given its queue back: what is there now was sent after that.
-        if let Some(next) = self.next_prompt() {
-            self.start(next).await;
-        }
+        self.start_next().await;
     }
 
     /// What main goes on with. Where it waits for its agents it is not woken by anything but a prompt: what else has
@@ -328,8 +342,15 @@ impl Runtime {
             self.events.emit(EventKind::Finished(Box::new(Outcome::without_work(end))));
             self.halted = true;
         }
-        if !self.halted
-            && self.model.is_some()
+        if self.model.is_some() {
+            self.start_next().await;
+        }
+    }
+
+    /// Goes on with what waits. A prompt that is refused does not hold up those behind it.
+    async fn start_next(&mut self) {
+        while self.run.is_none()
+            && !self.halted
             && let Some(next) = self.next_prompt()
         {
             self.start(next).await;
@@ -405,7 +426,7 @@ impl Runtime {
         self.tree.clear();
         self.inbox = self.tree.main_inbox();
         self.main = None;
-        self.executor = None;
+        self.offer = None;
         self.halted = false;
         self.shell.take_printed();
         let history = std::mem::take(&mut session.past);

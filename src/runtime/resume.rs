@@ -2,6 +2,7 @@
 
 use super::Runtime;
 use super::assemble::Session;
+use super::offer::Offer;
 use crate::protocol::{AgentId, End, EventKind, NoticeLevel, SessionId};
 use crate::session::{AgentSummary, OpenedAgent};
 use crate::subagent::{Phase, Stored, restored};
@@ -43,7 +44,7 @@ impl Runtime {
         let OpenedAgent { journal, transcript, meta } =
             self.open_agent(self.session.id, id).await.map_err(|why| format!("{name}: {why}"))?;
         self.prepare_main().await;
-        let Some(executor) = self.executor.clone() else {
+        let Some(executor) = self.offer.as_ref().map(Offer::executor) else {
             return Err(format!(
                 "{name} cannot go on: this session has no model, or no sub-agents"
             ));

@@ -15,8 +15,8 @@ use crate::budget::{Budget, Limits};
 use crate::config::{ChildPermissions, OnLimit};
 use crate::permission::{AgentGate, ModeOf, Rights};
 use crate::protocol::{
-    AgentId, AgentInfo, AgentPath, ChildMeta, End, EventSink, Failure, Journal,
-    NoJournal, NoticeLevel, ResultBlock, Terms, ToolDetails,
+    AgentId, AgentInfo, AgentPath, ChildMeta, End, EventSink, Failure, Journal, NoJournal,
+    NoticeLevel, ResultBlock, Terms, ToolDetails,
 };
 use crate::provider::{ChildModel, Model, ModelError, ModelSlot};
 use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome};
@@ -71,6 +71,12 @@ impl Executor {
     #[must_use]
     pub fn factory(&self) -> &Arc<Factory> {
         &self.factory
+    }
+
+    /// The name of the agent that starts them.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.caller.name
     }
 
     /// Checks what can be checked without asking anyone. Changes nothing.
@@ -244,6 +250,7 @@ impl Executor {
             fork: order.fork,
             resumed: None,
             memory: order.memory,
+            host: order.host,
             max_turns,
             budget,
             span: cx.span,

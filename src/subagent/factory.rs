@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::comms;
 use super::definition::{Definition, Memory};
 use super::faces;
 use super::instructions;
@@ -62,6 +63,8 @@ pub struct Settings {
     pub max_budget_per_agent: Option<u64>,
     pub permissions: ChildPermissions,
     pub child_auth: ChildAuth,
+    /// Whether they and their parents can send each other messages.
+    pub comms: bool,
     /// Whether they are told how to use their tools.
     pub inherit_tool_instructions: bool,
 }
@@ -119,6 +122,8 @@ pub struct Plan {
     pub resumed: Option<Resumed>,
     /// Whether it reads the project's instructions; `None` leaves that to its definition.
     pub memory: Option<bool>,
+    /// Whether it stays after its first prompt, for messages.
+    pub host: bool,
     pub max_turns: u32,
     /// Its account.
     pub budget: Budget,
@@ -146,7 +151,7 @@ impl Factory {
         let gate = above.gate.child(plan.name.clone(), events.clone(), plan.rights);
         let gate = plan.place.gate(gate);
         let tools = self.narrowed(&plan.definition, &plan.access, &plan.place, &gate).tools;
-        let system = self.system(&plan, &tools);
+        let system = self.system(&plan, &tools, &above.name);
         let Plan {
             name,
             definition,
@@ -197,7 +202,7 @@ impl Factory {
     }
 
     /// A fork goes on under its parent's system prompt; everyone else has one of its own.
-    fn system(&self, plan: &Plan, tools: &ToolRegistry) -> Arc<str> {
+    fn system(&self, plan: &Plan, tools: &ToolRegistry, parent: &str) -> Arc<str> {
         if let Some(fork) = &plan.fork {
             return fork.system.clone();
         }
@@ -207,6 +212,9 @@ impl Factory {
         let mut more = INSTRUCTIONS.trim().to_owned();
         if self.settings.inherit_tool_instructions {
             more.push_str(&instructions::for_tools(tools));
+        }
+        if self.may_send(&plan.lists()) {
+            more.push_str(&comms::instructions(parent));
         }
         if let Some(introduction) = &plan.introduction {
             more.push_str("\n\n");
@@ -232,6 +240,9 @@ impl Factory {
         depth: u32,
     ) -> ToolRegistry {
         let executor = Executor::new(self.clone(), caller);
+        if self.may_send(lists) {
+            tools.insert(faces::send(&executor));
+        }
         if !self.settings.may_start(depth) {
             return tools.with_hidden(faces::at_limit(&executor));
         }
@@ -241,6 +252,12 @@ impl Factory {
             }
         }
         tools.withholding(|name| self.gate.withholds(name))
+    }
+
+    /// Whether a sub-agent gets the tool that sends messages. It goes with the configuration rather than with lists of
+    /// tools, unless one of them forbids it.
+    fn may_send(&self, lists: &Lists<'_>) -> bool {
+        self.settings.comms && !lists.deny(comms::SEND) && !self.gate.withholds(comms::SEND)
     }
 
     /// The tools of one sub-agent but for those that start others: a fresh set, narrowed by its definition and by the
@@ -289,7 +306,19 @@ struct Lists<'a> {
     access: &'a ToolAccess,
 }
 
+impl Plan {
+    fn lists(&self) -> Lists<'_> {
+        Lists { definition: &self.definition, access: &self.access }
+    }
+}
+
 impl Lists<'_> {
+    /// Whether a list forbids a tool by its name.
+    fn deny(&self, name: &str) -> bool {
+        let by_call = matches!(self.access, ToolAccess::Deny(_)) && !self.access.allows(name);
+        by_call || self.definition.disallowed_tools.iter().any(|entry| entry == name)
+    }
+
     fn keep(&self, name: &str) -> bool {
         let listed = |list: &[String]| {
             list.iter().any(|entry| canonical_name(entry) == canonical_name(name))

@@ -8,11 +8,12 @@ use futures_util::FutureExt;
 use super::definition::{Isolation, Returns};
 use super::executor::Caller;
 use super::factory::{Factory, Plan};
+use super::host::Host;
 use super::report::Reporter;
 use super::tree::Membership;
 use super::workplace::{Bound, Workplace};
 use super::worktree::{Finished, NewWorktree, Worktree, WorktreeError};
-use crate::agent::Prompt;
+use crate::agent::{Agent, Prompt};
 use crate::config::ChildAuth;
 use crate::exec::ShellReach;
 use crate::protocol::{End, EventKind, EventSink, Failure, NoticeLevel, Outcome, Sender};
@@ -40,7 +41,9 @@ impl Child {
                 let from = Sender::Agent { name: caller.name.clone() };
                 Prompt { from, ..Prompt::new(text) }
             });
-            run(&factory, plan, prompt, &member, &events, &caller).await
+            let max_chars = factory.settings.result_max_chars;
+            let reporter = Reporter { id, name: &name, max_chars, kept, note: None };
+            run(&factory, plan, prompt, &member, &events, &caller, reporter).await
         } else {
             (Outcome::without_work(End::Cancelled { before_start: true }), None)
         };
@@ -79,6 +82,7 @@ async fn run(
     member: &Membership,
     events: &EventSink,
     caller: &Caller,
+    reporter: Reporter<'_>,
 ) -> (Outcome, Option<String>) {
     let worktree = match worktree(factory, &plan, member).await {
         Ok(worktree) => worktree,
@@ -90,9 +94,13 @@ async fn run(
     }
     let results = plan.fork.as_mut().map(|fork| std::mem::take(&mut fork.closing));
     let prompt = prompt.map(|prompt| Prompt { results: results.unwrap_or_default(), ..prompt });
+    let (host, budget) = (plan.host, plan.budget.clone());
     let mut agent = factory.build(plan, member, events, caller);
-    let work = AssertUnwindSafe(agent.work(prompt, events, member.cancel())).catch_unwind();
-    let outcome = work.await.unwrap_or_else(|_| crashed());
+    let mut outcome = work(&mut agent, prompt, events, member).await;
+    if host {
+        let host = Host { agent: &mut agent, member, events, budget: &budget, reporter };
+        outcome = host.stay(outcome).await;
+    }
     factory.tree.end_below(events.path()).await;
     let note = match worktree {
         Some(worktree) => Some(worktree.finish().await),
@@ -101,6 +109,17 @@ async fn run(
     // Of a folder that held nothing there is nothing to say.
     let note = note.filter(|finished| *finished != Finished::Removed);
     (outcome, note.map(|finished| finished.to_string()))
+}
+
+/// One run of an agent, which a bug inside ends as a failure.
+pub(super) async fn work(
+    agent: &mut Agent,
+    prompt: Option<Prompt>,
+    events: &EventSink,
+    member: &Membership,
+) -> Outcome {
+    let work = AssertUnwindSafe(agent.work(prompt, events, member.cancel())).catch_unwind();
+    work.await.unwrap_or_else(|_| crashed())
 }
 
 async fn worktree(

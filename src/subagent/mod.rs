@@ -4,6 +4,7 @@
 //! [`AgentTree`] owns every sub-agent's life, [`Factory`] builds one, [`Executor`] starts it, and the faces
 //! ([`faces`]) are the tools by which models ask for that.
 
+mod comms;
 pub mod definition;
 mod defuse;
 mod executor;
@@ -11,6 +12,7 @@ pub mod faces;
 mod factory;
 mod folder;
 mod front_matter;
+mod host;
 mod instructions;
 mod life;
 mod order;
@@ -23,6 +25,7 @@ pub mod worktree;
 
 pub use executor::{Caller, Executor};
 pub use factory::{Factory, Settings};
+pub use order::DEFAULT_AGENT;
 pub use resume::{NotResumed, Stored, restored};
 pub use tree::{AgentTree, Ended, Listed, Phase, Slots, Status};
 pub use workplace::Workplace;

@@ -32,6 +32,8 @@ pub struct Order {
     /// Whether it reads the project's instructions; `None` leaves that to its definition.
     pub memory: Option<bool>,
     pub background: bool,
+    /// Whether it stays after its first prompt, for messages.
+    pub host: bool,
     /// The conversation that it goes on with.
     pub fork: Option<Fork>,
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::definition::{Definition, DefinitionError, Dialect, Parsed, Source, flag, tool_name};
-use super::folder::{self, Fingerprint};
+use super::folder;
+pub use super::folder::Fingerprint;
 
 const BUILT_IN: [(&str, &str); 3] = [
     ("explore", include_str!("../../assets/agents/explore.md")),

@@ -16,8 +16,8 @@ use super::worktree::Worktree;
 use crate::budget::{Budget, Limits};
 use crate::permission::AgentGate;
 use crate::protocol::{
-    AgentInfo, AgentPath, ChildMeta, End, EnvOverlay, EventKind, EventSink, Journal, Message,
-    Outcome, Span, Terms,
+    AgentInfo, AgentPath, ChildMeta, End, EnvOverlay, EventSink, Journal, Message, Outcome, Span,
+    Terms,
 };
 use crate::provider::{ChildModel, Model, ModelError};
 use crate::tool::ToolError;
@@ -158,6 +158,7 @@ impl Executor {
             place,
             introduction: None,
             foreign_provider,
+            host: false,
         };
         let child = Child { plan, member, events, above: root.clone(), prompt: Some(prompt) };
         let caller = Caller { gate, ..self.caller.clone() };

@@ -2,6 +2,7 @@
 
 mod background;
 mod channels;
+mod comms;
 mod definitions;
 mod ends;
 mod env;
@@ -10,10 +11,13 @@ mod fault;
 mod flood;
 mod frames;
 mod guide;
+mod host;
 mod hostile;
 mod invariants;
 mod log;
+mod mention;
 mod models;
+mod reload;
 mod resume;
 mod rights;
 mod tool;

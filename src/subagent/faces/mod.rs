@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::config::Face;
 use crate::tool::{Tool, canonical_name};
 
+use super::comms::SEND;
 use super::registry::Definitions;
 use super::{Executor, Settings};
 use crate::permission::Gate;
@@ -16,6 +17,7 @@ mod cancel;
 mod delegate;
 mod fork;
 mod list;
+mod send;
 mod spawn;
 mod status;
 mod target;
@@ -26,18 +28,8 @@ use at_limit::AtLimit;
 use delegate::Delegate;
 
 /// The names of the lifecycle tools.
-const LIFECYCLE: [&str; 7] = [
-    "agent_spawn",
-    "agent_fork",
-    "agent_status",
-    "agent_wait",
-    "agent_cancel",
-    "agent_list",
-    "agent_send",
-];
-
-/// The one that is there with messages between agents only.
-const SEND: &str = "agent_send";
+const LIFECYCLE: [&str; 7] =
+    ["agent_spawn", "agent_fork", "agent_status", "agent_wait", "agent_cancel", "agent_list", SEND];
 
 /// What names of delegate tools begin with.
 const DELEGATE: &str = "delegate_to_";
@@ -59,7 +51,12 @@ pub fn names(settings: &Settings, definitions: &Definitions, gate: &Gate) -> Vec
         names.push(settings.tool_name.clone());
     }
     if settings.has(Face::Lifecycle) {
-        names.extend(LIFECYCLE.iter().filter(|name| **name != SEND).map(ToString::to_string));
+        names.extend(
+            LIFECYCLE
+                .iter()
+                .filter(|name| settings.comms || **name != SEND)
+                .map(ToString::to_string),
+        );
     }
     if settings.has(Face::Delegate) {
         let offered = definitions.iter().filter(|known| !gate.withholds_agent(&known.name));
@@ -84,6 +81,9 @@ pub fn offered(executor: &Executor) -> Vec<Arc<dyn Tool>> {
         tools.push(Arc::new(wait::Wait::new(executor.clone())));
         tools.push(Arc::new(cancel::Cancel::new(executor.clone())));
         tools.push(Arc::new(list::List::new(executor.clone())));
+        if settings.comms {
+            tools.push(send(executor));
+        }
     }
     if settings.has(Face::Delegate) {
         for definition in executor.factory().definitions.iter() {
@@ -91,6 +91,12 @@ pub fn offered(executor: &Executor) -> Vec<Arc<dyn Tool>> {
         }
     }
     tools
+}
+
+/// The tool by which a parent and its children send each other messages.
+#[must_use]
+pub fn send(executor: &Executor) -> Arc<dyn Tool> {
+    Arc::new(send::SendTool::new(executor.clone()))
 }
 
 /// The same tools for an agent that may not start others: they are not offered, and a call made anyway is a violation.

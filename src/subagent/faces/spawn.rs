@@ -10,6 +10,7 @@ use super::access::AccessInput;
 use super::target;
 use crate::protocol::{Access, AgentId};
 use crate::subagent::Executor;
+use crate::subagent::comms::SEND;
 use crate::subagent::definition::BudgetSpec;
 use crate::subagent::executor::Started;
 use crate::subagent::order::{DEFAULT_AGENT, Order};
@@ -17,6 +18,9 @@ use crate::subagent::tree::Status;
 use crate::tool::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
 
 const DESCRIPTION: &str = "Starts a sub-agent in the background with a fresh context, and returns at once. Use it for independent work beside your own; not for what a few calls of yours do, nor when you need the result next. Its result comes to you as a message: never poll agent_status, and never start an agent to watch another.";
+
+/// The field that is there with messages between agents only.
+const HOST_MODE: &str = "host_mode";
 
 /// The tool that starts a sub-agent in the background.
 pub(super) struct Spawn {
@@ -42,6 +46,8 @@ pub(super) struct Input {
     budget: Option<BudgetSpec>,
     /// Replaces the agent's own system prompt.
     system_prompt: Option<String>,
+    /// It stays after its first answer and works again on each message; agent_cancel ends it.
+    host_mode: Option<bool>,
 }
 
 /// The answer of spawn and fork.
@@ -50,6 +56,9 @@ pub(super) struct StartedAnswer {
     agent_id: AgentId,
     name: String,
     state: Status,
+    /// The tool by which it can be sent messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_with: Option<&'static str>,
 }
 
 impl StartedAnswer {
@@ -58,7 +67,9 @@ impl StartedAnswer {
         let agent = executor.factory().tree.look_up(started.id);
         let state = agent.map_or(Status::Running, |agent| agent.status());
         let name = started.name.clone();
-        target::json(&Self { agent_id: started.id, name, state }, "in the background", false)
+        let message_with = executor.factory().settings.comms.then_some(SEND);
+        let answer = Self { agent_id: started.id, name, state, message_with };
+        target::json(&answer, "in the background", false)
     }
 }
 
@@ -69,6 +80,8 @@ impl Spawn {
             Some(text) => spec.with_field_text("model", &text),
             None => spec,
         };
+        let comms = executor.factory().settings.comms;
+        let spec = if comms { spec } else { spec.without_field(HOST_MODE) };
         Self { executor, spec }
     }
 
@@ -83,6 +96,7 @@ impl Spawn {
             budget: input.budget.unwrap_or_default(),
             system_prompt: input.system_prompt.clone(),
             background: true,
+            host: input.host_mode == Some(true),
             default_budget: true,
             memory: Some(false),
             ..Order::default()
@@ -109,6 +123,11 @@ impl TypedTool for Spawn {
     fn check(&self, input: &Input) -> Result<(), InvalidInput> {
         if input.system_prompt.as_ref().is_some_and(|text| text.trim().is_empty()) {
             return Err(InvalidInput("`system_prompt` must not be blank.".to_owned()));
+        }
+        if input.host_mode.is_some() && !self.executor.factory().settings.comms {
+            return Err(InvalidInput(format!(
+                "`{HOST_MODE}` needs messages between agents, which are off."
+            )));
         }
         self.executor.check(&Self::order(input))
     }

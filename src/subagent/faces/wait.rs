@@ -88,6 +88,7 @@ impl TypedTool for Wait {
                 return Err(ToolError::soft(SoftKind::Cancelled, "The wait was cancelled; the agent goes on."));
             }
             ended = tree.ended(id) => ended.is_some(),
+            () = tree.rests(id) => false,
             () = timeout => false,
         };
         lent.take_back(&cx.events, &cx.cancel).await;

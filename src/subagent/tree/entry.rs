@@ -152,6 +152,8 @@ pub(super) struct Entry {
     pub budget: Option<Budget>,
     /// Whether it counts against the limit of agents at work.
     pub has_slot: bool,
+    /// Whether it has answered and waits for a message: then nobody waits for it.
+    pub resting: watch::Sender<bool>,
     /// Calls of its own that wait for other agents.
     pub waits: usize,
     pub done: Done,

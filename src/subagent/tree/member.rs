@@ -93,6 +93,11 @@ impl Membership {
         &self.detached
     }
 
+    /// The tree that it stands in.
+    pub(super) fn tree(&self) -> &AgentTree {
+        &self.tree
+    }
+
     /// Its queue of prompts.
     #[must_use]
     pub fn inbox(&self) -> &Inbox {

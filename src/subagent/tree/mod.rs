@@ -17,6 +17,8 @@ use crate::tool::Shells;
 mod entry;
 mod jobs;
 mod member;
+mod messages;
+mod rest;
 mod slots;
 mod state;
 #[cfg(test)]
@@ -24,6 +26,7 @@ mod tests;
 
 pub use entry::{Counts, Ended, Listed, Phase, Status};
 pub use member::{Ending, Joining, Membership};
+pub use messages::{Recipient, Undelivered};
 pub use slots::{Lent, OverLimit};
 
 use state::State;

@@ -76,6 +76,8 @@ impl State {
     fn has_room(&self, waiting: &Waiting) -> bool {
         let parent = waiting.events.path().parent();
         let running = self.entries.values().filter(|entry| matches!(entry.phase, Phase::Running));
+        // One that rests would hold the place for as long as nobody needs it.
+        let running = running.filter(|entry| !*entry.resting.borrow());
         let siblings = running.filter(|entry| entry.path.parent() == parent);
         let siblings = siblings.filter(|entry| entry.id != waiting.id).count();
         self.running() < self.slots.concurrent && siblings < self.slots.children

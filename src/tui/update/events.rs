@@ -82,6 +82,10 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
         EventKind::PromptReturned { id, text } => {
             queue::returned(model, &AgentPath::root(), id, &text);
         }
+        EventKind::PromptRefused { id, text, why } => {
+            queue::returned(model, &AgentPath::root(), id, &text);
+            notice(model, NoticeLevel::Error, why);
+        }
         EventKind::TextDelta { text } => {
             if !text.trim().is_empty() {
                 main_speaks(model);

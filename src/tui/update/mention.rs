@@ -1,5 +1,6 @@
 //! `@` in the draft: agents and files that fit, and names of agents that nobody has.
 
+use crate::protocol::mention;
 use crate::tui::composer::MenuItem;
 use crate::tui::host::HostRequest;
 use crate::tui::model::Model;
@@ -61,7 +62,9 @@ pub fn refuses(model: &mut Model, text: &str, effects: &mut Vec<Effect>) -> bool
     if known.is_empty() {
         return false;
     }
-    let Some(name) = named(text).find(|name| !known.iter().any(|agent| agent.name == *name)) else {
+    let Some(name) =
+        mention::agents(text).find(|name| !known.iter().any(|agent| agent.name == *name))
+    else {
         return false;
     };
     model.say(format!("no agent {name}: /agents lists them"));
@@ -69,28 +72,9 @@ pub fn refuses(model: &mut Model, text: &str, effects: &mut Vec<Effect>) -> bool
     true
 }
 
-/// The names behind `@agent-` at the beginning of words. What goes on like a path names a file.
-fn named(text: &str) -> impl Iterator<Item = &str> {
-    text.split_whitespace().filter_map(|word| {
-        let rest = word.strip_prefix('@')?.strip_prefix(PREFIX)?;
-        let inside = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_');
-        let end = rest.find(|letter| !inside(letter)).unwrap_or(rest.len());
-        let (name, behind) = rest.split_at(end);
-        let mut behind = behind.chars();
-        let path = matches!(behind.next(), Some('.' | '/')) && behind.next().is_some_and(inside);
-        Some(name).filter(|name| !name.is_empty() && !path)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_word_that_begins_like_one_names_an_agent() {
-        let text = "@agent-explore, see @agent-notes.md and me@agent-x (not @agent-plan). @agent-";
-        assert_eq!(named(text).collect::<Vec<_>>(), ["explore", "plan"]);
-    }
 
     #[test]
     fn a_name_fits_from_its_beginning_in_part_or_letter_by_letter() {

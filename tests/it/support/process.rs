@@ -104,3 +104,30 @@ impl Fifo {
         waited.expect("no command came to the pipe, or one holds it still").unwrap()
     }
 }
+
+/// The sockets of a process by their inodes: those that others could connect to, and how many there are in all.
+pub fn sockets(pid: u32) -> (Vec<String>, usize) {
+    let links = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let inode = |link: PathBuf| {
+        let target = std::fs::read_link(link).ok()?;
+        Some(target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
+    };
+    let own: BTreeSet<_> = links.filter_map(|link| inode(link.ok()?.path())).collect();
+    let table =
+        |name: &str| std::fs::read_to_string(format!("/proc/{pid}/net/{name}")).unwrap_or_default();
+    let mut listening = Vec::new();
+    for name in ["tcp", "tcp6", "unix"] {
+        for line in table(name).lines().skip(1) {
+            let columns: Vec<_> = line.split_whitespace().collect();
+            // The state and the inode of a TCP socket; the flags and the inode of a local one.
+            let (listens, inode) = match name {
+                "unix" => (columns[3] == "00010000", columns[6]),
+                _ => (columns[3] == "0A", columns[9]),
+            };
+            if listens && own.contains(inode) {
+                listening.push(line.to_owned());
+            }
+        }
+    }
+    (listening, own.len())
+}

@@ -1,0 +1,130 @@
+//! What main is offered of sub-agents. It is made from the definitions, and made anew when those have changed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Runtime;
+use super::assemble::{self, Parts};
+use crate::agent::Agent;
+use crate::protocol::{EventSink, NoticeLevel};
+use crate::subagent::registry::{Definitions, Fingerprint};
+use crate::subagent::{Caller, Executor, Factory, Settings, faces};
+use crate::tool::ToolRegistry;
+
+/// The agents' tools of main, and the definitions that they were made from.
+pub(super) struct Offer {
+    parts: Arc<Parts>,
+    caller: Caller,
+    /// Main's tools but for those of agents: they know what main has read, so they stay.
+    others: ToolRegistry,
+    /// What the definitions looked like just before they were loaded.
+    seen: Fingerprint,
+    factory: Arc<Factory>,
+}
+
+impl Offer {
+    /// Loads the definitions, and says what is wrong with them. It may block.
+    pub fn new(
+        parts: &Arc<Parts>,
+        caller: Caller,
+        others: ToolRegistry,
+        factory: impl FnOnce(Definitions) -> Arc<Factory>,
+        events: &EventSink,
+    ) -> Self {
+        let seen = parts.definitions.fingerprint();
+        let factory = factory(Definitions::load(&parts.definitions));
+        tell_problems(&factory.definitions, None, events);
+        Self { parts: parts.clone(), caller, others, seen, factory }
+    }
+
+    /// What starts main's agents.
+    pub fn executor(&self) -> Executor {
+        Executor::new(self.factory.clone(), self.caller.clone())
+    }
+
+    /// All tools of main.
+    pub fn tools(&self) -> ToolRegistry {
+        let executor = self.executor();
+        let mut tools = self.others.clone();
+        if !self.settings().may_start(0) {
+            tools = tools.with_hidden(faces::at_limit(&executor));
+        } else {
+            faces::offered(&executor).into_iter().for_each(|face| tools.insert(face));
+        }
+        tools.withholding(|name| self.factory.gate.withholds(name))
+    }
+
+    /// The definitions that count now.
+    pub fn definitions(&self) -> &Definitions {
+        &self.factory.definitions
+    }
+
+    /// What the configuration says about sub-agents.
+    pub fn settings(&self) -> &Settings {
+        &self.factory.settings
+    }
+
+    /// Loads the definitions again when their files have changed, and says what is different. What runs keeps the
+    /// definition that it was started with. It may block.
+    fn renew(&mut self, events: &EventSink) -> bool {
+        let seen = self.parts.definitions.fingerprint();
+        if seen == self.seen {
+            return false;
+        }
+        self.seen = seen;
+        let definitions = Definitions::load(&self.parts.definitions);
+        let before = self.factory.clone();
+        tell_problems(&definitions, Some(&before.definitions), events);
+        if let Some(text) = difference(&before.definitions, &definitions) {
+            events.notice(NoticeLevel::Info, text);
+        }
+        self.factory = assemble::factory(
+            &self.parts,
+            before.tree.clone(),
+            before.operations.clone(),
+            before.facts.clone(),
+            before.memory.clone(),
+            definitions,
+        );
+        true
+    }
+}
+
+impl Runtime {
+    /// Gives main its agents' tools anew when a definition was changed since they were made.
+    pub(super) async fn renew_offer(&mut self, agent: &mut Agent) {
+        let Some(mut offer) = self.offer.take() else { return };
+        let events = self.events.clone();
+        let renewing = tokio::task::spawn_blocking(move || (offer.renew(&events), offer));
+        // The closure only fails by panicking, and then there is nothing better than to pass that on.
+        let (changed, offer) = match renewing.await {
+            Ok(renewed) => renewed,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        if changed {
+            agent.set_tools(offer.tools());
+        }
+        self.offer = Some(offer);
+    }
+}
+
+/// Says what is wrong with definitions, as far as it was not said before.
+fn tell_problems(definitions: &Definitions, before: Option<&Definitions>, events: &EventSink) {
+    for problem in definitions.problems() {
+        if !before.is_some_and(|before| before.problems().contains(problem)) {
+            events.notice(NoticeLevel::Warning, problem.error().to_string());
+        }
+    }
+}
+
+/// Which definitions came, went and changed: `agents: +reviewer ~scout −old`. `None` when all are the same.
+fn difference(before: &Definitions, now: &Definitions) -> Option<String> {
+    let names = |all: &Definitions| all.iter().map(|it| it.name.clone()).collect::<BTreeSet<_>>();
+    let (had, has) = (names(before), names(now));
+    let changed = |name: &&String| before.get(name).as_deref() != now.get(name).as_deref();
+    let added = has.difference(&had).map(|name| format!("+{name}"));
+    let edited = has.intersection(&had).filter(changed).map(|name| format!("~{name}"));
+    let removed = had.difference(&has).map(|name| format!("−{name}"));
+    let all: Vec<_> = added.chain(edited).chain(removed).collect();
+    (!all.is_empty()).then(|| format!("agents: {}", all.join(" ")))
+}

@@ -1,0 +1,102 @@
+//! Definitions that are edited between two prompts count from the second one on.
+
+use serde_json::{Value, json};
+
+use crate::support::pty::{ENTER, Screen};
+use crate::support::record::Recorded;
+use crate::support::run::Running;
+use crate::support::scene::{DONE, PARENT, Scene, agent_with, calls};
+use crate::support::script::{text, tool_use};
+
+fn file(name: &str, more: &str) -> String {
+    format!(
+        "---\nname: {name}\ndescription: Reads what {name} reads.\n{more}---\nYou are {name}.\n"
+    )
+}
+
+fn start(scene: &Scene) -> Running {
+    let args = ["-p", "--output-format", "stream-json", "--input-format", "stream-json"];
+    scene.world.run(args).args(["--dangerously-skip-permissions"]).open_stdin().start()
+}
+
+/// Sends the prompt of this number, counted from 1, and waits for its end.
+async fn prompt(running: &mut Running, number: usize) {
+    let content = format!("PARENT-1 number {number}");
+    running.send(&json!({ "type": "user", "message": { "role": "user", "content": content } }));
+    running.printed("\"type\":\"result\"", number).await;
+}
+
+/// What a request tells the model of the agents that there are.
+fn listed(request: &Recorded) -> &str {
+    request.tool("AgentTool").unwrap()["description"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn a_definition_that_comes_between_two_prompts_is_listed_and_can_be_called() {
+    let scene = Scene::new();
+    scene.world.agent("old", &file("old", ""));
+    let call = calls([agent_with("CHILD-A", "agent", json!("reviewer"))]);
+    scene.server.when(PARENT).reply(text("one")).then(call).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("ok"));
+    let mut running = start(&scene);
+    prompt(&mut running, 1).await;
+    scene.world.agent("reviewer", &file("reviewer", ""));
+    std::fs::remove_file(scene.world.settings_dir().join("agents/old.md")).unwrap();
+    prompt(&mut running, 2).await;
+    running.close().await.assert_code(0);
+    let requests = scene.server.requests_of(PARENT);
+    assert!(listed(&requests[0]).contains("- old:") && !listed(&requests[0]).contains("reviewer"));
+    assert!(
+        listed(&requests[1]).contains("- reviewer:") && !listed(&requests[1]).contains("- old:")
+    );
+    assert!(scene.server.requests_of("CHILD-A")[0].system().contains("You are reviewer."));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_new_problem_is_said_once_and_what_main_has_read_is_still_known() {
+    let scene = Scene::new();
+    scene.world.write("note.txt", "before\n");
+    let edit = json!({ "file_path": "note.txt", "old_string": "before", "new_string": "after" });
+    scene
+        .server
+        .when(PARENT)
+        .reply(tool_use("Read", json!({ "file_path": "note.txt" })))
+        .then(text("one"))
+        .then(tool_use("Edit", edit))
+        .then(text("two"))
+        .then(text("three"));
+    let mut running = start(&scene);
+    prompt(&mut running, 1).await;
+    scene.world.agent("broken", "no definition");
+    prompt(&mut running, 2).await;
+    prompt(&mut running, 3).await;
+    let run = running.close().await;
+    run.assert_code(0);
+    let said =
+        |frame: &Value| frame["subtype"] == "notice" && frame.to_string().contains("broken.md");
+    assert_eq!(run.frames().into_iter().filter(said).count(), 1, "{run}");
+    assert_eq!(scene.world.read("note.txt"), "after\n");
+    let requests = scene.server.requests_of(PARENT);
+    assert_eq!(requests[4].body["tools"], requests[0].body["tools"]);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_screen_says_which_definitions_came_changed_and_went() {
+    let scene = Scene::new();
+    scene.world.agent("old", &file("old", ""));
+    scene.world.agent("scout", &file("scout", ""));
+    scene.server.when(PARENT).reply(text("the first answer")).then(text("the second answer"));
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 100, 30);
+    screen.wait_for("the first answer");
+    screen.wait_gone("esc");
+    scene.world.agent("reviewer", &file("reviewer", ""));
+    scene.world.agent("scout", &file("scout", "tools: Read\n"));
+    std::fs::remove_file(scene.world.settings_dir().join("agents/old.md")).unwrap();
+    screen.keys("go on");
+    screen.keys(ENTER);
+    screen.wait_for("the second answer");
+    screen.wait_for("agents: +reviewer ~scout −old");
+    scene.server.finish();
+}
