@@ -83,6 +83,9 @@ impl Settings {
     }
 }
 
+/// Makes a fresh set of tools for one agent.
+pub type MakeTools = dyn Fn(&BuiltinSettings) -> Vec<Arc<dyn Tool>> + Send + Sync;
+
 /// What sub-agents are built from. One per session, and made anew when definitions change.
 pub struct Factory {
     pub settings: Settings,
@@ -93,7 +96,7 @@ pub struct Factory {
     /// What their tools are made from.
     pub builtin: BuiltinSettings,
     /// Makes a fresh set of tools, without those that start sub-agents.
-    pub tools: Box<dyn Fn(&BuiltinSettings) -> Vec<Arc<dyn Tool>> + Send + Sync>,
+    pub tools: Box<MakeTools>,
     /// The session's variables.
     pub env: EnvOverlay,
     /// The folder for their worktrees.

@@ -178,6 +178,21 @@ async fn c1_a_definitions_mode_narrows_and_only_own_lets_it_widen() {
 }
 
 #[tokio::test]
+async fn c1_what_narrows_an_agent_narrows_those_below_it() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nmax_depth = 2\n");
+    scene.world.agent("free", &definition("plan"));
+    scene.parent_calls([agent_with("CHILD-A", "agent", json!("free"))]);
+    scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")])).then(text("done"));
+    scene.server.when("CHILD-B").reply(touch("made.txt")).then(text("tried"));
+    headless(&scene, &["--dangerously-skip-permissions"]).await;
+    let result = scene.server.requests_of("CHILD-B")[1].tool_result();
+    assert!(result.is_error && result.text.contains("plan mode"), "{result:?}");
+    assert!(!scene.world.exists("made.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn c1_with_inherit_a_grant_of_the_parent_is_the_childs_too() {
     let scene = Scene::new();
     scene.world.config("[subagents]\npermissions = \"inherit\"\n");

@@ -14,7 +14,7 @@ use super::after_calls;
 use crate::support::DEADLINE;
 use crate::support::process;
 use crate::support::pty::{CTRL_C, Screen};
-use crate::support::scene::{DONE, PARENT, Scene, agent_with, bash, calls};
+use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
 use crate::support::script::{Reply, dynamic, error, text, tool_use};
 
 /// A scene whose project is a repository with one commit, and whose `tidy` agents are isolated.
@@ -305,5 +305,33 @@ async fn after_a_sigkill_git_names_the_worktree_that_is_left() {
     running.signal(Signal::SIGKILL);
     assert_eq!(running.wait().await.code, None);
     kept(&scene);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t24_an_agent_below_an_isolated_one_works_in_its_worktree_and_cannot_leave_it() {
+    let scene = scene();
+    scene.world.config("[subagents]\nmax_depth = 2\n");
+    let original = scene.world.project_dir().canonicalize().unwrap();
+    scene.parent_calls([tidy("CHILD-A")]);
+    let below = calls([agent("CHILD-B"), tidy("CHILD-C")]);
+    scene.server.when("CHILD-A").reply(below).then(text("tidied"));
+    let write = |path: String| json!({ "file_path": path, "content": "mine\n" });
+    let tries = tool_use("Write", write("new.txt".to_owned()))
+        .tool_use("Write", write(original.join("b.txt").display().to_string()))
+        .tool_use("Bash", bash(&format!("echo escaped > {}/b.txt", original.display())));
+    scene.server.when("CHILD-B").reply(tries).then(text("tried"));
+    scene.go().await;
+    let results = scene.server.requests_of("CHILD-B")[1].tool_results();
+    let errors: Vec<_> = results.iter().map(|result| result.is_error).collect();
+    assert_eq!(errors, [false, true, true], "{results:?}");
+    assert!(!scene.world.exists("b.txt"));
+    let kept = kept(&scene);
+    assert!(after_calls(&scene).tool_result().text.contains(&kept), "{kept}");
+    let of_a = scene.server.requests_of("CHILD-A")[1].tool_results();
+    assert!(!of_a[0].is_error, "{of_a:?}");
+    let none = "start the agent without isolation";
+    assert!(of_a[1].is_error && of_a[1].text.contains(none), "no worktree in a worktree: {of_a:?}");
+    assert_eq!(scene.server.requests_of("CHILD-C").len(), 0);
     scene.server.finish();
 }
