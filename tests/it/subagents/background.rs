@@ -230,9 +230,9 @@ async fn a_command_that_the_person_kills_is_gone_and_main_is_not_woken() {
     send(&screen, "/agents");
     screen.wait_for("x kill");
     screen.keys("x");
-    screen.wait_for("killed");
+    screen.wait_for("⊘ bash-1");
     screen.keys(ESC);
-    screen.wait_gone("this session");
+    screen.wait_gone("Esc closes");
     send(&screen, "and now?");
     screen.wait_for(DONE);
     assert_eq!(crate::support::process::with_argument("73.1173"), Vec::<u32>::new());
