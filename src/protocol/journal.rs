@@ -112,7 +112,7 @@ pub struct ChildMeta {
 }
 
 /// What the call that started a sub-agent had laid down beside its task, so that it goes on under the same terms.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Terms {
     /// The provider of its model.
@@ -131,6 +131,22 @@ pub struct Terms {
     pub memory: Option<bool>,
     /// It began with its parent's conversation, which is not in its own transcript.
     pub fork: bool,
+    /// What it may use; it has that much again when it goes on.
+    pub caps: Caps,
+}
+
+/// Limits of one sub-agent; absent: none of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Caps {
+    /// US dollars.
+    pub usd: Option<f64>,
+    pub tokens: Option<u64>,
+    /// Requests.
+    pub turns: Option<u32>,
+    pub tool_calls: Option<u32>,
+    /// Seconds.
+    pub wall_s: Option<u64>,
 }
 
 /// A transcript could not be written.

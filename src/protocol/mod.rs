@@ -26,7 +26,9 @@ pub use event::{
     ShellEnd, ToolDetails, ViolationKind, clock,
 };
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
-pub use journal::{ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent, Terms};
+pub use journal::{
+    Caps, ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent, Terms,
+};
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use printable::printable;
 pub use question::{Answer, Mode, Question, RuleFile};

@@ -182,7 +182,7 @@ pub(super) fn main_agent(
         let operations = operations.clone();
         let factory =
             |definitions| factory(parts, tree, operations, facts, memory.text, definitions);
-        Offer::new(parts, caller, tools.clone(), factory, &events)
+        Offer::new(parts, caller, tools.clone(), factory, events)
     });
     if let Some(offer) = &offer {
         tools = offer.tools();

@@ -1,7 +1,6 @@
 //! Starts sub-agents: the one way behind all faces. Everything is checked before there is any effect.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::definition::{BudgetSpec, Definition};
 use super::factory::{Factory, Plan};
@@ -11,11 +10,11 @@ use super::report::words;
 use super::tree::{Ended, Joining, OverLimit};
 use super::workplace::Workplace;
 use crate::agent::{Inbox, compact};
-use crate::budget::{Budget, Limits};
+use crate::budget::Budget;
 use crate::config::{ChildPermissions, OnLimit};
 use crate::permission::{AgentGate, ModeOf, Rights};
 use crate::protocol::{
-    AgentId, AgentInfo, AgentPath, ChildMeta, End, EventSink, Failure, Journal, NoJournal,
+    AgentId, AgentInfo, AgentPath, Caps, ChildMeta, End, EventSink, Failure, Journal, NoJournal,
     NoticeLevel, ResultBlock, Terms, ToolDetails,
 };
 use crate::provider::{ChildModel, Model, ModelError, ModelSlot};
@@ -207,13 +206,7 @@ impl Executor {
         let events = cx.events.child(id);
         // What nobody waits for is not bound by the time of one run.
         let above = if background { cx.budget.of_agent() } else { &cx.budget };
-        let budget = above.child(Limits {
-            usd: spec.max_usd,
-            tokens: spec.max_tokens,
-            turns: None,
-            tool_calls: spec.max_tool_calls,
-            wall: spec.max_wall_s.map(Duration::from_secs),
-        });
+        let budget = above.child(spec.account());
         let max_turns = spec.max_turns.unwrap_or(factory.settings.max_turns);
         let info = AgentInfo {
             name: factory.tree.name(&definition.name),
@@ -235,7 +228,7 @@ impl Executor {
         };
         let member = factory.tree.join(joining).map_err(|error| over(&error))?;
         let unknown = factory.tools_for(&definition, &order.tools, &self.caller).unknown;
-        let terms = terms(&order, &model);
+        let terms = terms(&order, &model, &spec);
         let journal = self.journal(&info, events.path(), id, terms);
         warn_of_unknown(&unknown, &events);
         let rights = self.rights(&definition);
@@ -441,7 +434,7 @@ impl Ended {
 }
 
 /// What is written down of an order, for an agent that goes on later.
-fn terms(order: &Order, model: &Model) -> Terms {
+fn terms(order: &Order, model: &Model, limits: &BudgetSpec) -> Terms {
     let (allowed_tools, denied_tools) = match &order.tools {
         ToolAccess::Inherit => (None, Vec::new()),
         ToolAccess::Allow(list) => (Some(list.clone()), Vec::new()),
@@ -454,6 +447,13 @@ fn terms(order: &Order, model: &Model) -> Terms {
         system_prompt: order.system_prompt.clone(),
         memory: order.memory,
         fork: order.fork.is_some(),
+        caps: Caps {
+            usd: limits.max_usd,
+            tokens: limits.max_tokens,
+            turns: limits.max_turns,
+            tool_calls: limits.max_tool_calls,
+            wall_s: limits.max_wall_s,
+        },
     }
 }
 

@@ -3,9 +3,8 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::definition::{Definition, Isolation};
+use super::definition::{BudgetSpec, Definition, Isolation};
 use super::executor::{Caller, Executor};
 use super::factory::Plan;
 use super::life::Child;
@@ -13,14 +12,13 @@ use super::order::{Order, ToolAccess};
 use super::report::{Reporter, words};
 use super::tree::{Ended, Joining, OverLimit};
 use super::worktree::Worktree;
-use crate::budget::{Budget, Limits};
+use crate::budget::Budget;
 use crate::permission::AgentGate;
 use crate::protocol::{
     AgentInfo, AgentPath, ChildMeta, End, EnvOverlay, EventSink, Journal, Message, Outcome, Span,
     Terms,
 };
 use crate::provider::{ChildModel, Model, ModelError};
-use crate::tool::ToolError;
 
 /// An ended agent as it is stored.
 pub struct Stored {
@@ -69,21 +67,25 @@ pub enum NotResumed {
 /// An agent of an earlier process as the tree keeps it. `max_chars` bounds what its parent gets; 0 is no limit.
 #[must_use]
 pub fn restored(meta: &ChildMeta, outcome: Outcome, max_chars: usize) -> Ended {
-    let ChildMeta { id, name, description, .. } = meta;
-    let info = AgentInfo {
-        name: name.clone(),
-        agent: meta.agent.clone(),
-        description: description.clone(),
-        prompt: description.clone(),
-        model: meta.model.clone(),
-        tool_use_id: meta.tool_use_id.clone(),
-        max_turns: outcome.turns,
-        color: None,
-        background: false,
-    };
-    let reporter = Reporter { id: *id, name, max_chars, kept: true, note: None };
+    let info = AgentInfo { max_turns: outcome.turns, ..info(meta) };
+    let reporter = Reporter { id: meta.id, name: &meta.name, max_chars, kept: true, note: None };
     let ending = reporter.ending(outcome);
     Ended { info, outcome: ending.outcome, report: ending.report, text: ending.text }
+}
+
+/// What a transcript says of its agent. The task's title stands for the task.
+fn info(meta: &ChildMeta) -> AgentInfo {
+    AgentInfo {
+        name: meta.name.clone(),
+        agent: meta.agent.clone(),
+        description: meta.description.clone(),
+        prompt: meta.description.clone(),
+        model: meta.model.clone(),
+        tool_use_id: meta.tool_use_id.clone(),
+        max_turns: 0,
+        color: None,
+        background: false,
+    }
 }
 
 impl Executor {
@@ -98,51 +100,56 @@ impl Executor {
         above: &Budget,
         root: &EventSink,
     ) -> Result<(), NotResumed> {
-        let Stored { meta, end, messages, thinker, journal } = stored;
-        let name = meta.name.clone();
-        let refused =
-            |error: ToolError| NotResumed::Refused { name: name.clone(), why: error.to_string() };
-        let definition = self.definition_of(&name, &meta.agent)?;
-        let gate = self.gate_above(&meta, root)?;
-        self.must_be_at_home(&meta, &definition)?;
-        let place = self.place(&definition);
-        let model = self.model_of(&meta, &definition, &place.env).await?;
-        let spec = self.limits(&Order::default(), &definition);
-        self.may_spend(&model, &spec, above).map_err(refused)?;
-        let budget = above.child(Limits {
-            usd: spec.max_usd,
-            tokens: spec.max_tokens,
-            turns: None,
-            tool_calls: spec.max_tool_calls,
-            wall: spec.max_wall_s.map(Duration::from_secs),
-        });
-        let max_turns = spec.max_turns.unwrap_or(self.factory.settings.max_turns);
-        let prompt = go_on(&end, max_turns);
-        let info = AgentInfo {
-            name: name.clone(),
-            agent: definition.name.clone(),
-            description: meta.description.clone(),
-            prompt: prompt.clone(),
-            model: model.name.clone(),
-            tool_use_id: meta.tool_use_id.clone(),
-            max_turns,
-            color: definition.color.clone(),
-            background: true,
-        };
-        let events = sink_at(root, &meta.path);
+        let path = stored.meta.path.clone();
+        let gate = self.gate_above(&stored.meta, root)?;
+        let (plan, info) = self.decide(stored, above).await?;
+        let events = sink_at(root, &path);
+        let (name, prompt) = (info.name.clone(), info.prompt.clone());
         let joining = Joining {
             info,
             events: events.clone(),
             report_to: self.caller.inbox.clone(),
-            budget: budget.clone(),
+            budget: plan.budget.clone(),
             may_queue: false,
         };
-        let joined = self.factory.tree.join(joining);
-        let member = joined.map_err(|over| NotResumed::OverLimit { name: name.clone(), over })?;
+        let over = |over| NotResumed::OverLimit { name, over };
+        let member = self.factory.tree.join(joining).map_err(over)?;
+        let child = Child { plan, member, events, above: root.clone(), prompt: Some(prompt) };
+        let caller = Caller { gate, ..self.caller.clone() };
+        Self::new(self.factory.clone(), caller).live(child);
+        Ok(())
+    }
+
+    /// Decides everything about the agent, with what holds today and with its terms. Its task is to go on.
+    async fn decide(
+        &self,
+        stored: Stored,
+        above: &Budget,
+    ) -> Result<(Plan, AgentInfo), NotResumed> {
+        let Stored { meta, end, messages, thinker, journal } = stored;
+        let definition = self.definition_of(&meta.name, &meta.agent)?;
+        self.must_be_at_home(&meta, &definition)?;
+        let place = self.place(&definition);
+        let model = self.model_of(&meta, &definition, &place.env).await?;
+        let order = Order { budget: caps(&meta.terms), ..Order::default() };
+        let spec = self.limits(&order, &definition);
+        self.may_spend(&model, &spec, above).map_err(|error| NotResumed::Refused {
+            name: meta.name.clone(),
+            why: error.to_string(),
+        })?;
+        let max_turns = spec.max_turns.unwrap_or(self.factory.settings.max_turns);
+        let info = AgentInfo {
+            prompt: go_on(&end, max_turns),
+            model: model.name.clone(),
+            max_turns,
+            color: definition.color.clone(),
+            background: true,
+            ..info(&meta)
+        };
         let rights = self.rights(&definition);
         let foreign_provider = self.caller.model.get().provider.name() != model.provider.name();
         let plan = Plan {
-            name,
+            name: meta.name,
             definition,
             model,
             access: access(&meta.terms),
@@ -151,7 +158,7 @@ impl Executor {
             resumed: Some(Resumed { messages, thinker }),
             memory: meta.terms.memory,
             max_turns,
-            budget,
+            budget: above.child(spec.account()),
             span: Span::root(),
             journal,
             rights,
@@ -160,10 +167,7 @@ impl Executor {
             foreign_provider,
             host: false,
         };
-        let child = Child { plan, member, events, above: root.clone(), prompt: Some(prompt) };
-        let caller = Caller { gate, ..self.caller.clone() };
-        Self::new(self.factory.clone(), caller).live(child);
-        Ok(())
+        Ok((plan, info))
     }
 
     fn definition_of(&self, name: &str, definition: &str) -> Result<Arc<Definition>, NotResumed> {
@@ -256,6 +260,18 @@ fn access(terms: &Terms) -> ToolAccess {
         Some(list) => ToolAccess::Allow(list.clone()),
         None if terms.denied_tools.is_empty() => ToolAccess::Inherit,
         None => ToolAccess::Deny(terms.denied_tools.clone()),
+    }
+}
+
+/// What the call and the configuration had granted then. What is stricter now counts.
+fn caps(terms: &Terms) -> BudgetSpec {
+    let caps = terms.caps;
+    BudgetSpec {
+        max_usd: caps.usd,
+        max_tokens: caps.tokens,
+        max_turns: caps.turns,
+        max_tool_calls: caps.tool_calls,
+        max_wall_s: caps.wall_s,
     }
 }
 

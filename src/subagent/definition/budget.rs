@@ -1,9 +1,12 @@
 //! What one sub-agent may spend, as a definition or a call asks for it.
 
 use std::fmt;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+
+use crate::budget::Limits;
 
 /// What an agent may use. Left out: no limit of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema)]
@@ -48,6 +51,18 @@ impl BudgetSpec {
             max_turns: least(self.max_turns, other.max_turns),
             max_tool_calls: least(self.max_tool_calls, other.max_tool_calls),
             max_wall_s: least(self.max_wall_s, other.max_wall_s),
+        }
+    }
+
+    /// The limits of an account. Turns are counted run by run.
+    #[must_use]
+    pub fn account(&self) -> Limits {
+        Limits {
+            usd: self.max_usd,
+            tokens: self.max_tokens,
+            turns: None,
+            tool_calls: self.max_tool_calls,
+            wall: self.max_wall_s.map(Duration::from_secs),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::pty::{ENTER, Screen};
+use crate::support::pty::{ENTER, ESC, Screen};
 use crate::support::record::{Recorded, StreamEnd};
 use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, bash};
@@ -230,8 +230,9 @@ async fn a_command_that_the_person_kills_is_gone_and_main_is_not_woken() {
     send(&screen, "/agents");
     screen.wait_for("x kill");
     screen.keys("x");
-    screen.wait_for("killed");
-    screen.keys("\x1b");
+    screen.wait_for("⊘ bash-1");
+    screen.keys(ESC);
+    screen.wait_gone("Esc closes");
     send(&screen, "and now?");
     screen.wait_for(DONE);
     assert_eq!(crate::support::process::with_argument("73.1173"), Vec::<u32>::new());

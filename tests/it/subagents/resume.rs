@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::support::process::Fifo;
-use crate::support::pty::{ENTER, ESC, Screen};
+use crate::support::pty::{ENTER, ESC, Screen, UP};
 use crate::support::record::Recorded;
 use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
@@ -60,13 +60,26 @@ fn continued(scene: &Scene) -> Screen {
     screen
 }
 
-/// Opens the list of agents, in which there is one that ended so, and goes on with it.
-fn press_r(screen: &Screen, how: &str) {
+/// Opens the list of agents and chooses the first of them.
+fn choose(screen: &Screen, name: &str) -> String {
     screen.keys("/agents");
     screen.wait_for("/agents");
     screen.keys(ENTER);
-    let shown = screen.wait_for("r resume");
-    assert!(shown.contains("general-purpose-1") && shown.contains(how), "{shown}");
+    let row = format!(" {name}  ");
+    let shown = screen.wait_until("the agent in the list", |shown| {
+        shown.contains(" ▸ ") && shown.lines().any(|line| line.contains(&row))
+    });
+    // The session may have been read after the list was opened: then the choice stays with a definition.
+    if !shown.lines().any(|line| line.contains(" ▸ ") && line.contains(&row)) {
+        screen.keys(UP);
+    }
+    screen.wait_for("r resume")
+}
+
+/// Goes on with the one agent, which has ended so.
+fn press_r(screen: &Screen, how: &str) {
+    let shown = choose(screen, "general-purpose-1");
+    assert!(shown.contains(how), "{shown}");
     screen.keys("r");
     screen.keys(ESC);
 }
@@ -202,10 +215,7 @@ async fn an_agent_that_had_no_turns_left_goes_on_in_the_same_program_with_all_of
     let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
     screen.wait_for(DONE);
     screen.wait_gone("writing");
-    screen.keys("/agents");
-    screen.wait_for("/agents");
-    screen.keys(ENTER);
-    screen.wait_for("r resume");
+    choose(&screen, "brief-1");
     screen.keys("r");
     screen.keys(ESC);
     screen.wait_for("brief-1 reports");
@@ -233,13 +243,70 @@ async fn an_agent_whose_definition_has_gone_is_not_started_and_told_of() {
     std::fs::remove_file(scene.world.settings_dir().join("agents/brief.md")).unwrap();
     let before = scene.server.requests().len();
     let screen = continued(&scene);
-    screen.keys("/agents");
-    screen.wait_for("/agents");
-    screen.keys(ENTER);
-    screen.wait_for("r resume");
-    screen.keys("r\x1b");
+    choose(&screen, "brief-1");
+    screen.keys("r");
+    screen.keys(ESC);
     screen.wait_for("brief-1 cannot go on: there is no agent definition brief any more");
     assert_eq!((scene.server.requests().len(), ends(&scene)), (before, 1));
+    scene.server.finish();
+}
+
+/// Presses `r` on a child that ended well, which is then refused with this notice and without a request.
+async fn refused(scene: &Scene, notice: &str) {
+    let before = scene.server.requests().len();
+    let screen = continued(scene);
+    press_r(&screen, "done");
+    screen.wait_for(notice);
+    assert_eq!((scene.server.requests().len(), ends(scene)), (before, 1));
+}
+
+#[tokio::test]
+async fn an_agent_that_would_need_its_worktree_again_is_refused_with_its_folder() {
+    let scene = Scene::new();
+    finished_child(&scene, agent("CHILD-A")).await;
+    let definition =
+        "---\nname: general-purpose\ndescription: works\nisolation: worktree\n---\nWork.\n";
+    scene.world.agent("general-purpose", definition);
+    let id = id(&scene);
+    let folder = format!("general-purpose-1-{}", &id[id.len() - 8..]);
+    refused(&scene, "cannot go on: it worked in a git worktree").await;
+    let screen = continued(&scene);
+    press_r(&screen, "done");
+    screen.wait_for(&folder);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_fork_is_refused_because_its_beginning_is_not_its_own() {
+    let scene = Scene::new();
+    scene.world.config(LIFECYCLE);
+    let fork = tool_use("agent_fork", json!({ "prompt": "look at the tests" }));
+    // A fork's first text is its parent's.
+    let main = scene.server.when(PARENT).reply(fork);
+    main.forever(text("said"));
+    scene.go().await;
+    refused(&scene, "cannot go on: it was a fork").await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t20_one_of_the_second_level_goes_on_there_and_reports_to_main() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nmax_depth = 2\nallow_nested_spawn = true\n");
+    scene.server.when(PARENT).reply(calls([agent("CHILD-B")])).then(text(DONE));
+    scene.server.when("CHILD-B").reply(calls([agent("CHILD-A")])).then(text("REPORT-B"));
+    scene.server.when("CHILD-A").reply(text("REPORT-66"));
+    scene.go().await;
+    scene.server.when("CHILD-A").reply(calls([agent("CHILD-C")]));
+    let screen = continued(&scene);
+    choose(&screen, "general-purpose-1");
+    screen.keys("\x1b[B");
+    screen.wait_for("▸ ✓ general-purpose-2");
+    screen.keys("r");
+    screen.keys(ESC);
+    screen.wait_for("the depth limit is 2");
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 2);
+    assert_eq!(scene.server.requests_of("CHILD-C").len(), 0);
     scene.server.finish();
 }
 
