@@ -83,6 +83,7 @@ impl State {
             budget: Some(budget),
             has_slot: false,
             resting: watch::Sender::new(false),
+            sent: Vec::new(),
             waits: 0,
             done: watch::Sender::new(None),
             detached: CancellationToken::new(),
@@ -117,6 +118,7 @@ impl State {
             budget: None,
             has_slot: false,
             resting: watch::Sender::new(false),
+            sent: Vec::new(),
             waits: 0,
             done: watch::Sender::new(Some(Arc::new(ended))),
             detached: CancellationToken::new(),
@@ -142,7 +144,11 @@ impl State {
         let message = self.next_message();
         self.waiting.retain(|waiting| waiting.id != id);
         let Some(entry) = self.entries.get_mut(&id) else { return };
-        let Ending { outcome, report, text, message: told } = ending;
+        let Ending { outcome, report, mut text, message: mut told } = ending;
+        if let Some(unread) = entry.unread() {
+            text.push_str(&unread);
+            told.push_str(&unread);
+        }
         let ended = Arc::new(Ended { info: entry.info.clone(), outcome, report, text });
         entry.phase = Phase::Ended(ended.clone());
         entry.has_slot = false;
