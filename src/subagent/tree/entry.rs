@@ -154,6 +154,8 @@ pub(super) struct Entry {
     pub has_slot: bool,
     /// Whether it has answered and waits for a message: then nobody waits for it.
     pub resting: watch::Sender<bool>,
+    /// Messages that its parent has sent it.
+    pub sent: Vec<PromptId>,
     /// Calls of its own that wait for other agents.
     pub waits: usize,
     pub done: Done,

@@ -1,7 +1,7 @@
 //! Messages from one agent to another: only between a parent and its own children.
 
 use super::AgentTree;
-use super::entry::Status;
+use super::entry::{Entry, Status};
 use super::state::State;
 use crate::protocol::{AgentId, AgentPath, QueuedPrompt, Sender, When};
 
@@ -62,7 +62,7 @@ impl State {
             Recipient::Child(id) if Some(id) != above => id,
             _ => return self.send_up(from, above, message),
         };
-        let entry = self.entries.get(&child).ok_or(Undelivered::Unknown(child))?;
+        let entry = self.entries.get_mut(&child).ok_or(Undelivered::Unknown(child))?;
         if entry.path.parent().as_ref() != Some(from) {
             return Err(Undelivered::Stranger(child));
         }
@@ -71,6 +71,7 @@ impl State {
             return Err(Undelivered::Ended { name, state });
         }
         let inbox = entry.inbox.clone();
+        entry.sent.push(message.id);
         // It counts as work under way from now on, not only when it has noticed.
         self.rouse(child);
         inbox.push(message);
@@ -95,5 +96,65 @@ impl State {
         };
         own.report_to.push(message);
         Ok(name)
+    }
+}
+
+impl Entry {
+    /// What is to be said of messages that nobody will read any more: the sender was told that they were delivered.
+    pub(super) fn unread(&mut self) -> Option<String> {
+        let sent = std::mem::take(&mut self.sent);
+        let unread = sent.into_iter().filter(|id| self.inbox.take_back(*id).is_some()).count();
+        let messages = if unread == 1 { "message" } else { "messages" };
+        (unread > 0).then(|| format!("\n\n[{unread} {messages} to it came too late to be read.]"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::agent::Inbox;
+    use crate::budget::{Budget, Limits};
+    use crate::protocol::{End, EventQueue, Outcome, ToolUseId};
+    use crate::subagent::report::Reporter;
+    use crate::subagent::tree::{Joining, Membership, Slots};
+
+    use super::*;
+
+    fn child(tree: &AgentTree) -> Membership {
+        let info = crate::protocol::AgentInfo {
+            name: "explore-1".to_owned(),
+            agent: "explore".to_owned(),
+            description: "look".to_owned(),
+            prompt: "look".to_owned(),
+            model: "m".to_owned(),
+            tool_use_id: ToolUseId::new("call"),
+            max_turns: 20,
+            color: None,
+            background: false,
+        };
+        let events = EventQueue::unhurried().sink_at(AgentPath::root().child(AgentId::generate()));
+        let (report_to, budget) = (Inbox::default(), Budget::new(Limits::default()));
+        tree.join(Joining { info, events, report_to, budget, may_queue: true }).unwrap()
+    }
+
+    /// What the parent gets from a child that was sent a message, and has read it or not.
+    async fn report(reads: bool) -> String {
+        let tree = AgentTree::new(Slots { concurrent: 1, children: 1 });
+        let member = child(&tree);
+        let (id, root) = (member.id(), AgentPath::root());
+        let name = tree.send(&root, "main", Recipient::Child(id), "and this".to_owned()).unwrap();
+        assert_eq!(name, "explore-1");
+        if reads {
+            assert_eq!(member.inbox().take_next_step()[0].text, "and this");
+        }
+        let reporter = Reporter { id, name: &name, max_chars: 0, kept: false, note: None };
+        let outcome = Outcome { text: "found".to_owned(), ..Outcome::without_work(End::Completed) };
+        member.finish(reporter.ending(outcome));
+        tree.ended(id).await.unwrap().text.clone()
+    }
+
+    #[tokio::test]
+    async fn s3_36_a_message_that_came_too_late_to_be_read_is_said_in_the_report() {
+        assert_eq!(report(true).await, "found");
+        assert_eq!(report(false).await, "found\n\n[1 message to it came too late to be read.]");
     }
 }

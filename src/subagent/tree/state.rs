@@ -92,6 +92,7 @@ impl State {
             budget: Some(budget),
             has_slot: false,
             resting: watch::Sender::new(false),
+            sent: Vec::new(),
             waits: 0,
             done: watch::Sender::new(None),
             detached: CancellationToken::new(),
@@ -131,6 +132,7 @@ impl State {
             budget: None,
             has_slot: false,
             resting: watch::Sender::new(false),
+            sent: Vec::new(),
             waits: 0,
             done: watch::Sender::new(Some(Arc::new(ended))),
             detached: CancellationToken::new(),
@@ -156,7 +158,11 @@ impl State {
         let message = self.next_message();
         self.waiting.retain(|waiting| waiting.id != id);
         let Some(entry) = self.entries.get_mut(&id) else { return };
-        let Ending { outcome, report, text, message: told } = ending;
+        let Ending { outcome, report, mut text, message: mut told } = ending;
+        if let Some(unread) = entry.unread() {
+            text.push_str(&unread);
+            told.push_str(&unread);
+        }
         let ended = Arc::new(Ended { info: entry.info.clone(), outcome, report, text });
         entry.phase = Phase::Ended(ended.clone());
         entry.has_slot = false;

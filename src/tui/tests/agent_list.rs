@@ -2,10 +2,10 @@
 
 use crossterm::event::KeyCode;
 
-use crate::protocol::{AgentPath, Command, End, ShellId};
+use crate::protocol::{AgentPath, Command, End, EventKind, NoticeLevel, ShellId};
 use crate::tui::host::{HostReply, HostRequest};
-use crate::tui::model::Overlay;
 use crate::tui::model::agent_list::AgentRow;
+use crate::tui::model::{ItemKind, Overlay};
 use crate::tui::msg::{Effect, Msg};
 use crate::tui::testing::{Screen, agent_choice, finish};
 
@@ -164,7 +164,13 @@ fn s2_14_without_known_definitions_the_runtime_judges() {
     let at = screen.at;
     screen.send(Msg::Paste { text: "see @agent-x now".to_owned(), at });
     screen.enter();
-    assert!(matches!(&screen.sent()[..], [Command::Prompt { .. }]));
+    let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!() };
+    assert_eq!(screen.model.composer.text(), "");
+    let why = "@agent-x: there is no such agent".to_owned();
+    screen.main(EventKind::PromptRefused { id: prompt.id, text: prompt.text, why: why.clone() });
+    assert_eq!(screen.model.composer.text(), "see @agent-x now");
+    let notice = ItemKind::Notice { level: NoticeLevel::Error, text: why };
+    assert_eq!(screen.model.main.iter().last().map(|(_, item)| &item.kind), Some(&notice));
 }
 
 #[test]
