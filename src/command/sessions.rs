@@ -226,6 +226,7 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
             tool_use_id: call,
             model: "m".to_owned(),
             depth: 1,
+            inherited: 0,
         };
         let mut main = main.map(Past::Message).to_vec();
         main.insert(1, Past::Compacted { before_tokens: 9000, after_tokens: 70 });

@@ -105,8 +105,15 @@ pub struct ChildMeta {
     pub tool_use_id: ToolUseId,
     pub model: String,
     /// Hops below the main agent; absent in old files means 0.
-    #[serde(default)]
+    #[serde(default, rename = "delegation_depth", alias = "depth")]
     pub depth: u32,
+    /// How many messages at the beginning of a fork's transcript are its original's.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub inherited: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A transcript could not be written.

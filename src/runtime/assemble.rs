@@ -178,6 +178,7 @@ pub(super) fn main_agent(
             inbox: inbox.clone(),
             gate: gate.clone(),
             place: Workplace { cwd: parts.cwd.clone(), env: parts.env.clone(), bound: None },
+            holds: None,
         };
         let executor = Executor::new(factory, caller);
         if parts.subagents.settings.may_start(0) {

@@ -36,6 +36,8 @@ pub struct Caller {
     pub gate: AgentGate,
     /// Where it works.
     pub place: Workplace,
+    /// The names of its tools, which bound theirs; `None` for the main agent, whose tools are all that there are.
+    pub holds: Option<Arc<[String]>>,
 }
 
 /// Starts the sub-agents of one caller.
@@ -88,11 +90,19 @@ impl Executor {
     fn definition(&self, order: &Order) -> Result<Arc<Definition>, InvalidInput> {
         let name = order.agent();
         let definitions = &self.factory.definitions;
-        definitions.get(name).cloned().ok_or_else(|| {
+        let known = definitions.get(name).cloned().ok_or_else(|| {
             let known: Vec<_> = definitions.iter().map(|known| known.name.as_str()).collect();
             let known = known.join(", ");
             InvalidInput(format!("`agent`: there is no agent {name}. The agents are: {known}."))
-        })
+        })?;
+        Ok(if order.is_fork { Arc::new(known.for_fork()) } else { known })
+    }
+
+    /// Whether a call does not wait for its agent: because it says so, or the agent's definition.
+    #[must_use]
+    pub fn goes_to_background(&self, order: &Order) -> bool {
+        let definition = self.factory.definitions.get(order.agent());
+        order.background || definition.is_some_and(|definition| definition.background)
     }
 
     fn check_tools(&self, order: &Order, definition: &Definition) -> Result<(), InvalidInput> {
@@ -191,7 +201,10 @@ impl Executor {
     async fn join(&self, order: Order, cx: &ToolContext) -> Result<Child, ToolError> {
         let invalid = |error: InvalidInput| ToolError::soft(SoftKind::InvalidInput, error.0);
         let definition = self.definition(&order).map_err(invalid)?;
-        let place = self.place(&definition);
+        let place = match order.is_fork {
+            true => self.caller.place.clone(),
+            false => self.place(&definition),
+        };
         let model = self.model(&order, &definition, &place).await?;
         let spec = self.limits(&order, &definition);
         self.may_spend(&model, &spec, cx)?;
@@ -229,8 +242,10 @@ impl Executor {
         };
         let member = factory.tree.join(joining).map_err(|error| over(&error))?;
         let unknown = factory.tools_for(&definition, &order.tools, &self.caller).unknown;
-        let journal = self.journal(&info, events.path(), id);
+        let inherited = order.fork.as_ref().map_or(0, |fork| fork.messages.len());
+        let journal = self.journal(&info, events.path(), id, inherited);
         events.emit(EventKind::Started(Box::new(info.clone())));
+        member.queue_up();
         warn_of_unknown(&unknown, &events);
         let rights = self.rights(&definition);
         let own = self.caller.model.get();
@@ -272,11 +287,16 @@ impl Executor {
         place: &Workplace,
     ) -> Result<Model, ToolError> {
         let parent = self.caller.model.get();
+        // Only the model that has thought it goes on with a conversation as it stands.
+        let (own_provider, own_model) = match order.is_fork {
+            true => (Some(parent.provider.name()), Some(parent.name.as_str())),
+            false => (definition.provider.as_deref(), definition.model.as_deref()),
+        };
         let own_env = !definition.env.is_empty();
         let ask = ChildModel {
             parent: &parent,
-            provider: order.provider.as_deref().or(definition.provider.as_deref()),
-            model: order.model.as_deref().or(definition.model.as_deref()),
+            provider: order.provider.as_deref().or(own_provider),
+            model: order.model.as_deref().or(own_model),
             env: own_env.then_some(&place.env),
         };
         self.factory.models.child(ask).await.map_err(|error| {
@@ -361,7 +381,13 @@ impl Executor {
     }
 
     /// Where its transcript goes. Nothing is written before its first message.
-    fn journal(&self, info: &AgentInfo, path: &AgentPath, id: AgentId) -> Arc<dyn Journal> {
+    fn journal(
+        &self,
+        info: &AgentInfo,
+        path: &AgentPath,
+        id: AgentId,
+        inherited: usize,
+    ) -> Arc<dyn Journal> {
         if !self.factory.settings.persist {
             return Arc::new(NoJournal);
         }
@@ -374,6 +400,7 @@ impl Executor {
             tool_use_id: info.tool_use_id.clone(),
             model: info.model.clone(),
             depth: self.factory.settings.base_depth + path.depth(),
+            inherited,
         })
     }
 

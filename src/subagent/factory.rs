@@ -142,7 +142,8 @@ impl Factory {
     ) -> Agent {
         let gate = above.gate.child(plan.name.clone(), events.clone(), plan.rights);
         let gate = plan.place.gate(gate);
-        let tools = self.narrowed(&plan.definition, &plan.access, &plan.place, &gate).tools;
+        let lists = Lists { definition: &plan.definition, access: &plan.access };
+        let tools = self.narrowed(&lists, &plan.place, &gate, above).tools;
         let system = self.system(&plan, &tools);
         let Plan {
             name,
@@ -165,9 +166,12 @@ impl Factory {
             inbox: member.inbox().clone(),
             gate: gate.clone(),
             place: place.clone(),
+            holds: Some(tools.names().map(str::to_owned).collect()),
         };
         let lists = Lists { definition: &definition, access: &access };
-        let tools = self.with_faces(tools, &lists, caller, events.path().depth());
+        let depth = events.path().depth();
+        let is_whole_copy = fork.is_some() && access == ToolAccess::Inherit;
+        let tools = self.with_faces(tools, &lists, caller, depth, is_whole_copy);
         let (history, thinker) = fork.map(|fork| (fork.messages, fork.thinker)).unwrap_or_default();
         Agent::new(AgentSetup {
             gate,
@@ -217,19 +221,28 @@ impl Factory {
         system.assemble().into()
     }
 
-    /// All tools of a new agent at `depth`: those it was given, and the faces as far as it may start others.
+    /// All tools of a new agent at `depth`: those it was given, and the faces as far as it may start others. A whole
+    /// copy of another agent is told of the same tools as that one in any case, or its provider would have to read
+    /// the whole conversation anew; at the limit they are there to say that it is reached.
     fn with_faces(
         self: &Arc<Self>,
         mut tools: ToolRegistry,
         lists: &Lists<'_>,
         caller: Caller,
         depth: u32,
+        is_whole_copy: bool,
     ) -> ToolRegistry {
         let executor = Executor::new(self.clone(), caller);
-        if !self.settings.may_start(depth) {
-            return tools.with_hidden(faces::at_limit(&executor));
+        let may_start = self.settings.may_start(depth);
+        if !may_start {
+            tools = tools.with_hidden(faces::at_limit(&executor));
         }
-        for face in faces::offered(&executor) {
+        let offered = match (may_start, is_whole_copy) {
+            (true, _) => faces::offered(&executor),
+            (false, true) => faces::listed_at_limit(&executor),
+            (false, false) => Vec::new(),
+        };
+        for face in offered {
             if lists.keep(&face.spec().name) {
                 tools.insert(face);
             }
@@ -246,7 +259,7 @@ impl Factory {
         access: &ToolAccess,
         above: &Caller,
     ) -> Selection {
-        self.narrowed(definition, access, &above.place, &above.gate)
+        self.narrowed(&Lists { definition, access }, &above.place, &above.gate, above)
     }
 
     /// The definitions that no deny rule withholds.
@@ -256,14 +269,13 @@ impl Factory {
 
     fn narrowed(
         &self,
-        definition: &Definition,
-        access: &ToolAccess,
+        lists: &Lists<'_>,
         place: &Workplace,
         gate: &AgentGate,
+        above: &Caller,
     ) -> Selection {
         let all = ToolRegistry::new((self.tools)(&place.settings(&self.builtin)));
         let all = all.withholding(|name| gate.of_all().withholds(name));
-        let lists = Lists { definition, access };
         let known = |name: &str| all.get(name).is_some() || faces::is_face(name);
         let mut unknown: Vec<String> = Vec::new();
         for name in lists.names() {
@@ -271,7 +283,10 @@ impl Factory {
                 unknown.push(name.clone());
             }
         }
-        let tools = all.filtered(|name| lists.keep(name));
+        // What an agent was not given it cannot hand on.
+        let held =
+            |name: &str| above.holds.as_ref().is_none_or(|held| held.iter().any(|it| it == name));
+        let tools = all.filtered(|name| held(name) && lists.keep(name));
         let nothing_left = tools.names().next().is_none() && lists.want_something();
         Selection { tools, unknown, nothing_left }
     }

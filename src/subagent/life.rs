@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use super::definition::{Isolation, Returns};
 use super::executor::Caller;
 use super::factory::{Factory, Plan};
+use super::order::Fork;
 use super::report::Reporter;
 use super::tree::Membership;
 use super::workplace::{Bound, Workplace};
@@ -15,7 +16,9 @@ use super::worktree::{Finished, NewWorktree, Worktree, WorktreeError};
 use crate::agent::Prompt;
 use crate::config::ChildAuth;
 use crate::exec::ShellReach;
-use crate::protocol::{End, EventKind, EventSink, Failure, NoticeLevel, Outcome, Sender};
+use crate::protocol::{
+    End, EventKind, EventSink, Failure, Journal, JournalError, NoticeLevel, Outcome, Sender,
+};
 
 /// An agent that has joined the tree and waits to live.
 pub(super) struct Child {
@@ -81,6 +84,12 @@ async fn run(
         plan.place = settle_in(worktree, &plan.place, events);
         plan.introduction = Some(introduction(worktree));
     }
+    if let Some(fork) = &plan.fork
+        && let Err(error) = inherit(fork, plan.journal.as_ref()).await
+    {
+        let end = End::Failed { failure: Failure::Storage, message: error.to_string() };
+        return (Outcome::without_work(end), None);
+    }
     let results = plan.fork.as_mut().map(|fork| std::mem::take(&mut fork.closing));
     let prompt = prompt.map(|prompt| Prompt { results: results.unwrap_or_default(), ..prompt });
     let mut agent = factory.build(plan, member, events, caller);
@@ -94,6 +103,14 @@ async fn run(
     // Of a folder that held nothing there is nothing to say.
     let note = note.filter(|finished| *finished != Finished::Removed);
     (outcome, note.map(|finished| finished.to_string()))
+}
+
+/// Writes what a fork goes on with into its own transcript, so that this can be read and resumed by itself.
+async fn inherit(fork: &Fork, journal: &dyn Journal) -> Result<(), JournalError> {
+    for message in &fork.messages {
+        journal.append(message, None).await?;
+    }
+    Ok(())
 }
 
 async fn worktree(

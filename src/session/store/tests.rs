@@ -63,6 +63,7 @@ fn child(id: AgentId, call: &str) -> ChildMeta {
         tool_use_id: ToolUseId::new(call),
         model: "m".to_owned(),
         depth: 1,
+        inherited: 0,
     }
 }
 

@@ -1,5 +1,7 @@
 //! One agent's place in the tree, held by the task that is its life.
 
+use std::sync::{Mutex, PoisonError};
+
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +46,8 @@ pub struct Membership {
     cancel: CancellationToken,
     inbox: Inbox,
     detached: CancellationToken,
+    /// Fires when its turn has come, once it stands in the queue.
+    turn: Mutex<Option<oneshot::Receiver<()>>>,
     ended: bool,
 }
 
@@ -56,21 +60,31 @@ impl Membership {
         inbox: Inbox,
         detached: CancellationToken,
     ) -> Self {
-        Self { tree, id, events, cancel, inbox, detached, ended: false }
+        let turn = Mutex::default();
+        Self { tree, id, events, cancel, inbox, detached, turn, ended: false }
+    }
+
+    /// Stands in the queue for a slot, unless it has one or stands there: who comes first is served first, whichever
+    /// task runs first.
+    pub fn queue_up(&self) {
+        let mut turn = self.turn();
+        let mut state = self.tree.lock();
+        if turn.is_some() || state.entries.get(&self.id).is_some_and(|entry| entry.has_slot) {
+            return;
+        }
+        let (start, started) = oneshot::channel();
+        *turn = Some(started);
+        let (id, events) = (self.id, self.events.clone());
+        state.waiting.push_back(Waiting { id, events, start, place: 0, returns: false });
+        state.hand_out();
     }
 
     /// Waits for a slot, unless it has one. False when it was cancelled before there was one: then it must not start.
     pub async fn slot(&self) -> bool {
-        let (start, started) = oneshot::channel();
-        {
-            let mut state = self.tree.lock();
-            if state.entries.get(&self.id).is_some_and(|entry| entry.has_slot) {
-                return !self.cancel.is_cancelled();
-            }
-            let (id, events) = (self.id, self.events.clone());
-            state.waiting.push_back(Waiting { id, events, start, place: 0, returns: false });
-            state.hand_out();
-        }
+        self.queue_up();
+        let Some(started) = self.turn().take() else {
+            return !self.cancel.is_cancelled();
+        };
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => false,
@@ -105,6 +119,10 @@ impl Membership {
     /// Says how it ended: to the screen, to those who wait for it, and to its parent.
     pub fn finish(mut self, ending: Ending) {
         self.end(ending);
+    }
+
+    fn turn(&self) -> std::sync::MutexGuard<'_, Option<oneshot::Receiver<()>>> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn end(&mut self, ending: Ending) {
