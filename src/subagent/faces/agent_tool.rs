@@ -28,21 +28,18 @@ pub(super) struct AgentTool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// The whole task.
     prompt: String,
     /// The task in 3-6 words.
     description: Option<String>,
     /// Default general-purpose.
     #[serde(alias = "subagent_type")]
     agent: Option<String>,
-    /// Only these of its tools.
     tool_allowlist: Option<Vec<String>>,
-    /// Default: your own.
     model: Option<String>,
     /// Lowers its limit.
     max_turns: Option<u32>,
     max_cost_usd: Option<f64>,
-    /// Do not wait: its result comes to you as a message.
+    /// Do not wait for it.
     run_in_background: Option<bool>,
 }
 
