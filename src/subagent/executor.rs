@@ -19,7 +19,7 @@ use crate::protocol::{
     NoJournal, NoticeLevel, ResultBlock, ToolDetails,
 };
 use crate::provider::{ChildModel, Model, ModelError, ModelSlot};
-use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome};
+use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, canonical_name};
 
 /// The agent that starts others.
 #[derive(Clone)]
@@ -38,6 +38,15 @@ pub struct Caller {
     pub place: Workplace,
     /// The names of its tools, which bound theirs; `None` for the main agent, whose tools are all that there are.
     pub holds: Option<Arc<[String]>>,
+}
+
+impl Caller {
+    /// Whether it may hand on a tool: what an agent was not given it cannot give.
+    #[must_use]
+    pub fn holds(&self, tool: &str) -> bool {
+        let same = |own: &String| canonical_name(own) == canonical_name(tool);
+        self.holds.as_ref().is_none_or(|own| own.iter().any(same))
+    }
 }
 
 /// Starts the sub-agents of one caller.

@@ -145,19 +145,12 @@ impl Factory {
         let lists = Lists { definition: &plan.definition, access: &plan.access };
         let tools = self.narrowed(&lists, &plan.place, &gate, above).tools;
         let system = self.system(&plan, &tools);
-        let Plan {
-            name,
-            definition,
-            model,
-            access,
-            fork,
-            max_turns,
-            budget,
-            span,
-            journal,
-            place,
-            ..
-        } = plan;
+        let is_whole_copy = plan.fork.is_some() && plan.access == ToolAccess::Inherit;
+        let own = tools.names().map(str::to_owned);
+        let faces = faces::names(&self.settings, &self.definitions, &self.gate).into_iter();
+        let faces: Vec<_> = faces.filter(|name| above.holds(name) && lists.keep(name)).collect();
+        let holds = own.chain(faces).collect();
+        let Plan { name, model, fork, max_turns, budget, span, journal, place, .. } = plan;
         let model = ModelSlot::new(model);
         let caller = Caller {
             name: name.clone(),
@@ -166,12 +159,10 @@ impl Factory {
             inbox: member.inbox().clone(),
             gate: gate.clone(),
             place: place.clone(),
-            holds: Some(tools.names().map(str::to_owned).collect()),
+            holds: Some(holds),
         };
-        let lists = Lists { definition: &definition, access: &access };
         let depth = events.path().depth();
-        let is_whole_copy = fork.is_some() && access == ToolAccess::Inherit;
-        let tools = self.with_faces(tools, &lists, caller, depth, is_whole_copy);
+        let tools = self.with_faces(tools, caller, depth, is_whole_copy);
         let (history, thinker) = fork.map(|fork| (fork.messages, fork.thinker)).unwrap_or_default();
         Agent::new(AgentSetup {
             gate,
@@ -227,12 +218,11 @@ impl Factory {
     fn with_faces(
         self: &Arc<Self>,
         mut tools: ToolRegistry,
-        lists: &Lists<'_>,
         caller: Caller,
         depth: u32,
         is_whole_copy: bool,
     ) -> ToolRegistry {
-        let executor = Executor::new(self.clone(), caller);
+        let executor = Executor::new(self.clone(), caller.clone());
         let may_start = self.settings.may_start(depth);
         if !may_start {
             tools = tools.with_hidden(faces::at_limit(&executor));
@@ -243,7 +233,7 @@ impl Factory {
             (false, false) => Vec::new(),
         };
         for face in offered {
-            if lists.keep(&face.spec().name) {
+            if caller.holds(&face.spec().name) {
                 tools.insert(face);
             }
         }
@@ -283,10 +273,7 @@ impl Factory {
                 unknown.push(name.clone());
             }
         }
-        // What an agent was not given it cannot hand on.
-        let held =
-            |name: &str| above.holds.as_ref().is_none_or(|held| held.iter().any(|it| it == name));
-        let tools = all.filtered(|name| held(name) && lists.keep(name));
+        let tools = all.filtered(|name| above.holds(name) && lists.keep(name));
         let nothing_left = tools.names().next().is_none() && lists.want_something();
         Selection { tools, unknown, nothing_left }
     }

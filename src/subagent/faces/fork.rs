@@ -98,7 +98,10 @@ impl JsonSchema for BudgetPolicy {
 
 impl ForkTool {
     pub fn new(executor: Executor) -> Self {
-        Self { executor, spec: ToolSpec::of::<Input>("agent_fork", DESCRIPTION) }
+        Self {
+            executor,
+            spec: ToolSpec::of::<Input>("agent_fork", DESCRIPTION).with_bare_field("budget"),
+        }
     }
 
     fn order(input: &Input) -> Order {

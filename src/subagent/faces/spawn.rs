@@ -70,7 +70,7 @@ impl Spawn {
             true => format!("{DESCRIPTION} The agents are those of {}.", settings.tool_name),
             false => executor.with_agents(DESCRIPTION),
         };
-        let spec = ToolSpec::of::<Input>("agent_spawn", &description);
+        let spec = ToolSpec::of::<Input>("agent_spawn", &description).with_bare_field("budget");
         let spec = match executor.models_text() {
             Some(text) => spec.with_field_text("model", &text),
             None => spec,

@@ -324,22 +324,31 @@ async fn s3_34_and_t34_a_wait_wakes_at_the_end_and_what_it_told_is_not_pushed() 
 #[tokio::test]
 async fn t34_what_ended_before_the_wait_or_the_look_is_told_there_and_nowhere_else() {
     for tool in ["agent_wait", "agent_status"] {
-        let scene = scene();
+        let scene = Scene::new();
+        let one_at_a_time = "max_concurrent_agents = 1\non_limit = \"queue\"\n";
+        scene.world.config(&format!("{LIFECYCLE}{one_at_a_time}"));
         let late = dynamic(move |request| {
             let input = json!({ "agent_id": ids(request)[0] });
             Reply::stream().gate("ended").tool_use(tool, input)
         });
-        scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(late).then(text(DONE));
+        let script = scene.server.when(PARENT).reply(spawns(["CHILD-A", "CHILD-B"])).then(late);
+        script.then(text("meanwhile")).then(text(DONE));
         scene.server.when("CHILD-A").reply(text("from A").gate("held"));
+        scene.server.when("CHILD-B").reply(text("from B").gate("next"));
         let running = scene.run().start();
         scene.server.reached("ended").await;
         scene.server.open("held");
-        running.printed("task_notification", 1).await;
+        // It has the slot of the first, whose end is therefore told to everyone.
+        scene.server.reached("next").await;
         scene.server.open("ended");
+        let third = scene.server.wait_for_of(PARENT, 3).await.remove(2);
+        assert_eq!(answer(&third.tool_result())["output"], "from A", "{tool}");
+        scene.server.ended(PARENT).await;
+        scene.server.open("next");
         running.wait().await.assert_code(0);
-        let last = request(&scene, PARENT, 2);
-        assert_eq!(answer(&last.tool_result())["output"], "from A", "{tool}");
-        assert!(!last.text().contains("has ended:"), "{tool}: told once");
+        let last = request(&scene, PARENT, 3).text();
+        assert_eq!(last.matches("has ended:").count(), 1, "{tool}: only the second: {last}");
+        assert_eq!(last.matches("from A").count(), 1, "{tool}: told once");
         scene.server.finish();
     }
 }
@@ -481,7 +490,7 @@ async fn c4_a_call_or_a_definition_sends_its_agent_to_the_background() {
         agent_with("CHILD-A", "run_in_background", json!(true)),
         agent_with("CHILD-B", "agent", json!("beside")),
     ]);
-    scene.server.when(PARENT).reply(both).then(text("meanwhile").gate("all")).forever(text(DONE));
+    scene.server.when(PARENT).reply(both).forever(text(DONE));
     scene.server.when("CHILD-A").reply(text("from A").gate("held"));
     scene.server.when("CHILD-B").reply(text("from B").gate("held"));
     let running = scene.run().start();
@@ -491,10 +500,8 @@ async fn c4_a_call_or_a_definition_sends_its_agent_to_the_background() {
     }
     scene.server.reached_by("held", 2).await;
     scene.server.open("held");
-    running.printed("task_notification", 2).await;
-    scene.server.open("all");
     running.wait().await.assert_code(0);
-    let last = request(&scene, PARENT, 2).text();
+    let last = scene.server.requests_of(PARENT).pop().unwrap().text();
     let count = |what: &str| last.matches(what).count();
     assert_eq!((count("from A"), count("from B")), (1, 1), "each exactly once: {last}");
     scene.server.finish();

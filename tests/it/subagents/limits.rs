@@ -1,10 +1,12 @@
 //! What sub-agents may use, how many may run at once, and what happens to those that are too many.
 
+use std::io::Write;
+
 use serde_json::{Value, json};
 
 use super::{LIFECYCLE, answer, frames_of, ids};
 use crate::support::pty::{CTRL_C, Screen};
-use crate::support::record::ToolResult;
+use crate::support::record::{StreamEnd, ToolResult};
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
 use crate::support::script::{Reply, dynamic, text, tool_use};
 
@@ -256,6 +258,7 @@ async fn t11_the_one_that_is_cancelled_on_the_screen_leaves_the_queue() {
     screen.keys(CTRL_C);
     screen.wait_for("cancelled before it started");
     screen.keys("\x1b1");
+    screen.wait_for("▸1 general-purpose-1");
     screen.keys(CTRL_C);
     scene.server.reached("CHILD-B").await;
     scene.server.open("CHILD-B");
@@ -298,21 +301,24 @@ async fn t18_a_parent_that_waits_for_a_spawned_agent_lends_it_its_slot() {
 }
 
 #[tokio::test]
-async fn s3_20_looking_and_ending_need_no_place_at_work() {
+async fn s3_20_ending_an_agent_needs_no_place_at_work() {
     let scene = scene("max_concurrent_ops = 2");
-    let cancel = dynamic(|request| {
-        let ids = ids(request);
-        let input = |index: usize| json!({ "agent_id": ids[index] });
-        let both = tool_use("agent_cancel", input(0)).tool_use("agent_cancel", input(1));
-        both.tool_use("agent_list", json!({}))
+    let fifo = scene.world.project_dir().join("go.fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    // One place is the agent's, whose answer never ends, the other the command's.
+    let both = dynamic(|request| {
+        let command = tool_use("Bash", bash("head -n 1 go.fifo"));
+        command.tool_use("agent_cancel", json!({ "agent_id": ids(request)[0] }))
     });
-    let script = scene.server.when(PARENT).reply(spawns(["CHILD-A", "CHILD-B"]));
-    script.then(cancel).forever(text(DONE));
-    // Both places are taken, by streams that never end, as soon as the parent has said its word.
-    for word in ["CHILD-A", "CHILD-B"] {
-        scene.server.when(word).reply(text("half").stall());
-    }
+    scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(both).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("half").stall());
     let running = scene.run().start();
+    assert_eq!(scene.server.ended("CHILD-A").await.0, StreamEnd::ClosedByClient);
+    // Opened for both directions it never waits for the other side.
+    let mut pipe = std::fs::OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
+    pipe.write_all(b"go\n").unwrap();
     running.wait().await.assert_code(0);
+    let results = scene.server.requests_of(PARENT)[2].tool_results();
+    assert_eq!(answer(&results[1])["success"], true);
     scene.server.finish();
 }

@@ -288,10 +288,11 @@ async fn the_tools_are_small_on_the_wire() {
     scene.server.when(PARENT).reply(text(DONE));
     scene.go().await;
     let parent = scene.server.requests_of(PARENT).remove(0);
+    let mut too_large = Vec::new();
     for (tool, most) in [
         ("AgentTool", 900),
-        ("agent_spawn", 1150),
-        ("agent_fork", 1150),
+        ("agent_spawn", 1350),
+        ("agent_fork", 1350),
         ("agent_status", 400),
         ("agent_wait", 400),
         ("agent_cancel", 400),
@@ -299,8 +300,11 @@ async fn the_tools_are_small_on_the_wire() {
         ("delegate_to_explore", 600),
     ] {
         let bytes = size(&parent, tool);
-        assert!(bytes <= most, "{tool}: {bytes} bytes, and {most} are enough");
+        if bytes > most {
+            too_large.push(format!("{tool}: {bytes} bytes, and {most} are enough"));
+        }
     }
+    assert_eq!(too_large, Vec::<String>::new());
     scene.server.finish();
 }
 
