@@ -35,6 +35,7 @@ impl CallRecord<'_> {
             event = "tool_call",
             tool,
             %agent,
+            delegation_depth = agent.depth(),
             trace_id = %span.trace(),
             span_id = %span.id(),
             parent_span_id = %parent.id(),
@@ -53,6 +54,7 @@ pub(super) fn turn_started(agent: &AgentPath, span: Span, turn: u32, model: &str
     info!(
         event = "turn_started",
         %agent,
+        delegation_depth = agent.depth(),
         trace_id = %span.trace(),
         parent_span_id = %span.id(),
         turn,
@@ -91,6 +93,7 @@ impl TurnRecord<'_> {
         info!(
             event = "turn_completed",
             %agent,
+            delegation_depth = agent.depth(),
             trace_id = %span.trace(),
             parent_span_id = %span.id(),
             turn,

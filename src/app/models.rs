@@ -98,6 +98,9 @@ impl ModelSource for Models {
 
     async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ModelError> {
         let parent = ask.parent;
+        if let Some(named) = ask.provider.filter(|name| *name != choice::INHERIT) {
+            self.pool.config_of(named)?;
+        }
         let wish = Wish {
             parent_provider: parent.provider.name(),
             parent_model: &parent.name,

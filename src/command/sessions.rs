@@ -227,6 +227,7 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
             model: "m".to_owned(),
             depth: 1,
             terms: Terms::default(),
+            inherited: 0,
         };
         let mut main = main.map(Past::Message).to_vec();
         main.insert(1, Past::Compacted { before_tokens: 9000, after_tokens: 70 });

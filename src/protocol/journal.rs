@@ -105,10 +105,17 @@ pub struct ChildMeta {
     pub tool_use_id: ToolUseId,
     pub model: String,
     /// Hops below the main agent; absent in old files means 0.
-    #[serde(default)]
+    #[serde(default, rename = "delegation_depth", alias = "depth")]
     pub depth: u32,
     #[serde(default)]
     pub terms: Terms,
+    /// How many messages at the beginning of a fork's transcript are its original's.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub inherited: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What the call that started a sub-agent had laid down beside its task, so that it goes on under the same terms.

@@ -178,6 +178,7 @@ pub(super) fn main_agent(
             inbox: inbox.clone(),
             gate: gate.clone(),
             place: Workplace { cwd: parts.cwd.clone(), env: parts.env.clone(), bound: None },
+            holds: None,
         };
         let operations = operations.clone();
         let factory =

@@ -18,7 +18,7 @@ use crate::protocol::{
     NoticeLevel, ResultBlock, Terms, ToolDetails,
 };
 use crate::provider::{ChildModel, Model, ModelError, ModelSlot};
-use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome};
+use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, canonical_name};
 
 /// The agent that starts others.
 #[derive(Clone)]
@@ -35,6 +35,17 @@ pub struct Caller {
     pub gate: AgentGate,
     /// Where it works.
     pub place: Workplace,
+    /// The names of its tools, which bound theirs; `None` for the main agent, whose tools are all that there are.
+    pub holds: Option<Arc<[String]>>,
+}
+
+impl Caller {
+    /// Whether it may hand on a tool: what an agent was not given it cannot give.
+    #[must_use]
+    pub fn holds(&self, tool: &str) -> bool {
+        let same = |own: &String| canonical_name(own) == canonical_name(tool);
+        self.holds.as_ref().is_none_or(|own| own.iter().any(same))
+    }
 }
 
 /// Starts the sub-agents of one caller.
@@ -93,11 +104,19 @@ impl Executor {
     fn definition(&self, order: &Order) -> Result<Arc<Definition>, InvalidInput> {
         let name = order.agent();
         let definitions = &self.factory.definitions;
-        definitions.get(name).cloned().ok_or_else(|| {
+        let known = definitions.get(name).cloned().ok_or_else(|| {
             let known: Vec<_> = definitions.iter().map(|known| known.name.as_str()).collect();
             let known = known.join(", ");
             InvalidInput(format!("`agent`: there is no agent {name}. The agents are: {known}."))
-        })
+        })?;
+        Ok(if order.is_fork { Arc::new(known.for_fork()) } else { known })
+    }
+
+    /// Whether a call does not wait for its agent: because it says so, or the agent's definition.
+    #[must_use]
+    pub fn goes_to_background(&self, order: &Order) -> bool {
+        let definition = self.factory.definitions.get(order.agent());
+        order.background || definition.is_some_and(|definition| definition.background)
     }
 
     fn check_tools(&self, order: &Order, definition: &Definition) -> Result<(), InvalidInput> {
@@ -196,7 +215,10 @@ impl Executor {
     async fn join(&self, order: Order, cx: &ToolContext) -> Result<Child, ToolError> {
         let invalid = |error: InvalidInput| ToolError::soft(SoftKind::InvalidInput, error.0);
         let definition = self.definition(&order).map_err(invalid)?;
-        let place = self.place(&definition);
+        let place = match order.is_fork {
+            true => self.caller.place.clone(),
+            false => self.place(&definition),
+        };
         let model = self.model(&order, &definition, &place).await?;
         let spec = self.limits(&order, &definition);
         self.may_spend(&model, &spec, &cx.budget)?;
@@ -229,7 +251,8 @@ impl Executor {
         let member = factory.tree.join(joining).map_err(|error| over(&error))?;
         let unknown = factory.tools_for(&definition, &order.tools, &self.caller).unknown;
         let terms = terms(&order, &model, &spec);
-        let journal = self.journal(&info, events.path(), id, terms);
+        let inherited = order.fork.as_ref().map_or(0, |fork| fork.messages.len());
+        let journal = self.journal(&info, events.path(), id, (terms, inherited));
         warn_of_unknown(&unknown, &events);
         let rights = self.rights(&definition);
         let own = self.caller.model.get();
@@ -273,11 +296,16 @@ impl Executor {
         place: &Workplace,
     ) -> Result<Model, ToolError> {
         let parent = self.caller.model.get();
+        // Only the model that has thought it goes on with a conversation as it stands.
+        let (own_provider, own_model) = match order.is_fork {
+            true => (Some(parent.provider.name()), Some(parent.name.as_str())),
+            false => (definition.provider.as_deref(), definition.model.as_deref()),
+        };
         let own_env = !definition.env.is_empty();
         let ask = ChildModel {
             parent: &parent,
-            provider: order.provider.as_deref().or(definition.provider.as_deref()),
-            model: order.model.as_deref().or(definition.model.as_deref()),
+            provider: order.provider.as_deref().or(own_provider),
+            model: order.model.as_deref().or(own_model),
             env: own_env.then_some(&place.env),
         };
         self.factory.models.child(ask).await.map_err(|error| {
@@ -367,7 +395,7 @@ impl Executor {
         info: &AgentInfo,
         path: &AgentPath,
         id: AgentId,
-        terms: Terms,
+        (terms, inherited): (Terms, usize),
     ) -> Arc<dyn Journal> {
         if !self.factory.settings.persist {
             return Arc::new(NoJournal);
@@ -382,6 +410,7 @@ impl Executor {
             model: info.model.clone(),
             depth: self.factory.settings.base_depth + path.depth(),
             terms,
+            inherited,
         })
     }
 

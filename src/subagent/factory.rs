@@ -153,22 +153,19 @@ impl Factory {
     ) -> Agent {
         let gate = above.gate.child(plan.name.clone(), events.clone(), plan.rights);
         let gate = plan.place.gate(gate);
-        let tools = self.narrowed(&plan.definition, &plan.access, &plan.place, &gate).tools;
+        let lists = plan.lists();
+        let tools = self.narrowed(&lists, &plan.place, &gate, above).tools;
         let system = self.system(&plan, &tools, &above.name);
-        let Plan {
-            name,
-            definition,
-            model,
-            access,
-            fork,
-            resumed,
-            max_turns,
-            budget,
-            span,
-            journal,
-            place,
-            ..
-        } = plan;
+        let own = tools.names().map(str::to_owned);
+        let faces = faces::names(&self.settings, &self.definitions, &self.gate).into_iter();
+        let faces: Vec<_> = faces.filter(|name| above.holds(name) && lists.keep(name)).collect();
+        let holds = own.chain(faces).collect();
+        let start = Start {
+            depth: events.path().depth(),
+            is_whole_copy: plan.fork.is_some() && plan.access == ToolAccess::Inherit,
+            may_send: self.may_send(&lists),
+        };
+        let Plan { name, model, fork, resumed, max_turns, budget, span, journal, place, .. } = plan;
         let model = ModelSlot::new(model);
         let caller = Caller {
             name: name.clone(),
@@ -177,9 +174,9 @@ impl Factory {
             inbox: member.inbox().clone(),
             gate: gate.clone(),
             place: place.clone(),
+            holds: Some(holds),
         };
-        let lists = Lists { definition: &definition, access: &access };
-        let tools = self.with_faces(tools, &lists, caller, events.path().depth());
+        let tools = self.with_faces(tools, caller, start);
         let own = resumed.map(|resumed| (resumed.messages, resumed.thinker));
         let inherited = fork.map(|fork| (fork.messages, fork.thinker));
         let (history, thinker) = own.or(inherited).unwrap_or_default();
@@ -234,23 +231,30 @@ impl Factory {
         system.assemble().into()
     }
 
-    /// All tools of a new agent at `depth`: those it was given, and the faces as far as it may start others.
+    /// All tools of a new agent at `depth`: those it was given, and the faces as far as it may start others. A whole
+    /// copy of another agent is told of the same tools as that one in any case, or its provider would have to read
+    /// the whole conversation anew; at the limit they are there to say that it is reached.
     fn with_faces(
         self: &Arc<Self>,
         mut tools: ToolRegistry,
-        lists: &Lists<'_>,
         caller: Caller,
-        depth: u32,
+        start: Start,
     ) -> ToolRegistry {
-        let executor = Executor::new(self.clone(), caller);
-        if self.may_send(lists) {
+        let executor = Executor::new(self.clone(), caller.clone());
+        if start.may_send {
             tools.insert(faces::send(&executor));
         }
-        if !self.settings.may_start(depth) {
-            return tools.with_hidden(faces::at_limit(&executor));
+        let may_start = self.settings.may_start(start.depth);
+        if !may_start {
+            tools = tools.with_hidden(faces::at_limit(&executor));
         }
-        for face in faces::offered(&executor) {
-            if lists.keep(&face.spec().name) {
+        let offered = match (may_start, start.is_whole_copy) {
+            (true, _) => faces::offered(&executor),
+            (false, true) => faces::listed_at_limit(&executor),
+            (false, false) => Vec::new(),
+        };
+        for face in offered {
+            if caller.holds(&face.spec().name) {
                 tools.insert(face);
             }
         }
@@ -272,7 +276,7 @@ impl Factory {
         access: &ToolAccess,
         above: &Caller,
     ) -> Selection {
-        self.narrowed(definition, access, &above.place, &above.gate)
+        self.narrowed(&Lists { definition, access }, &above.place, &above.gate, above)
     }
 
     /// The definitions that no deny rule withholds.
@@ -282,14 +286,13 @@ impl Factory {
 
     fn narrowed(
         &self,
-        definition: &Definition,
-        access: &ToolAccess,
+        lists: &Lists<'_>,
         place: &Workplace,
         gate: &AgentGate,
+        above: &Caller,
     ) -> Selection {
         let all = ToolRegistry::new((self.tools)(&place.settings(&self.builtin)));
         let all = all.withholding(|name| gate.of_all().withholds(name));
-        let lists = Lists { definition, access };
         let known = |name: &str| all.get(name).is_some() || faces::is_face(name);
         let mut unknown: Vec<String> = Vec::new();
         for name in lists.names() {
@@ -297,7 +300,7 @@ impl Factory {
                 unknown.push(name.clone());
             }
         }
-        let tools = all.filtered(|name| lists.keep(name));
+        let tools = all.filtered(|name| above.holds(name) && lists.keep(name));
         let nothing_left = tools.names().next().is_none() && lists.want_something();
         Selection { tools, unknown, nothing_left }
     }
@@ -307,6 +310,15 @@ impl Factory {
 struct Lists<'a> {
     definition: &'a Definition,
     access: &'a ToolAccess,
+}
+
+/// What decides which faces a new agent gets.
+#[derive(Clone, Copy)]
+struct Start {
+    depth: u32,
+    /// It goes on with all of another's conversation and tools.
+    is_whole_copy: bool,
+    may_send: bool,
 }
 
 impl Plan {

@@ -9,6 +9,7 @@ use super::definition::{Isolation, Returns};
 use super::executor::Caller;
 use super::factory::{Factory, Plan};
 use super::host::Host;
+use super::order::Fork;
 use super::report::Reporter;
 use super::tree::Membership;
 use super::workplace::{Bound, Workplace};
@@ -16,7 +17,9 @@ use super::worktree::{Finished, NewWorktree, Worktree, WorktreeError};
 use crate::agent::{Agent, Prompt};
 use crate::config::ChildAuth;
 use crate::exec::ShellReach;
-use crate::protocol::{End, EventKind, EventSink, Failure, NoticeLevel, Outcome, Sender};
+use crate::protocol::{
+    End, EventKind, EventSink, Failure, Journal, JournalError, NoticeLevel, Outcome, Sender,
+};
 
 /// An agent that has joined the tree and waits to live.
 pub(super) struct Child {
@@ -92,6 +95,12 @@ async fn run(
         plan.place = settle_in(worktree, &plan.place, events);
         plan.introduction = Some(introduction(worktree));
     }
+    if let Some(fork) = &plan.fork
+        && let Err(error) = inherit(fork, plan.journal.as_ref()).await
+    {
+        let end = End::Failed { failure: Failure::Storage, message: error.to_string() };
+        return (Outcome::without_work(end), None);
+    }
     let results = plan.fork.as_mut().map(|fork| std::mem::take(&mut fork.closing));
     let prompt = prompt.map(|prompt| Prompt { results: results.unwrap_or_default(), ..prompt });
     let (host, budget) = (plan.host, plan.budget.clone());
@@ -120,6 +129,14 @@ pub(super) async fn work(
 ) -> Outcome {
     let work = AssertUnwindSafe(agent.work(prompt, events, member.cancel())).catch_unwind();
     work.await.unwrap_or_else(|_| crashed())
+}
+
+/// Writes what a fork goes on with into its own transcript, so that this can be read and resumed by itself.
+async fn inherit(fork: &Fork, journal: &dyn Journal) -> Result<(), JournalError> {
+    for message in &fork.messages {
+        journal.append(message, None).await?;
+    }
+    Ok(())
 }
 
 async fn worktree(

@@ -34,7 +34,9 @@ pub struct Order {
     pub background: bool,
     /// Whether it stays after its first prompt, for messages.
     pub host: bool,
-    /// The conversation that it goes on with.
+    /// Whether it goes on with the caller's conversation.
+    pub is_fork: bool,
+    /// That conversation, once the call runs.
     pub fork: Option<Fork>,
 }
 
@@ -121,8 +123,13 @@ impl Order {
     /// What the pane is called: the title, or the prompt's beginning.
     #[must_use]
     pub fn title(&self) -> String {
-        let text = self.title.as_deref().unwrap_or(&self.prompt);
-        let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let given = self.title.as_deref().filter(|title| !title.trim().is_empty());
+        let line = given
+            .unwrap_or(&self.prompt)
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default();
         line.chars().take(TITLE).collect()
     }
 

@@ -122,7 +122,7 @@ pub fn words(end: &End) -> String {
 }
 
 /// The longest beginning of at most `limit` characters that ends between two graphemes.
-fn cut(text: &str, limit: usize) -> &str {
+pub(super) fn cut(text: &str, limit: usize) -> &str {
     let mut count = 0;
     for (start, grapheme) in text.grapheme_indices(true) {
         count += grapheme.chars().count();

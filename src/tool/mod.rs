@@ -222,6 +222,16 @@ impl ToolSpec {
         self
     }
 
+    /// The spec without the descriptions inside of one of its fields, where the names say it all.
+    #[must_use]
+    pub fn with_bare_field(mut self, name: &str) -> Self {
+        let inner = self.input_schema["properties"][name]["properties"].as_object_mut();
+        for field in inner.into_iter().flat_map(serde_json::Map::values_mut) {
+            field.as_object_mut().and_then(|field| field.shift_remove("description"));
+        }
+        self
+    }
+
     /// Whether the model is told of this field.
     #[must_use]
     pub fn has_field(&self, name: &str) -> bool {

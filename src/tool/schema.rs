@@ -63,11 +63,29 @@ fn drop_null(map: &mut Map<String, Value>) {
     }
 }
 
-/// Reads a model's input as `T`. The error says what is wrong and which fields there are.
+/// Reads a model's input as `T`. The error names the field, and says what is wrong with it and which fields there are.
 pub fn parse<T: DeserializeOwned>(spec: &ToolSpec, input: &Value) -> Result<T, InvalidInput> {
-    T::deserialize(input).map_err(|error| {
-        InvalidInput(format!("Invalid input for {}: {error}. {}", spec.name, fields(spec)))
+    serde_path_to_error::deserialize(input).map_err(|error| {
+        let path = error.path().to_string();
+        let wrong = plain(&error.into_inner().to_string());
+        // What reads a field by hand names it itself, and more exactly.
+        let named = path == "." || wrong.contains(&format!("`{path}"));
+        let place = if named { String::new() } else { format!("`{path}`: ") };
+        InvalidInput(format!("Invalid input for {}: {place}{wrong}. {}", spec.name, fields(spec)))
     })
+}
+
+/// The error in words that are not Rust's.
+fn plain(error: &str) -> String {
+    let types = [
+        ("expected u64", "expected a whole number of at least 0"),
+        ("expected usize", "expected a whole number of at least 0"),
+        ("expected u32", "expected a whole number from 0 to 4294967295"),
+        ("expected f64", "expected a number"),
+        ("expected a sequence", "expected a list"),
+    ];
+    let of_rust = types.iter().find(|(rust, _)| error.ends_with(rust));
+    of_rust.map_or_else(|| error.to_owned(), |(rust, word)| error.replace(rust, word))
 }
 
 /// One sentence that lists the fields of a tool: `It takes: file_path (string), offset (integer, optional).`
@@ -125,6 +143,29 @@ mod tests {
             "required": ["path"],
         });
         assert_eq!(schema, expected);
+    }
+
+    #[test]
+    fn t25_an_error_names_the_field_and_what_fits_there() {
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[expect(dead_code, reason = "only its errors matter here")]
+        struct Outer {
+            inner: Vec<Input>,
+        }
+        let outer = ToolSpec::of::<Outer>("Look", "");
+        let inner = ToolSpec::of::<Input>("Look", "");
+        let nested = json!({"inner": [{"path": "a", "limit": 5_000_000_000_u64}]});
+        let nested = parse::<Outer>(&outer, &nested).unwrap_err().to_string();
+        let wrong = "`inner[0].limit`: invalid value: integer `5000000000`, expected a whole number from 0 to 4294967295.";
+        assert!(nested.contains(wrong), "{nested}");
+        for (input, wrong) in [
+            (json!({"path": 7}), "`path`: invalid type: integer `7`, expected a string."),
+            (json!({"path": "a", "order": "left"}), "`order`: unknown variant `left`"),
+            (json!({"path": "a", "of": 1}), "Look: unknown field `of`"),
+        ] {
+            let error = parse::<Input>(&inner, &input).unwrap_err().to_string();
+            assert!(error.contains(wrong), "{error}");
+        }
     }
 
     #[test]

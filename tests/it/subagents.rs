@@ -4,17 +4,22 @@ mod background;
 mod channels;
 mod comms;
 mod definitions;
+mod delegate;
 mod ends;
 mod env;
 mod errors;
 mod fault;
 mod flood;
+mod fork;
 mod frames;
 mod guide;
 mod host;
 mod hostile;
 mod invariants;
+mod lifecycle;
+mod limits;
 mod log;
+mod malformed;
 mod mention;
 mod models;
 mod reload;
@@ -26,7 +31,7 @@ mod worktree;
 
 use serde_json::Value;
 
-use crate::support::record::Recorded;
+use crate::support::record::{Recorded, ToolResult};
 use crate::support::run::Finished;
 use crate::support::scene::{PARENT, Scene};
 
@@ -62,4 +67,26 @@ fn flat(mut record: Value) -> Value {
         }
     }
     record
+}
+
+/// The lifecycle tools beside the plain one.
+const LIFECYCLE: &str = "[subagents]\nfaces = [\"agent\", \"lifecycle\"]\n";
+
+/// The JSON object that a lifecycle tool answers with.
+#[track_caller]
+fn answer(result: &ToolResult) -> Value {
+    serde_json::from_str(&result.text).unwrap_or_else(|error| panic!("{error}: {result:?}"))
+}
+
+/// The ids of the agents that the results of a conversation name, each once, in order.
+fn ids(request: &Recorded) -> Vec<String> {
+    let body = request.text();
+    let mut ids: Vec<String> = Vec::new();
+    for rest in body.split("\\\"agent_id\\\":\\\"").skip(1) {
+        let id: String = rest.chars().take(36).collect();
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    ids
 }

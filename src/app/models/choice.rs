@@ -7,7 +7,7 @@ use crate::config::{Choice, default_model};
 use crate::provider::ModelError;
 
 /// Stands for the parent's own.
-const INHERIT: &str = "inherit";
+pub(super) const INHERIT: &str = "inherit";
 
 /// The configured rules.
 pub(super) struct Rules<'a> {

@@ -65,6 +65,7 @@ fn child(id: AgentId, call: &str) -> ChildMeta {
         model: "m".to_owned(),
         depth: 1,
         terms: Terms::default(),
+        inherited: 0,
     }
 }
 

@@ -54,6 +54,24 @@ pub struct Definition {
     pub source: Source,
 }
 
+impl Definition {
+    /// The same for a copy of another agent, which has what that one has: nothing here narrows or replaces it.
+    #[must_use]
+    pub fn for_fork(&self) -> Self {
+        Self {
+            tools: None,
+            disallowed_tools: Vec::new(),
+            max_turns: None,
+            budget: BudgetSpec::default(),
+            permission_mode: None,
+            isolation: Isolation::None,
+            env: BTreeMap::new(),
+            returns: Returns::default(),
+            ..self.clone()
+        }
+    }
+}
+
 /// Which instructions the agent reads besides its prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {

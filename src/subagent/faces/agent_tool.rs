@@ -28,22 +28,18 @@ pub(super) struct AgentTool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// The whole task. The agent knows nothing of this conversation.
     prompt: String,
     /// The task in 3-6 words.
     description: Option<String>,
-    /// Which agent; default general-purpose.
+    /// Default general-purpose.
     #[serde(alias = "subagent_type")]
     agent: Option<String>,
-    /// Only these tools.
     tool_allowlist: Option<Vec<String>>,
-    /// Default: your own.
     model: Option<String>,
-    /// Lowers its turn limit.
+    /// Lowers its limit.
     max_turns: Option<u32>,
-    /// Lowers what it may spend.
     max_cost_usd: Option<f64>,
-    /// Do not wait: its result comes to you as a message.
+    /// Do not wait for it.
     run_in_background: Option<bool>,
 }
 
@@ -134,7 +130,7 @@ pub(super) async fn run(
     order: Order,
     cx: &ToolContext,
 ) -> Result<ToolOutcome, ToolError> {
-    if order.background {
+    if executor.goes_to_background(&order) {
         let started = executor.start(order, cx).await?;
         let text = format!(
             "{} ({}) works in the background. Its result will come to you as a message: do not wait or ask for it.",

@@ -9,7 +9,7 @@ use crate::protocol::{Access, Failure, ToolDetails, ViolationKind};
 use crate::subagent::Settings;
 use crate::tool::{SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
 
-/// Not offered. A call made anyway breaks the limit, and that is for the operator to know, not for the model to try
+/// Not offered, or only listed. A call made anyway breaks the limit, and that is for the operator to know, not for the model to try
 /// again.
 pub(super) struct AtLimit {
     spec: ToolSpec,
@@ -19,6 +19,22 @@ pub(super) struct AtLimit {
 impl AtLimit {
     pub fn new(name: &str, settings: Settings) -> Self {
         Self { spec: ToolSpec::of::<serde_json::Value>(name, "beyond the depth limit"), settings }
+    }
+
+    /// The same under the spec of the tool that it stands in for.
+    pub fn listed(spec: ToolSpec, settings: Settings) -> Self {
+        Self { spec, settings }
+    }
+
+    /// Hops below the outermost main agent up to which agents may be started.
+    fn limit(&self) -> u32 {
+        let Settings { max_depth, base_depth, allow_nested_spawn, .. } = self.settings;
+        if allow_nested_spawn { max_depth } else { max_depth.min(base_depth + 1) }
+    }
+
+    /// Which key of the configuration sets the limit.
+    fn key(&self) -> &'static str {
+        if self.limit() == self.settings.max_depth { "max_depth" } else { "allow_nested_spawn" }
     }
 }
 
@@ -40,13 +56,13 @@ impl TypedTool for AtLimit {
 
     async fn run(&self, _input: Self::Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let depth = self.settings.base_depth + cx.depth;
-        let limit = self.settings.max_depth;
+        let (limit, key) = (self.limit(), self.key());
         tracing::error!(
             event = "autonomy_violation", kind = "depth_exceeded", agent = %cx.events.path(), depth, limit,
             "a sub-agent call beyond the depth limit"
         );
         let message = format!(
-            "An agent at depth {depth} tried to start a sub-agent, and the depth limit is {limit}: the run was stopped. Ask for the work without a further level."
+            "An agent at depth {depth} tried to start a sub-agent, and the depth limit is {limit} (`{key}`): the run was stopped. Ask for the work without a further level."
         );
         Err(match self.settings.on_autonomy_violation {
             OnViolation::Abort => {
@@ -59,7 +75,7 @@ impl TypedTool for AtLimit {
             }
             OnViolation::Report => {
                 let message = format!(
-                    "The depth limit is {limit}, and this agent is at depth {depth}: it cannot start others. Do the work yourself."
+                    "The depth limit is {limit} (`{key}`), and this agent is at depth {depth}: it cannot start others. Do the work yourself."
                 );
                 ToolError::soft(SoftKind::Denied, message)
             }

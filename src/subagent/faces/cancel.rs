@@ -62,16 +62,26 @@ impl TypedTool for Cancel {
         target::parse(&input.agent_id).map(drop)
     }
 
+    /// No work of its own: it needs no place beside those at work.
+    fn waits(&self) -> bool {
+        true
+    }
+
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let tree = &self.executor.factory().tree;
         let agent = target::find(&self.executor, &input.agent_id, cx.events.path())?;
         let cancelled = tree.cancel(agent.id);
-        let (success, previous_state) = cancelled
+        let (mut success, mut previous_state) = cancelled
             .map_or((false, agent.status()), |cancelled| (cancelled.success, cancelled.previous));
+        if success && let Some(ended) = tree.ended(agent.id).await {
+            // It may have come to its end in the same moment: then that counts, and its result is not lost.
+            let state = Status::of(&ended.outcome.end);
+            success = state == Status::Cancelled;
+            previous_state = if success { previous_state } else { state };
+        }
         let name = &agent.info.name;
         let message = if success {
-            // Said only when nothing more comes of it: no request, no effect of a tool, no message.
-            tree.ended(agent.id).await;
+            // Said only now, when nothing more comes of it: no request, no effect of a tool, no message.
             tree.handed_over(agent.id);
             format!("{name} was cancelled.")
         } else {

@@ -13,8 +13,9 @@ use super::target;
 use crate::protocol::Access;
 use crate::subagent::Executor;
 use crate::subagent::definition::Definition;
-use crate::subagent::executor::Waited;
+use crate::subagent::executor::{Started, Waited};
 use crate::subagent::order::Order;
+use crate::subagent::report::words;
 use crate::subagent::tree::Status;
 use crate::tool::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
 
@@ -86,14 +87,18 @@ impl TypedTool for Delegate {
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let ended = match Box::pin(self.executor.delegate(self.order(&input), &cx)).await? {
+        let order = self.order(&input);
+        if self.executor.goes_to_background(&order) {
+            let started = Box::pin(self.executor.start(order, &cx)).await?;
+            let text = "It works in the background: its result comes to you as a message.";
+            return Ok(running(&started, text, "in the background"));
+        }
+        let ended = match Box::pin(self.executor.delegate(order, &cx)).await? {
             Waited::Ended(ended) => ended,
             Waited::Detached(started) => {
-                let answer = json!({
-                    "agent_id": started.id, "name": started.name, "status": "running",
-                    "text": "The person moved it to the background: its result comes as a message.",
-                });
-                return Ok(target::json(&answer, "moved to the background", false));
+                let text =
+                    "The person moved it to the background: its result comes to you as a message.";
+                return Ok(running(&started, text, "moved to the background"));
             }
         };
         // A failure that ends the run is an error here too.
@@ -101,12 +106,21 @@ impl TypedTool for Delegate {
         let report = &ended.report;
         let answer = json!({
             "agent_id": report.agent_id, "name": report.name, "status": Status::of(&report.status),
-            "text": ended.text, "duration_ms": report.duration_ms, "turns": report.turns,
-            "tool_calls": report.tool_uses, "usage": report.usage, "cost_usd": report.cost.usd,
+            "end": words(&report.status), "text": ended.text, "duration_ms": report.duration_ms,
+            "turns": report.turns, "tool_calls": report.tool_uses, "usage": report.usage,
+            "cost_usd": (!report.cost.incomplete).then_some(report.cost.usd),
         });
         Ok(ToolOutcome {
             details: outcome.details,
             ..target::json(&answer, &outcome.summary, outcome.is_error)
         })
     }
+}
+
+/// The report of an agent that nobody waits for.
+fn running(started: &Started, text: &str, summary: &str) -> ToolOutcome {
+    let answer = json!({
+        "agent_id": started.id, "name": started.name, "status": Status::Running, "text": text,
+    });
+    target::json(&answer, summary, false)
 }

@@ -98,7 +98,10 @@ impl JsonSchema for BudgetPolicy {
 
 impl ForkTool {
     pub fn new(executor: Executor) -> Self {
-        Self { executor, spec: ToolSpec::of::<Input>("agent_fork", DESCRIPTION) }
+        Self {
+            executor,
+            spec: ToolSpec::of::<Input>("agent_fork", DESCRIPTION).with_bare_field("budget"),
+        }
     }
 
     fn order(input: &Input) -> Order {
@@ -108,6 +111,7 @@ impl ForkTool {
             tools,
             budget: input.budget.unwrap_or_default(),
             background: true,
+            is_fork: true,
             default_budget: true,
             ..Order::default()
         }
@@ -144,6 +148,11 @@ impl TypedTool for ForkTool {
             return Err(InvalidInput(why.to_owned()));
         }
         self.executor.check(&Self::order(input))
+    }
+
+    /// No work of its own: it needs no place beside those at work.
+    fn waits(&self) -> bool {
+        true
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {

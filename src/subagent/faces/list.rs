@@ -86,6 +86,11 @@ impl TypedTool for List {
         Access::Nothing
     }
 
+    /// No work of its own: it needs no place beside those at work.
+    fn waits(&self) -> bool {
+        true
+    }
+
     async fn run(&self, _input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let list = self.executor.factory().tree.list(cx.events.path());
         let counts = Counts::of(&list);

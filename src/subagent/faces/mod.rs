@@ -99,6 +99,27 @@ pub fn send(executor: &Executor) -> Arc<dyn Tool> {
     Arc::new(send::SendTool::new(executor.clone()))
 }
 
+/// The same tools for a copy that may not start others: it is told of all of them, because its original is.
+#[must_use]
+pub fn listed_at_limit(executor: &Executor) -> Vec<Arc<dyn Tool>> {
+    let settings = &executor.factory().settings;
+    let closed = |tool: Arc<dyn Tool>| -> Arc<dyn Tool> {
+        match starts_agents(&tool.spec().name) {
+            true => Arc::new(AtLimit::listed(tool.spec().clone(), settings.clone())),
+            false => tool,
+        }
+    };
+    offered(executor).into_iter().map(closed).collect()
+}
+
+/// Whether a face starts sub-agents; the others look at those that there are.
+fn starts_agents(name: &str) -> bool {
+    canonical_name(name) == "AgentTool"
+        || name == "agent_spawn"
+        || name == "agent_fork"
+        || name.starts_with(DELEGATE)
+}
+
 /// The same tools for an agent that may not start others: they are not offered, and a call made anyway is a violation.
 #[must_use]
 pub fn at_limit(executor: &Executor) -> Vec<Arc<dyn Tool>> {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::access::AccessInput;
 use super::target;
+use crate::config::Face;
 use crate::protocol::{Access, AgentId};
 use crate::subagent::Executor;
 use crate::subagent::comms::SEND;
@@ -17,7 +18,7 @@ use crate::subagent::order::{DEFAULT_AGENT, Order};
 use crate::subagent::tree::Status;
 use crate::tool::{InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
 
-const DESCRIPTION: &str = "Starts a sub-agent in the background with a fresh context, and returns at once. Use it for independent work beside your own; not for what a few calls of yours do, nor when you need the result next. Its result comes to you as a message: never poll agent_status, and never start an agent to watch another.";
+const DESCRIPTION: &str = "Starts a sub-agent in the background with a fresh context, and returns at once. Use it for independent work beside your own; not for what a few calls do, nor when you need the result next. Its result comes to you as a message: never poll, never start an agent to watch another.";
 
 /// The field that is there with messages between agents only.
 const HOST_MODE: &str = "host_mode";
@@ -32,11 +33,10 @@ pub(super) struct Spawn {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// The whole task. The agent knows nothing of this conversation.
+    /// The whole task.
     prompt: String,
-    /// Which agent; default general-purpose.
+    /// Default general-purpose.
     agent: Option<String>,
-    /// Default: your own.
     provider: Option<String>,
     /// Default: your own.
     model: Option<String>,
@@ -75,7 +75,13 @@ impl StartedAnswer {
 
 impl Spawn {
     pub fn new(executor: Executor) -> Self {
-        let spec = ToolSpec::of::<Input>("agent_spawn", &executor.with_agents(DESCRIPTION));
+        let settings = &executor.factory().settings;
+        // The list of agents is long: it stands in one place only.
+        let description = match settings.has(Face::Agent) {
+            true => format!("{DESCRIPTION} The agents are those of {}.", settings.tool_name),
+            false => executor.with_agents(DESCRIPTION),
+        };
+        let spec = ToolSpec::of::<Input>("agent_spawn", &description).with_bare_field("budget");
         let spec = match executor.models_text() {
             Some(text) => spec.with_field_text("model", &text),
             None => spec,
@@ -130,6 +136,11 @@ impl TypedTool for Spawn {
             )));
         }
         self.executor.check(&Self::order(input))
+    }
+
+    /// No work of its own: it needs no place beside those at work.
+    fn waits(&self) -> bool {
+        true
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {

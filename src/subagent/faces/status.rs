@@ -54,6 +54,11 @@ impl TypedTool for StatusTool {
         target::parse(&input.agent_id).map(drop)
     }
 
+    /// No work of its own: it needs no place beside those at work.
+    fn waits(&self) -> bool {
+        true
+    }
+
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let agent = target::find(&self.executor, &input.agent_id, cx.events.path())?;
         let factory = self.executor.factory();

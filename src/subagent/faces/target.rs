@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::protocol::{AgentId, AgentPath};
 use crate::subagent::Executor;
-use crate::subagent::report::words;
+use crate::subagent::report::{cut, words};
 use crate::subagent::tree::{Listed, Phase, Status};
 use crate::tool::{InvalidInput, SoftKind, ToolError, ToolOutcome};
 
@@ -57,9 +57,12 @@ pub(super) struct StatusAnswer {
     /// Why it is not completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// Characters of the whole output, when there is more than `output` shows.
+    /// Characters of the whole output, when `output` is only a part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_chars: Option<usize>,
+    /// Where the rest of it begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
     duration_ms: u64,
     tokens: u64,
 }
@@ -76,6 +79,7 @@ impl StatusAnswer {
             output: None,
             error: None,
             total_chars: None,
+            next_offset: None,
             duration_ms: u64::try_from(agent.took.as_millis()).unwrap_or(u64::MAX),
             tokens: agent.tokens,
         };
@@ -85,21 +89,34 @@ impl StatusAnswer {
         }
         let whole = crate::subagent::defuse::defuse(&ended.outcome.text);
         let total = whole.chars().count();
-        let part = match offset {
-            0 => ended.text.clone(),
-            _ => page(&whole, offset, limit),
+        let (part, shown) = match offset {
+            0 => (ended.text.clone(), ended.report.shown),
+            _ => {
+                let page = page(&whole, offset, limit);
+                let shown = page.chars().count();
+                (page, shown)
+            }
         };
         if !whole.is_empty() || state == Status::Completed {
             answer.output = Some(part);
         }
-        answer.total_chars = (offset > 0 || ended.report.shown < total).then_some(total);
+        let next = offset.saturating_add(shown);
+        answer.total_chars = (shown < total).then_some(total);
+        answer.next_offset = (next < total).then_some(next);
         answer
     }
 }
 
+/// At most `limit` characters from `offset` on, whole graphemes where they fit.
 fn page(text: &str, offset: usize, limit: usize) -> String {
-    let rest = text.chars().skip(offset);
-    if limit == 0 { rest.collect() } else { rest.take(limit).collect() }
+    let rest: String = text.chars().skip(offset).collect();
+    if limit == 0 {
+        return rest;
+    }
+    match cut(&rest, limit) {
+        "" => rest.chars().take(limit).collect(),
+        page => page.to_owned(),
+    }
 }
 
 /// One JSON object as a call's only text.

@@ -82,18 +82,19 @@ impl TypedTool for Wait {
             }
         };
         let lent = tree.lend(cx.events.path());
-        let ended = tokio::select! {
+        tokio::select! {
             biased;
             () = cx.cancel.cancelled() => {
                 return Err(ToolError::soft(SoftKind::Cancelled, "The wait was cancelled; the agent goes on."));
             }
-            ended = tree.ended(id) => ended.is_some(),
-            () = tree.rests(id) => false,
-            () = timeout => false,
-        };
+            _ = tree.ended(id) => {}
+            () = tree.rests(id) => {}
+            () = timeout => {}
+        }
         lent.take_back(&cx.events, &cx.cancel).await;
         let agent = target::find(&self.executor, &input.agent_id, cx.events.path())?;
-        if ended {
+        // It may have ended since: what is told here is told once.
+        if agent.status().is_final() {
             tree.handed_over(id);
         }
         let limit = self.executor.factory().settings.result_max_chars;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::slots::Waiting;
 use super::{AgentTree, lost};
 use crate::agent::Inbox;
 use crate::budget::Budget;
@@ -64,6 +65,15 @@ impl Membership {
     pub(super) fn new(tree: AgentTree, events: EventSink, handle: Handle) -> Self {
         let Handle { id, cancel, inbox, detached, started } = handle;
         Self { tree, id, events, cancel, inbox, detached, started, ended: false }
+    }
+
+    /// Stands in the queue for a slot once more, after it has given its own away.
+    pub fn queue_up(&self) {
+        let (start, events) = (self.started.clone(), self.events.clone());
+        let waiting = Waiting { id: self.id, events, start, place: 0, returns: false };
+        let mut state = self.tree.lock();
+        state.waiting.push_back(waiting);
+        state.hand_out();
     }
 
     /// Waits for its slot. False when it was cancelled before there was one: then it must not start.

@@ -35,6 +35,7 @@ impl Membership {
             }
         }
         self.tree().lock().rouse(self.id());
+        self.queue_up();
         self.slot().await
     }
 }

@@ -41,7 +41,8 @@ impl State {
             let value = self.slots.children;
             return Err(OverLimit { limit: "max_children_per_agent", value, count: siblings });
         }
-        let running = self.running() + self.waiting.len();
+        // Those who wait stand in nobody's way: a slot that they could use is theirs already.
+        let running = self.running();
         if running >= self.slots.concurrent {
             let value = self.slots.concurrent;
             return Err(OverLimit { limit: "max_concurrent_agents", value, count: running });
