@@ -290,7 +290,7 @@ async fn a_fork_is_refused_because_its_beginning_is_not_its_own() {
 }
 
 #[tokio::test]
-async fn t20_one_of_the_second_level_goes_on_there_and_reports_to_main() {
+async fn t20_one_of_the_second_level_is_still_there_when_it_goes_on() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_depth = 2\nallow_nested_spawn = true\n");
     scene.server.when(PARENT).reply(calls([agent("CHILD-B")])).then(text(DONE));
