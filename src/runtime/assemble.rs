@@ -152,7 +152,7 @@ pub(super) fn main_agent(
     model: ModelSlot,
     tree: AgentTree,
     inbox: Inbox,
-    events: EventSink,
+    events: &EventSink,
 ) -> (Agent, Option<Executor>) {
     let facts = Facts::gather(&parts.cwd, &parts.date, &parts.platform);
     let memory = memory::read(&parts.cwd, &parts.user_dir);
