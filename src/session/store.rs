@@ -115,7 +115,11 @@ impl SessionStore {
         let (mut tail, _) = writer::open(&path, true).map_err(writing)?;
         let interrupted = list::agents(&dir).into_iter().filter(|agent| agent.end.is_none());
         for agent in interrupted {
-            end_agent(&dir, &agent).map_err(writing)?;
+            match end_agent(&dir, &agent) {
+                // It works in this very process, which has lost its main agent alone.
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
+                ended => ended.map_err(writing)?,
+            }
         }
         let agents = list::agents(&dir);
         let transcript = Transcript::read(&path, started_by(&agents)).map_err(reading)?;

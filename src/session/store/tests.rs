@@ -345,3 +345,27 @@ async fn a_summary_that_is_joined_with_the_next_prompt_hides_none_of_it() {
     let past = [Past::Message(go), Past::Message(said("done")), mark, Past::Message(next)];
     assert_eq!(transcript.past(), past);
 }
+
+#[tokio::test]
+async fn a_sub_agent_goes_on_in_its_file_with_its_open_calls_closed_and_is_found_by_its_id() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    let agent = AgentId::generate();
+    let child_journal = journal.child(child(agent, "t1"));
+    child_journal.append(&Message::user_text("look"), None).await.unwrap();
+    child_journal.append(&call("t2"), None).await.unwrap();
+    child_journal.finish(&outcome()).await.unwrap();
+    assert!(bench.store.open_agent(id, agent).is_err(), "its file has one writer");
+    drop(child_journal);
+    let opened = bench.store.open_agent(id, agent).unwrap();
+    assert_eq!((opened.meta.id, opened.transcript.end), (agent, Some(outcome())));
+    assert_eq!(opened.transcript.messages.len(), 3);
+    opened.journal.append(&Message::user_text("go on"), None).await.unwrap();
+    opened.journal.finish(&outcome()).await.unwrap();
+    let summary = bench.store.agents(id).remove(0);
+    assert_eq!((summary.messages, summary.end), (4, Some(outcome())));
+    let found = bench.store.find_any(&agent.to_string());
+    assert_eq!(found, Ok(Found::Agent { session: id, agent }));
+    assert_eq!(bench.store.find_any(&id.to_string()), Ok(Found::Session(id)));
+}

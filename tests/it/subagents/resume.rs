@@ -27,10 +27,21 @@ fn scene(background: bool, replies: impl IntoIterator<Item = Reply>) -> Scene {
     let scene = Scene::new();
     scene.world.config(LIFECYCLE);
     scene.server.when(PARENT).reply(start(background));
+    if background {
+        scene.server.when(PARENT).reply(text("x").before_headers("parent"));
+    }
     for reply in replies {
         scene.server.when("CHILD-A").reply(reply);
     }
     scene
+}
+
+/// Kills the program when the child is where it should be, and a parent that does not wait for it asks again.
+async fn kill_both(scene: &Scene, background: bool, running: Running) {
+    if background {
+        scene.server.reached("parent").await;
+    }
+    kill(running).await;
 }
 
 async fn kill(running: Running) {
@@ -107,12 +118,9 @@ async fn go_on_with_the_child(scene: &Scene, how: &str) -> Recorded {
 async fn t14_killed_before_its_first_answer_a_child_goes_on_by_its_id() {
     for background in [false, true] {
         let scene = scene(background, [text("x").before_headers("held")]);
-        if background {
-            scene.server.when(PARENT).reply(text("x").before_headers("parent"));
-        }
         let running = scene.run().start();
         scene.server.reached("held").await;
-        kill(running).await;
+        kill_both(&scene, background, running).await;
         go_on_with_the_child(&scene, "interrupted").await;
     }
 }
@@ -121,12 +129,9 @@ async fn t14_killed_before_its_first_answer_a_child_goes_on_by_its_id() {
 async fn t14_killed_in_the_middle_of_its_stream_a_child_goes_on_by_its_id() {
     for background in [false, true] {
         let scene = scene(background, [text("half-66").gate("held")]);
-        if background {
-            scene.server.when(PARENT).reply(text("x").before_headers("parent"));
-        }
         let running = scene.run().start();
         scene.server.reached("held").await;
-        kill(running).await;
+        kill_both(&scene, background, running).await;
         let child = go_on_with_the_child(&scene, "interrupted").await;
         assert!(!child.text().contains("half-66"), "what was not whole is void");
     }
@@ -137,13 +142,10 @@ async fn t14_killed_in_the_middle_of_its_tool_a_child_goes_on_by_its_id() {
     for background in [false, true] {
         let call = bash("echo go > started.fifo; sleep 8.3721");
         let scene = scene(background, [tool_use("Bash", call)]);
-        if background {
-            scene.server.when(PARENT).reply(text("x").before_headers("parent"));
-        }
         let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
         let running = scene.run().start();
         started.opened().await;
-        kill(running).await;
+        kill_both(&scene, background, running).await;
         let child = go_on_with_the_child(&scene, "interrupted").await;
         let result = child.tool_result();
         assert!(result.is_error && result.text.contains("interrupted"), "{result:?}");
@@ -177,11 +179,9 @@ async fn t14_killed_before_its_parent_has_answered_a_child_is_done_and_can_go_on
 #[tokio::test]
 async fn t14_after_a_kill_a_background_agent_is_interrupted_and_not_running_for_ever() {
     let scene = scene(true, [text("half").gate("held")]);
-    scene.server.when(PARENT).reply(text("x").before_headers("parent"));
     let running = scene.run().start();
     scene.server.reached("held").await;
-    scene.server.reached("parent").await;
-    kill(running).await;
+    kill_both(&scene, true, running).await;
     let status = tool_use("agent_status", json!({ "agent_id": id(&scene) }));
     let look = status.tool_use("agent_list", json!({}));
     scene.server.when(PARENT).reply(look).then(start(true)).forever(text(DONE));
@@ -290,7 +290,7 @@ async fn a_fork_is_refused_because_its_beginning_is_not_its_own() {
 }
 
 #[tokio::test]
-async fn t20_one_of_the_second_level_goes_on_there_and_reports_to_main() {
+async fn t20_one_of_the_second_level_is_still_there_when_it_goes_on() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_depth = 2\nallow_nested_spawn = true\n");
     scene.server.when(PARENT).reply(calls([agent("CHILD-B")])).then(text(DONE));
