@@ -156,7 +156,7 @@ async fn the_child_works_in_the_same_directory_where_the_commit_has_it() {
 async fn where_there_is_nothing_to_start_from_the_error_says_what_to_do() {
     let place = Place::empty();
     let error = Worktree::create(place.wish("")).await.unwrap_err().to_string();
-    assert!(error.contains("no git repository") && error.contains("`git init`"), "{error}");
+    assert!(error.contains("needs a git repository") && error.contains("`git init`"), "{error}");
     let bare = place.repository.join("src");
     run_git(&bare, &["init", "-q", "--bare"]);
     let error = Worktree::create(place.wish("src")).await.unwrap_err();
