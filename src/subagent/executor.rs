@@ -231,6 +231,8 @@ impl Executor {
         let unknown = factory.tools_for(&definition, &order.tools, &self.caller).unknown;
         let journal = self.journal(&info, events.path(), id);
         events.emit(EventKind::Started(Box::new(info.clone())));
+        // Here, and not in its own task: tasks begin in any order.
+        member.line_up();
         warn_of_unknown(&unknown, &events);
         let rights = self.rights(&definition);
         let own = self.caller.model.get();

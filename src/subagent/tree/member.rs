@@ -1,5 +1,7 @@
 //! One agent's place in the tree, held by the task that is its life.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +46,8 @@ pub struct Membership {
     cancel: CancellationToken,
     inbox: Inbox,
     detached: CancellationToken,
+    /// Tells of its slot, once it stands in line for one.
+    started: Mutex<Option<oneshot::Receiver<()>>>,
     ended: bool,
 }
 
@@ -56,26 +60,37 @@ impl Membership {
         inbox: Inbox,
         detached: CancellationToken,
     ) -> Self {
-        Self { tree, id, events, cancel, inbox, detached, ended: false }
+        Self { tree, id, events, cancel, inbox, detached, started: Mutex::default(), ended: false }
     }
 
-    /// Waits for a slot, unless it has one. False when it was cancelled before there was one: then it must not start.
-    pub async fn slot(&self) -> bool {
+    /// Takes its place in the line for slots, unless it has one: agents start in the order of their calls.
+    pub fn line_up(&self) {
         let (start, started) = oneshot::channel();
-        {
-            let mut state = self.tree.lock();
-            if state.entries.get(&self.id).is_some_and(|entry| entry.has_slot) {
-                return !self.cancel.is_cancelled();
-            }
-            let (id, events) = (self.id, self.events.clone());
-            state.waiting.push_back(Waiting { id, events, start, place: 0, returns: false });
-            state.hand_out();
+        let mut state = self.tree.lock();
+        if state.entries.get(&self.id).is_some_and(|entry| entry.has_slot) {
+            return;
         }
+        *self.started() = Some(started);
+        let (id, events) = (self.id, self.events.clone());
+        state.waiting.push_back(Waiting { id, events, start, place: 0, returns: false });
+        state.hand_out();
+    }
+
+    /// Waits for its slot. False when it was cancelled before there was one: then it must not start.
+    pub async fn slot(&self) -> bool {
+        if self.started().is_none() {
+            self.line_up();
+        }
+        let Some(started) = self.started().take() else { return !self.cancel.is_cancelled() };
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => false,
             result = started => result.is_ok(),
         }
+    }
+
+    fn started(&self) -> MutexGuard<'_, Option<oneshot::Receiver<()>>> {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The agent's id.
