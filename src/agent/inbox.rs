@@ -32,6 +32,13 @@ struct State {
     rests: bool,
 }
 
+impl State {
+    fn take_first_typed(&mut self) -> Option<QueuedPrompt> {
+        let place = self.waiting.iter().position(|prompt| prompt.from == Sender::Person)?;
+        self.waiting.remove(place)
+    }
+}
+
 impl Inbox {
     /// Puts a prompt at the end.
     pub fn push(&self, prompt: QueuedPrompt) {
@@ -70,10 +77,13 @@ impl Inbox {
     #[must_use]
     pub fn take_first(&self) -> Option<QueuedPrompt> {
         let mut state = self.lock();
-        let rests = state.rests;
-        let starts = |prompt: &QueuedPrompt| !rests || prompt.from == Sender::Person;
-        let place = state.waiting.iter().position(starts)?;
-        state.waiting.remove(place)
+        if state.rests { state.take_first_typed() } else { state.waiting.pop_front() }
+    }
+
+    /// Takes the oldest prompt of a person; results of other agents stay.
+    #[must_use]
+    pub fn take_first_typed(&self) -> Option<QueuedPrompt> {
+        self.lock().take_first_typed()
     }
 
     /// Takes what a person has sent, oldest first. Results of other agents stay: they are read with the next prompt.
@@ -168,6 +178,10 @@ mod tests {
         inbox.push(prompt(1, Sender::Person));
         inbox.push(prompt(2, Sender::Agent { name: "explore-1".to_owned() }));
         assert_eq!(inbox.take_typed().len(), 1);
+        assert_eq!(inbox.take_first_typed(), None);
+        inbox.push(prompt(3, Sender::Person));
+        let later = inbox.take_first_typed().map(|prompt| prompt.id);
+        assert_eq!(later, Some(PromptId(3)), "what is typed after the stop");
         assert_eq!(inbox.take_next_step().len(), 1);
     }
 

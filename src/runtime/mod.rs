@@ -284,13 +284,15 @@ impl Runtime {
             return;
         };
         self.main = Some(agent);
-        if stopped {
-            // What came in meanwhile is read with the next prompt: stop means stop.
-            self.inbox.hush();
-            return;
-        }
         // An agent that did not complete has given its queue back: what is there now was sent after that.
-        if let Some(next) = self.inbox.take_first() {
+        let next = if stopped {
+            // Results that came in meanwhile are read with the next prompt: stop means stop.
+            self.inbox.hush();
+            self.inbox.take_first_typed()
+        } else {
+            self.inbox.take_first()
+        };
+        if let Some(next) = next {
             self.start(next).await;
         }
     }
