@@ -283,6 +283,8 @@ async fn esc_stops_the_turn_with_all_its_agents_and_the_next_prompt_works() {
         assert_eq!(scene.server.ended(word).await.0, StreamEnd::ClosedByClient);
     }
     screen.wait_for("Stopped: main and 2 agents");
+    // The notice answers the key; what is sent before the end is given back.
+    screen.wait_for("stopped by you");
     assert_eq!(scene.server.requests_of(PARENT).len(), 1);
     screen.keys("go on");
     screen.keys(ENTER);

@@ -91,7 +91,31 @@ async fn t12_a_panic_in_a_background_child_ends_the_run_at_a_safe_point() {
     let run = running.wait().await;
     assert_internal(&run);
     assert!(run.stderr.contains("general-purpose-1"), "it says whose: {run}");
+    assert_eq!(scene.server.requests_of(PARENT).len(), 2);
     assert_resumable(&scene).await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn c20_after_a_panic_in_the_background_main_rests_until_the_next_prompt() {
+    let scene = scene();
+    scene.world.config("[subagents]\nfaces = [\"lifecycle\"]\n");
+    let spawn = tool_use("agent_spawn", json!({ "prompt": "CHILD-A go" }));
+    scene.server.when(PARENT).reply(spawn).then(text("MAIN-IDLE")).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("x").gate("main idle").tool_use("Fault", json!({})));
+    let args = ["--dangerously-skip-permissions", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 100, 30);
+    screen.wait_for("MAIN-IDLE");
+    screen.wait_gone("to main · writing");
+    scene.server.open("main idle");
+    screen.wait_for("This is a bug");
+    screen.keys("and now?");
+    screen.keys(ENTER);
+    screen.wait_for(DONE);
+    let requests = scene.server.requests_of(PARENT);
+    assert_eq!(requests.len(), 3, "the report alone starts nothing");
+    let read = requests[2].messages().last().unwrap().to_string();
+    assert!(read.contains("has ended: failed: internal") && read.contains("and now?"), "{read}");
     scene.server.finish();
 }
 
