@@ -28,15 +28,6 @@ struct State {
     next: u64,
     /// An error in the background that ends the run of this agent too.
     failure: Option<(Failure, String)>,
-    /// Since such an error results of other agents start no run: they wait for the person's next prompt.
-    rests: bool,
-}
-
-impl State {
-    fn take_first_typed(&mut self) -> Option<QueuedPrompt> {
-        let place = self.waiting.iter().position(|prompt| prompt.from == Sender::Person)?;
-        self.waiting.remove(place)
-    }
 }
 
 impl Inbox {
@@ -71,25 +62,16 @@ impl Inbox {
     #[must_use]
     pub fn take_next_step(&self) -> Vec<QueuedPrompt> {
         let mut state = self.lock();
-        // A run that has begun goes on with all that there is, unless it is about to end.
-        state.rests &= state.failure.is_some();
         let (now, later) =
             state.waiting.drain(..).partition(|prompt| prompt.when == When::NextStep);
         state.waiting = later;
         now.into()
     }
 
-    /// Takes the oldest prompt that may start a run, whenever it was meant to be read.
+    /// Takes the oldest prompt, whenever it was meant to be read.
     #[must_use]
     pub fn take_first(&self) -> Option<QueuedPrompt> {
-        let mut state = self.lock();
-        if state.rests { state.take_first_typed() } else { state.waiting.pop_front() }
-    }
-
-    /// Takes the oldest prompt of a person; results of other agents stay.
-    #[must_use]
-    pub fn take_first_typed(&self) -> Option<QueuedPrompt> {
-        self.lock().take_first_typed()
+        self.lock().waiting.pop_front()
     }
 
     /// Takes the oldest prompt that a person has sent.
@@ -134,11 +116,7 @@ impl Inbox {
 
     /// Tells the agent that something failed in the background which ends its run too: at its next safe point.
     pub fn fail(&self, failure: Failure, message: String) {
-        {
-            let mut state = self.lock();
-            state.failure.get_or_insert((failure, message));
-            state.rests = true;
-        }
+        self.lock().failure.get_or_insert((failure, message));
         self.0.changed.notify_one();
     }
 
@@ -192,27 +170,7 @@ mod tests {
         inbox.push(prompt(1, Sender::Person));
         inbox.push(prompt(2, Sender::Agent { name: "explore-1".to_owned() }));
         assert_eq!(inbox.take_typed().len(), 1);
-        assert_eq!(inbox.take_first_typed(), None);
-        inbox.push(prompt(3, Sender::Person));
-        let later = inbox.take_first_typed().map(|prompt| prompt.id);
-        assert_eq!(later, Some(PromptId(3)), "what is typed after the stop");
         assert_eq!(inbox.take_next_step().len(), 1);
-    }
-
-    #[test]
-    fn c20_after_a_failure_results_wait_for_a_prompt_and_start_nothing() {
-        let inbox = Inbox::default();
-        let result = || prompt(1, Sender::Agent { name: "explore-1".to_owned() });
-        inbox.fail(Failure::Internal, "a bug".to_owned());
-        inbox.push(result());
-        assert_eq!(inbox.take_first(), None, "before the failure was told");
-        assert!(inbox.take_failure().is_some());
-        assert_eq!(inbox.take_first(), None, "and after that");
-        inbox.push(prompt(2, Sender::Person));
-        assert_eq!(inbox.take_first().map(|prompt| prompt.id), Some(PromptId(2)));
-        assert_eq!(inbox.take_next_step().len(), 1, "what it starts reads the result");
-        inbox.push(result());
-        assert!(inbox.take_first().is_some(), "and from then on all is as before");
     }
 
     #[tokio::test]

@@ -448,7 +448,7 @@ impl Runtime {
     async fn reload(&mut self) {
         // The file is locked as long as a journal holds it.
         self.session.journal = Arc::new(NoJournal);
-        self.executor = None;
+        self.offer = None;
         let stored = Open::Stored(self.session.id);
         match assemble::open_session(&self.parts, stored).await {
             Ok(session) => self.session = session,

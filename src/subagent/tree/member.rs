@@ -85,10 +85,6 @@ impl Membership {
         }
     }
 
-    fn started(&self) -> MutexGuard<'_, Option<oneshot::Receiver<()>>> {
-        self.started.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The agent's id.
     #[must_use]
     pub fn id(&self) -> AgentId {
