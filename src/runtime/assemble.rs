@@ -149,7 +149,7 @@ pub(super) fn main_agent(
     model: ModelSlot,
     tree: AgentTree,
     inbox: Inbox,
-    events: EventSink,
+    events: &EventSink,
 ) -> (Agent, Option<Offer>) {
     let facts = Facts::gather(&parts.cwd, &parts.date, &parts.platform);
     let memory = memory::read(&parts.cwd, &parts.user_dir);
@@ -179,7 +179,7 @@ pub(super) fn main_agent(
         let operations = operations.clone();
         let factory =
             |definitions| factory(parts, tree, operations, facts, memory.text, definitions);
-        Offer::new(parts, caller, tools.clone(), factory, &events)
+        Offer::new(parts, caller, tools.clone(), factory, events)
     });
     if let Some(offer) = &offer {
         tools = offer.tools();

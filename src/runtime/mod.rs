@@ -284,7 +284,7 @@ impl Runtime {
         let (tree, inbox) = (self.tree.clone(), self.inbox.clone());
         let session =
             Session { history: std::mem::take(&mut self.session.history), ..self.session.clone() };
-        let build = move || assemble::main_agent(&parts, session, model, tree, inbox, events);
+        let build = move || assemble::main_agent(&parts, session, model, tree, inbox, &events);
         // The closure only fails by panicking, and then there is nothing better than to pass that on.
         match tokio::task::spawn_blocking(build).await {
             Ok((agent, offer)) => {
