@@ -121,7 +121,7 @@ fn tell_problems(definitions: &Definitions, before: Option<&Definitions>, events
 fn difference(before: &Definitions, now: &Definitions) -> Option<String> {
     let names = |all: &Definitions| all.iter().map(|it| it.name.clone()).collect::<BTreeSet<_>>();
     let (had, has) = (names(before), names(now));
-    let changed = |name: &&String| before.get(name).as_deref() != now.get(name).as_deref();
+    let changed = |name: &&String| before.get(name) != now.get(name);
     let added = has.difference(&had).map(|name| format!("+{name}"));
     let edited = has.intersection(&had).filter(changed).map(|name| format!("~{name}"));
     let removed = had.difference(&has).map(|name| format!("−{name}"));

@@ -4,7 +4,7 @@ use super::report::Reporter;
 use super::tree::Membership;
 use crate::agent::{Agent, Prompt};
 use crate::budget::Budget;
-use crate::protocol::{End, EventSink, Outcome, QueuedPrompt};
+use crate::protocol::{End, EventSink, Journal, Outcome, QueuedPrompt};
 
 use super::life::work;
 
@@ -15,6 +15,7 @@ pub(super) struct Host<'a> {
     pub events: &'a EventSink,
     pub budget: &'a Budget,
     pub reporter: Reporter<'a>,
+    pub journal: &'a dyn Journal,
 }
 
 impl Host<'_> {
@@ -36,6 +37,10 @@ impl Host<'_> {
             let run = work(self.agent, Some(prompt), self.events, self.member).await;
             answer = Some(self.answer(&run));
             total = sum(total, run);
+        }
+        // The end that counts is the last one that is written; each run has written its own.
+        if let Err(error) = self.journal.finish(&total).await {
+            tracing::warn!(%error, "the end of an agent could not be written");
         }
         total
     }

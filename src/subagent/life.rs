@@ -103,11 +103,12 @@ async fn run(
     }
     let results = plan.fork.as_mut().map(|fork| std::mem::take(&mut fork.closing));
     let prompt = prompt.map(|prompt| Prompt { results: results.unwrap_or_default(), ..prompt });
-    let (host, budget) = (plan.host, plan.budget.clone());
+    let (host, budget, journal) = (plan.host, plan.budget.clone(), plan.journal.clone());
     let mut agent = factory.build(plan, member, events, caller);
     let mut outcome = work(&mut agent, prompt, events, member).await;
     if host {
-        let host = Host { agent: &mut agent, member, events, budget: &budget, reporter };
+        let (agent, budget, journal) = (&mut agent, &budget, journal.as_ref());
+        let host = Host { agent, member, events, budget, reporter, journal };
         outcome = host.stay(outcome).await;
     }
     factory.tree.end_below(events.path()).await;

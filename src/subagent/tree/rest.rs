@@ -15,7 +15,7 @@ impl AgentTree {
         {
             return;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
