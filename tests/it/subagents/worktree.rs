@@ -15,7 +15,7 @@ use crate::support::DEADLINE;
 use crate::support::process;
 use crate::support::pty::{CTRL_C, Screen};
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
-use crate::support::script::{Reply, dynamic, error, text, tool_use};
+use crate::support::script::{Reply, error, text, tool_use};
 
 /// A scene whose project is a repository with one commit, and whose `tidy` agents are isolated.
 fn scene() -> Scene {
@@ -249,23 +249,20 @@ async fn a_child_in_the_background_says_where_its_changes_are() {
 async fn t24_a_background_shell_of_an_isolated_child_is_confined_too() {
     let scene = scene();
     let outside = scene.world.project_dir().canonicalize().unwrap().join("b.txt");
-    // The line that is waited for is not in the command, which answers may quote.
-    let command =
-        format!("echo escaped > {}; echo mine > new.txt; echo TRIED-$((70+7))", outside.display());
+    let command = format!("echo escaped > {}; echo mine > new.txt", outside.display());
     let start = json!({ "command": command, "run_in_background": true });
     scene.parent_calls([tidy("CHILD-A")]);
-    let look = dynamic(|request| {
-        let tried = request.tool_result().text.contains("TRIED-77");
-        if tried { text("tried") } else { tool_use("BashOutput", json!({ "bash_id": "bash-1" })) }
-    });
-    scene.server.when("CHILD-A").reply(tool_use("Bash", start)).forever(look);
+    let tried = tool_use("Bash", bash("until [ -s new.txt ]; do sleep 0.02; done"));
+    let look = tool_use("BashOutput", json!({ "bash_id": "bash-1" }));
+    let child = scene.server.when("CHILD-A").reply(tool_use("Bash", start));
+    child.then(tried).then(look).then(text("tried"));
     scene.go().await;
     assert!(!scene.world.exists("b.txt"));
     let result = after_calls(&scene).tool_result();
     let kept = kept(&scene);
     assert!(result.text.contains(&kept), "{kept}\n{result:?}");
-    let seen = scene.server.requests_of("CHILD-A").last().unwrap().text();
-    assert!(seen.contains("Permission denied"), "the kernel says no: {seen}");
+    let seen = scene.server.requests_of("CHILD-A")[3].tool_result();
+    assert!(seen.text.contains("Permission denied"), "the kernel says no: {seen:?}");
     scene.server.finish();
 }
 
