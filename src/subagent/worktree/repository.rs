@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -47,10 +48,19 @@ impl Repository {
 
     /// Adds a worktree at `path`, on a new branch.
     pub fn add(&self, path: &Path, branch: &str) -> Result<(), GitError> {
+        let _turn = turn(&self.common);
         let words = ["worktree", "add", "--quiet", "--no-track", "-b", branch].map(OsStr::new);
         let end = [path.as_os_str(), OsStr::new(&self.head)];
         self.git.output(words.into_iter().chain(end)).map(drop)
     }
+}
+
+/// Lets one worktree come or go at a time, also among several programs: git looks into all of them meanwhile, and stumbles
+/// over those that are half made. Where there is no lock it goes without.
+fn turn(common: &Path) -> Option<File> {
+    let folder = File::open(common).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
 }
 
 /// The folder in the repository that belongs to the worktree at `path`.
@@ -60,6 +70,7 @@ pub fn own_folder(path: &Path, env: &EnvOverlay) -> Result<PathBuf, GitError> {
 
 /// Removes a worktree with all that is in it, and its branch. `common` is the folder of its repository.
 pub fn remove(common: &Path, path: &Path, branch: &str, env: &EnvOverlay) -> Result<(), GitError> {
+    let _turn = turn(common);
     // Not from the worktree, and not from where the parent works: those may go away.
     let git = Git::new(common, env);
     let words = ["worktree", "remove", "--force"].map(OsStr::new);

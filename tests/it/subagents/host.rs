@@ -141,6 +141,9 @@ async fn s3_14_its_time_runs_while_it_rests() {
         scene.world.run(args).args(["--dangerously-skip-permissions"]).open_stdin().start();
     let prompt = json!({ "role": "user", "content": "PARENT-1 go" });
     running.send(&json!({ "type": "user", "message": prompt }));
+    // Its end stands in the frames at once; main, which is idle, reads of it with its next prompt.
+    running.printed("task_notification", 1).await;
+    running.send(&json!({ "type": "user", "message": { "role": "user", "content": "go on" } }));
     running.printed("has ended: time limit", 1).await;
     running.close().await.assert_code(0);
     assert_eq!(scene.server.requests_of("CHILD-A").len(), 1);

@@ -1,5 +1,7 @@
 //! What sub-agents may use, how many may run at once, and what happens to those that are too many.
 
+use std::time::Duration;
+
 use std::io::Write;
 
 use serde_json::{Value, json};
@@ -257,6 +259,8 @@ async fn t11_the_one_that_is_cancelled_on_the_screen_leaves_the_queue() {
     screen.keys("\x1b3");
     screen.keys(CTRL_C);
     screen.wait_for("cancelled before it started");
+    // A key that has just cancelled is deaf for 250 ms.
+    tokio::time::sleep(Duration::from_millis(300)).await;
     screen.keys("\x1b1");
     screen.wait_for("▸1 general-purpose-1");
     screen.keys(CTRL_C);

@@ -342,7 +342,9 @@ async fn s4_9_a_missing_depth_counts_as_none_and_the_path_still_counts() {
     finished_child(&scene, agent("CHILD-A")).await;
     for path in [file(&scene), file(&scene).with_extension("meta.json")] {
         let stored = std::fs::read_to_string(&path).unwrap();
-        let old = stored.replace(",\"depth\":1", "").replace(",\n    \"depth\": 1", "");
+        let old = stored
+            .replace(",\"delegation_depth\":1", "")
+            .replace(",\n    \"delegation_depth\": 1", "");
         assert_ne!(stored, old, "{stored}");
         std::fs::write(&path, old).unwrap();
     }
