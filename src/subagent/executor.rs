@@ -84,6 +84,12 @@ impl Executor {
         &self.factory
     }
 
+    /// Whose sub-agents it starts.
+    #[must_use]
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
     /// Checks what can be checked without asking anyone. Changes nothing.
     ///
     /// # Errors

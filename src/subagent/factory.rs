@@ -222,7 +222,7 @@ impl Factory {
         depth: u32,
         is_whole_copy: bool,
     ) -> ToolRegistry {
-        let executor = Executor::new(self.clone(), caller.clone());
+        let executor = Executor::new(self.clone(), caller);
         let may_start = self.settings.may_start(depth);
         if !may_start {
             tools = tools.with_hidden(faces::at_limit(&executor));
@@ -233,7 +233,7 @@ impl Factory {
             (false, false) => Vec::new(),
         };
         for face in offered {
-            if caller.holds(&face.spec().name) {
+            if executor.caller().holds(&face.spec().name) {
                 tools.insert(face);
             }
         }
