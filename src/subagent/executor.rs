@@ -89,6 +89,12 @@ impl Executor {
         &self.caller.name
     }
 
+    /// Whose sub-agents it starts.
+    #[must_use]
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
     /// Checks what can be checked without asking anyone. Changes nothing.
     ///
     /// # Errors

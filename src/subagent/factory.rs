@@ -240,7 +240,7 @@ impl Factory {
         caller: Caller,
         start: Start,
     ) -> ToolRegistry {
-        let executor = Executor::new(self.clone(), caller.clone());
+        let executor = Executor::new(self.clone(), caller);
         if start.may_send {
             tools.insert(faces::send(&executor));
         }
@@ -254,7 +254,7 @@ impl Factory {
             (false, false) => Vec::new(),
         };
         for face in offered {
-            if caller.holds(&face.spec().name) {
+            if executor.caller().holds(&face.spec().name) {
                 tools.insert(face);
             }
         }

@@ -19,6 +19,7 @@ mod invariants;
 mod lifecycle;
 mod limits;
 mod log;
+mod looking;
 mod malformed;
 mod mention;
 mod models;
@@ -29,11 +30,12 @@ mod tool;
 mod traps;
 mod worktree;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::record::{Recorded, ToolResult};
 use crate::support::run::Finished;
 use crate::support::scene::{PARENT, Scene};
+use crate::support::script::Reply;
 
 /// The tools that a file-reading, command-running child has by default.
 const AGENT_TOOLS: &[&str] = &["AgentTool", "Agent", "Task"];
@@ -89,4 +91,19 @@ fn ids(request: &Recorded) -> Vec<String> {
         }
     }
     ids
+}
+
+/// The input of a spawn whose conversation is scripted under `word`.
+fn task(word: &str) -> Value {
+    json!({ "prompt": format!("{word} look around") })
+}
+
+/// One message that spawns these agents.
+fn spawns<'a>(words: impl IntoIterator<Item = &'a str>) -> Reply {
+    words.into_iter().fold(Reply::stream(), |reply, word| reply.tool_use("agent_spawn", task(word)))
+}
+
+/// One agent's request, by its number.
+fn request(scene: &Scene, word: &str, index: usize) -> Recorded {
+    scene.server.requests_of(word)[index].clone()
 }

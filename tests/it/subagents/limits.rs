@@ -6,7 +6,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::{LIFECYCLE, answer, frames_of, ids};
+use super::{LIFECYCLE, answer, frames_of, ids, spawns, task};
 use crate::support::pty::{CTRL_C, Screen};
 use crate::support::record::{StreamEnd, ToolResult};
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
@@ -17,14 +17,6 @@ fn scene(more: &str) -> Scene {
     let scene = Scene::new();
     scene.world.config(&format!("{LIFECYCLE}{more}\n"));
     scene
-}
-
-fn task(word: &str) -> Value {
-    json!({ "prompt": format!("{word} look around") })
-}
-
-fn spawns<'a>(words: impl IntoIterator<Item = &'a str>) -> Reply {
-    words.into_iter().fold(Reply::stream(), |reply, word| reply.tool_use("agent_spawn", task(word)))
 }
 
 /// An endless agent under this budget, each of whose answers costs 1000 tokens and makes `calls` calls: how many
@@ -263,6 +255,8 @@ async fn t11_the_one_that_is_cancelled_on_the_screen_leaves_the_queue() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     screen.keys("\x1b1");
     screen.wait_for("▸1 general-purpose-1");
+    // For 250 ms after a press that cancelled, the same key is deaf.
+    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
     screen.keys(CTRL_C);
     scene.server.reached("CHILD-B").await;
     scene.server.open("CHILD-B");
