@@ -248,13 +248,19 @@ fn session_tools(parts: &Parts, settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>
 }
 
 impl Parts {
-    fn allows(&self, tool: &str) -> bool {
+    /// Whether the person lets this session have the tool at all.
+    pub(super) fn allows(&self, tool: &str) -> bool {
         let same = |name: &String| canonical_name(name) == canonical_name(tool);
         self.tools.as_ref().is_none_or(|names| names.iter().any(same))
     }
 
+    /// Whether models may start agents: this program can, the configuration says so, and not all such tools are left
+    /// out by the person.
     fn offers_subagents(&self) -> bool {
-        self.subagents.enabled && self.allows(&self.subagents.settings.tool_name)
+        let listed = |names: &Vec<String>| names.iter().any(|name| faces::is_face(name));
+        cfg!(feature = "sub-agents")
+            && self.subagents.enabled
+            && self.tools.as_ref().is_none_or(listed)
     }
 
     /// The names of the tools that the main agent gets with these definitions, in order.
@@ -265,7 +271,7 @@ impl Parts {
         if self.offers_subagents() {
             names.extend(faces::names(&self.subagents.settings, definitions, &self.gate));
         }
-        names.retain(|name| !self.gate.withholds(name));
+        names.retain(|name| self.allows(name) && !self.gate.withholds(name));
         names
     }
 }

@@ -49,7 +49,10 @@ impl Offer {
         if !self.settings().may_start(0) {
             tools = tools.with_hidden(faces::at_limit(&executor));
         } else {
-            faces::offered(&executor).into_iter().for_each(|face| tools.insert(face));
+            let offered = faces::offered(&executor).into_iter();
+            offered
+                .filter(|face| self.parts.allows(&face.spec().name))
+                .for_each(|face| tools.insert(face));
         }
         tools.withholding(|name| self.factory.gate.withholds(name))
     }

@@ -5,6 +5,7 @@ mod channels;
 mod comms;
 mod definitions;
 mod delegate;
+mod designs;
 mod ends;
 mod env;
 mod errors;
