@@ -1,29 +1,51 @@
 //! The integration tests: one binary, so that the harness is built and linked once.
 
+// Most tests start agents, or look at what they do: without those only the others are left, which use less of the
+// support.
+#![cfg_attr(not(feature = "sub-agents"), allow(dead_code))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::needless_pass_by_value)]
 
+#[cfg(feature = "sub-agents")]
 mod bad_input;
+#[cfg(feature = "sub-agents")]
 mod budget;
+#[cfg(feature = "sub-agents")]
 mod cancel;
+#[cfg(feature = "sub-agents")]
 mod command;
+#[cfg(feature = "sub-agents")]
 mod compaction;
 mod documents;
+#[cfg(feature = "sub-agents")]
 mod headless;
 mod layering;
+#[cfg(feature = "sub-agents")]
 mod options;
 mod packages;
+#[cfg(feature = "sub-agents")]
 mod permission;
+#[cfg(feature = "sub-agents")]
 mod pictures;
+#[cfg(feature = "sub-agents")]
 mod prompting;
 mod providers;
+#[cfg(feature = "sub-agents")]
 mod pty;
 mod retry;
 mod server;
+#[cfg(feature = "sub-agents")]
 mod session;
+#[cfg(feature = "sub-agents")]
 mod shells;
+#[cfg(feature = "sub-agents")]
 mod stream_input;
+#[cfg(feature = "sub-agents")]
 mod subagents;
 mod support;
+#[cfg(feature = "sub-agents")]
 mod terminal;
 mod wire;
+#[cfg(not(feature = "sub-agents"))]
+mod without_agents;
+#[cfg(feature = "sub-agents")]
 mod worktree;

@@ -205,6 +205,7 @@ async fn a_refusal_is_not_an_answer() {
     scene.server.finish();
 }
 
+#[cfg(feature = "sub-agents")]
 #[tokio::test]
 async fn the_first_request_is_small() {
     let scene = Scene::new();
