@@ -21,7 +21,7 @@ async fn run() -> Scene {
     scene
 }
 
-fn of_agent<'a>(records: &'a [Value], child: bool) -> Vec<&'a Value> {
+fn of_agent(records: &[Value], child: bool) -> Vec<&Value> {
     records.iter().filter(|record| (record["agent"] != "root") == child).collect()
 }
 
