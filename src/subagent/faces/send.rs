@@ -62,9 +62,7 @@ impl TypedTool for SendTool {
     }
 
     fn summary(&self, input: &Input) -> String {
-        let id = target::parse(&input.agent_id).ok();
-        let agent = id.and_then(|id| self.executor.factory().tree.look_up(id));
-        agent.map_or_else(|| input.agent_id.clone(), |agent| agent.info.name)
+        target::title(&self.executor, &input.agent_id)
     }
 
     fn access(&self, _input: &Input, _cwd: &Path) -> Access {

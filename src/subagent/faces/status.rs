@@ -43,7 +43,7 @@ impl TypedTool for StatusTool {
     }
 
     fn summary(&self, input: &Input) -> String {
-        input.agent_id.clone()
+        target::title(&self.executor, &input.agent_id)
     }
 
     fn access(&self, _input: &Input, _cwd: &Path) -> Access {

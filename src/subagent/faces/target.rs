@@ -22,6 +22,12 @@ pub(super) fn parse(agent_id: &str) -> Result<AgentId, InvalidInput> {
     })
 }
 
+/// The name of the agent that is meant, for the screen; what was written where there is none.
+pub(super) fn title(executor: &Executor, agent_id: &str) -> String {
+    let agent = parse(agent_id).ok().and_then(|id| executor.factory().tree.look_up(id));
+    agent.map_or_else(|| agent_id.to_owned(), |agent| agent.info.name)
+}
+
 /// The agent of this id below the caller.
 ///
 /// # Errors
