@@ -83,6 +83,7 @@ impl Agent {
         {
             // What was refused counts as a repetition, as after any failure.
             run.turns = run.turns.saturating_sub(1);
+            run.budget.uncount_turn();
             reply = self.ask(run, last).await;
         }
         let reply = reply?;

@@ -31,6 +31,12 @@ struct State {
 }
 
 impl Inbox {
+    /// Whether both are the same queue.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Puts a prompt at the end.
     pub fn push(&self, prompt: QueuedPrompt) {
         self.lock().waiting.push_back(prompt);

@@ -2,10 +2,22 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::{Agent, Run, Stop};
 use crate::protocol::{ContentBlock, End, NoticeLevel, clock};
+
+/// What an agent gives away while it only waits for work in the background, such as its place among those that run.
+#[async_trait]
+pub trait Respite: Send + Sync {
+    /// The wait begins.
+    fn begin(&self);
+
+    /// The wait is over: takes back what was given away. Ends at once when `cancel` fires.
+    async fn end(&self, cancel: &CancellationToken);
+}
 
 impl Agent {
     /// Waits until something is there to read, or nothing will come any more. What is overdue is ended.
@@ -15,6 +27,27 @@ impl Agent {
         run: &Run<'_>,
     ) -> Result<(), Stop> {
         let Some(patience) = self.setup.patience else { return Ok(()) };
+        if self.setup.inbox.announced() == 0 {
+            // The last of it may have reported since the queue was read.
+            self.check_background()?;
+            self.read_queue(blocks, run);
+            return Ok(());
+        }
+        let respite = self.setup.respite.as_deref();
+        respite.inspect(|respite| respite.begin());
+        let waited = self.wait_for_mail(patience, blocks, run).await;
+        if let Some(respite) = respite {
+            respite.end(run.cancel).await;
+        }
+        waited
+    }
+
+    async fn wait_for_mail(
+        &self,
+        patience: Duration,
+        blocks: &mut Vec<ContentBlock>,
+        run: &Run<'_>,
+    ) -> Result<(), Stop> {
         let give_up = Instant::now() + patience;
         let mut overdue = false;
         while blocks.is_empty() && self.setup.inbox.announced() > 0 {

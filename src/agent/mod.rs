@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::{Budget, Limits, UsedUp};
 use crate::permission::AgentGate;
 use crate::protocol::{
-    ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, Journal, JournalError,
-    Message, Outcome, PromptId, QueuedPrompt, Redactor, Reply, Sender, Span, Spent, StopReason,
-    Usage,
+    AgentPath, ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, Journal,
+    JournalError, Message, Outcome, PromptId, QueuedPrompt, Redactor, Reply, Role, Sender, Span,
+    Spent, StopReason, Usage,
 };
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
@@ -39,6 +39,7 @@ mod turn;
 
 pub use forced::{Forced, Wanted};
 pub use inbox::{Announcement, Inbox};
+pub use linger::Respite;
 pub use operations::{Operations, Place};
 use size::Measured;
 
@@ -47,6 +48,9 @@ const LAST_TURN: &str = "[This is your last turn: no tools are available any mor
 
 /// What the model is told with the prompt that follows a stopped turn.
 const WAS_STOPPED: &str = "[The user stopped the previous turn before it was finished.]";
+
+/// What the model is told when it is asked once more after an answer that was cut.
+const WAS_CUT: &str = "[Your last answer was cut off. Go on from there.]";
 
 /// How often in a row an answer may come to nothing before the run ends: each costs as much as one that does.
 const IN_VAIN: u32 = 3;
@@ -64,6 +68,8 @@ pub struct AgentSetup {
     /// How long the agent waits, when it is done, for work in the background that will report to it. `None`: not at
     /// all, because whoever runs it wakes it again.
     pub patience: Option<Duration>,
+    /// What it gives away while it waits so.
+    pub respite: Option<Arc<dyn Respite>>,
     pub budget: Budget,
     /// What one run may come to, below the agent's account.
     pub per_run: Limits,
@@ -93,6 +99,8 @@ pub struct Agent {
     withheld: Vec<String>,
     /// Whether the last run was stopped, which the model is told with the next prompt.
     was_stopped: bool,
+    /// Whether it ended with what nobody can mend.
+    ended_fatally: bool,
     /// What failed attempts cost: booked in the journal with the next answer.
     unbooked: (Usage, Cost),
     /// The size of the conversation when it was last reported; absent when it became another since.
@@ -202,6 +210,7 @@ impl Agent {
             specs,
             withheld: Vec::new(),
             was_stopped: false,
+            ended_fatally: false,
             unbooked: Default::default(),
             measured: None,
         }
@@ -221,6 +230,12 @@ impl Agent {
         self.specs = tools.specs();
         self.withheld.clear();
         self.setup.tools = tools;
+    }
+
+    /// Whether the last run ended with what nobody can mend: then only a person makes the agent go on.
+    #[must_use]
+    pub fn ended_fatally(&self) -> bool {
+        self.ended_fatally
     }
 
     /// Works on a prompt, or without one once more on the last, until the model is done, a limit is reached, something fails, or `cancel` fires.
@@ -249,6 +264,7 @@ impl Agent {
         let end =
             within_time(&budget, cancel, &stop, self.drive_to_the_end(prompt, &mut run)).await;
         self.was_stopped = matches!(end, End::Cancelled { .. });
+        self.ended_fatally = matches!(end, End::Failed { failure, .. } if failure.is_fatal());
         let outcome = Outcome {
             end,
             text: run.text,
@@ -271,6 +287,14 @@ impl Agent {
         outcome
     }
 
+    /// Ends what calls have left running, and writes the end: for a run that a bug inside has broken off.
+    pub async fn clear_up(&self, outcome: &Outcome, path: &AgentPath) {
+        self.setup.tools.end(path).await;
+        if let Err(error) = self.setup.journal.finish(outcome).await {
+            tracing::warn!(%error, "the end of a run could not be written");
+        }
+    }
+
     async fn drive_to_the_end(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> End {
         match self.drive(prompt, run).await {
             Ok(end) | Err(Stop::End(end)) => end,
@@ -291,6 +315,11 @@ impl Agent {
             run.forced.clone_from(&prompt.force);
             read_prompt(prompt, &mut blocks, run.events);
         }
+        // No wire takes a conversation that ends with a piece of an answer.
+        if blocks.is_empty() && self.history.last().is_some_and(|last| last.role == Role::Assistant)
+        {
+            blocks.push(ContentBlock::text(WAS_CUT));
+        }
         let mut in_vain = 0;
         loop {
             let calls_spent = run.budget.no_tool_calls_left();
@@ -302,7 +331,7 @@ impl Agent {
                 self.keep(Message::user(std::mem::take(&mut blocks))).await?;
             }
             if run.cancel.is_cancelled() {
-                return Ok(End::Cancelled { before_start: run.turns == 0 });
+                return Ok(End::Cancelled { before_start: self.has_not_begun(run) });
             }
             self.check_background()?;
             if let Some(what) = run.budget.used_up() {
@@ -353,6 +382,11 @@ impl Agent {
                 None => End::Cancelled { before_start: false },
             });
         }
+    }
+
+    /// Whether the model has not said a word yet, in this run or an earlier one.
+    fn has_not_begun(&self, run: &Run<'_>) -> bool {
+        run.turns == 0 && !self.history.iter().any(|message| message.role == Role::Assistant)
     }
 
     /// What an answer ends with that the model did not end itself, and what its calls are told.

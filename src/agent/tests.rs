@@ -145,6 +145,7 @@ impl Bench {
             journal: Arc::new(NoJournal),
             inbox: Inbox::default(),
             patience: None,
+            respite: None,
             budget: Budget::new(Limits::default()),
             per_run,
             operations: Operations::new(8),

@@ -252,7 +252,8 @@ impl Agent {
             }
             self.push(message);
         }
-        Stop::End(cut.end(run))
+        let before_start = self.has_not_begun(run);
+        Stop::End(cut.end(before_start))
     }
 }
 
@@ -265,9 +266,9 @@ impl Unanswered {
 
 impl Cut {
     /// How a run ends by it.
-    pub fn end(self, run: &Run<'_>) -> End {
+    pub fn end(self, before_start: bool) -> End {
         match self {
-            Self::Cancelled => End::Cancelled { before_start: run.turns == 0 },
+            Self::Cancelled => End::Cancelled { before_start },
             Self::Spent(UsedUp { what }) => End::Budget { what },
             Self::Unpriced(model) => unpriced(&model),
             Self::Failed(error) => {

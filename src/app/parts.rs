@@ -172,6 +172,7 @@ impl Setup {
             slots: Slots {
                 concurrent: count(config.max_concurrent_agents),
                 children: count(config.max_children_per_agent),
+                children_ever: config.max_children_total.map(count),
             },
             settings: Settings {
                 tool_name: config.tool_name.name().to_owned(),

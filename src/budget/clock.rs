@@ -29,6 +29,14 @@ impl Clock {
         Self { limit, face: watch::Sender::new(face) }
     }
 
+    /// Begins anew.
+    pub fn restart(&self) {
+        self.face.send_modify(|face| {
+            face.ran = Duration::ZERO;
+            face.since = Instant::now();
+        });
+    }
+
     pub fn pause(&self) {
         self.face.send_modify(|face| face.pause(Instant::now()));
     }

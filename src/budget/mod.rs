@@ -127,6 +127,19 @@ impl Budget {
         shared.or_else(own).map(|used_up| used_up.what)
     }
 
+    /// Sets the clock of this account alone to nothing: its time begins now.
+    pub fn begin(&self) {
+        self.0.clock.restart();
+    }
+
+    /// Takes back a count: the request was refused, and is made again.
+    pub fn uncount_turn(&self) {
+        for account in self.own() {
+            let mut account = account.lock();
+            account.turns = account.turns.saturating_sub(1);
+        }
+    }
+
     /// Counts a request of this agent. A repetition after a failure is none.
     pub fn count_turn(&self) {
         for account in self.own() {

@@ -77,7 +77,7 @@ fn show(name: &str, definitions: &Definitions) -> Report {
 fn settings(definition: &Definition) -> Vec<(&'static str, String)> {
     let variables: Vec<&str> = definition.env.keys().map(String::as_str).collect();
     let isolation = definition.isolation == Isolation::Worktree;
-    let memory = definition.memory == Memory::None;
+    let memory = definition.memory == Some(Memory::None);
     let returns = definition.returns == Returns::Verbatim;
     [
         ("mode", definition.permission_mode.map(|mode| mode.name().to_owned())),

@@ -161,6 +161,9 @@ pub struct SubagentsConfig {
     /// How many of one parent run at a time; further ones queue.
     #[schemars(range(min = 1))]
     pub max_children_per_agent: u32,
+    /// How many one parent may start over its whole life. Absent: any number.
+    #[schemars(range(min = 1))]
+    pub max_children_total: Option<u32>,
     /// How many requests and tool calls of all agents run at a time; further ones wait.
     #[schemars(range(min = 1))]
     pub max_concurrent_ops: u32,

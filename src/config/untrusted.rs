@@ -11,12 +11,13 @@ use super::layers::Setting;
 use crate::protocol::RuleFile;
 
 /// What agents may spend and how many there may be. Absent is no limit.
-const LIMITS: [&str; 14] = [
+const LIMITS: [&str; 15] = [
     "budget.max_usd",
     "budget.max_turns",
     "subagents.enabled",
     "budget.max_wall_s",
     "subagents.max_concurrent_agents",
+    "subagents.max_children_total",
     "subagents.max_concurrent_ops",
     "subagents.max_depth",
     "subagents.max_usd",

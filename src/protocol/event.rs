@@ -372,6 +372,12 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Whether the one who started the agent cannot go on either.
+    #[must_use]
+    pub fn is_fatal(self) -> bool {
+        matches!(self, Self::Auth | Self::Autonomy | Self::Internal)
+    }
+
     /// The words that the screen uses.
     #[must_use]
     pub fn words(self) -> &'static str {

@@ -197,6 +197,7 @@ pub(super) fn main_agent(
         journal: session.journal,
         inbox,
         patience: parts.patience,
+        respite: None,
         budget: session.budget,
         per_run: parts.per_run,
         operations,

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Inbox, Prompt};
 use crate::protocol::{
-    AgentId, AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoJournal,
-    NoticeLevel, Outcome, PromptId, QuestionId, QueuedPrompt, SessionId, ShellId,
+    AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoJournal, NoticeLevel,
+    Outcome, PromptId, QuestionId, QueuedPrompt, SessionId, ShellId,
 };
 use crate::provider::{Model, ModelError, ModelSlot};
 use crate::subagent::{AgentTree, faces};
@@ -153,7 +153,9 @@ impl Runtime {
             Command::Cancel(id) => {
                 self.tree.cancel(id);
             }
-            Command::Background(id) => self.to_background(id),
+            Command::Background(id) => {
+                self.tree.detach(id);
+            }
             Command::ResumeAgent(id) => self.resume_agent(id).await,
             Command::KillShell(id) => self.kill_shell(&id),
             Command::CancelTurn => {
@@ -204,8 +206,11 @@ impl Runtime {
         }
     }
 
-    fn take_back(&self, to: &AgentPath, id: PromptId) {
-        if let Some(prompt) = self.tree.inbox(to).and_then(|inbox| inbox.take_back(id)) {
+    fn take_back(&mut self, to: &AgentPath, id: PromptId) {
+        let place = self.next.iter().position(|prompt| prompt.id == id);
+        let waiting = place.map(|place| self.next.remove(place));
+        let queued = || self.tree.inbox(to).and_then(|inbox| inbox.take_back(id));
+        if let Some(prompt) = waiting.or_else(queued) {
             let events = self.parts.events.sink_at(to.clone());
             events.emit(EventKind::PromptReturned { id, text: prompt.text });
         }
@@ -219,7 +224,6 @@ impl Runtime {
             self.events.notice(NoticeLevel::Error, why);
             return;
         };
-        self.halted = false;
         let force = match self.mentioned(&prompt, &model).await {
             Ok(force) => force,
             Err(why) => {
@@ -245,6 +249,7 @@ impl Runtime {
     }
 
     async fn run_main(&mut self, model: ModelSlot, prompt: Option<Prompt>) {
+        self.halted = false;
         let mut agent = self.take_main(model).await;
         let may_start = self.sub_agents;
         agent.withhold(|name| !may_start && faces::is_face(name));
@@ -314,10 +319,15 @@ impl Runtime {
             self.reload().await;
             return;
         };
+        self.halted |= agent.ended_fatally();
         self.main = Some(agent);
         let next = std::mem::take(&mut self.next);
         if stopped && next.is_empty() {
-            // What came in meanwhile is read with the next prompt: stop means stop.
+            // Stop means stop: what other agents have said is read with the next prompt, and what the person had
+            // queued comes back, if the run was over before it could give that back.
+            for QueuedPrompt { id, text, .. } in self.inbox.take_typed() {
+                self.events.emit(EventKind::PromptReturned { id, text });
+            }
             self.inbox.hush();
             return;
         }
@@ -354,14 +364,6 @@ impl Runtime {
             && let Some(next) = self.next_prompt()
         {
             self.start(next).await;
-        }
-    }
-
-    fn to_background(&self, id: AgentId) {
-        if let Some(agent) = self.tree.look_up(id)
-            && self.tree.detach(id)
-        {
-            self.parts.events.sink_at(agent.path).emit(EventKind::MovedToBackground);
         }
     }
 
@@ -446,7 +448,8 @@ impl Runtime {
     }
 
     async fn reload(&mut self) {
-        // The file is locked as long as a journal holds it.
+        // The file is locked as long as a journal holds it, and those of its agents hold it too.
+        self.tree.end_all(END_WAIT).await;
         self.session.journal = Arc::new(NoJournal);
         self.offer = None;
         let stored = Open::Stored(self.session.id);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::definition::{BudgetSpec, Definition};
 use super::factory::{Factory, Plan};
-use super::life::{Child, is_fatal};
+use super::life::Child;
 use super::order::{Order, ToolAccess};
 use super::report::words;
 use super::tree::{Ended, Joining, OverLimit};
@@ -129,21 +129,29 @@ impl Executor {
         let selection = self.factory.tools_for(definition, &order.tools, &self.caller);
         let unknown = selection.unknown.join(", ");
         if self.factory.settings.strict_tools && !unknown.is_empty() {
-            return Err(InvalidInput(format!("the list of tools: there are no tools {unknown}.")));
+            return Err(InvalidInput(format!(
+                "{}: there are no tools {unknown}, and unknown names are errors here. The tools are: {}.",
+                order.tools_field,
+                self.known_tools(definition)
+            )));
         }
         if !selection.nothing_left {
             return Ok(());
         }
-        let own = self.factory.tools_for(definition, &ToolAccess::Inherit, &self.caller).tools;
-        let known: Vec<_> = own.names().collect();
         let unknown = match unknown.as_str() {
             "" => String::new(),
             names => format!(" (unknown: {names})"),
         };
-        let (name, known) = (&definition.name, known.join(", "));
+        let (field, name) = (order.tools_field, &definition.name);
+        let known = self.known_tools(definition);
         Err(InvalidInput(format!(
-            "the list of tools leaves no tool{unknown}. The tools of {name} are: {known}."
+            "{field} leaves no tool{unknown}. The tools of {name} are: {known}."
         )))
+    }
+
+    fn known_tools(&self, definition: &Definition) -> String {
+        let own = self.factory.tools_for(definition, &ToolAccess::Inherit, &self.caller).tools;
+        own.names().collect::<Vec<_>>().join(", ")
     }
 
     /// A tool's description with the list of agents after it.
@@ -225,7 +233,12 @@ impl Executor {
             true => self.caller.place.clone(),
             false => self.place(&definition),
         };
-        let model = self.model(&order, &definition, &place).await?;
+        let model = tokio::select! {
+            biased;
+            // A command that prints a key may take its time.
+            () = cx.cancel.cancelled() => return Err(cancelled()),
+            model = self.model(&order, &definition, &place) => model?,
+        };
         let spec = self.limits(&order, &definition);
         self.may_spend(&model, &spec, &cx.budget)?;
         self.must_fit(&order, &model)?;
@@ -254,12 +267,18 @@ impl Executor {
             budget: budget.clone(),
             may_queue: self.may_queue(background),
         };
+        if cx.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
         let member = factory.tree.join(joining).map_err(|error| over(&error))?;
-        let unknown = factory.tools_for(&definition, &order.tools, &self.caller).unknown;
+        let selection = factory.tools_for(&definition, &order.tools, &self.caller);
         let terms = terms(&order, &model, &spec);
         let inherited = order.fork.as_ref().map_or(0, |fork| fork.messages.len());
         let journal = self.journal(&info, events.path(), id, (terms, inherited));
-        warn_of_unknown(&unknown, &events);
+        warn_of_unknown(&selection.unknown, &events);
+        if !factory.settings.may_start(events.path().depth()) {
+            self.warn_of_withheld(&selection.faces, &events);
+        }
         let rights = self.rights(&definition);
         let own = self.caller.model.get();
         let foreign_provider = own.provider.name() != model.provider.name();
@@ -284,6 +303,16 @@ impl Executor {
         };
         let above = cx.events.clone();
         Ok(Child { plan, member, events, above, prompt: Some(order.prompt) })
+    }
+
+    /// A list that names a tool which starts agents lifts no limit.
+    fn warn_of_withheld(&self, faces: &[String], events: &EventSink) {
+        if !faces.is_empty() {
+            let (names, limit) = (faces.join(", "), self.factory.settings.max_depth);
+            tracing::warn!(agent = %events.path(), names, limit, "tools that start agents are not handed on");
+            let text = format!("{names} not handed on: sub-agents go {limit} deep (max_depth)");
+            events.notice(NoticeLevel::Warning, text);
+        }
     }
 
     fn may_queue(&self, background: bool) -> bool {
@@ -316,7 +345,12 @@ impl Executor {
         };
         self.factory.models.child(ask).await.map_err(|error| {
             let (ModelError::Usage(why) | ModelError::Auth(why)) = error;
-            ToolError::soft(SoftKind::InvalidInput, why)
+            let field = match (&order.provider, &order.model) {
+                (Some(_), _) => "`provider`: ",
+                (None, Some(_)) if !why.contains('`') => "`model`: ",
+                _ => "",
+            };
+            ToolError::soft(SoftKind::InvalidInput, format!("{field}{why}"))
         })
     }
 
@@ -455,7 +489,7 @@ impl Ended {
     /// A fatal one for what the parent cannot mend either: it ends its run as well.
     pub fn outcome(&self) -> Result<ToolOutcome, ToolError> {
         if let End::Failed { failure, message } = &self.outcome.end
-            && is_fatal(*failure)
+            && failure.is_fatal()
         {
             return Err(ToolError::fatal(*failure, format!("{}: {message}", self.info.name)));
         }
@@ -490,6 +524,10 @@ fn terms(order: &Order, model: &Model, limits: &BudgetSpec) -> Terms {
             wall_s: limits.max_wall_s,
         },
     }
+}
+
+fn cancelled() -> ToolError {
+    ToolError::soft(SoftKind::Cancelled, "This call was cancelled before it started an agent.")
 }
 
 fn over(error: &OverLimit) -> ToolError {

@@ -12,7 +12,7 @@ use super::instructions;
 use super::order::{Fork, ToolAccess};
 use super::registry::Definitions;
 use super::resume::Resumed;
-use super::tree::{AgentTree, Membership};
+use super::tree::{AgentTree, Lender, Membership};
 use super::workplace::Workplace;
 use super::{Caller, Executor};
 use crate::agent::prompt::{Facts, SystemPrompt};
@@ -123,7 +123,7 @@ pub struct Plan {
     pub fork: Option<Fork>,
     /// Its own conversation so far.
     pub resumed: Option<Resumed>,
-    /// Whether it reads the project's instructions; `None` leaves that to its definition.
+    /// Whether it reads the project's instructions when its definition does not say; `None`: it does.
     pub memory: Option<bool>,
     /// Whether it stays after its first prompt, for messages.
     pub host: bool,
@@ -189,6 +189,7 @@ impl Factory {
             journal,
             inbox: member.inbox().clone(),
             patience: Some(PATIENCE),
+            respite: Some(Arc::new(Lender::new(&self.tree, events))),
             budget,
             cwd: place.cwd,
             env: place.env,
@@ -206,8 +207,8 @@ impl Factory {
         if let Some(fork) = &plan.fork {
             return fork.system.clone();
         }
-        let own = plan.definition.memory == Memory::Project;
-        let reads_memory = plan.memory.unwrap_or(own);
+        let said = plan.definition.memory.map(|memory| memory == Memory::Project);
+        let reads_memory = said.or(plan.memory).unwrap_or(true);
         let base = plan.system_prompt.as_deref().unwrap_or(&plan.definition.prompt);
         let mut more = INSTRUCTIONS.trim().to_owned();
         if self.settings.inherit_tool_instructions {
@@ -293,16 +294,17 @@ impl Factory {
     ) -> Selection {
         let all = ToolRegistry::new((self.tools)(&place.settings(&self.builtin)));
         let all = all.withholding(|name| gate.of_all().withholds(name));
-        let known = |name: &str| all.get(name).is_some() || faces::is_face(name);
-        let mut unknown: Vec<String> = Vec::new();
+        let known = |name: &str| all.get(name).is_some();
+        let (mut unknown, mut faces): (Vec<String>, Vec<String>) = Default::default();
         for name in lists.names() {
-            if !known(name) && !unknown.contains(name) {
-                unknown.push(name.clone());
+            let list = if faces::is_face(name) { &mut faces } else { &mut unknown };
+            if (faces::is_face(name) || !known(name)) && !list.contains(name) {
+                list.push(name.clone());
             }
         }
         let tools = all.filtered(|name| above.holds(name) && lists.keep(name));
         let nothing_left = tools.names().next().is_none() && lists.want_something();
-        Selection { tools, unknown, nothing_left }
+        Selection { tools, unknown, faces, nothing_left }
     }
 }
 
@@ -353,7 +355,8 @@ impl Lists<'_> {
         let meant =
             |list: &[String]| !list.is_empty() && !list.iter().all(|name| faces::is_face(name));
         let allowed = match self.access {
-            ToolAccess::Allow(list) => meant(list),
+            // A call that lists nothing has most likely lost its list.
+            ToolAccess::Allow(list) => list.is_empty() || meant(list),
             ToolAccess::Deny(_) => true,
             ToolAccess::Inherit => false,
         };
@@ -367,6 +370,8 @@ pub struct Selection {
     pub tools: ToolRegistry,
     /// Names that are no tool's.
     pub unknown: Vec<String>,
+    /// Names of tools that start or steer agents.
+    pub faces: Vec<String>,
     /// The lists have no tool in common that exists: running without any would not be what was meant.
     pub nothing_left: bool,
 }

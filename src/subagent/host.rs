@@ -20,13 +20,15 @@ pub(super) struct Host<'a> {
 
 impl Host<'_> {
     /// From the end of its first run to its own: when a run does not complete, its time is over, or it is cancelled.
-    /// Answers with all of its runs as one, and the text of the last.
+    /// Answers with all of its runs as one, and the text of the last if that was not told yet.
     pub async fn stay(self, first: Outcome) -> Outcome {
         let mut answer = Some(self.answer(&first));
         let mut total = first;
         while total.end == End::Completed {
             self.member.rest(answer.take());
             if let Some(end) = self.woken().await {
+                // Its last answer was told when it was given.
+                total.text.clear();
                 total.end = end;
                 break;
             }
@@ -67,7 +69,6 @@ fn sum(before: Outcome, run: Outcome) -> Outcome {
         turns: before.turns + run.turns,
         tool_uses: before.tool_uses + run.tool_uses,
         took: before.took + run.took,
-        text: if run.text.is_empty() { before.text } else { run.text },
         ..run
     };
     total.usage += before.usage;

@@ -40,6 +40,8 @@ impl Child {
         let returns = plan.definition.returns;
         let foreign = plan.foreign_provider;
         let (mut outcome, mut note) = if member.slot().await {
+            // The wait for a slot is not its own time.
+            plan.budget.begin();
             let prompt = prompt.map(|text| {
                 let from = Sender::Agent { name: caller.name.clone() };
                 Prompt { from, ..Prompt::new(text) }
@@ -55,17 +57,10 @@ impl Child {
         }
         // Of a fatal end, the message is all that anybody gets to read.
         if let End::Failed { failure, message } = &mut outcome.end
-            && is_fatal(*failure)
+            && failure.is_fatal()
             && let Some(note) = note.take()
         {
             message.push_str(&format!(" ({note})"));
-        }
-        // What nobody waits for ends its parent's run by way of the queue.
-        if let End::Failed { failure, message } = &outcome.end
-            && is_fatal(*failure)
-            && factory.tree.look_up(id).is_some_and(|agent| agent.background)
-        {
-            caller.inbox.fail(*failure, format!("{name}: {message}"));
         }
         if returns == Returns::Verbatim && outcome.end == End::Completed {
             above.emit(EventKind::Verbatim { name: name.clone(), text: outcome.text.clone() });
@@ -129,7 +124,14 @@ pub(super) async fn work(
     member: &Membership,
 ) -> Outcome {
     let work = AssertUnwindSafe(agent.work(prompt, events, member.cancel())).catch_unwind();
-    work.await.unwrap_or_else(|_| crashed())
+    match work.await {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            let outcome = crashed();
+            agent.clear_up(&outcome, events.path()).await;
+            outcome
+        }
+    }
 }
 
 /// Writes what a fork goes on with into its own transcript, so that this can be read and resumed by itself.
@@ -193,11 +195,6 @@ fn soften(outcome: &mut Outcome) {
     {
         *failure = Failure::SoftAuth;
     }
-}
-
-/// Whether a child's failure ends its parent's run too.
-pub(super) fn is_fatal(failure: Failure) -> bool {
-    matches!(failure, Failure::Auth | Failure::Autonomy | Failure::Internal)
 }
 
 fn crashed() -> Outcome {

@@ -23,13 +23,15 @@ pub struct Order {
     pub provider: Option<String>,
     pub model: Option<String>,
     pub tools: ToolAccess,
+    /// The field of the call that says so, for errors.
+    pub tools_field: &'static str,
     /// Replaces the definition's prompt.
     pub system_prompt: Option<String>,
     /// Only lowers.
     pub budget: BudgetSpec,
     /// Whether the configured default of tokens counts when nothing else says how many.
     pub default_budget: bool,
-    /// Whether it reads the project's instructions; `None` leaves that to its definition.
+    /// Whether it reads the project's instructions when its definition does not say; `None`: it does.
     pub memory: Option<bool>,
     pub background: bool,
     /// Whether it stays after its first prompt, for messages.

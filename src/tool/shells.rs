@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use crate::exec::{BackgroundShell, ExecError, ShellState};
 use crate::protocol::{AgentPath, ShellId};
 
-/// Commands in the background that a session keeps, ended ones whose output nobody has fetched included.
+/// Commands in the background that one agent keeps, ended ones whose output nobody has fetched included.
 const LIMIT: usize = 32;
 
 /// Where commands in the background are registered. One per session; an agent sees its own commands only.
@@ -138,8 +138,9 @@ impl Shells {
 impl State {
     /// Makes room, at the cost of the oldest that has ended, and takes it.
     fn reserve(&mut self, owner: &AgentPath) -> Result<ShellId, NotStarted> {
-        if self.entries.len() >= LIMIT {
-            let ended = self.entries.iter().position(Entry::has_ended);
+        if self.of(owner).count() >= LIMIT {
+            let mut all = self.entries.iter();
+            let ended = all.position(|entry| entry.owner == *owner && entry.has_ended());
             self.entries.remove(ended.ok_or(NotStarted::LimitReached { limit: LIMIT })?);
         }
         self.count += 1;

@@ -166,7 +166,7 @@ mod tests {
             max_turns: Some(4),
             budget: BudgetSpec { max_usd: Some(0.5), max_turns: Some(4), ..BudgetSpec::default() },
             permission_mode: Some(Mode::Plan),
-            memory: Memory::None,
+            memory: Some(Memory::None),
             color: Some("green".to_owned()),
             background: true,
             isolation: Isolation::Worktree,
@@ -176,7 +176,7 @@ mod tests {
         };
         assert_eq!(definition, expected);
         let plain = one(&json!({ "x": { "description": "d", "prompt": "p", "tools": null } }));
-        assert_eq!((plain.tools, plain.memory, plain.background), (None, Memory::Project, false));
+        assert_eq!((plain.tools, plain.memory, plain.background), (None, None, false));
     }
 
     #[test]

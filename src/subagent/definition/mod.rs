@@ -43,7 +43,8 @@ pub struct Definition {
     pub budget: BudgetSpec,
     /// How freely its tools act. It narrows the mode of the session and never widens it.
     pub permission_mode: Option<Mode>,
-    pub memory: Memory,
+    /// `None`: as the call has it.
+    pub memory: Option<Memory>,
     pub color: Option<String>,
     /// Whether a call does not wait for it.
     pub background: bool,

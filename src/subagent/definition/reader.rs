@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
             max_turns,
             budget,
             permission_mode: self.choice("permissionMode", &modes(), &mut warnings)?,
-            memory: self.choice("memory", &Memory::WORDS, &mut warnings)?.unwrap_or_default(),
+            memory: self.choice("memory", &Memory::WORDS, &mut warnings)?,
             color: self.key("color").text()?,
             background: self.key("background").flag()?,
             isolation: self

@@ -75,7 +75,7 @@ fn every_key_is_read() {
             max_wall_s: Some(600),
         },
         permission_mode: Some(Mode::DontAsk),
-        memory: Memory::None,
+        memory: Some(Memory::None),
         color: Some("green".to_owned()),
         background: true,
         isolation: Isolation::Worktree,
@@ -113,7 +113,7 @@ fn what_is_left_out_takes_its_default() {
         max_turns: None,
         budget: BudgetSpec::default(),
         permission_mode: None,
-        memory: Memory::Project,
+        memory: None,
         color: None,
         background: false,
         isolation: Isolation::None,
@@ -253,7 +253,7 @@ fn s2_24_files_for_other_tools_are_read_with_warnings_where_they_say_more() {
     let Parsed { definition, warnings, .. } = parse(text, Dialect::Foreign).unwrap();
     assert_eq!(definition.description, "Use it so: often. user: \"find x\"");
     assert_eq!((definition.max_turns, definition.background), (Some(3), true));
-    assert_eq!((definition.memory, definition.permission_mode), (Memory::Project, None));
+    assert_eq!((definition.memory, definition.permission_mode), (None, None));
     let warnings = messages(&warnings);
     assert_eq!(
         warnings[..2],

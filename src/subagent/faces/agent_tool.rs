@@ -50,6 +50,7 @@ impl Input {
             title: self.description.clone(),
             agent: self.agent.clone(),
             model: self.model.clone(),
+            tools_field: "`tool_allowlist`",
             tools: self.tool_allowlist.clone().map_or(ToolAccess::Inherit, ToolAccess::Allow),
             budget: BudgetSpec {
                 max_turns: self.max_turns,

@@ -80,7 +80,7 @@ impl TypedTool for Cancel {
         let name = &agent.info.name;
         let message = if success {
             // Said only now, when nothing more comes of it: no request, no effect of a tool, no message.
-            tree.handed_over(agent.id);
+            tree.handed_over(agent.id, &self.executor.caller().inbox);
             format!("{name} was cancelled.")
         } else {
             format!("{name} has ended already ({}): nothing was done.", previous_state.as_str())

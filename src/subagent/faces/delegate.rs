@@ -46,6 +46,7 @@ impl Delegate {
     fn order(&self, input: &Input) -> Order {
         Order {
             prompt: input.prompt.clone(),
+            tools_field: "its definition",
             agent: Some(self.definition.name.clone()),
             ..Order::default()
         }

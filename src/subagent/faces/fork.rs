@@ -8,7 +8,6 @@ use serde::{Deserialize, Deserializer};
 
 use super::access::AccessInput;
 use super::spawn::StartedAnswer;
-use crate::budget::Budget;
 use crate::protocol::Access;
 use crate::subagent::Executor;
 use crate::subagent::definition::BudgetSpec;
@@ -55,6 +54,16 @@ impl BudgetPolicy {
             Self::Remaining => left,
             Self::Proportional => left.map(|left| (left / 2).max(1)),
             Self::Equal => left.map(|left| (left / (live + 2)).max(1)),
+        }
+    }
+
+    /// The same for US dollars; a fixed number of tokens says nothing of them.
+    fn usd(self, left: Option<f64>, live: u64) -> Option<f64> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Remaining => left,
+            Self::Proportional => left.map(|left| left / 2.0),
+            Self::Equal => left.map(|left| left / (live + 2) as f64),
         }
     }
 }
@@ -109,6 +118,7 @@ impl ForkTool {
         Order {
             prompt: input.prompt.clone(),
             tools,
+            tools_field: "`tool_access`",
             budget: input.budget.unwrap_or_default(),
             background: true,
             is_fork: true,
@@ -117,12 +127,18 @@ impl ForkTool {
         }
     }
 
-    /// The tokens that the policy grants, unless the call names them itself.
-    fn tokens(&self, input: &Input, budget: &Budget, cx: &ToolContext) -> Option<u64> {
-        let policy = input.budget_policy?;
+    /// What the policy grants of what the caller has left, within what the call names itself.
+    fn share(&self, input: &Input, asked: BudgetSpec, cx: &ToolContext) -> BudgetSpec {
+        let Some(policy) = input.budget_policy else { return asked };
         let live = self.executor.factory().tree.list(cx.events.path());
         let live = live.iter().filter(|agent| !agent.status().is_final()).count();
-        policy.tokens(budget.left().tokens, u64::try_from(live).unwrap_or(u64::MAX))
+        let (live, left) = (u64::try_from(live).unwrap_or(u64::MAX), cx.budget.left());
+        let granted = BudgetSpec {
+            max_tokens: policy.tokens(left.tokens, live),
+            max_usd: policy.usd(left.usd, live),
+            ..BudgetSpec::default()
+        };
+        asked.min(granted)
     }
 }
 
@@ -157,9 +173,7 @@ impl TypedTool for ForkTool {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let mut order = Self::order(&input);
-        if let Some(tokens) = self.tokens(&input, &cx.budget, &cx) {
-            order.budget.max_tokens = Some(tokens);
-        }
+        order.budget = self.share(&input, order.budget, &cx);
         order.fork = Some(Fork::of(&cx.conversation, &cx.tool_use_id));
         let started = Box::pin(self.executor.start(order, &cx)).await?;
         Ok(StartedAnswer::outcome(&self.executor, &started))

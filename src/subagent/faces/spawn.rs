@@ -99,6 +99,7 @@ impl Spawn {
             provider: input.provider.clone(),
             model: input.model.clone(),
             tools,
+            tools_field: "`tool_access`",
             budget: input.budget.unwrap_or_default(),
             system_prompt: input.system_prompt.clone(),
             background: true,

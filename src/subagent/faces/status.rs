@@ -65,7 +65,7 @@ impl TypedTool for StatusTool {
         let limit = factory.settings.result_max_chars;
         let answer = StatusAnswer::of(&agent, input.offset.unwrap_or(0), limit);
         if agent.status().is_final() {
-            factory.tree.handed_over(agent.id);
+            factory.tree.handed_over(agent.id, &self.executor.caller().inbox);
         }
         Ok(target::json(&answer, agent.status().as_str(), false))
     }

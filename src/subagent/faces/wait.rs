@@ -93,7 +93,7 @@ impl TypedTool for Wait {
         let agent = target::find(&self.executor, &input.agent_id, cx.events.path())?;
         // It may have ended since: what is told here is told once.
         if agent.status().is_final() {
-            tree.handed_over(id);
+            tree.handed_over(id, &self.executor.caller().inbox);
         }
         let limit = self.executor.factory().settings.result_max_chars;
         let answer = StatusAnswer::of(&agent, 0, limit);

@@ -11,7 +11,7 @@ use super::Done;
 use crate::agent::{Announcement, Inbox};
 use crate::budget::Budget;
 use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentId, AgentInfo, AgentPath, End, Outcome, PromptId};
+use crate::protocol::{AgentId, AgentInfo, AgentPath, End, EventSink, Outcome, PromptId};
 
 /// Where an agent is in its life.
 #[derive(Clone, Debug)]
@@ -164,6 +164,8 @@ pub(super) struct Entry {
     /// Its parent's queue, and while it runs in the background the announcement there.
     pub report_to: Inbox,
     pub announcement: Option<Announcement>,
+    /// Carries its path.
+    pub events: EventSink,
     /// The message with its result, until that is handed over.
     pub pushed: Option<(Inbox, PromptId)>,
 }

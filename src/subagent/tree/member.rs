@@ -10,7 +10,7 @@ use super::{AgentTree, lost};
 use crate::agent::Inbox;
 use crate::budget::Budget;
 use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentId, AgentInfo, EventKind, EventSink, Outcome};
+use crate::protocol::{AgentId, AgentInfo, EventSink, Outcome};
 use crate::subagent::report::Reporter;
 
 /// An agent that is about to join.
@@ -121,7 +121,6 @@ impl Membership {
 
     fn end(&mut self, ending: Ending) {
         self.ended = true;
-        self.events.emit(EventKind::Finished(Box::new(ending.outcome.clone())));
         self.tree.lock().finish(self.id, ending);
     }
 }

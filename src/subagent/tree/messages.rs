@@ -138,7 +138,7 @@ mod tests {
 
     /// What the parent gets from a child that was sent a message, and has read it or not.
     async fn report(reads: bool) -> String {
-        let tree = AgentTree::new(Slots { concurrent: 1, children: 1 });
+        let tree = AgentTree::new(Slots { concurrent: 1, children: 1, children_ever: None });
         let member = child(&tree);
         let (id, root) = (member.id(), AgentPath::root());
         let name = tree.send(&root, "main", Recipient::Child(id), "and this".to_owned()).unwrap();

@@ -27,7 +27,7 @@ mod tests;
 pub use entry::{Counts, Ended, Listed, Phase, Status};
 pub use member::{Ending, Joining, Membership};
 pub use messages::{Recipient, Undelivered};
-pub use slots::{Lent, OverLimit};
+pub use slots::{Lender, Lent, OverLimit};
 
 use state::State;
 
@@ -38,6 +38,8 @@ pub struct Slots {
     pub concurrent: usize,
     /// Of one parent.
     pub children: usize,
+    /// Of one parent, over its whole life; `None` is any number.
+    pub children_ever: Option<usize>,
 }
 
 /// All sub-agents of a session, and as many of the ended ones as are kept. Clones are the same tree.
@@ -174,9 +176,15 @@ impl AgentTree {
         ended.clone()
     }
 
-    /// Says that an agent's result was handed over, so that it is not pushed any more.
-    pub fn handed_over(&self, id: AgentId) {
-        let pushed = self.lock().entries.get_mut(&id).and_then(|entry| entry.pushed.take());
+    /// Says that an agent's result was handed over to the one with this queue, so that it is not pushed any more. Only the one that is
+    /// to be told counts: an agent further up that looked at it tells its parent nothing.
+    pub fn handed_over(&self, id: AgentId, reader: &Inbox) {
+        let pushed = {
+            let mut state = self.lock();
+            let entry = state.entries.get_mut(&id);
+            let told = entry.filter(|entry| entry.report_to.is(reader));
+            told.and_then(|entry| entry.pushed.take())
+        };
         if let Some((inbox, message)) = pushed {
             let _ = inbox.take_back(message);
         }

@@ -1,6 +1,8 @@
 //! The limits: who may run now, who waits for a slot, and how a waiting parent gives its slot away.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -8,11 +10,12 @@ use tokio_util::sync::CancellationToken;
 use super::AgentTree;
 use super::entry::Phase;
 use super::state::State;
+use crate::agent::Respite;
 use crate::protocol::{AgentId, AgentPath, EventSink};
 
 /// A limit that a sub-agent may not exceed by waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{limit}` is {value}, and {count} are there: wait for one to end, or cancel one.")]
+#[error("`{limit}` is {value}, and {count} {}", self.hint())]
 pub struct OverLimit {
     /// The key of the configuration.
     pub limit: &'static str,
@@ -32,7 +35,42 @@ pub(super) struct Waiting {
     pub returns: bool,
 }
 
+impl OverLimit {
+    fn hint(&self) -> &'static str {
+        match self.limit {
+            EVER => "were started: no more can be. Do the work yourself.",
+            _ => "are there: wait for one to end, or cancel one.",
+        }
+    }
+}
+
+/// The limit that no end of an agent makes room under.
+pub(super) const EVER: &str = "max_children_total";
+
 impl State {
+    /// Takes an agent out of the line for the slot that it had lent: it waits for others again. The last of these waits
+    /// stands in line anew.
+    fn withdraw_return(&mut self, id: AgentId) {
+        self.waiting.retain(|waiting| {
+            let its_own = waiting.returns && waiting.id == id;
+            if its_own {
+                waiting.start.notify_one();
+            }
+            !its_own
+        });
+    }
+
+    /// Counts one more child of `path`'s parent, unless there have been too many.
+    pub fn count_child(&mut self, path: &AgentPath) -> Result<(), OverLimit> {
+        let Some(parent) = path.parent() else { return Ok(()) };
+        let count = self.started.entry(parent).or_default();
+        if let Some(value) = self.slots.children_ever.filter(|most| *count >= *most) {
+            return Err(OverLimit { limit: EVER, value, count: *count });
+        }
+        *count += 1;
+        Ok(())
+    }
+
     /// Whether one more child at `path` may run at once.
     pub fn room_for(&self, path: &AgentPath) -> Result<(), OverLimit> {
         let live = self.entries.values().filter(|entry| !entry.status().is_final());
@@ -100,6 +138,7 @@ impl Lent {
             if let Some(entry) = state.entries.get_mut(&id) {
                 entry.waits += 1;
                 entry.has_slot = false;
+                state.withdraw_return(id);
                 state.hand_out();
             }
         }
@@ -126,6 +165,40 @@ impl Lent {
             biased;
             () = cancel.cancelled() => {}
             () = started.notified() => {}
+        }
+    }
+}
+
+/// Lends an agent's slot while it waits for its own in the background.
+#[derive(Debug)]
+pub struct Lender {
+    tree: AgentTree,
+    events: EventSink,
+    lent: Mutex<Option<Lent>>,
+}
+
+impl Lender {
+    /// For the agent whose events these are.
+    #[must_use]
+    pub fn new(tree: &AgentTree, events: &EventSink) -> Self {
+        Self { tree: tree.clone(), events: events.clone(), lent: Mutex::default() }
+    }
+
+    fn lent(&self) -> MutexGuard<'_, Option<Lent>> {
+        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Respite for Lender {
+    fn begin(&self) {
+        *self.lent() = Some(self.tree.lend(self.events.path()));
+    }
+
+    async fn end(&self, cancel: &CancellationToken) {
+        let lent = self.lent().take();
+        if let Some(lent) = lent {
+            lent.take_back(&self.events, cancel).await;
         }
     }
 }

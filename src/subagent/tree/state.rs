@@ -14,7 +14,7 @@ use super::slots::{OverLimit, Waiting};
 use super::{AgentTree, Slots, below};
 use crate::agent::Inbox;
 use crate::protocol::{
-    AgentId, AgentPath, EventKind, EventSink, PromptId, QueuedPrompt, Sender, When,
+    AgentId, AgentPath, End, EventKind, EventSink, PromptId, QueuedPrompt, Sender, When,
 };
 
 /// Ended agents that can still be asked about; older ones are on disk only.
@@ -33,6 +33,8 @@ pub(super) struct State {
     ended: VecDeque<AgentId>,
     /// How many of each definition there have been, for their names.
     named: HashMap<String, u32>,
+    /// How many each agent has started.
+    pub started: HashMap<AgentPath, usize>,
     /// Cancels everything.
     root: CancellationToken,
     /// The main agent's queue.
@@ -51,6 +53,7 @@ impl State {
             waiting: VecDeque::new(),
             ended: VecDeque::new(),
             named: HashMap::new(),
+            started: HashMap::new(),
             root: CancellationToken::new(),
             main: Inbox::default(),
             told: Told::default(),
@@ -70,6 +73,10 @@ impl State {
         let path = events.path().clone();
         if !may_queue {
             self.room_for(&path)?;
+        }
+        // One that goes on is no new one.
+        if !path.id().is_some_and(|id| self.entries.contains_key(&id)) {
+            self.count_child(&path)?;
         }
         let id = path.id().unwrap_or_else(AgentId::generate);
         // An agent that goes on may have outlived the one above it, whose token has fired.
@@ -98,6 +105,7 @@ impl State {
             detached: CancellationToken::new(),
             announcement: background.then(|| report_to.announce(cancel.clone())),
             report_to,
+            events: events.clone(),
             pushed: None,
         };
         let detached = entry.detached.clone();
@@ -138,6 +146,7 @@ impl State {
             detached: CancellationToken::new(),
             announcement: None,
             report_to: Inbox::default(),
+            events: events.clone(),
             pushed: None,
         };
         self.entries.insert(id, entry);
@@ -158,6 +167,11 @@ impl State {
         let message = self.next_message();
         self.waiting.retain(|waiting| waiting.id != id);
         let Some(entry) = self.entries.get_mut(&id) else { return };
+        // What a person sent too late to be read comes back, and then nothing more is said of this agent.
+        for QueuedPrompt { id, text, .. } in entry.inbox.take_typed() {
+            entry.events.emit(EventKind::PromptReturned { id, text });
+        }
+        entry.events.emit(EventKind::Finished(Box::new(ending.outcome.clone())));
         let Ending { outcome, report, mut text, message: mut told } = ending;
         if let Some(unread) = entry.unread() {
             text.push_str(&unread);
@@ -168,6 +182,13 @@ impl State {
         entry.has_slot = false;
         entry.budget = None;
         if entry.background {
+            // What nobody waits for ends its parent's run by way of the queue.
+            if let End::Failed { failure, message } = &ended.outcome.end
+                && failure.is_fatal()
+            {
+                let name = &entry.info.name;
+                entry.report_to.fail(*failure, format!("{name}: {message}"));
+            }
             entry.report_to.push(QueuedPrompt {
                 from: Sender::Agent { name: entry.info.name.clone() },
                 ..QueuedPrompt::typed(message, told, When::NextStep)
@@ -214,6 +235,7 @@ impl State {
         entry.info.background = true;
         entry.announcement = Some(entry.report_to.announce(entry.cancel.clone()));
         entry.detached.cancel();
+        entry.events.emit(EventKind::MovedToBackground);
         true
     }
 
@@ -234,6 +256,7 @@ impl State {
             self.entries.remove(&id);
         }
         self.named.clear();
+        self.started.clear();
         self.main = Inbox::default();
         self.told = Told::default();
     }

@@ -44,7 +44,7 @@ fn ending(end: End) -> Ending {
 
 impl Fixture {
     fn new(concurrent: usize, children: usize) -> Self {
-        let tree = AgentTree::new(Slots { concurrent, children });
+        let tree = AgentTree::new(Slots { concurrent, children, children_ever: None });
         Self { tree, queue: EventQueue::unhurried(), main: Inbox::default() }
     }
 
@@ -150,8 +150,8 @@ async fn t21_a_completion_is_pushed_once_or_handed_over_once() {
     pushed.finish(ending(End::Completed));
     taken.finish(ending(End::Completed));
     assert_eq!(fixture.main.announced(), 0);
-    fixture.tree.handed_over(taken_id);
-    fixture.tree.handed_over(taken_id);
+    fixture.tree.handed_over(taken_id, &fixture.main);
+    fixture.tree.handed_over(taken_id, &fixture.main);
     let read = fixture.main.take_next_step();
     assert_eq!(read.len(), 1);
     assert_eq!(read[0].from, Sender::Agent { name: "explore-1".to_owned() });
