@@ -6,6 +6,7 @@ mod comms;
 mod definitions;
 mod delegate;
 mod designs;
+mod edges;
 mod ends;
 mod env;
 mod errors;
