@@ -4,6 +4,7 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Files and folders are for their owner alone.
 const FILE_MODE: u32 = 0o600;
@@ -89,7 +90,26 @@ pub fn write_small(path: &Path, bytes: &[u8]) -> io::Result<()> {
     options.open(path)?.write_all(bytes)
 }
 
+/// How often a locked file is tried again, and after how long.
+const LOCK_TRIES: u32 = 10;
+const LOCK_WAIT: Duration = Duration::from_millis(20);
+
+/// Locks a file for its only writer. One that has just ended may still hold it for a moment, as may a process that is
+/// being started beside us.
 fn lock(file: &File) -> io::Result<()> {
+    let mut tries = 0;
+    loop {
+        match try_lock(file) {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy && tries < LOCK_TRIES => {
+                tries += 1;
+                std::thread::sleep(LOCK_WAIT);
+            }
+            result => return result,
+        }
+    }
+}
+
+fn try_lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(io::Error::new(

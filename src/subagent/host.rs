@@ -20,15 +20,13 @@ pub(super) struct Host<'a> {
 
 impl Host<'_> {
     /// From the end of its first run to its own: when a run does not complete, its time is over, or it is cancelled.
-    /// Answers with all of its runs as one, and the text of the last if that was not told yet.
+    /// Answers with all of its runs as one, and the text of the last.
     pub async fn stay(self, first: Outcome) -> Outcome {
         let mut answer = Some(self.answer(&first));
         let mut total = first;
         while total.end == End::Completed {
             self.member.rest(answer.take());
             if let Some(end) = self.woken().await {
-                // Its last answer was told when it was given.
-                total.text.clear();
                 total.end = end;
                 break;
             }

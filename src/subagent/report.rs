@@ -30,8 +30,9 @@ impl Reporter<'_> {
         let (text, report) = self.report(&outcome);
         let Self { id, name, .. } = self;
         let words = words(&outcome.end);
+        let brief = format!("[{name} ({id}) has ended: {words}.]");
         let message = format!("[{name} ({id}) has ended: {words}. Its report:]\n\n{text}");
-        Ending { outcome, report, text, message }
+        Ending { outcome, report, text, message, brief }
     }
 
     /// The final text and nothing else when the agent completed and the text fits; otherwise the text as far as it fits

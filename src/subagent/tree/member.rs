@@ -35,6 +35,8 @@ pub struct Ending {
     pub text: String,
     /// What its parent is told when no call waits for it.
     pub message: String,
+    /// The same without the report, for a parent that has had it.
+    pub brief: String,
 }
 
 /// What a member holds of its entry.

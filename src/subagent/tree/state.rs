@@ -172,7 +172,9 @@ impl State {
             entry.events.emit(EventKind::PromptReturned { id, text });
         }
         entry.events.emit(EventKind::Finished(Box::new(ending.outcome.clone())));
-        let Ending { outcome, report, mut text, message: mut told } = ending;
+        let Ending { outcome, report, mut text, message, brief } = ending;
+        // One that rests has told its last answer when it gave it.
+        let mut told = if *entry.resting.borrow() { brief } else { message };
         if let Some(unread) = entry.unread() {
             text.push_str(&unread);
             told.push_str(&unread);

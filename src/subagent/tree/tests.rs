@@ -39,7 +39,13 @@ fn ending(end: End) -> Ending {
         shown: 5,
         total: 5,
     };
-    Ending { outcome, report, text: "found".to_owned(), message: "explore-1: found".to_owned() }
+    Ending {
+        outcome,
+        report,
+        text: "found".to_owned(),
+        message: "explore-1: found".to_owned(),
+        brief: "explore-1".to_owned(),
+    }
 }
 
 impl Fixture {
