@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{after_calls, frames_of};
-use crate::support::pty::Screen;
+use crate::support::pty::{ENTER, Screen};
 use crate::support::run::Finished;
 use crate::support::scene::{DONE, Scene, agent, bash};
 use crate::support::script::{Reply, text, tool_use};
@@ -154,5 +154,36 @@ async fn t24_a_new_deny_rule_also_counts_for_a_call_that_is_asked_about() {
     let result = scene.server.requests_of("CHILD-A")[1].tool_result();
     assert!(result.is_error && result.text.contains("rule Bash(touch:*) "), "{result:?}");
     assert_eq!(after_calls(&scene).tool_result().text, "ok");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn answers_for_the_session_and_for_always_still_count_when_the_rules_are_read_again() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    let child = scene.server.when("CHILD-A").reply(touch("granted.txt"));
+    let again = Reply::stream().gate("read again").tool_use("Bash", bash("touch granted.txt"));
+    let again = again.tool_use("Bash", bash("mkdir always")).tool_use("Bash", bash("rmdir flag"));
+    child.then(tool_use("Bash", bash("mkdir always"))).then(again).then(text("ok"));
+    let args = ["--allowed-tools", "AgentTool,Bash(rmdir:*)", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 120, 40);
+    screen.wait_for("touch granted.txt");
+    screen.wait_for(ASKS);
+    screen.keys("2");
+    screen.wait_for("mkdir always");
+    screen.wait_for(ASKS);
+    screen.keys("3");
+    screen.wait_for("config.local.toml");
+    screen.keys(ENTER);
+    scene.server.reached("read again").await;
+    let folder = |name: &str| scene.world.project_dir().join(name);
+    std::fs::remove_dir(folder("always")).unwrap();
+    std::fs::create_dir(folder("flag")).unwrap();
+    scene.world.config("[permissions]\nask = [\"WebFetch\"]\n");
+    scene.server.open("read again");
+    screen.wait_for(DONE);
+    let results = scene.server.requests_of("CHILD-A")[3].tool_results();
+    assert!(results.iter().all(|result| !result.is_error), "{results:?}");
+    assert!(scene.world.exists("always") && !scene.world.exists("flag"));
     scene.server.finish();
 }
