@@ -42,17 +42,17 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         effort: None,
         retry: RetryPolicy::default(),
     };
-    let gate = setup.gate(!print)?;
+    let events =
+        if print { EventQueue::with_capacity(EVENT_CAPACITY) } else { EventQueue::unhurried() };
+    let gate = setup.gate(!print, &events)?;
     let open = Open::New(SessionId::generate());
     if print {
-        let events = EventQueue::with_capacity(EVENT_CAPACITY);
         let wishes = Wishes { stored: false, ..Wishes::of(cli, events) };
         let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(OneModel), catalogue);
         let info = headless::info(&setup, &parts, &model);
         let run = headless::serve(info, parts, open, PromptSource::One(prompt), Face::of(args));
         return parts::run(run);
     }
-    let events = EventQueue::unhurried();
     let wishes = Wishes { stored: false, ..Wishes::of(cli, events.clone()) };
     let parts =
         setup.parts(wishes, gate.clone(), Some(model), Arc::new(OneModel), catalogue.clone());

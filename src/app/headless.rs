@@ -36,12 +36,12 @@ pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
     };
     let _log = log::start(setup);
     let catalogue = parts::catalogue(setup)?;
-    let gate = setup.gate(false)?;
+    let events = EventQueue::with_capacity(EVENT_CAPACITY);
+    let gate = setup.gate(false, &events)?;
     let models = Arc::new(setup.models(&catalogue));
     let notices = setup.loaded.notices.clone();
     let patience = Some(BACKGROUND_WAIT);
-    let mut wishes =
-        Wishes { notices, patience, ..Wishes::of(cli, EventQueue::with_capacity(EVENT_CAPACITY)) };
+    let mut wishes = Wishes { notices, patience, ..Wishes::of(cli, events) };
     parts::run(async {
         let model = models.first().await?.ok_or_else(no_model)?;
         wishes.notices.extend(models.notice(&model));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cli::{Cli, Command, SessionArgs};
 use crate::command;
 use crate::config::models::ModelsError;
-use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Sources};
+use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Project, Sources};
 use crate::permission::RuleError;
 use crate::protocol::{EnvOverlay, Redactor, SessionId};
 use crate::provider::ModelError;
@@ -22,6 +22,7 @@ mod host;
 mod log;
 mod models;
 mod parts;
+mod rules;
 mod screen;
 mod sessions;
 
@@ -121,6 +122,9 @@ pub(crate) struct Setup {
     pub env: EnvOverlay,
     pub dirs: Dirs,
     pub loaded: Loaded,
+    pub overrides: Overrides,
+    /// How the configuration files were when they were read.
+    pub seen: rules::Seen,
     /// Where definitions of sub-agents are looked for; no file is read yet.
     pub definitions: DefinitionSources,
     /// Knows the keys of this process.
@@ -137,13 +141,17 @@ impl Setup {
     fn in_dir(cwd: Arc<Path>, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {
         let dirs = Dirs::new(&env, &cwd)?;
         let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides };
-        let loaded = config::load(&sources)?;
+        let project = Project::discover(&cwd);
+        // Before they are read: a change in between is then one that is still to come.
+        let seen = rules::Seen::of(&dirs, &project);
+        let loaded = config::load_for(&sources, project)?;
         let redactor = Redactor::default();
         for name in loaded.config.key_variables() {
             redactor.add(env.get(name).unwrap_or_default());
         }
         let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents());
-        Ok(Self { cwd, env, dirs, loaded, definitions, redactor })
+        let overrides = overrides.clone();
+        Ok(Self { cwd, env, dirs, loaded, overrides, seen, definitions, redactor })
     }
 
     fn store(&self) -> SessionStore {

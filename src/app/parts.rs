@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::models::Models;
+use super::rules::RuleFiles;
 use super::{AppError, Setup};
 use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
-use crate::config::{self, ConfigError, Loaded, PermissionsConfig};
+use crate::config::{self, ConfigError};
 use crate::exec::Sandbox;
-use crate::permission::{Base, Gate, GateSettings, List, Origin, RuleError, RuleSet};
+use crate::permission::{Gate, GateSettings};
 use crate::protocol::EventQueue;
 use crate::provider::{Model, ModelSource};
 use crate::runtime::{Parts, SubAgents};
@@ -51,47 +52,24 @@ impl Wishes {
 }
 
 impl Setup {
-    /// The gate, with the configured rules.
-    pub fn gate(&self, interactive: bool) -> Result<Gate, AppError> {
+    /// The gate, with the configured rules as they are and as they change. What is wrong with a change goes to `events`.
+    pub fn gate(&self, interactive: bool, events: &EventQueue) -> Result<Gate, AppError> {
         let permissions = &self.loaded.config.permissions;
         let dirs = std::iter::once(self.cwd.to_path_buf());
-        Ok(Gate::new(GateSettings {
+        let files = RuleFiles::of(self, events.sink());
+        let settings = GateSettings {
             mode: permissions.mode,
-            rules: self.rules()?,
+            rules: files.rules(&self.loaded).map_err(|bad| bad.error)?,
             dirs: dirs.chain(permissions.additional_dirs.iter().cloned()).collect(),
             home: self.home(),
             interactive,
             project_dir: self.loaded.project.config_root.clone(),
-        }))
+        };
+        Ok(Gate::following(settings, Box::new(files)))
     }
 
-    fn home(&self) -> Option<PathBuf> {
+    pub(super) fn home(&self) -> Option<PathBuf> {
         self.env.get_os("HOME").map(PathBuf::from)
-    }
-
-    /// The configured rules, each with the place where it stands.
-    fn rules(&self) -> Result<RuleSet, RuleError> {
-        let Loaded { config, origins, project, .. } = &self.loaded;
-        let home = self.home();
-        let base = Base { project: &project.config_root, home: home.as_deref() };
-        let PermissionsConfig { allow, ask, deny, .. } = &config.permissions;
-        let mut rules = RuleSet::default();
-        for (list, name, entries) in
-            [(List::Allow, "allow", allow), (List::Ask, "ask", ask), (List::Deny, "deny", deny)]
-        {
-            for (index, entry) in entries.iter().enumerate() {
-                let origin = origins.of_entry(&format!("permissions.{name}"), index);
-                rules.add(list, &[entry], &self.rule_origin(origin), base)?;
-            }
-        }
-        Ok(rules)
-    }
-
-    fn rule_origin(&self, origin: &config::Origin) -> Origin {
-        match origin {
-            config::Origin::File { path, .. } => Origin::File(self.cwd.join(path)),
-            other => Origin::Flag(other.to_string()),
-        }
     }
 
     /// The source of models.

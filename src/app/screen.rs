@@ -28,7 +28,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     let open = session(&cli.session, &setup)?;
     let events = EventQueue::unhurried();
     let catalogue = parts::catalogue(&setup)?;
-    let gate = setup.gate(true)?;
+    let gate = setup.gate(true, &events)?;
     let start = Start {
         prompt: cli.prompt.clone(),
         no_color: cli.common.no_color,

@@ -58,9 +58,13 @@ impl Config {
 
 /// Reads and merges all layers, lowest first: built in, the person's file, the project's two files, environment, flags.
 pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
+    load_for(sources, Project::discover(sources.cwd))
+}
+
+/// The same, for a project that is known: one that was begun with stays the same however its folders change.
+pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, ConfigError> {
     let Sources { dirs, cwd, env, overrides } = *sources;
     let schema = &*SCHEMA;
-    let project = Project::discover(cwd);
     let mut layers = Layers::default();
     layers.add(defaults(schema)?);
 

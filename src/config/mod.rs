@@ -29,7 +29,7 @@ mod untrusted;
 pub use dirs::Dirs;
 pub use error::{ConfigError, Origin};
 pub use layers::Origins;
-pub use load::{Loaded, Sources, load};
+pub use load::{Loaded, Sources, load, load_for};
 pub use overrides::Overrides;
 pub use project::Project;
 pub use provider::{Choice, KeySource, base_url_variable, default_model};

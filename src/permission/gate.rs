@@ -14,6 +14,7 @@ use super::path::{Places, Target};
 use super::question::{AnswerError, Asked, Waiting};
 use super::rule::{Base, List, Origin, Rule, RuleSet};
 use super::rule_file;
+use super::source::RuleSource;
 use super::standing::{Grants, ModeOf, Rights, Standing};
 use crate::protocol::{Answer, EventKind, EventSink, Mode, Question, QuestionId, RuleFile};
 
@@ -35,17 +36,19 @@ pub struct GateSettings {
 #[derive(Clone)]
 pub struct Gate(Arc<Shared>);
 
-struct Shared {
+pub(super) struct Shared {
     places: Arc<Places>,
     interactive: bool,
+    /// Where the rules change; absent where they stay. Locked before `state`, never after it.
+    pub(super) source: Option<Mutex<Box<dyn RuleSource>>>,
     state: Mutex<State>,
 }
 
-struct State {
+pub(super) struct State {
     mode: Mode,
-    rules: Arc<RuleSet>,
+    pub(super) rules: Arc<RuleSet>,
     /// Counts changes of mode and rules, so that none slips in between a judgement and its question.
-    revision: u64,
+    pub(super) revision: u64,
     next_id: u64,
     waiting: BTreeMap<QuestionId, Waiting>,
 }
@@ -61,9 +64,19 @@ pub enum Verdict {
 }
 
 impl Gate {
-    /// A gate with these rules. Touches nothing.
+    /// A gate whose rules stay these. Touches nothing.
     #[must_use]
     pub fn new(settings: GateSettings) -> Self {
+        Self::build(settings, None)
+    }
+
+    /// A gate that begins with these rules and takes over those of the source as they change.
+    #[must_use]
+    pub fn following(settings: GateSettings, source: Box<dyn RuleSource>) -> Self {
+        Self::build(settings, Some(Mutex::new(source)))
+    }
+
+    fn build(settings: GateSettings, source: Option<Mutex<Box<dyn RuleSource>>>) -> Self {
         let GateSettings { mode, rules, dirs, home, interactive, project_dir } = settings;
         let state = State {
             mode,
@@ -75,6 +88,7 @@ impl Gate {
         Self(Arc::new(Shared {
             places: Arc::new(Places { dirs, home, project: project_dir, bound: None }),
             interactive,
+            source,
             state: Mutex::new(state),
         }))
     }
@@ -97,6 +111,7 @@ impl Gate {
 
     /// Answers a question. False when it is not open any more. After an error it still is.
     pub fn answer(&self, id: QuestionId, answer: Answer) -> Result<bool, AnswerError> {
+        self.0.look_at_rules();
         let asked = self.0.lock().waiting.get(&id).map(|waiting| waiting.asked.clone());
         let Some(asked) = asked else { return Ok(false) };
         let verdict = match answer {
@@ -169,7 +184,7 @@ impl fmt::Debug for Gate {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -191,7 +206,7 @@ impl Shared {
     }
 
     /// Answers every open question that rules, grants or mode decide by now.
-    fn settle(&self) {
+    pub(super) fn settle(&self) {
         let open: Vec<(QuestionId, Arc<Asked>)> = {
             let state = self.lock();
             state.waiting.iter().map(|(id, waiting)| (*id, waiting.asked.clone())).collect()
@@ -298,6 +313,7 @@ impl AgentGate {
     /// Whether the call would have to be asked about now: only then a preview is worth its while.
     #[must_use]
     pub fn would_ask(&self, call: &Call<'_>) -> bool {
+        self.shared.look_at_rules();
         let (judgement, _) = self.shared.judge(call, &self.standing);
         self.shared.interactive && judgement.decision == Decision::Ask
     }
@@ -309,6 +325,7 @@ impl AgentGate {
             if cancel.is_cancelled() {
                 return cancelled();
             }
+            self.shared.look_at_rules();
             let (judgement, revision) = self.shared.judge(call, &self.standing);
             match judgement.decision {
                 Decision::Allow => return Verdict::Allowed,

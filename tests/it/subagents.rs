@@ -28,6 +28,7 @@ mod models;
 mod reload;
 mod resume;
 mod rights;
+mod rules;
 mod tool;
 mod traps;
 mod worktree;

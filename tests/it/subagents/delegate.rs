@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{answer, frames_of, log_of};
+use crate::support::pty::Screen;
 use crate::support::record::Recorded;
 use crate::support::run::Finished;
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
@@ -237,6 +238,21 @@ fn assert_violation(run: &Finished, depth: u32, limit: u32) {
     let mut typed = frames.iter().map(|frame| &frame["tool_use_result"]["autonomy_boundary"]);
     let boundary = typed.find(|boundary| boundary.is_object()).unwrap_or_else(|| panic!("{run}"));
     assert_eq!(*boundary, json!({ "kind": "depth_exceeded", "depth": depth, "limit": limit }));
+}
+
+#[tokio::test]
+async fn s4_12_the_operator_sees_a_call_beyond_the_depth_limit() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")]));
+    let args = ["--dangerously-skip-permissions", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 120, 40);
+    // Who tried what, the limit and its key, and what came of it; the message is folded to the width.
+    screen.wait_for("✗ general-purpose-1: An agent at depth 1 tried to start a");
+    screen.wait_for("the depth limit is 1 (`max_depth`): the run was");
+    let shown = screen.wait_for("stopped. Ask for the work without a further level.");
+    assert_eq!(scene.server.requests_of("CHILD-B").len(), 0);
+    assert_eq!(scene.server.requests_of(PARENT).len(), 1, "the run stops: {shown}");
 }
 
 #[tokio::test]

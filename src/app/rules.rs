@@ -1,0 +1,152 @@
+//! The configured rules, also when a file of the configuration changes while agents run.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Setup;
+use crate::config::{self, Dirs, Loaded, Overrides, PermissionsConfig, Project, Sources};
+use crate::permission::{Base, List, Origin, RuleError, RuleSet, RuleSource};
+use crate::protocol::{EnvOverlay, EventSink, NoticeLevel, RuleFile};
+
+/// How the files that may hold rules were when they were last looked at, whether they were there or not.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Seen(Vec<(PathBuf, Option<Stamp>)>);
+
+/// What tells one state of a file from another: device, inode, length in bytes, and the times of the last change of its
+/// text and of its record, in seconds and nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp([u64; 3], [i64; 4]);
+
+impl Seen {
+    /// Looks at the person's file and at the two of the project; opens none.
+    pub fn of(dirs: &Dirs, project: &Project) -> Self {
+        let project = [RuleFile::Shared, RuleFile::Local].map(|file| project.file(file));
+        let files = std::iter::once(dirs.config_file()).chain(project);
+        Self(
+            files
+                .map(|file| {
+                    let stamp = Stamp::of(&file);
+                    (file, stamp)
+                })
+                .collect(),
+        )
+    }
+
+    /// Looks again: whether any of the files has changed.
+    fn renew(&mut self) -> bool {
+        let mut changed = false;
+        for (file, seen) in &mut self.0 {
+            let now = Stamp::of(file);
+            changed |= std::mem::replace(seen, now) != now;
+        }
+        changed
+    }
+}
+
+impl Stamp {
+    /// A file that cannot be looked at counts as absent: reading it will tell.
+    fn of(file: &Path) -> Option<Self> {
+        file.metadata().ok().as_ref().map(Self::from)
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(of: &Metadata) -> Self {
+        Self(
+            [of.dev(), of.ino(), of.len()],
+            [of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()],
+        )
+    }
+}
+
+/// A configured rule that cannot be read, and the line where it stands.
+#[derive(Debug, thiserror::Error)]
+#[error("{at}: permission rule `{}`: {}", error.rule, error.problem)]
+pub(super) struct BadRule {
+    pub at: config::Origin,
+    pub error: RuleError,
+}
+
+/// The files with rules, and all that it takes to read them as at the start.
+pub(super) struct RuleFiles {
+    cwd: Arc<Path>,
+    env: EnvOverlay,
+    dirs: Dirs,
+    overrides: Overrides,
+    /// That of the start: a new file nearer to the working directory must not hide the restrictions of this one.
+    project: Project,
+    home: Option<PathBuf>,
+    seen: Seen,
+    events: EventSink,
+}
+
+impl RuleFiles {
+    /// The files that a program was set up with.
+    pub fn of(setup: &Setup, events: EventSink) -> Self {
+        Self {
+            cwd: setup.cwd.clone(),
+            env: setup.env.clone(),
+            dirs: setup.dirs.clone(),
+            overrides: setup.overrides.clone(),
+            project: setup.loaded.project.clone(),
+            home: setup.home(),
+            seen: setup.seen.clone(),
+            events,
+        }
+    }
+
+    /// The rules of a configuration, each with the place where it stands.
+    pub fn rules(&self, loaded: &Loaded) -> Result<RuleSet, BadRule> {
+        let base = Base { project: &self.project.config_root, home: self.home.as_deref() };
+        let PermissionsConfig { allow, ask, deny, .. } = &loaded.config.permissions;
+        let mut rules = RuleSet::default();
+        for (list, name, entries) in
+            [(List::Allow, "allow", allow), (List::Ask, "ask", ask), (List::Deny, "deny", deny)]
+        {
+            for (index, entry) in entries.iter().enumerate() {
+                let at = loaded.origins.of_entry(&format!("permissions.{name}"), index);
+                rules
+                    .add(list, &[entry], &self.origin(at), base)
+                    .map_err(|error| BadRule { at: at.clone(), error })?;
+            }
+        }
+        Ok(rules)
+    }
+
+    fn origin(&self, at: &config::Origin) -> Origin {
+        match at {
+            config::Origin::File { path, .. } => Origin::File(self.cwd.join(path)),
+            other => Origin::Flag(other.to_string()),
+        }
+    }
+
+    /// Reads the configuration again. What is wrong with it is one line for the person.
+    fn read(&self) -> Result<RuleSet, String> {
+        let Self { cwd, env, dirs, overrides, .. } = self;
+        let sources = Sources { dirs, cwd, env, overrides };
+        let loaded = config::load_for(&sources, self.project.clone());
+        let loaded = loaded.map_err(|error| error.to_string())?;
+        self.rules(&loaded).map_err(|error| error.to_string())
+    }
+}
+
+impl RuleSource for RuleFiles {
+    fn changed(&mut self) -> Option<RuleSet> {
+        // Looked at before it is read: what changes meanwhile is read next time.
+        if !self.seen.renew() {
+            return None;
+        }
+        match self.read() {
+            Ok(rules) => Some(rules),
+            Err(problem) => {
+                let told = format!(
+                    "{problem}. The permission rules stay as they were until that is mended."
+                );
+                self.events.notice(NoticeLevel::Warning, told);
+                None
+            }
+        }
+    }
+}

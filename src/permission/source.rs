@@ -1,0 +1,29 @@
+//! Where the gate's rules come from while agents run.
+
+use std::sync::PoisonError;
+
+use super::gate::Shared;
+use super::rule::RuleSet;
+
+/// The configured rules, which may change at any time. Asked before every decision, so looking must cost next to nothing.
+pub trait RuleSource: Send {
+    /// All configured rules, when they are others than at the last look. Rules that cannot be read are no change: the
+    /// source tells the person of them.
+    fn changed(&mut self) -> Option<RuleSet>;
+}
+
+impl Shared {
+    /// Takes over rules that have changed since the last look, and judges the open questions by them.
+    pub(super) fn look_at_rules(&self) {
+        let Some(source) = &self.source else { return };
+        {
+            // Held until the new rules count: no other call may be judged by the old ones in between.
+            let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(rules) = source.changed() else { return };
+            let mut state = self.lock();
+            state.rules = rules.into();
+            state.revision += 1;
+        }
+        self.settle();
+    }
+}
