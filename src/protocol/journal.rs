@@ -1,5 +1,6 @@
 //! The seam through which agents write their transcripts, so that they need not know where those live.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -20,6 +21,9 @@ pub trait Journal: Send + Sync {
 
     /// Writes which messages stand for the whole conversation from here on. What was written before stays.
     async fn compacted(&self, compaction: Compaction<'_>) -> Result<(), JournalError>;
+
+    /// Notes the worktree that the agent works in from here on: written together with what comes next.
+    async fn works_in(&self, checkout: &Checkout);
 
     /// Writes how a run ended.
     async fn finish(&self, outcome: &Outcome) -> Result<(), JournalError>;
@@ -78,6 +82,8 @@ impl Journal for NoJournal {
         Ok(())
     }
 
+    async fn works_in(&self, _: &Checkout) {}
+
     async fn finish(&self, _: &Outcome) -> Result<(), JournalError> {
         Ok(())
     }
@@ -89,6 +95,16 @@ impl Journal for NoJournal {
     fn is_kept(&self) -> bool {
         false
     }
+}
+
+/// A git worktree of an agent's own, as far as it must be known to find it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkout {
+    /// Absolute, without links.
+    pub path: PathBuf,
+    pub branch: String,
+    /// The commit that it began with.
+    pub start: String,
 }
 
 /// What a sub-agent's transcript says about where it came from.
@@ -136,10 +152,27 @@ pub struct Terms {
     /// Whether it reads the project's instructions; absent: as its definition says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<bool>,
-    /// It began with its parent's conversation, which is not in its own transcript.
+    /// It began with its parent's conversation.
     pub fork: bool,
+    /// The system prompt of that conversation; absent in old files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// The bounds of the agent that started it; absent when main did, and in old files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub below: Option<Below>,
     /// What it may use; it has that much again when it goes on.
     pub caps: Caps,
+}
+
+/// What bounds an agent that another sub-agent has started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Below {
+    /// The names of the other's tools.
+    pub tools: Vec<String>,
+    /// The folder that neither of them can leave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
 }
 
 /// Limits of one sub-agent; absent: none of its own.

@@ -27,7 +27,8 @@ pub use event::{
 };
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use journal::{
-    Caps, ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent, Terms,
+    Below, Caps, Checkout, ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent,
+    Terms,
 };
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use printable::printable;

@@ -54,6 +54,7 @@ impl Runtime {
             end: transcript.end.map_or(End::Interrupted, |outcome| outcome.end),
             messages: transcript.messages,
             thinker: transcript.model,
+            worktree: transcript.worktree,
             journal,
         };
         let Session { budget, .. } = &self.session;

@@ -11,7 +11,9 @@ use tokio::sync::Mutex;
 
 use super::record::{AgentHeader, Record, VERSION};
 use super::writer::{self, Tail, agent_file, make_dir, with_hint};
-use crate::protocol::{ChildMeta, Compaction, Journal, JournalError, Message, Outcome, Spent};
+use crate::protocol::{
+    Checkout, ChildMeta, Compaction, Journal, JournalError, Message, Outcome, Spent,
+};
 
 /// The transcript of one agent as a file. It appears on disk with the first message.
 pub(super) struct FileJournal {
@@ -24,7 +26,8 @@ pub(super) struct FileJournal {
 /// What a journal knows of its file.
 struct State {
     tail: Option<Tail<File>>,
-    /// What goes to the top of a new file, together with the first message. Kept until it is written.
+    /// What goes to the top of a new file, together with the first message, or before the next line of an open one.
+    /// Kept until it is written.
     top: Top,
     /// Messages in the file, or in its top.
     count: u64,
@@ -155,6 +158,12 @@ impl Journal for FileJournal {
             model: Some(spent.model.to_owned()).filter(|model| !model.is_empty()),
         })
         .await
+    }
+
+    async fn works_in(&self, checkout: &Checkout) {
+        let mut state = self.state.lock().await;
+        let record = Record::Worktree { n: state.count, checkout: checkout.clone() };
+        state.top.lines.extend(record.to_line().unwrap_or_default());
     }
 
     async fn finish(&self, outcome: &Outcome) -> Result<(), JournalError> {

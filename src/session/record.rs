@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{ChildMeta, Cost, Message, Outcome, SessionId, Usage};
+use crate::protocol::{Checkout, ChildMeta, Cost, Message, Outcome, SessionId, Usage};
 
 /// The version that new files carry.
 pub const VERSION: u32 = 1;
@@ -55,6 +55,13 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
+    /// From here on the agent works in this worktree of its own.
+    Worktree {
+        /// As of the message before.
+        #[serde(default)]
+        n: u64,
+        checkout: Checkout,
+    },
     /// A run ended. The file may go on after it with another run.
     End {
         at: Timestamp,
@@ -79,9 +86,10 @@ impl Record {
     #[must_use]
     pub fn count(&self) -> Option<u64> {
         match self {
-            Self::Message { n, .. } | Self::Compacted { n, .. } | Self::End { n, .. } => {
-                Some(*n).filter(|n| *n > 0)
-            }
+            Self::Message { n, .. }
+            | Self::Compacted { n, .. }
+            | Self::Worktree { n, .. }
+            | Self::End { n, .. } => Some(*n).filter(|n| *n > 0),
             _ => None,
         }
     }
@@ -95,7 +103,7 @@ impl Record {
             Self::Message { at, .. } | Self::Compacted { at, .. } | Self::End { at, .. } => {
                 Some(*at)
             }
-            Self::Unknown => None,
+            Self::Worktree { .. } | Self::Unknown => None,
         }
     }
 }

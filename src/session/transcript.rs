@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::record::{AgentHeader, Record, SessionHeader};
 use super::repair;
 use crate::protocol::{
-    AgentId, ContentBlock, Cost, Message, Outcome, Past, Role, ToolUseId, Usage,
+    AgentId, Checkout, ContentBlock, Cost, Message, Outcome, Past, Role, ToolUseId, Usage,
 };
 
 /// One agent's conversation as its file tells it, made valid for a model.
@@ -35,6 +35,8 @@ pub struct Transcript {
     pub last: Option<Timestamp>,
     /// The model of the last answer; `messages` hold no thoughts of any other.
     pub model: Option<String>,
+    /// The worktree that a sub-agent worked in last.
+    pub worktree: Option<Checkout>,
     /// What had to be left out or mended.
     pub warnings: Vec<Warning>,
     /// Closes the calls that were open at the end of the file: to be appended before the file is gone on with.
@@ -151,6 +153,7 @@ impl Transcript {
                 self.replacing = messages.iter().map(|message| message.content.len()).sum();
                 *raw = messages;
             }
+            Record::Worktree { checkout, .. } => self.worktree = Some(checkout),
             Record::End { outcome, .. } => self.end = Some(outcome),
             Record::Unknown => {}
         }

@@ -14,8 +14,8 @@ use crate::budget::Budget;
 use crate::config::{ChildPermissions, OnLimit};
 use crate::permission::{AgentGate, ModeOf, Rights};
 use crate::protocol::{
-    AgentId, AgentInfo, AgentPath, Caps, ChildMeta, End, EventSink, Failure, Journal, NoJournal,
-    NoticeLevel, ResultBlock, Terms, ToolDetails,
+    AgentId, AgentInfo, AgentPath, Below, Caps, ChildMeta, End, EventSink, Failure, Journal,
+    NoJournal, NoticeLevel, ResultBlock, Terms, ToolDetails,
 };
 use crate::provider::{ChildModel, Model, ModelError, ModelSlot};
 use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, canonical_name};
@@ -272,7 +272,7 @@ impl Executor {
         }
         let member = factory.tree.join(joining).map_err(|error| over(&error))?;
         let selection = factory.tools_for(&definition, &order.tools, &self.caller);
-        let terms = terms(&order, &model, &spec);
+        let terms = Terms { below: self.below(), ..terms(&order, &model, &spec) };
         let inherited = order.fork.as_ref().map_or(0, |fork| fork.messages.len());
         let journal = self.journal(&info, events.path(), id, (terms, inherited));
         warn_of_unknown(&selection.unknown, &events);
@@ -454,6 +454,13 @@ impl Executor {
         })
     }
 
+    /// What bounds those that this caller starts.
+    fn below(&self) -> Option<Below> {
+        let tools = self.caller.holds.as_ref()?.to_vec();
+        let folder = self.caller.place.bound.as_ref().map(|bound| bound.folder.to_path_buf());
+        Some(Below { tools, folder })
+    }
+
     /// Lets the agent live: a task that ends with it.
     pub(super) fn live(&self, child: Child) {
         let (factory, caller) = (self.factory.clone(), self.caller.clone());
@@ -516,6 +523,8 @@ fn terms(order: &Order, model: &Model, limits: &BudgetSpec) -> Terms {
         system_prompt: order.system_prompt.clone(),
         memory: order.memory,
         fork: order.fork.is_some(),
+        system: order.fork.as_ref().map(|fork| fork.system.to_string()),
+        below: None,
         caps: Caps {
             usd: limits.max_usd,
             tokens: limits.max_tokens,

@@ -18,7 +18,8 @@ use crate::agent::{Agent, Prompt};
 use crate::config::ChildAuth;
 use crate::exec::ShellReach;
 use crate::protocol::{
-    End, EventKind, EventSink, Failure, Journal, JournalError, NoticeLevel, Outcome, Sender,
+    AgentId, End, EventKind, EventSink, Failure, Journal, JournalError, NoticeLevel, Outcome,
+    Sender,
 };
 
 /// An agent that has joined the tree and waits to live.
@@ -87,8 +88,12 @@ async fn run(
         Err(error) => return (unworkable(&error), None),
     };
     if let Some(worktree) = &worktree {
+        let checkout = worktree.checkout();
+        let before = plan.resumed.as_ref().and_then(|resumed| resumed.worktree.as_ref());
+        let is_lost = before.is_some_and(|before| *before != checkout);
         plan.place = settle_in(worktree, &plan.place, events);
-        plan.introduction = Some(introduction(worktree));
+        plan.introduction = Some(introduction(worktree, is_lost));
+        plan.journal.works_in(&checkout).await;
     }
     if let Some(fork) = &plan.fork
         && let Err(error) = inherit(fork, plan.journal.as_ref()).await
@@ -142,23 +147,32 @@ async fn inherit(fork: &Fork, journal: &dyn Journal) -> Result<(), JournalError>
     Ok(())
 }
 
+/// Its worktree, if it is to have one: the one that it had, or else a new one.
 async fn worktree(
     factory: &Factory,
     plan: &Plan,
     member: &Membership,
 ) -> Result<Option<Worktree>, WorktreeError> {
-    if plan.definition.isolation == Isolation::None {
+    let known = plan.resumed.as_ref().and_then(|resumed| resumed.worktree.clone());
+    if plan.definition.isolation == Isolation::None && known.is_none() {
         return Ok(None);
     }
+    // What an agent has left is not to be met by a new worktree of the same name.
+    let id = if plan.resumed.is_some() { AgentId::generate() } else { member.id() };
     let new = NewWorktree {
         cwd: plan.place.cwd.to_path_buf(),
         root: factory.worktrees.clone(),
         name: plan.name.clone(),
-        id: member.id(),
+        id,
         env: factory.env.clone(),
         secrets: factory.builtin.secret_env.clone(),
         sandbox: factory.sandbox.clone(),
     };
+    if let Some(known) = known
+        && let Some(found) = Worktree::reopen(new.clone(), known).await?
+    {
+        return Ok(Some(found));
+    }
     Worktree::create(new).await.map(Some)
 }
 
@@ -174,11 +188,17 @@ fn settle_in(worktree: &Worktree, before: &Workplace, events: &EventSink) -> Wor
     Workplace { cwd: worktree.cwd().into(), env: before.env.clone(), bound: Some(bound) }
 }
 
-/// What an agent in a worktree must know of it.
-fn introduction(worktree: &Worktree) -> String {
+/// What an agent in a worktree must know of it. `is_lost` says that this is not the one where it worked before.
+fn introduction(worktree: &Worktree, is_lost: bool) -> String {
     let (path, branch) = (worktree.path().display(), worktree.branch());
+    let lost = match is_lost {
+        true => {
+            " It is a new one: that of your last run is not there any more, because nothing was left in it or because it was removed. What your conversation says of its files does not hold here."
+        }
+        false => "",
+    };
     format!(
-        "You work in a git worktree of your own at {path}, on the branch {branch}, made from the last commit: uncommitted work of others is not in it. You can write nowhere else. Commit to this branch if that helps; other branches, tags and the stash are closed to you. What you leave there is kept and reported."
+        "You work in a git worktree of your own at {path}, on the branch {branch}, made from the last commit: uncommitted work of others is not in it. You can write nowhere else. Commit to this branch if that helps; other branches, tags and the stash are closed to you. What you leave there is kept and reported.{lost}"
     )
 }
 

@@ -4,19 +4,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::definition::{BudgetSpec, Definition, Isolation};
+use super::definition::{BudgetSpec, Definition};
 use super::executor::{Caller, Executor};
 use super::factory::Plan;
 use super::life::Child;
-use super::order::{Order, ToolAccess};
+use super::order::{Fork, Order, ToolAccess};
 use super::report::{Reporter, words};
 use super::tree::{Ended, Joining, OverLimit};
-use super::worktree::Worktree;
 use crate::budget::Budget;
 use crate::permission::AgentGate;
 use crate::protocol::{
-    AgentInfo, AgentPath, ChildMeta, End, EnvOverlay, EventSink, Journal, Message, Outcome, Span,
-    Terms,
+    AgentInfo, AgentPath, Below, Checkout, ChildMeta, End, EnvOverlay, EventSink, Journal, Message,
+    Outcome, Span, Terms,
 };
 use crate::provider::{ChildModel, Model, ModelError};
 
@@ -29,6 +28,8 @@ pub struct Stored {
     pub messages: Vec<Message>,
     /// The model whose thoughts stand in `messages`.
     pub thinker: Option<String>,
+    /// Where it worked last, if that was a worktree of its own.
+    pub worktree: Option<Checkout>,
     /// Goes on in the same file.
     pub journal: Arc<dyn Journal>,
 }
@@ -38,6 +39,8 @@ pub struct Stored {
 pub struct Resumed {
     pub messages: Vec<Message>,
     pub thinker: Option<String>,
+    /// The worktree of its last run.
+    pub worktree: Option<Checkout>,
 }
 
 /// Why an agent does not go on. Nothing was started.
@@ -50,11 +53,15 @@ pub enum NotResumed {
     #[error("{name} cannot go on: the agent that had started it is not known any more")]
     NoParent { name: String },
     #[error(
-        "{name} cannot go on: it was a fork, and the conversation that it began with is not in its transcript"
+        "{name} cannot go on: it was a fork, and an earlier version has stored it without its system prompt; its transcript can be handed to a new agent"
     )]
     Fork { name: String },
     #[error(
-        "{name} cannot go on: it worked in a git worktree, {}, and an agent is not put back into one; what was left there can be handed to a new agent",
+        "{name} cannot go on: an earlier version has stored it without the bounds of the agent that had started it; its transcript can be handed to a new agent"
+    )]
+    NoBounds { name: String },
+    #[error(
+        "{name} cannot go on: it worked within the git worktree of another agent, {}, and is not let in there without that one; go on with the other, and it can start a new agent there",
         folder.display()
     )]
     Worktree { name: String, folder: PathBuf },
@@ -101,7 +108,9 @@ impl Executor {
         root: &EventSink,
     ) -> Result<(), NotResumed> {
         let path = stored.meta.path.clone();
+        let below = bounds(&stored.meta)?;
         let gate = self.gate_above(&stored.meta, root)?;
+        let holds = below.map(|below| below.tools.into());
         let (plan, info) = self.decide(stored, above).await?;
         let events = sink_at(root, &path);
         let (name, prompt) = (info.name.clone(), info.prompt.clone());
@@ -115,7 +124,7 @@ impl Executor {
         let over = |over| NotResumed::OverLimit { name, over };
         let member = self.factory.tree.join(joining).map_err(over)?;
         let child = Child { plan, member, events, above: root.clone(), prompt: Some(prompt) };
-        let caller = Caller { gate, ..self.caller.clone() };
+        let caller = Caller { gate, holds, ..self.caller.clone() };
         Self::new(self.factory.clone(), caller).live(child);
         Ok(())
     }
@@ -126,9 +135,10 @@ impl Executor {
         stored: Stored,
         above: &Budget,
     ) -> Result<(Plan, AgentInfo), NotResumed> {
-        let Stored { meta, end, messages, thinker, journal } = stored;
-        let definition = self.definition_of(&meta.name, &meta.agent)?;
-        self.must_be_at_home(&meta, &definition)?;
+        let Stored { meta, end, messages, thinker, worktree, journal } = stored;
+        let fork = fork(&meta)?;
+        let known = self.definition_of(&meta.name, &meta.agent)?;
+        let definition = if fork.is_some() { Arc::new(known.for_fork()) } else { known };
         let place = self.place(&definition);
         let model = self.model_of(&meta, &definition, &place.env).await?;
         let order = Order { budget: caps(&meta.terms), ..Order::default() };
@@ -154,8 +164,8 @@ impl Executor {
             model,
             access: access(&meta.terms),
             system_prompt: meta.terms.system_prompt,
-            fork: None,
-            resumed: Some(Resumed { messages, thinker }),
+            fork,
+            resumed: Some(Resumed { messages, thinker, worktree }),
             memory: meta.terms.memory,
             max_turns,
             budget: above.child(spec.account()),
@@ -205,27 +215,6 @@ impl Executor {
         }))
     }
 
-    /// A fork has lost its beginning, and a worktree its bounds: neither can be gone on with.
-    fn must_be_at_home(&self, meta: &ChildMeta, own: &Definition) -> Result<(), NotResumed> {
-        let name = meta.name.clone();
-        if meta.terms.fork {
-            return Err(NotResumed::Fork { name });
-        }
-        let folder = |name: &str, id| Worktree::folder(&self.factory.worktrees, name, id);
-        if own.isolation != Isolation::None {
-            let folder = folder(&name, meta.id);
-            return Err(NotResumed::Worktree { name, folder });
-        }
-        for (path, definition) in self.above(meta)? {
-            let known = path.id().and_then(|id| self.factory.tree.look_up(id));
-            if let Some(known) = known.filter(|_| definition.isolation != Isolation::None) {
-                let folder = folder(&known.info.name, known.id);
-                return Err(NotResumed::Worktree { name, folder });
-            }
-        }
-        Ok(())
-    }
-
     /// The model that it had.
     async fn model_of(
         &self,
@@ -244,6 +233,29 @@ impl Executor {
             let (ModelError::Usage(why) | ModelError::Auth(why)) = error;
             NotResumed::Refused { name: meta.name.clone(), why }
         })
+    }
+}
+
+/// What a fork goes on under; its conversation is its own by now.
+fn fork(meta: &ChildMeta) -> Result<Option<Fork>, NotResumed> {
+    if !meta.terms.fork {
+        return Ok(None);
+    }
+    let gone = || NotResumed::Fork { name: meta.name.clone() };
+    let system = meta.terms.system.as_deref().ok_or_else(gone)?.into();
+    Ok(Some(Fork { system, messages: Vec::new(), closing: Vec::new(), thinker: None }))
+}
+
+/// The bounds of the sub-agent that had started it, if one had. Those of a folder cannot be put up again without it.
+fn bounds(meta: &ChildMeta) -> Result<Option<Below>, NotResumed> {
+    if meta.path.depth() < 2 {
+        return Ok(None);
+    }
+    let name = meta.name.clone();
+    let below = meta.terms.below.clone().ok_or(NotResumed::NoBounds { name })?;
+    match below.folder {
+        Some(folder) => Err(NotResumed::Worktree { name: meta.name.clone(), folder }),
+        None => Ok(Some(below)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod git;
 mod links;
+mod reopen;
 mod repository;
 
 use std::fmt;
@@ -17,7 +18,7 @@ use self::git::GitError;
 use self::links::Links;
 use self::repository::Repository;
 use crate::exec::{Sandbox, ShellReach, child_env};
-use crate::protocol::{AgentId, EnvOverlay};
+use crate::protocol::{AgentId, Checkout, EnvOverlay};
 
 /// Where the branches are, below `refs/heads`.
 const BRANCHES: &str = "caliban";
@@ -35,6 +36,7 @@ pub struct NewWorktree {
     pub root: PathBuf,
     /// The agent's name.
     pub name: String,
+    /// Tells worktrees of one name apart.
     pub id: AgentId,
     /// For git: `PATH`, `HOME` and the like. Keys of providers and what steers git are taken out.
     pub env: EnvOverlay,
@@ -122,12 +124,6 @@ impl Worktree {
         unclaimed.0.take().ok_or(WorktreeError::Ended)
     }
 
-    /// Where the worktree of this agent is, or would be.
-    #[must_use]
-    pub fn folder(root: &Path, name: &str, id: AgentId) -> PathBuf {
-        root.join(slug(name, id))
-    }
-
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -144,6 +140,13 @@ impl Worktree {
     #[must_use]
     pub fn branch(&self) -> &str {
         &self.branch
+    }
+
+    /// What must be known to find it again.
+    #[must_use]
+    pub fn checkout(&self) -> Checkout {
+        let (path, branch, start) = (self.path.clone(), self.branch.clone(), self.start.clone());
+        Checkout { path, branch, start }
     }
 
     /// What the agent's shell may do: write in the worktree, in a folder for temporary files, and what a commit on a

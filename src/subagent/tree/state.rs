@@ -164,7 +164,7 @@ impl State {
 
     /// Books an agent's end, frees its slot, and tells those who wait and the one who is to be told.
     pub fn finish(&mut self, id: AgentId, ending: Ending) {
-        let message = self.next_message();
+        let number = self.next_message();
         self.waiting.retain(|waiting| waiting.id != id);
         let Some(entry) = self.entries.get_mut(&id) else { return };
         // What a person sent too late to be read comes back, and then nothing more is said of this agent.
@@ -193,9 +193,9 @@ impl State {
             }
             entry.report_to.push(QueuedPrompt {
                 from: Sender::Agent { name: entry.info.name.clone() },
-                ..QueuedPrompt::typed(message, told, When::NextStep)
+                ..QueuedPrompt::typed(number, told, When::NextStep)
             });
-            entry.pushed = Some((entry.report_to.clone(), message));
+            entry.pushed = Some((entry.report_to.clone(), number));
         }
         // After the message, so that whoever waits for the last of the announced work finds it.
         entry.announcement = None;

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// The files as git made them.
@@ -27,6 +28,19 @@ impl Links {
             }
         }
         Ok(Self { files: known, own: own.to_owned() })
+    }
+
+    /// Those that git makes for the worktree at `path`, whose own folder `own` is two levels below its repository's.
+    pub fn as_made(path: &Path, own: &Path) -> Self {
+        let line = |start: &[u8], path: &Path| [start, path.as_os_str().as_bytes(), b"\n"].concat();
+        let dot_git = path.join(".git");
+        let files = vec![
+            (own.join("commondir"), Some(b"../..\n".to_vec())),
+            (own.join("gitdir"), Some(line(b"", &dot_git))),
+            (own.join("config.worktree"), None),
+            (dot_git, Some(line(b"gitdir: ", own))),
+        ];
+        Self { files, own: own.to_owned() }
     }
 
     /// Puts back what was changed, and takes away symbolic links, through which git would write elsewhere.

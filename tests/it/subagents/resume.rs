@@ -1,16 +1,17 @@
 //! Sub-agents that go on by their id: with their transcript, in the background, also after the program was killed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
+use super::worktree::{git, worktrees};
 use crate::support::process::Fifo;
 use crate::support::pty::{ENTER, ESC, Screen, UP};
-use crate::support::record::Recorded;
+use crate::support::record::{Recorded, all_text};
 use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
-use crate::support::script::{Reply, text, tool_use};
+use crate::support::script::{Reply, dynamic, text, tool_use};
 
 const LIFECYCLE: &str = "[subagents]\nfaces = [\"agent\", \"lifecycle\"]\n";
 const BYPASS: &str = "--dangerously-skip-permissions";
@@ -260,32 +261,87 @@ async fn refused(scene: &Scene, notice: &str) {
     assert_eq!((scene.server.requests().len(), ends(scene)), (before, 1));
 }
 
+/// Takes out of the transcripts what an earlier version had not written.
+fn forget(path: &Path, key: &str) {
+    for path in [path.to_owned(), path.with_extension("meta.json")] {
+        let stored = std::fs::read_to_string(&path).unwrap();
+        let (first, rest) = match path.extension().is_some_and(|ending| ending == "jsonl") {
+            true => stored.split_once('\n').unwrap(),
+            false => (stored.as_str(), ""),
+        };
+        let mut header: Value = serde_json::from_str(first).unwrap();
+        let terms = header["agent"]["terms"].as_object_mut().unwrap();
+        assert!(terms.remove(key).is_some(), "{stored}");
+        std::fs::write(&path, format!("{header}\n{rest}")).unwrap();
+    }
+}
+
+const FORK: &str = "FORK-A look at the tests";
+
+/// Whether a fork asks this: its own prompt stands in a message of the user.
+fn is_of_fork(request: &Recorded) -> bool {
+    let of_user = request.messages().iter().filter(|message| message["role"] == "user");
+    of_user.map(|message| all_text(&message["content"])).any(|text| text.contains(FORK))
+}
+
+/// A fork that has read a file and ended well. It and its original are told apart by what was said to them.
+async fn finished_fork(scene: &Scene) {
+    scene.world.config(LIFECYCLE);
+    scene.world.write("seen.txt", "SEEN-77\n");
+    scene.world.write("AGENTS.md", "RULE-ONE\n");
+    let read = json!({ "file_path": scene.world.project_dir().join("seen.txt") });
+    let router = dynamic(move |request| match (is_of_fork(request), request.text()) {
+        (true, said) if said.contains("You go on now") => text("RESUMED-77"),
+        (true, said) if said.contains("SEEN-77") => text("REPORT-66"),
+        (true, _) => tool_use("Read", read.clone()),
+        (false, said) if said.contains("RESUMED-77") => text("HEARD-77"),
+        (false, said) if said.contains("agent_fork") => text(DONE),
+        (false, _) => tool_use("agent_fork", json!({ "prompt": FORK })),
+    });
+    scene.server.when(PARENT).forever(router);
+    scene.go().await;
+}
+
+/// The messages without the marks for the provider's cache.
+fn plain(messages: &[Value]) -> Vec<Value> {
+    let mut plain = messages.to_vec();
+    for block in plain.iter_mut().filter_map(|message| message["content"].as_array_mut()).flatten()
+    {
+        block.as_object_mut().unwrap().remove("cache_control");
+    }
+    plain
+}
+
 #[tokio::test]
-async fn an_agent_that_would_need_its_worktree_again_is_refused_with_its_folder() {
+async fn a_fork_goes_on_with_its_conversation_and_its_originals_system_prompt() {
     let scene = Scene::new();
-    finished_child(&scene, agent("CHILD-A")).await;
-    let definition =
-        "---\nname: general-purpose\ndescription: works\nisolation: worktree\n---\nWork.\n";
-    scene.world.agent("general-purpose", definition);
-    let id = id(&scene);
-    let folder = format!("general-purpose-1-{}", &id[id.len() - 8..]);
-    refused(&scene, "cannot go on: it worked in a git worktree").await;
+    finished_fork(&scene).await;
+    // Were it made anew, the original's prompt would say this.
+    scene.world.write("AGENTS.md", "RULE-TWO\n");
     let screen = continued(&scene);
     press_r(&screen, "done");
-    screen.wait_for(&folder);
+    screen.wait_for("HEARD-77");
+    let all = scene.server.requests_of(PARENT);
+    let (forked, original): (Vec<_>, Vec<_>) = all.into_iter().partition(is_of_fork);
+    let [_, before, resumed] = &forked[..] else { panic!("{} requests of the fork", forked.len()) };
+    assert!(original[0].system().contains("RULE-ONE"));
+    assert!(original.last().unwrap().system().contains("RULE-TWO"));
+    assert_eq!(resumed.system(), original[0].system());
+    assert_eq!(resumed.model(), before.model());
+    let known = plain(before.messages());
+    assert_eq!(plain(resumed.messages())[..known.len()], known);
+    assert_eq!(resumed.messages().len(), known.len() + 2, "its answer, and that it goes on");
+    assert!(resumed.tool_names().contains(&"agent_fork"));
+    assert_eq!(ends(&scene), 2, "in the same file");
     scene.server.finish();
 }
 
 #[tokio::test]
-async fn a_fork_is_refused_because_its_beginning_is_not_its_own() {
+async fn a_fork_that_an_earlier_version_has_stored_is_refused() {
     let scene = Scene::new();
-    scene.world.config(LIFECYCLE);
-    let fork = tool_use("agent_fork", json!({ "prompt": "look at the tests" }));
-    // A fork's first text is its parent's.
-    let main = scene.server.when(PARENT).reply(fork);
-    main.forever(text("said"));
-    scene.go().await;
-    refused(&scene, "cannot go on: it was a fork").await;
+    finished_fork(&scene).await;
+    forget(&file(&scene), "system");
+    refused(&scene, "cannot go on: it was a fork, and an earlier version").await;
     scene.server.finish();
 }
 
@@ -320,6 +376,56 @@ async fn t20_an_agent_that_goes_on_is_as_deep_and_as_narrow_as_it_was() {
     assert_eq!(child.tool_names(), first.tool_names());
     assert_eq!(child.tool_names(), ["Read", "Grep"]);
     assert_eq!((child.system(), child.model()), (first.system(), first.model()));
+    scene.server.finish();
+}
+
+/// CHILD-B has these tools and starts CHILD-A; both have ended well.
+async fn finished_grandchild(scene: &Scene, mut middle: Value, tools: &[&str]) {
+    scene.world.config("[subagents]\nmax_depth = 2\nallow_nested_spawn = true\n");
+    middle["tool_allowlist"] = json!(tools);
+    scene.server.when(PARENT).reply(calls([middle])).then(text(DONE));
+    scene.server.when("CHILD-B").reply(calls([agent("CHILD-A")])).then(text("REPORT-B"));
+    scene.server.when("CHILD-A").reply(text("REPORT-66"));
+    scene.go().await;
+}
+
+/// Chooses the second agent of the list, which stands below the first, and goes on with it.
+fn press_r_below(screen: &Screen, first: &str, second: &str) {
+    choose(screen, first);
+    screen.keys("\x1b[B");
+    screen.wait_for(&format!("▸ ✓ {second}"));
+    screen.keys("r");
+    screen.keys(ESC);
+}
+
+#[tokio::test]
+async fn t20_one_of_the_second_level_gets_no_tool_that_the_one_above_it_had_not() {
+    let scene = Scene::new();
+    finished_grandchild(&scene, agent("CHILD-B"), &["Read", "AgentTool"]).await;
+    scene.server.when("CHILD-A").reply(text("RESUMED-77"));
+    scene.server.when(PARENT).reply(text("HEARD-77"));
+    let screen = continued(&scene);
+    press_r_below(&screen, "general-purpose-1", "general-purpose-2");
+    screen.wait_for("HEARD-77");
+    let requests = scene.server.requests_of("CHILD-A");
+    assert_eq!(requests[0].tool_names(), ["Read"]);
+    assert_eq!(requests[1].tool_names(), ["Read"]);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t20_one_of_the_second_level_that_was_stored_without_its_bounds_is_refused() {
+    let scene = Scene::new();
+    finished_grandchild(&scene, agent("CHILD-B"), &["Read", "AgentTool"]).await;
+    let below = |path: &PathBuf| std::fs::read_to_string(path).unwrap().contains("CHILD-A look");
+    let of_main = |path: &PathBuf| std::fs::read_to_string(path).unwrap().contains("CHILD-B look");
+    let files = scene.world.child_transcripts();
+    let path = files.iter().find(|path| below(path) && !of_main(path)).unwrap();
+    forget(path, "below");
+    let screen = continued(&scene);
+    press_r_below(&screen, "general-purpose-1", "general-purpose-2");
+    screen.wait_for("without the bounds of the agent that had started it");
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 1);
     scene.server.finish();
 }
 
@@ -367,5 +473,111 @@ async fn s2_30_sessions_show_takes_an_agents_id_and_prints_that_one_alone() {
     let run = scene.world.run(["sessions", "show", "feed"]).finish().await;
     assert_ne!(run.code, Some(0));
     assert!(run.stderr.contains("no session and no agent begins with `feed`"), "{run}");
+    scene.server.finish();
+}
+
+/// A scene whose project is a repository with one commit, and whose `tidy` agents are isolated.
+fn repository() -> Scene {
+    let scene = Scene::new();
+    define_tidy(&scene, "isolation: worktree\n");
+    scene.world.write("a.txt", "one\n");
+    for words in ["init -q -b main", "add -A", "commit -qm first"] {
+        git(&scene, words);
+    }
+    scene
+}
+
+fn define_tidy(scene: &Scene, line: &str) {
+    let about = "name: tidy\ndescription: Tidies up, apart from everybody else.";
+    scene.world.agent("tidy", &format!("---\n{about}\n{line}---\nTidy.\n"));
+}
+
+fn tidy(word: &str) -> Value {
+    agent_with(word, "subagent_type", json!("tidy"))
+}
+
+fn write(path: &str) -> Value {
+    json!({ "file_path": path, "content": "mine\n" })
+}
+
+/// Goes on with the isolated agent, which does this; its requests since, and what main has heard of it.
+async fn go_on_with_tidy(scene: &Scene, work: Reply) -> (Vec<Recorded>, String) {
+    let before = scene.server.requests_of("CHILD-A").len();
+    scene.server.when("CHILD-A").reply(work).then(text("RESUMED-77"));
+    scene.server.when(PARENT).reply(text("HEARD-77"));
+    let screen = continued(scene);
+    choose(&screen, "tidy-1");
+    screen.keys("r");
+    screen.keys(ESC);
+    screen.wait_for("HEARD-77");
+    let heard = scene.server.requests_of(PARENT).pop().unwrap();
+    let heard = heard.messages().last().unwrap().to_string();
+    (scene.server.requests_of("CHILD-A").split_off(before), heard)
+}
+
+#[tokio::test]
+async fn an_isolated_agent_goes_on_in_its_worktree_and_cannot_leave_it() {
+    let scene = repository();
+    scene.server.when("CHILD-A").reply(tool_use("Write", write("new.txt")));
+    finished_child(&scene, tidy("CHILD-A")).await;
+    let tree = worktrees(&scene);
+    // What its definition says today does not open the worktree.
+    define_tidy(&scene, "");
+    let outside = scene.world.project_dir().canonicalize().unwrap().join("b.txt");
+    let outside = outside.to_str().unwrap();
+    let work = tool_use("Read", json!({ "file_path": "new.txt" }))
+        .tool_use("Write", write("more.txt"))
+        .tool_use(
+            "Bash",
+            bash("git add new.txt && git -c user.name=A -c user.email=a commit -qm x"),
+        )
+        .tool_use("Write", write(outside))
+        .tool_use("Bash", bash(&format!("echo escaped > {outside}")));
+    let (requests, heard) = go_on_with_tidy(&scene, work).await;
+    let results = requests[1].tool_results();
+    let errors: Vec<_> = results.iter().map(|result| result.is_error).collect();
+    assert_eq!(errors, [false, false, false, true, true], "{results:?}");
+    assert!(results[0].text.contains("mine"), "{results:?}");
+    assert!(results[3].text.contains("worktree"), "the bound is named: {results:?}");
+    assert!(!scene.world.exists("b.txt") && !scene.world.exists("more.txt"));
+    assert_eq!(worktrees(&scene), tree, "it is the same one");
+    assert_eq!(std::fs::read_to_string(tree[0].join("more.txt")).unwrap(), "mine\n");
+    assert_eq!(requests[0].system(), scene.server.requests_of("CHILD-A")[0].system());
+    let kept = format!("worktree kept: {} (branch caliban/tidy-", tree[0].display());
+    assert!(heard.contains(&kept) && heard.contains("1 file changed, 1 commit)"), "{heard}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_isolated_agent_whose_worktree_is_gone_gets_a_new_one_and_is_told() {
+    let scene = repository();
+    finished_child(&scene, tidy("CHILD-A")).await;
+    assert_eq!(worktrees(&scene), Vec::<PathBuf>::new(), "it held nothing");
+    scene.world.write("a.txt", "two\n");
+    git(&scene, "commit -qam second");
+    let (requests, heard) = go_on_with_tidy(&scene, tool_use("Write", write("new.txt"))).await;
+    let tree = worktrees(&scene);
+    let system = requests[0].system();
+    assert!(system.contains(tree[0].to_str().unwrap()) && system.contains("It is a new one"));
+    assert!(!scene.server.requests_of("CHILD-A")[0].system().contains("It is a new one"));
+    assert_eq!(std::fs::read_to_string(tree[0].join("a.txt")).unwrap(), "two\n");
+    assert!(heard.contains("1 file changed)"), "{heard}");
+    // That one is the one that it goes on in from now on.
+    let (requests, heard) = go_on_with_tidy(&scene, tool_use("Write", write("more.txt"))).await;
+    assert!(!requests[0].system().contains("It is a new one"));
+    assert_eq!(worktrees(&scene), tree);
+    assert!(heard.contains("2 files changed)"), "{heard}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t20_one_below_an_isolated_agent_does_not_go_on_outside_of_its_worktree() {
+    let scene = repository();
+    finished_grandchild(&scene, tidy("CHILD-B"), &["Read", "Write", "AgentTool"]).await;
+    define_tidy(&scene, "");
+    let screen = continued(&scene);
+    press_r_below(&screen, "tidy-1", "general-purpose-1");
+    screen.wait_for("cannot go on: it worked within the git worktree of another agent");
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 1);
     scene.server.finish();
 }

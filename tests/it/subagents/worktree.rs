@@ -39,7 +39,7 @@ fn define(scene: &Scene, lines: &str) {
     scene.world.agent("tidy", &head);
 }
 
-fn git(scene: &Scene, words: &str) -> String {
+pub(super) fn git(scene: &Scene, words: &str) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=A", "-c", "user.email=a@example.com"])
         .args(words.split(' '))
@@ -70,7 +70,7 @@ fn kept(scene: &Scene) -> String {
 }
 
 /// The paths of the worktrees beside the project.
-fn worktrees(scene: &Scene) -> Vec<PathBuf> {
+pub(super) fn worktrees(scene: &Scene) -> Vec<PathBuf> {
     let listed = git(scene, "worktree list --porcelain");
     let paths = listed.lines().filter_map(|line| line.strip_prefix("worktree "));
     paths.skip(1).map(PathBuf::from).collect()

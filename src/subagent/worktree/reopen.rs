@@ -1,0 +1,73 @@
+//! Puts an agent back into its worktree. It may have been killed in there, so that nothing it could write is trusted.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::links::Links;
+use super::repository::{self, Repository};
+use super::{BRANCHES, NewWorktree, Worktree, WorktreeError, private_folder, same_folder};
+use crate::exec::child_env;
+use crate::protocol::Checkout;
+
+/// Where git keeps what belongs to one worktree, below the repository's own folder.
+const OWN_FOLDERS: &str = "worktrees";
+
+impl Worktree {
+    /// The worktree of an agent that goes on, with the bounds that it had; `None` when it is not there any more. A
+    /// dropped future leaves it as it is.
+    ///
+    /// # Errors
+    /// When there is no repository where the parent works, or git or the disk refuses.
+    pub async fn reopen(new: NewWorktree, known: Checkout) -> Result<Option<Self>, WorktreeError> {
+        let new = NewWorktree { env: child_env(&new.env, 0, &new.secrets), ..new };
+        let found = tokio::task::spawn_blocking(move || Self::find(&new, known));
+        found.await.map_err(|_| WorktreeError::Ended)?
+    }
+
+    fn find(new: &NewWorktree, known: Checkout) -> Result<Option<Self>, WorktreeError> {
+        let root = private_folder(&new.root)?;
+        if new.cwd.starts_with(&root) {
+            return Err(WorktreeError::Nested(new.cwd.clone()));
+        }
+        let repository = Repository::around(&new.cwd, &new.env)?;
+        let Some(slug) = slug_of(&known, &root) else { return Ok(None) };
+        let own = repository.common.join(OWN_FOLDERS).join(&slug);
+        if !is_that_folder(&known.path) || !is_that_folder(&own) {
+            return Ok(None);
+        }
+        // Only now is git asked anything in there.
+        let links = Links::as_made(&known.path, &own);
+        links.restore().map_err(|source| WorktreeError::Folder { path: own.clone(), source })?;
+        if repository::own_folder(&known.path, &new.env)? != own {
+            return Ok(None);
+        }
+        let Checkout { path, branch, start } = known;
+        Ok(Some(Self {
+            cwd: same_folder(&path, &repository.prefix),
+            temp: private_folder(&root.join(format!("{slug}.tmp")))?,
+            common: repository.common,
+            env: new.env.clone(),
+            sandbox: new.sandbox.clone(),
+            path,
+            branch,
+            start,
+            own,
+            links,
+        }))
+    }
+}
+
+/// The name that its folder and its branch share, if it is one of ours.
+fn slug_of(known: &Checkout, root: &Path) -> Option<String> {
+    let slug = known.path.file_name().and_then(OsStr::to_str)?;
+    let ours = known.path == root.join(slug)
+        && known.branch == format!("{BRANCHES}/{slug}")
+        && !known.start.is_empty()
+        && known.start.bytes().all(|byte| byte.is_ascii_hexdigit());
+    ours.then(|| slug.to_owned())
+}
+
+/// Whether a directory is there, with no link on the way.
+fn is_that_folder(path: &Path) -> bool {
+    path.is_dir() && path.canonicalize().is_ok_and(|real| real == path)
+}
