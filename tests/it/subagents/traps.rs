@@ -222,7 +222,7 @@ async fn t8_an_empty_end_is_not_an_answer_and_no_older_remark_is_sold_as_one() {
 async fn t1_an_interrupt_in_mid_tool_leaves_transcripts_that_the_next_prompt_can_use() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
-    let sleep = "echo started; echo go > started.fifo; sleep 61.7391";
+    let sleep = "echo BEFORE-$((60+6)); echo go > started.fifo; sleep 61.7391";
     scene.server.when("CHILD-A").reply(text("PARTIAL-77").tool_use("Bash", bash(sleep)));
     let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
     let running = scene.run().start();
@@ -236,6 +236,8 @@ async fn t1_an_interrupt_in_mid_tool_leaves_transcripts_that_the_next_prompt_can
     let child = std::fs::read_to_string(&scene.world.child_transcripts()[0]).unwrap();
     let count = |kind: &str| child.matches(&format!("\"type\":\"{kind}\"")).count();
     assert_eq!((count("tool_use"), count("tool_result")), (1, 1), "{child}");
+    let result = child.lines().find(|line| line.contains("\"type\":\"tool_result\"")).unwrap();
+    assert!(result.contains("BEFORE-66"), "what it had printed is kept: {result}");
 
     let next = scene.world.run(["-c", "-p", "continue", "--dangerously-skip-permissions"]);
     let next = next.finish().await;
@@ -264,4 +266,39 @@ async fn t10_a_second_interrupt_ends_at_once_with_the_same_code() {
     // Killed they are, but nobody waits for them any more.
     let left = process::left_after(Duration::from_secs(2), "62.8413").await;
     assert_eq!(left, Vec::<u32>::new());
+}
+
+#[tokio::test]
+async fn c10_and_t7_strict_tools_make_one_unknown_name_an_error_before_any_request() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nstrict_tools = true\n");
+    scene.parent_calls([
+        agent_with("CHILD-A", "tool_allowlist", json!(["Read", "Raed"])),
+        agent_with("CHILD-B", "tool_allowlist", json!(["Read"])),
+    ]);
+    scene.server.when("CHILD-B").reply(text("fine"));
+    scene.go().await;
+    let results = after_calls(&scene).tool_results();
+    assert!(results[0].is_error && results[0].text.contains("Raed"), "{results:?}");
+    assert_eq!((results[1].text.as_str(), results[1].is_error), ("fine", false));
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 0);
+    assert_eq!(scene.world.child_transcripts().len(), 1, "the refused one left no file");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn c10_and_t7_a_name_in_the_wrong_case_is_dropped_and_the_output_tells_of_it() {
+    let scene = Scene::new();
+    scene.parent_calls([agent_with("CHILD-A", "tool_allowlist", json!(["Grep", "read"]))]);
+    scene.server.when("CHILD-A").reply(text("fine"));
+    let run = scene.go().await;
+    assert_eq!(scene.server.requests_of("CHILD-A")[0].tool_names(), ["Grep"]);
+    let notices = frames_of(&run, "system/notice");
+    assert_eq!(notices.len(), 1, "{run}");
+    let notice = &notices[0];
+    assert_eq!(notice["parent_tool_use_id"], "toolu_0001", "it is the child's: {notice}");
+    assert_eq!(notice["level"], "warning");
+    let words = notice["text"].as_str().unwrap();
+    assert!(words.contains("read") && !words.contains("Grep"), "{words}");
+    scene.server.finish();
 }
