@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use serde_json::json;
 
 use super::{after_calls, frames_of};
+use crate::support::DEADLINE;
 use crate::support::process::{self, Fifo};
 use crate::support::record::{Recorded, StreamEnd};
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash};
@@ -300,5 +302,53 @@ async fn c10_and_t7_a_name_in_the_wrong_case_is_dropped_and_the_output_tells_of_
     assert_eq!(notice["level"], "warning");
     let words = notice["text"].as_str().unwrap();
     assert!(words.contains("read") && !words.contains("Grep"), "{words}");
+    scene.server.finish();
+}
+
+/// The program on a terminal that is not read, its child's command at work; the terminal is closed. How it ends.
+async fn ended_by_a_closed_terminal(scene: &Scene, at_work: Fifo) -> u32 {
+    let terminal = native_pty_system().openpty(PtySize::default()).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_caliban"));
+    command.args(["--dangerously-skip-permissions", "PARENT-1 go"]);
+    command.cwd(scene.world.project_dir());
+    command.env_clear();
+    for (name, value) in scene.world.variables() {
+        command.env(name, value);
+    }
+    let mut child = terminal.slave.spawn_command(command).unwrap();
+    let pid = child.process_id().unwrap();
+    at_work.opened().await;
+    // Both ends: nobody holds it any more.
+    drop(terminal);
+    let (tell, ended) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || tell.send(child.wait().unwrap()));
+    let Ok(status) = tokio::time::timeout(DEADLINE, ended).await else {
+        process::signal(pid, Signal::SIGKILL);
+        panic!("the program goes on without its terminal");
+    };
+    let status = status.unwrap();
+    assert_eq!(status.signal(), None, "it ended by itself");
+    status.exit_code()
+}
+
+#[tokio::test]
+async fn t10_a_closed_terminal_ends_all_and_leaves_transcripts_that_the_next_prompt_can_use() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    let sleep = "echo go > started.fifo; sleep 66.3917";
+    scene.server.when("CHILD-A").reply(text("PARTIAL-77").tool_use("Bash", bash(sleep)));
+    let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
+    assert_eq!(ended_by_a_closed_terminal(&scene, started).await, 129);
+    assert_eq!(process::with_argument("66.3917"), Vec::<u32>::new());
+    let child = std::fs::read_to_string(&scene.world.child_transcripts()[0]).unwrap();
+    let count = |kind: &str| child.matches(&format!("\"type\":\"{kind}\"")).count();
+    assert_eq!((count("tool_use"), count("tool_result")), (1, 1), "{child}");
+    assert_eq!(scene.server.requests().len(), 2, "nobody went on");
+
+    let next = scene.world.run(["-c", "-p", "continue"]).finish().await;
+    next.assert_code(0);
+    assert_eq!(next.stdout, format!("{DONE}\n"));
+    let result = after_calls(&scene).tool_result();
+    assert!(result.is_error && result.text.contains("PARTIAL-77"), "{result:?}");
     scene.server.finish();
 }
