@@ -96,6 +96,13 @@ async fn s4_12_s4_13_and_c8_after_a_fatal_end_the_session_goes_on() {
         scene.server.when(PARENT).reply(calls([agent("CHILD-A")])).then(text("resumed"));
         scene.server.when("CHILD-A").reply(fatal);
         scene.run().finish().await.assert_code(code);
+        let mut files = scene.world.child_transcripts();
+        files.push(scene.world.session().join("transcript.jsonl"));
+        for file in files {
+            let stored = std::fs::read_to_string(file).unwrap();
+            let count = |kind: &str| stored.matches(&format!("\"type\":\"{kind}\"")).count();
+            assert_eq!(count("tool_use"), count("tool_result"), "{code}: {stored}");
+        }
         let next = scene.world.run(["-c", "-p", "continue"]).finish().await;
         next.assert_code(0);
         assert_eq!(next.stdout, "resumed\n", "{code}");
@@ -105,9 +112,6 @@ async fn s4_12_s4_13_and_c8_after_a_fatal_end_the_session_goes_on() {
         assert!(read.messages().last().unwrap().to_string().contains("continue"), "{code}");
         assert_eq!(scene.server.requests_of("CHILD-A").len(), 1, "{code}: nobody runs by itself");
         assert_eq!(scene.server.requests_of("CHILD-B").len(), 0, "{code}");
-        let child = std::fs::read_to_string(&scene.world.child_transcripts()[0]).unwrap();
-        let count = |kind: &str| child.matches(&format!("\"type\":\"{kind}\"")).count();
-        assert_eq!(count("tool_use"), count("tool_result"), "{code}: {child}");
         scene.server.finish();
     }
 }
