@@ -155,3 +155,28 @@ async fn s2_31_delegation_is_one_level_deep_by_default() {
     assert!(child.tool_names().iter().all(|name| !AGENT_TOOLS.contains(name)));
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn s2_28_frames_of_a_grandchild_name_the_call_that_started_it_and_not_its_parents() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nmax_depth = 2\n");
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")])).then(text("SAID-A"));
+    let command = tool_use("Bash", bash("echo OUT-$((70+7))"));
+    scene.server.when("CHILD-B").reply(command).then(text("SAID-B"));
+    let run = scene.go().await;
+    let parents_of = |kind: &str, needle: &str| -> Vec<Value> {
+        let found = frames_of(&run, kind).into_iter().filter(|f| f.to_string().contains(needle));
+        found.map(|frame| frame["parent_tool_use_id"].clone()).collect()
+    };
+    // The calls are numbered through: the first is main's, the second the child's, the third the grandchild's.
+    assert_eq!(parents_of("assistant", "SAID-A"), ["toolu_0001"]);
+    assert_eq!(parents_of("assistant", "\"id\":\"toolu_0002\""), ["toolu_0001"], "\n{run}");
+    assert_eq!(parents_of("assistant", "\"id\":\"toolu_0003\""), ["toolu_0002"], "\n{run}");
+    assert_eq!(parents_of("user", "OUT-77"), ["toolu_0002"]);
+    assert_eq!(parents_of("assistant", "SAID-B"), ["toolu_0002"]);
+    let started = frames_of(&run, "system/task_started");
+    let calls: Vec<_> = started.iter().map(|frame| &frame["tool_use_id"]).collect();
+    assert_eq!(calls, ["toolu_0001", "toolu_0002"]);
+    scene.server.finish();
+}

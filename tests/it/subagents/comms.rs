@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 
 use super::{after_calls, frames_of};
 use crate::support::process;
-use crate::support::pty::Screen;
+use crate::support::pty::{ENTER, Screen, TAB};
 use crate::support::record::{Recorded, ToolResult};
 use crate::support::run::Finished;
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
 use crate::support::script::{Reply, dynamic, text, tool_use};
+use crate::support::server::Server;
 
 pub const COMMS: &str = "[subagents]\nfaces = [\"agent\", \"lifecycle\"]\ncomms = true\n";
 const LIFECYCLE: &str = "[subagents]\nfaces = [\"agent\", \"lifecycle\"]\n";
@@ -60,11 +61,34 @@ fn results(scene: &Scene, word: &str) -> Vec<ToolResult> {
     requests.iter().flat_map(Recorded::tool_results).collect()
 }
 
+/// How many sockets a process has beside its connections to the scripted server.
+fn sockets_beside_the_wire(pid: u32, server: &Server) -> usize {
+    let port: u16 = server.url().rsplit_once(':').unwrap().1.parse().unwrap();
+    let to_server = format!("0100007F:{port:04X}");
+    let table = std::fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap();
+    // The other end, and the inode: a connection that was closed has none, and belongs to nobody.
+    let is_wire = |line: &&str| {
+        let columns: Vec<_> = line.split_whitespace().collect();
+        columns[2] == to_server && columns[9] != "0"
+    };
+    let wire = table.lines().skip(1).filter(is_wire).count();
+    assert!(wire > 0, "the look itself works\n{table}");
+    process::sockets(pid).1 - wire
+}
+
 /// A child at work gets a message from main, and answers after it has read that.
 async fn to_a_running_child() -> (Scene, Finished) {
-    let scene = scene();
+    let (scene, run, _) = while_a_child_is_at_work(COMMS, send_first("LOOK-2")).await;
+    (scene, run)
+}
+
+/// Main makes a second call while its child is at work. Also how many sockets the program has after that call, beside
+/// those to the server.
+async fn while_a_child_is_at_work(config: &str, call: Reply) -> (Scene, Finished, usize) {
+    let scene = Scene::new();
+    scene.world.config(config);
     let server = &scene.server;
-    server.when(PARENT).reply(spawn("CHILD-A")).then(send_first("LOOK-2")).forever(text(DONE));
+    server.when(PARENT).reply(spawn("CHILD-A")).then(call).forever(text(DONE));
     let first = text("x").gate("sent").tool_use("Bash", bash("true"));
     server.when("CHILD-A").reply(first).then(text("ok"));
     let running = scene.run().start();
@@ -72,10 +96,11 @@ async fn to_a_running_child() -> (Scene, Finished) {
     server.reached("sent").await;
     let (listening, _) = process::sockets(running.pid());
     assert_eq!(listening, Vec::<String>::new(), "s3_38");
+    let sockets = sockets_beside_the_wire(running.pid(), server);
     server.open("sent");
     let run = running.wait().await;
     run.assert_code(0);
-    (scene, run)
+    (scene, run, sockets)
 }
 
 #[tokio::test]
@@ -97,8 +122,12 @@ async fn s1_20_sending_to_a_running_child_is_a_tool_call_with_a_normal_result() 
 
 #[tokio::test]
 async fn s3_38_messages_open_no_socket() {
-    let (with, _) = to_a_running_child().await;
+    let (with, _, sockets) = while_a_child_is_at_work(COMMS, send_first("LOOK-2")).await;
+    let look = about_first("agent_status", json!({}));
+    let (without, _, before) = while_a_child_is_at_work(LIFECYCLE, look).await;
+    assert_eq!(sockets, before, "as many of every kind as without messages");
     with.server.finish();
+    without.server.finish();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let (listening, _) = process::sockets(std::process::id());
     assert!(!listening.is_empty(), "the look itself works");
@@ -302,5 +331,33 @@ async fn s1_20_a_foreground_child_can_send_too_and_its_parent_reads_it_with_the_
     let request = after_calls(&scene);
     assert_eq!(request.tool_result().text, "the report");
     assert!(request.messages().last().unwrap().to_string().contains("HELLO-UP"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn c18_the_persons_message_reaches_the_focused_agent_without_comms_and_nobody_else() {
+    let scene = Scene::new();
+    scene.parent_calls(["CHILD-A", "CHILD-B"].map(agent));
+    for word in ["CHILD-A", "CHILD-B"] {
+        let first = text(format!("TEXT-{word}")).gate("said").tool_use("Bash", bash("true"));
+        scene.server.when(word).reply(first).then(text("ok"));
+    }
+    let args = ["--dangerously-skip-permissions", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 120, 40);
+    screen.wait_for("TEXT-CHILD-A");
+    screen.wait_for("TEXT-CHILD-B");
+    screen.keys(TAB);
+    screen.wait_for("▸1");
+    screen.keys(TAB);
+    screen.wait_for("▸2 general-purpose-2");
+    screen.keys("LOOK-77");
+    screen.wait_for("› LOOK-77");
+    screen.keys(ENTER);
+    screen.wait_for("queued for general-purpose-2");
+    scene.server.open("said");
+    scene.server.wait_for_of(PARENT, 2).await;
+    let read = |word: &str, index: usize| scene.server.requests_of(word)[index].text();
+    assert!(read("CHILD-B", 1).contains("LOOK-77") && !read("CHILD-B", 1).contains("agent_send"));
+    assert!(!read("CHILD-A", 1).contains("LOOK-77") && !read(PARENT, 1).contains("LOOK-77"));
     scene.server.finish();
 }

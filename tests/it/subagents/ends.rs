@@ -86,3 +86,32 @@ async fn s4_13_a_rejected_key_in_a_child_stops_the_run_without_another_request_o
     assert_eq!(scene.server.requests_of(PARENT).len(), 1, "no retry of the parent");
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn s4_12_s4_13_and_c8_after_a_fatal_end_the_session_goes_on() {
+    let beyond = || calls([agent("CHILD-B")]);
+    let rejected = || error(401, "authentication_error", "invalid x-api-key");
+    for (fatal, code) in [(rejected(), 3), (beyond(), 4)] {
+        let scene = Scene::new();
+        scene.server.when(PARENT).reply(calls([agent("CHILD-A")])).then(text("resumed"));
+        scene.server.when("CHILD-A").reply(fatal);
+        scene.run().finish().await.assert_code(code);
+        let mut files = scene.world.child_transcripts();
+        files.push(scene.world.session().join("transcript.jsonl"));
+        for file in files {
+            let stored = std::fs::read_to_string(file).unwrap();
+            let count = |kind: &str| stored.matches(&format!("\"type\":\"{kind}\"")).count();
+            assert_eq!(count("tool_use"), count("tool_result"), "{code}: {stored}");
+        }
+        let next = scene.world.run(["-c", "-p", "continue"]).finish().await;
+        next.assert_code(0);
+        assert_eq!(next.stdout, "resumed\n", "{code}");
+        let read = after_calls(&scene);
+        let result = read.tool_result();
+        assert!(result.is_error && result.id == "toolu_0001", "{code}: {result:?}");
+        assert!(read.messages().last().unwrap().to_string().contains("continue"), "{code}");
+        assert_eq!(scene.server.requests_of("CHILD-A").len(), 1, "{code}: nobody runs by itself");
+        assert_eq!(scene.server.requests_of("CHILD-B").len(), 0, "{code}");
+        scene.server.finish();
+    }
+}

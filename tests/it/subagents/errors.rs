@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{after_calls, frames_of};
 use crate::support::record::{StreamEnd, ToolResult};
 use crate::support::run::Finished;
-use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, calls};
-use crate::support::script::{Reply, error, text};
+use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
+use crate::support::script::{Reply, error, text, tool_use};
 
 /// One more try, and a second of silence at most.
 const IMPATIENT: &str = "[providers.anthropic]\nmax_retries = 1\nidle_timeout_s = 1\n";
@@ -227,4 +227,51 @@ async fn t26_an_attempt_that_broke_off_is_paid_for_once() {
     let tree = &run.result()["modelUsage"]["claude-sonnet-5"];
     assert_eq!(tree["inputTokens"], 540, "two answers of the parent's at 100 beside it");
     scene.server.finish();
+}
+
+/// The fields of a request and of all that it holds, as paths, with the kinds of its blocks. What a tool takes is its
+/// own matter.
+fn shape(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (name, value) in object {
+                let path = format!("{path}.{name}");
+                match name.as_str() {
+                    "type" | "role" => fields.insert(format!("{path}={value}")),
+                    _ => fields.insert(path.clone()),
+                };
+                if !["input", "input_schema", "parameters"].contains(&name.as_str()) {
+                    shape(value, &path, fields);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| shape(item, path, fields)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn s4_26_requests_have_the_same_fields_with_and_without_delegation() {
+    for make in [Scene::new, Scene::on_chat] {
+        let fields = async |config: &str, call: Reply| {
+            let scene = make();
+            scene.world.config(config);
+            scene.server.when(PARENT).reply(call).then(text(DONE));
+            if !config.contains("enabled = false") {
+                let work = tool_use("Bash", bash("true"));
+                scene.server.when("CHILD-A").reply(work).then(text("ok"));
+            }
+            scene.go().await;
+            let mut fields = BTreeSet::new();
+            for request in scene.server.requests() {
+                shape(&request.body, "", &mut fields);
+            }
+            scene.server.finish();
+            fields
+        };
+        let off = fields("[subagents]\nenabled = false\n", tool_use("Bash", bash("true"))).await;
+        let on = fields("", calls([agent("CHILD-A")])).await;
+        assert!(off.len() > 10, "{off:?}");
+        assert_eq!(on, off);
+    }
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{answer, ids, log_of};
+use super::{answer, frames_of, ids, log_of};
 use crate::support::record::{Recorded, all_text};
 use crate::support::scene::{DONE, PARENT, Scene, agent_with, bash};
 use crate::support::script::{Reply, dynamic, text, thinking, tool_use};
@@ -234,4 +234,31 @@ async fn s3_5_a_fork_can_be_waited_for_like_any_other() {
     let told = answer(&requests_of(&scene, None)[2].tool_result());
     assert_eq!((&told["state"], &told["output"]), (&json!("completed"), &json!("from a fork")));
     scene.server.finish();
+}
+
+#[tokio::test]
+async fn t32_a_fork_whose_history_does_not_fit_its_window_is_refused_before_any_request() {
+    let small = "[models.small]\ncontext_window = 40_000\nmax_output = 4_000\n";
+    for (words, fits) in [(10, true), (130_000, false)] {
+        let scene = scene("");
+        scene.world.models(small);
+        let call = text("x".repeat(words)).tool_use("agent_fork", fork("FORK-A"));
+        // What does not fit into a fork is summed up for the original, whose script is found by its word.
+        let after = text("PARENT-1 in short");
+        script(&scene, vec![call, after], vec![text("from a fork")]);
+        let run = scene.run().args(["--model", "small"]).finish().await;
+        run.assert_code(0);
+        let frames = frames_of(&run, "user");
+        let found = frames.iter().find(|frame| frame.to_string().contains("toolu_0001")).unwrap();
+        let result = &found["message"]["content"][0];
+        assert_eq!(result["is_error"], !fits, "{result}");
+        assert_eq!(requests_of(&scene, Some("FORK-A")).len(), usize::from(fits));
+        assert_eq!(frames_of(&run, "system/task_started").len(), usize::from(fits));
+        assert_eq!(scene.world.child_transcripts().len(), usize::from(fits));
+        if !fits {
+            let told = result["content"].to_string();
+            assert!(told.contains("40000 tokens") && told.contains("agent_spawn"), "{told}");
+        }
+        scene.server.finish();
+    }
 }

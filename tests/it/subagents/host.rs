@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::comms::{COMMS, about_first, scene};
+use super::log_of;
 use crate::support::record::Recorded;
 use crate::support::scene::{DONE, PARENT, Scene, agent, calls};
 use crate::support::script::{Reply, text, tool_use};
@@ -147,5 +148,28 @@ async fn s3_14_its_time_runs_while_it_rests() {
     running.printed("has ended: time limit", 1).await;
     running.close().await.assert_code(0);
     assert_eq!(scene.server.requests_of("CHILD-A").len(), 1);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t20_a_message_makes_nobody_shallower_and_a_call_beyond_the_limit_is_a_violation() {
+    let scene = scene();
+    scene
+        .server
+        .when(PARENT)
+        .reply(host(&json!({})))
+        .then(about_first("agent_wait", json!({})))
+        .then(send("SECOND-2"))
+        .then(about_first("agent_wait", json!({})));
+    scene.server.when("CHILD-A").reply(text("one")).then(calls([agent("CHILD-B")]));
+    let run = scene.run().finish().await;
+    run.assert_code(4);
+    assert_eq!(run.result()["error_kind"], "autonomy_violation");
+    let child = scene.server.requests_of("CHILD-A");
+    assert_eq!(child.len(), 2);
+    assert!(last(&child[1]).contains("SECOND-2"));
+    assert!(!child[1].tool_names().contains(&"AgentTool"));
+    assert_eq!(scene.server.requests_of("CHILD-B").len(), 0);
+    assert_eq!(log_of(&scene, "autonomy_violation").len(), 1);
     scene.server.finish();
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{LIFECYCLE, answer, ids, request, spawns};
-use crate::support::pty::{ESC, Screen};
+use crate::support::pty::{ENTER, ESC, Screen};
 use crate::support::record::{Recorded, StreamEnd};
 use crate::support::scene::{DONE, PARENT, Scene, bash};
 use crate::support::script::{Reply, dynamic, error, text, tool_use};
@@ -340,5 +340,37 @@ async fn t22_an_agent_of_somebody_else_cannot_be_cancelled_or_looked_at() {
     scene.server.open("held");
     running.wait().await.assert_code(0);
     assert_eq!(request(&scene, "CHILD-A", 0).end.unwrap().0, StreamEnd::Whole);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t22_a_wait_wakes_when_the_person_cancels_its_agent_and_nothing_is_pushed_afterwards() {
+    let scene = scene();
+    let script = scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(for_first("agent_wait"));
+    script.then(text("WOKEN-77")).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("TEXT-A").stall());
+    let args = ["--dangerously-skip-permissions", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 100, 30);
+    scene.server.wait_for_of(PARENT, 2).await;
+    screen.wait_for("agent_wait");
+    screen.keys("/agents");
+    screen.wait_for("/agents");
+    screen.keys(ENTER);
+    screen.wait_for("x cancel");
+    screen.keys("x");
+    assert_eq!(scene.server.ended("CHILD-A").await.0, StreamEnd::ClosedByClient);
+    screen.keys(ESC);
+    screen.wait_for("WOKEN-77");
+    screen.wait_gone("writing");
+    let woken = request(&scene, PARENT, 2).tool_result();
+    let told = answer(&woken);
+    assert_eq!((&told["state"], &told["is_final"]), (&json!("cancelled"), &json!(true)), "{told}");
+    screen.keys("and now?");
+    screen.keys(ENTER);
+    screen.wait_for(DONE);
+    let requests = scene.server.requests_of(PARENT);
+    assert_eq!(requests.len(), 4, "nothing woke main");
+    assert!(!requests[3].text().contains("has ended:"), "{}", requests[3].text());
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 1);
     scene.server.finish();
 }

@@ -18,8 +18,15 @@ type Case = (&'static str, Value, &'static [&'static str]);
 
 /// Makes these calls in one message; says what came back. Nothing else may have happened.
 async fn refused(inputs: impl IntoIterator<Item = (&'static str, String)>) -> Recorded {
+    refused_under(ALL, inputs).await
+}
+
+async fn refused_under(
+    config: &str,
+    inputs: impl IntoIterator<Item = (&'static str, String)>,
+) -> Recorded {
     let scene = Scene::new();
-    scene.world.config(ALL);
+    scene.world.config(config);
     let calls = inputs
         .into_iter()
         .fold(Reply::stream(), |all, (tool, input)| all.tool_use_raw(tool, &input));
@@ -35,8 +42,12 @@ async fn refused(inputs: impl IntoIterator<Item = (&'static str, String)>) -> Re
 }
 
 async fn hold(cases: Vec<Case>) {
+    hold_under(ALL, cases).await;
+}
+
+async fn hold_under(config: &str, cases: Vec<Case>) {
     let inputs: Vec<_> = cases.iter().map(|(tool, input, _)| (*tool, input.to_string())).collect();
-    let results = refused(inputs).await.tool_results();
+    let results = refused_under(config, inputs).await.tool_results();
     assert_eq!(results.len(), cases.len());
     for ((tool, input, words), result) in cases.iter().zip(results) {
         assert!(result.is_error, "{tool} {input}: {result:?}");
@@ -324,4 +335,38 @@ async fn s3_32_the_spawn_tool_lists_the_allowed_models_in_the_same_order_every_t
     let expected =
         "Default: your own. Allowed: anthropic: opus, claude-haiku-4-5; openai: gpt-5.5.";
     assert_eq!(texts, [expected; 3]);
+}
+
+#[tokio::test]
+async fn t25_every_field_of_messages_and_of_host_mode() {
+    let comms = "[subagents]\nfaces = [\"agent\", \"lifecycle\"]\ncomms = true\n";
+    let (spawn, send) = ("agent_spawn", "agent_send");
+    let to = |id: Value, message: Value| json!({ "agent_id": id, "message": message });
+    hold_under(
+        comms,
+        vec![
+            (spawn, with(json!({ "host_mode": "yes" })), &["`host_mode`", "a boolean"]),
+            (spawn, with(json!({ "host_mode": "true" })), &["`host_mode`", "a boolean"]),
+            (spawn, with(json!({ "host_mode": 1 })), &["`host_mode`", "a boolean"]),
+            (spawn, with(json!({ "host_mode": [] })), &["`host_mode`", "a boolean"]),
+            ("agent_fork", with(json!({ "host_mode": true })), &["`host_mode`"]),
+            (send, json!({}), &["`agent_id`"]),
+            (send, json!({ "agent_id": NOBODY }), &["`message`"]),
+            (send, json!({ "message": "hello" }), &["`agent_id`"]),
+            (send, to(json!(7), json!("hello")), &["`agent_id`", "a string"]),
+            (send, to(json!(null), json!("hello")), &["`agent_id`", "a string"]),
+            (send, to(json!(NOBODY), json!(7)), &["`message`", "a string"]),
+            (send, to(json!(NOBODY), json!({ "text": "hello" })), &["`message`", "a string"]),
+            (send, to(json!(NOBODY), json!(" \n")), &["`message`", "blank"]),
+            (send, to(json!("nobody"), json!("hello")), &["nobody"]),
+            (send, to(json!(NOBODY), json!("hello")), &[NOBODY]),
+            (send, to(json!("parent"), json!("hello")), &["parent"]),
+            (
+                send,
+                json!({ "agent_id": NOBODY, "message": "hello", "urgent": true }),
+                &["`urgent`"],
+            ),
+        ],
+    )
+    .await;
 }

@@ -155,14 +155,16 @@ async fn t14_killed_in_the_middle_of_its_tool_a_child_goes_on_by_its_id() {
 
 #[tokio::test]
 async fn t14_killed_after_its_tool_a_child_goes_on_by_its_id_with_the_result() {
-    let call = text("first-66").tool_use("Bash", bash("echo OUT-66"));
-    let scene = scene(false, [call, text("x").before_headers("held")]);
-    let running = scene.run().start();
-    scene.server.reached("held").await;
-    kill(running).await;
-    let child = go_on_with_the_child(&scene, "interrupted").await;
-    assert_eq!(child.tool_result().text, "OUT-66");
-    scene.server.finish();
+    for background in [false, true] {
+        let call = text("first-66").tool_use("Bash", bash("echo OUT-66"));
+        let scene = scene(background, [call, text("x").before_headers("held")]);
+        let running = scene.run().start();
+        scene.server.reached("held").await;
+        kill_both(&scene, background, running).await;
+        let child = go_on_with_the_child(&scene, "interrupted").await;
+        assert_eq!(child.tool_result().text, "OUT-66");
+        scene.server.finish();
+    }
 }
 
 #[tokio::test]
@@ -172,6 +174,17 @@ async fn t14_killed_before_its_parent_has_answered_a_child_is_done_and_can_go_on
     let running = scene.run().start();
     scene.server.reached("held").await;
     kill(running).await;
+    let child = go_on_with_the_child(&scene, "done").await;
+    assert!(child.text().contains("REPORT-66"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t14_killed_before_its_parent_has_read_of_its_end_one_in_the_background_is_done() {
+    let scene = scene(true, [text("REPORT-66")]);
+    let running = scene.run().start();
+    running.printed("\"task_notification\"", 1).await;
+    kill_both(&scene, true, running).await;
     let child = go_on_with_the_child(&scene, "done").await;
     assert!(child.text().contains("REPORT-66"));
     scene.server.finish();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::after_calls;
+use super::{AGENT_TOOLS, after_calls};
 use crate::support::pty::{CTRL_C, ESC, SHIFT_TAB, Screen, TAB};
 use crate::support::record::Recorded;
 use crate::support::run::Finished;
@@ -279,4 +279,54 @@ async fn t9_questions_of_two_depths_are_named_and_answered_in_reverse_and_go_wit
     assert_eq!((results[1].text.as_str(), results[1].is_error), ("B done", false));
     let of_c: Vec<Recorded> = scene.server.requests_of("CHILD-C");
     assert!(!of_c[1].tool_result().is_error && of_c[2].tool_result().is_error);
+}
+
+const CHILDREN: [&str; 3] = ["CHILD-A", "CHILD-B", "CHILD-C"];
+
+/// The same agent call under each name of its tool.
+fn under_each_name() -> Reply {
+    let names = AGENT_TOOLS.iter().zip(CHILDREN);
+    names.fold(Reply::stream(), |all, (name, word)| all.tool_use(name, agent(word)))
+}
+
+#[tokio::test]
+async fn s2_2_an_allow_rule_under_any_name_lets_a_call_under_any_name_run() {
+    for rule in ["AgentTool", "Agent", "Task", "Bash"] {
+        let scene = Scene::new();
+        scene.server.when(PARENT).reply(under_each_name()).then(text(DONE));
+        // A rule for another tool shows that without one the calls would not run.
+        let runs = rule != "Bash";
+        for word in CHILDREN.into_iter().filter(|_| runs) {
+            scene.server.when(word).reply(text("it ran"));
+        }
+        let args = ["--permission-mode", "dontAsk", "--allowed-tools", rule];
+        let run = headless(&scene, &args).await;
+        let results = after_calls(&scene).tool_results();
+        assert_eq!(results.len(), 3);
+        for result in &results {
+            assert_eq!((result.text == "it ran", result.is_error), (runs, !runs), "{rule}");
+        }
+        assert_eq!(denials(&run).len(), if runs { 0 } else { 3 }, "{rule}: {run}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn s2_2_an_ask_rule_under_any_name_asks_of_a_call_under_any_name() {
+    for rule in ["AgentTool", "Agent", "Task", "Bash"] {
+        let scene = Scene::new();
+        let rules = format!("[permissions]\nask = [\"{rule}\"]\n");
+        scene.world.config(&rules);
+        scene.server.when(PARENT).reply(under_each_name()).then(text(DONE));
+        // Nobody can be asked here, so what asks is denied. Without a rule of its own the tool is free.
+        let asks = rule != "Bash";
+        for word in CHILDREN.into_iter().filter(|_| !asks) {
+            scene.server.when(word).reply(text("it ran"));
+        }
+        let run = headless(&scene, &[]).await;
+        let results = after_calls(&scene).tool_results();
+        assert!(results.iter().all(|result| result.is_error == asks), "{rule}: {results:?}");
+        assert_eq!(denials(&run).len(), if asks { 3 } else { 0 }, "{rule}: {run}");
+        scene.server.finish();
+    }
 }

@@ -438,3 +438,38 @@ async fn s0_28_an_overloaded_child_tries_again_as_the_parent_does() {
     assert_eq!(scene.server.requests_of(PARENT)[2].tool_result().text, "at last");
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn s2_3_the_tool_can_be_offered_under_another_of_its_names() {
+    for name in ["Agent", "Task"] {
+        let scene = Scene::new();
+        scene.world.config(&format!("[subagents]\ntool_name = \"{name}\"\n"));
+        scene.server.when(PARENT).reply(tool_use(name, agent("CHILD-A"))).then(text(DONE));
+        scene.server.when("CHILD-A").reply(text("ok"));
+        let run = scene.go().await;
+        let first = scene.server.requests_of(PARENT).remove(0);
+        let offered: Vec<_> =
+            first.tool_names().into_iter().filter(|name| AGENT_TOOLS.contains(name)).collect();
+        assert_eq!(offered, [name]);
+        let result = after_calls(&scene).tool_result();
+        assert_eq!((result.text.as_str(), result.is_error), ("ok", false), "{name}");
+        let child = &scene.server.requests_of("CHILD-A")[0];
+        assert!(child.tool_names().iter().all(|name| !AGENT_TOOLS.contains(name)), "{name}");
+        let listed = run.frames()[0]["tools"].to_string();
+        assert!(listed.contains(&format!("\"{name}\"")), "{listed}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn c9_without_a_cap_a_long_text_comes_whole() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nresult_max_chars = 0\n");
+    let long: String = (0..6000_u32).map(|n| char::from(b'a' + (n % 26) as u8)).collect();
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(text(long.clone()));
+    scene.go().await;
+    let result = after_calls(&scene).tool_result();
+    assert_eq!((result.text, result.is_error), (long, false));
+    scene.server.finish();
+}

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use serde_json::json;
 
 use super::{after_calls, frames_of};
+use crate::support::DEADLINE;
 use crate::support::process::{self, Fifo};
 use crate::support::record::{Recorded, StreamEnd};
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash};
@@ -222,7 +224,7 @@ async fn t8_an_empty_end_is_not_an_answer_and_no_older_remark_is_sold_as_one() {
 async fn t1_an_interrupt_in_mid_tool_leaves_transcripts_that_the_next_prompt_can_use() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
-    let sleep = "echo started; echo go > started.fifo; sleep 61.7391";
+    let sleep = "echo BEFORE-$((60+6)); echo go > started.fifo; sleep 61.7391";
     scene.server.when("CHILD-A").reply(text("PARTIAL-77").tool_use("Bash", bash(sleep)));
     let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
     let running = scene.run().start();
@@ -236,6 +238,8 @@ async fn t1_an_interrupt_in_mid_tool_leaves_transcripts_that_the_next_prompt_can
     let child = std::fs::read_to_string(&scene.world.child_transcripts()[0]).unwrap();
     let count = |kind: &str| child.matches(&format!("\"type\":\"{kind}\"")).count();
     assert_eq!((count("tool_use"), count("tool_result")), (1, 1), "{child}");
+    let result = child.lines().find(|line| line.contains("\"type\":\"tool_result\"")).unwrap();
+    assert!(result.contains("BEFORE-66"), "what it had printed is kept: {result}");
 
     let next = scene.world.run(["-c", "-p", "continue", "--dangerously-skip-permissions"]);
     let next = next.finish().await;
@@ -264,4 +268,87 @@ async fn t10_a_second_interrupt_ends_at_once_with_the_same_code() {
     // Killed they are, but nobody waits for them any more.
     let left = process::left_after(Duration::from_secs(2), "62.8413").await;
     assert_eq!(left, Vec::<u32>::new());
+}
+
+#[tokio::test]
+async fn c10_and_t7_strict_tools_make_one_unknown_name_an_error_before_any_request() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nstrict_tools = true\n");
+    scene.parent_calls([
+        agent_with("CHILD-A", "tool_allowlist", json!(["Read", "Raed"])),
+        agent_with("CHILD-B", "tool_allowlist", json!(["Read"])),
+    ]);
+    scene.server.when("CHILD-B").reply(text("fine"));
+    scene.go().await;
+    let results = after_calls(&scene).tool_results();
+    assert!(results[0].is_error && results[0].text.contains("Raed"), "{results:?}");
+    assert_eq!((results[1].text.as_str(), results[1].is_error), ("fine", false));
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 0);
+    assert_eq!(scene.world.child_transcripts().len(), 1, "the refused one left no file");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn c10_and_t7_a_name_in_the_wrong_case_is_dropped_and_the_output_tells_of_it() {
+    let scene = Scene::new();
+    scene.parent_calls([agent_with("CHILD-A", "tool_allowlist", json!(["Grep", "read"]))]);
+    scene.server.when("CHILD-A").reply(text("fine"));
+    let run = scene.go().await;
+    assert_eq!(scene.server.requests_of("CHILD-A")[0].tool_names(), ["Grep"]);
+    let notices = frames_of(&run, "system/notice");
+    assert_eq!(notices.len(), 1, "{run}");
+    let notice = &notices[0];
+    assert_eq!(notice["parent_tool_use_id"], "toolu_0001", "it is the child's: {notice}");
+    assert_eq!(notice["level"], "warning");
+    let words = notice["text"].as_str().unwrap();
+    assert!(words.contains("read") && !words.contains("Grep"), "{words}");
+    scene.server.finish();
+}
+
+/// The program on a terminal that is not read, its child's command at work; the terminal is closed. How it ends.
+async fn ended_by_a_closed_terminal(scene: &Scene, at_work: Fifo) -> u32 {
+    let terminal = native_pty_system().openpty(PtySize::default()).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_caliban"));
+    command.args(["--dangerously-skip-permissions", "PARENT-1 go"]);
+    command.cwd(scene.world.project_dir());
+    command.env_clear();
+    for (name, value) in scene.world.variables() {
+        command.env(name, value);
+    }
+    let mut child = terminal.slave.spawn_command(command).unwrap();
+    let pid = child.process_id().unwrap();
+    at_work.opened().await;
+    // Both ends: nobody holds it any more.
+    drop(terminal);
+    let (tell, ended) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || tell.send(child.wait().unwrap()));
+    let Ok(status) = tokio::time::timeout(DEADLINE, ended).await else {
+        process::signal(pid, Signal::SIGKILL);
+        panic!("the program goes on without its terminal");
+    };
+    let status = status.unwrap();
+    assert_eq!(status.signal(), None, "it ended by itself");
+    status.exit_code()
+}
+
+#[tokio::test]
+async fn t10_a_closed_terminal_ends_all_and_leaves_transcripts_that_the_next_prompt_can_use() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    let sleep = "echo go > started.fifo; sleep 66.3917";
+    scene.server.when("CHILD-A").reply(text("PARTIAL-77").tool_use("Bash", bash(sleep)));
+    let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
+    assert_eq!(ended_by_a_closed_terminal(&scene, started).await, 129);
+    assert_eq!(process::with_argument("66.3917"), Vec::<u32>::new());
+    let child = std::fs::read_to_string(&scene.world.child_transcripts()[0]).unwrap();
+    let count = |kind: &str| child.matches(&format!("\"type\":\"{kind}\"")).count();
+    assert_eq!((count("tool_use"), count("tool_result")), (1, 1), "{child}");
+    assert_eq!(scene.server.requests().len(), 2, "nobody went on");
+
+    let next = scene.world.run(["-c", "-p", "continue"]).finish().await;
+    next.assert_code(0);
+    assert_eq!(next.stdout, format!("{DONE}\n"));
+    let result = after_calls(&scene).tool_result();
+    assert!(result.is_error && result.text.contains("PARTIAL-77"), "{result:?}");
+    scene.server.finish();
 }
