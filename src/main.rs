@@ -1,5 +1,6 @@
 //! The program: arguments in, exit code out.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use caliban::cli::Cli;
@@ -14,7 +15,8 @@ fn main() -> ExitCode {
     match app::run(&cli, &config::env::capture()) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("caliban: {error}");
+            // When stderr is gone there is nobody left to tell.
+            let _ = writeln!(std::io::stderr(), "caliban: {error}");
             ExitCode::from(error.exit_code())
         }
     }

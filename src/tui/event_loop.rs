@@ -135,27 +135,24 @@ where
     );
     let effects = update::start(&mut screen.model, prompt, pick_session);
     screen.perform(effects)?;
-    let mut signals = Signals::new()?;
-    let mut keyboard = input();
-    let mut batch = Vec::new();
-    while !screen.quit {
-        screen.draw_if_due()?;
-        screen.flush()?;
-        if let Some(draft) = screen.edit.take() {
-            drop(keyboard);
-            screen.run_editor(&draft).await?;
-            keyboard = input();
-        }
-        if let Some(number) =
-            screen.step(&mut keyboard, &mut signals, &io.events, &mut batch, &coloured).await?
-        {
-            screen.model.exit_in_turn = screen.model.main_works();
-            let _ = screen.commands.try_send(Command::Shutdown);
-            return Ok(Exit { farewell: farewell(&screen.model), signal: Some(number) });
-        }
+    let signal = match screen.until_its_end(&mut input, &io.events, &coloured).await {
+        // The signal that says so may come after the error.
+        Err(TuiError::Terminal(error)) if has_hung_up(&error) => Some(HANGUP),
+        ended => ended?,
+    };
+    if signal.is_some() {
+        screen.model.exit_in_turn = screen.model.main_works();
+        let _ = screen.commands.try_send(Command::Shutdown);
     }
-    screen.flush()?;
-    Ok(Exit { farewell: farewell(&screen.model), signal: None })
+    Ok(Exit { farewell: farewell(&screen.model), signal })
+}
+
+/// The number of the signal that says that the terminal was closed.
+const HANGUP: i32 = 1;
+
+/// Whether this is what a closed terminal answers to all who read and write.
+fn has_hung_up(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(nix::errno::Errno::EIO as i32)
 }
 
 /// Signals that end the screen.
@@ -176,7 +173,7 @@ impl Signals {
 
     async fn next(&mut self) -> i32 {
         tokio::select! {
-            _ = self.hangup.recv() => 1,
+            _ = self.hangup.recv() => HANGUP,
             _ = self.interrupt.recv() => 2,
             _ = self.terminate.recv() => 15,
         }
@@ -212,6 +209,34 @@ struct Screen<'a, S: Surface> {
 }
 
 impl<S: Surface> Screen<'_, S> {
+    /// Shows what happens until the person leaves; the number of the signal when it is one that ends it.
+    async fn until_its_end<I: Stream<Item = io::Result<Event>> + Unpin>(
+        &mut self,
+        input: &mut impl FnMut() -> I,
+        events: &EventQueue,
+        coloured: &Notify,
+    ) -> Result<Option<i32>, TuiError> {
+        let mut signals = Signals::new()?;
+        let mut keyboard = input();
+        let mut batch = Vec::new();
+        while !self.quit {
+            self.draw_if_due()?;
+            self.flush()?;
+            if let Some(draft) = self.edit.take() {
+                drop(keyboard);
+                self.run_editor(&draft).await?;
+                keyboard = input();
+            }
+            let ended =
+                self.step(&mut keyboard, &mut signals, events, &mut batch, coloured).await?;
+            if ended.is_some() {
+                return Ok(ended);
+            }
+        }
+        self.flush()?;
+        Ok(None)
+    }
+
     /// Waits for one thing to happen and takes it. Answers with the signal that ends the screen.
     async fn step<I: Stream<Item = io::Result<Event>> + Unpin>(
         &mut self,
@@ -232,7 +257,7 @@ impl<S: Surface> Screen<'_, S> {
             event = keyboard.next() => match event {
                 Some(event) => self.take_input(event?, keyboard).await?,
                 // The terminal is gone: as if it had hung up.
-                None => return Ok(Some(1)),
+                None => return Ok(Some(HANGUP)),
             },
             () = sleep_until(escape.unwrap_or(far)), if escape.is_some() => self.release_escape()?,
             number = signals.next() => return Ok(Some(number)),

@@ -81,6 +81,38 @@ fn key(code: KeyCode, modifiers: KeyModifiers) -> io::Result<Event> {
     Ok(Event::Key(KeyEvent::new(code, modifiers)))
 }
 
+fn paper() -> Paper {
+    Paper { terminal: Terminal::new(TestBackend::new(80, 24)).unwrap(), frames: 0 }
+}
+
+fn connected(commands: mpsc::Sender<Command>, events: EventQueue) -> TuiIo {
+    TuiIo {
+        commands,
+        events,
+        start: StartInfo { cwd: "shop".to_owned(), ..StartInfo::default() },
+        settings: TuiSettings::default(),
+        history: Vec::new(),
+        keymap: String::new(),
+        log: None,
+    }
+}
+
+#[tokio::test]
+async fn t10_an_error_of_a_closed_terminal_is_a_hangup_and_any_other_is_told() {
+    for (errno, hangs_up) in [(nix::errno::Errno::EIO, true), (nix::errno::Errno::EBADF, false)] {
+        let (commands, mut sent) = mpsc::channel(8);
+        let io = connected(commands, EventQueue::unhurried());
+        let error = move || Err(io::Error::from_raw_os_error(errno as i32));
+        let keys = move || Box::pin(stream::iter([error()]).chain(stream::pending()));
+        let ended = run_on(io, Arc::new(NoHost), Theme::default(), &mut paper(), keys).await;
+        match ended {
+            Ok(exit) => assert_eq!((exit.signal, hangs_up), (Some(HANGUP), true)),
+            Err(error) => assert!(matches!(error, TuiError::Terminal(_)) && !hangs_up, "{error}"),
+        }
+        assert_eq!(sent.recv().await.is_some(), hangs_up, "the agents are told");
+    }
+}
+
 #[tokio::test]
 async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
     let (commands, mut sent) = mpsc::channel(8);
@@ -91,16 +123,8 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
         from: Sender::Person,
     });
     events.sink().emit(EventKind::TextDelta { text: "A **streamed** word".to_owned() });
-    let io = TuiIo {
-        commands,
-        events: events.clone(),
-        start: StartInfo { cwd: "shop".to_owned(), ..StartInfo::default() },
-        settings: TuiSettings::default(),
-        history: Vec::new(),
-        keymap: String::new(),
-        log: None,
-    };
-    let mut paper = Paper { terminal: Terminal::new(TestBackend::new(80, 24)).unwrap(), frames: 0 };
+    let io = connected(commands, events.clone());
+    let mut paper = paper();
     // The second half of the keys waits until the runtime has the first prompt.
     let (tell, told) = tokio::sync::oneshot::channel::<()>();
     let typed: Vec<_> = "hi"
