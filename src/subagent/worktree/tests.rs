@@ -264,6 +264,61 @@ async fn a_repository_that_the_agent_put_in_its_place_runs_nothing() {
 }
 
 #[tokio::test]
+async fn an_agent_that_was_killed_goes_on_in_its_worktree_and_nothing_it_left_there_runs() {
+    let place = Place::new();
+    let ran = place.root.with_file_name("ran");
+    let tree = place.tree().await;
+    let (known, own) = (tree.checkout(), tree.own.clone());
+    let cwd = tree.cwd().to_owned();
+    drop(tree);
+    let evil = known.path.join("target");
+    fs::create_dir(&evil).unwrap();
+    run_git(&evil, &["init", "-q"]);
+    run_git(&evil, &["config", "core.fsmonitor", &format!("touch {}; false", ran.display())]);
+    fs::write(known.path.join(".git"), format!("gitdir: {}\n", evil.join(".git").display()))
+        .unwrap();
+    fs::write(own.join("commondir"), evil.join(".git").as_os_str().as_encoded_bytes()).unwrap();
+    fs::write(own.join("gitdir"), "/nowhere/.git\n").unwrap();
+    fs::write(known.path.join("kept.txt"), "x").unwrap();
+    // The repository goes on meanwhile: this is none of its commits.
+    place.write("src/a.txt", "two\n");
+    place.commit("second");
+    let tree = Worktree::reopen(place.wish(""), known.clone()).await.unwrap().unwrap();
+    assert_eq!((tree.checkout(), tree.cwd()), (known.clone(), cwd.as_path()));
+    assert_eq!(tree.own, own);
+    let finished = tree.finish().await;
+    assert!(matches!(finished, Finished::Kept { files: 1, commits: 0, .. }), "{finished:?}");
+    assert!(!ran.exists());
+    assert!(run_git(&known.path, &["status", "--porcelain"]).contains("kept.txt"));
+    assert!(!ran.exists());
+}
+
+#[tokio::test]
+async fn what_is_not_that_worktree_any_more_is_not_gone_on_with() {
+    let place = Place::new();
+    let gone =
+        async |known: Checkout| Worktree::reopen(place.wish(""), known).await.unwrap().is_none();
+    let tree = place.tree().await;
+    let known = tree.checkout();
+    let strange = [
+        Checkout { path: place.repository.clone(), ..known.clone() },
+        Checkout { path: place.root.join("../repository"), ..known.clone() },
+        Checkout { branch: "main".to_owned(), ..known.clone() },
+        Checkout { start: "--all".to_owned(), ..known.clone() },
+    ];
+    for strange in strange {
+        assert!(gone(strange.clone()).await, "{strange:?}");
+    }
+    let path = known.path.clone();
+    place.git(&["worktree", "remove", "--force", path.to_str().unwrap()]);
+    assert!(gone(known.clone()).await);
+    // A folder of that name is not enough.
+    fs::create_dir(&path).unwrap();
+    assert!(gone(known).await);
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "nothing was put there");
+}
+
+#[tokio::test]
 async fn a_repository_inside_is_a_change_and_is_not_looked_into() {
     let place = Place::new();
     let tree = place.tree().await;
