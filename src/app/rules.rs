@@ -14,24 +14,28 @@ use crate::protocol::{EnvOverlay, EventSink, NoticeLevel, RuleFile};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Seen(Vec<(PathBuf, Option<Stamp>)>);
 
-/// What tells one state of a file from another: device, inode, length in bytes, and the times of the last change of its
-/// text and of its record, in seconds and nanoseconds.
+/// What tells one state of a file from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp([u64; 3], [i64; 4]);
+struct Stamp {
+    device: u64,
+    inode: u64,
+    /// Bytes.
+    length: u64,
+    /// When its text last changed, and when its record did. Seconds and nanoseconds.
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
 
 impl Seen {
     /// Looks at the person's file and at the two of the project; opens none.
     pub fn of(dirs: &Dirs, project: &Project) -> Self {
         let project = [RuleFile::Shared, RuleFile::Local].map(|file| project.file(file));
         let files = std::iter::once(dirs.config_file()).chain(project);
-        Self(
-            files
-                .map(|file| {
-                    let stamp = Stamp::of(&file);
-                    (file, stamp)
-                })
-                .collect(),
-        )
+        let with_stamp = |file: PathBuf| {
+            let stamp = Stamp::of(&file);
+            (file, stamp)
+        };
+        Self(files.map(with_stamp).collect())
     }
 
     /// Looks again: whether any of the files has changed.
@@ -54,10 +58,13 @@ impl Stamp {
 
 impl From<&Metadata> for Stamp {
     fn from(of: &Metadata) -> Self {
-        Self(
-            [of.dev(), of.ino(), of.len()],
-            [of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()],
-        )
+        Self {
+            device: of.dev(),
+            inode: of.ino(),
+            length: of.len(),
+            modified: (of.mtime(), of.mtime_nsec()),
+            changed: (of.ctime(), of.ctime_nsec()),
+        }
     }
 }
 
