@@ -36,7 +36,7 @@ impl Host<'_> {
             let prompt = Prompt { id: Some(id), from, ..Prompt::new(text) };
             let run = work(self.agent, Some(prompt), self.events, self.member).await;
             answer = Some(self.answer(&run));
-            total = sum(total, run);
+            total = sum(&total, run);
         }
         // The end that counts is the last one that is written; each run has written its own.
         if let Err(error) = self.journal.finish(&total).await {
@@ -62,7 +62,7 @@ impl Host<'_> {
 }
 
 /// Two runs in a row as one.
-fn sum(before: Outcome, run: Outcome) -> Outcome {
+fn sum(before: &Outcome, run: Outcome) -> Outcome {
     let mut total = Outcome {
         turns: before.turns + run.turns,
         tool_uses: before.tool_uses + run.tool_uses,
