@@ -172,7 +172,7 @@ async fn t21_at_the_end_a_headless_run_waits_for_what_works_in_the_background() 
 }
 
 #[tokio::test]
-async fn t6_and_c20_a_rejected_key_in_the_background_ends_the_parent_after_its_stream() {
+async fn t6_c20_a_rejected_key_in_the_background_ends_the_parent_after_its_stream() {
     let scene = scene();
     let streaming = text("mid-77").gate("held");
     scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(streaming).then(text(DONE));

@@ -112,8 +112,10 @@ async fn s3_21_the_ninth_spawn_is_an_error_with_the_limit_its_value_and_the_coun
 async fn s3_22_and_c22_the_sixth_live_child_is_an_error_and_an_ended_one_makes_room() {
     let scene = scene("");
     let words = ["CHILD-1", "CHILD-2", "CHILD-3", "CHILD-4", "CHILD-5", "CHILD-6"];
-    let again = Reply::stream().gate("one has ended").tool_use("agent_spawn", task("CHILD-7"));
-    scene.server.when(PARENT).reply(spawns(words)).then(again).forever(text(DONE));
+    // Its place is free when the wait for it says so, which is a moment after its end is shown.
+    let wait = dynamic(|request| tool_use("agent_wait", json!({ "agent_id": ids(request)[0] })));
+    let again = tool_use("agent_spawn", task("CHILD-7"));
+    scene.server.when(PARENT).reply(spawns(words)).then(wait).then(again).forever(text(DONE));
     scene.server.when("CHILD-1").reply(text("ok").gate("first"));
     for word in &words[1..5] {
         scene.server.when(word).reply(text("ok").gate("held"));
@@ -124,8 +126,6 @@ async fn s3_22_and_c22_the_sixth_live_child_is_an_error_and_an_ended_one_makes_r
     assert!(results[..5].iter().all(|result| !result.is_error), "{results:?}");
     assert_over(&results[5], "max_children_per_agent", 5, 5);
     scene.server.open("first");
-    running.printed("task_notification", 1).await;
-    scene.server.open("one has ended");
     scene.server.wait_for_of("CHILD-7", 1).await;
     scene.server.reached_by("held", 4).await;
     scene.server.open("held");
