@@ -175,7 +175,7 @@ impl Journal for FileJournal {
         let beside = agent_file(&self.dir, meta.id, "meta.json");
         let header = AgentHeader { version: VERSION, created: Timestamp::now(), agent: meta };
         let small = serde_json::to_vec_pretty(&header).unwrap_or_default();
-        let lines = Record::Agent(header).to_line().unwrap_or_default();
+        let lines = Record::Agent(Box::new(header)).to_line().unwrap_or_default();
         let top = Top { lines, meta: Some((beside, small)), may_exist: true };
         Arc::new(Self::with(&self.dir, path, State { tail: None, top, count: 0 }))
     }

@@ -80,7 +80,7 @@ pub fn agent(path: &Path) -> io::Result<AgentSummary> {
     let mut line = Vec::new();
     BufReader::new(File::open(path)?).read_until(b'\n', &mut line)?;
     let header = match serde_json::from_slice(&line) {
-        Ok(Record::Agent(header)) => header,
+        Ok(Record::Agent(header)) => *header,
         // The top of the file was lost; what stands beside it says the same.
         _ => serde_json::from_slice::<AgentHeader>(&fs::read(path.with_extension("meta.json"))?)?,
     };

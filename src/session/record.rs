@@ -17,7 +17,7 @@ pub enum Record {
     /// The first line of the main agent's file.
     Session(SessionHeader),
     /// The first line of a sub-agent's file.
-    Agent(AgentHeader),
+    Agent(Box<AgentHeader>),
     /// One whole message.
     Message {
         at: Timestamp,

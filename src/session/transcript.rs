@@ -133,7 +133,7 @@ impl Transcript {
         }
         match record {
             Record::Session(header) => self.session = Some(header),
-            Record::Agent(header) => self.agent = Some(header),
+            Record::Agent(header) => self.agent = Some(*header),
             Record::Message { message, usage, cost, model, .. } => {
                 self.answered_by(model, raw);
                 self.usage += usage.unwrap_or_default();
