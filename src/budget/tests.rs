@@ -38,6 +38,15 @@ fn s4_4_a_child_spends_its_parents_money_and_tokens() {
 }
 
 #[test]
+fn s4_4_what_a_child_reserved_and_used_is_its_parents_expense() {
+    let tree = Budget::new(usd(1.0));
+    let child = tree.child(Limits::default());
+    child.reserve(costs(0.1, 0.3)).unwrap().settle(output(1), Cost::known(0.2));
+    assert_eq!((tree.spent().cost, child.spent().cost), (Cost::known(0.2), Cost::known(0.2)));
+    assert_eq!(tree.left().usd, Some(0.8));
+}
+
+#[test]
 fn s3_12_cache_reads_are_no_part_of_a_budget_of_tokens() {
     let budget = Budget::new(Limits { tokens: Some(10), ..Limits::default() });
     let read = Usage { cache_read_input_tokens: 500, input_tokens: 4, ..Usage::default() };

@@ -244,3 +244,18 @@ async fn questions_of_several_agents_come_one_after_the_other_each_with_its_aske
     );
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn s2_17_with_dont_ask_every_tool_that_starts_an_agent_is_denied() {
+    for tool in ["agent_spawn", "agent_fork", "delegate_to_explore"] {
+        let scene = Scene::new();
+        scene.world.config("[subagents]\nfaces = [\"agent\", \"lifecycle\", \"delegate\"]\n");
+        let call = tool_use(tool, json!({ "prompt": "CHILD-A look" }));
+        let run = ask(&scene, call, &["--permission-mode", "dontAsk"]).await;
+        assert!(scene.server.requests()[1].tool_result().is_error, "{tool}");
+        assert_eq!(denials(&run).len(), 1, "{tool} {run}");
+        assert_eq!(denials(&run)[0]["tool_name"], tool);
+        assert_eq!(scene.server.requests_of("CHILD-A").len(), 0, "{tool}");
+        scene.server.finish();
+    }
+}

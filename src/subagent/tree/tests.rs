@@ -118,7 +118,12 @@ async fn s3_21_in_the_background_a_limit_is_an_error_with_its_value_and_count() 
     let over = fixture.spawn().unwrap_err();
     assert_eq!(over, OverLimit { limit: "max_concurrent_agents", value: 2, count: 2 });
     assert_eq!(fixture.tree.list(&AgentPath::root()).len(), 2, "nothing was taken in");
-    drop(members);
+    let [first, second] = members;
+    first.finish(ending(End::Completed));
+    let third = fixture.spawn().unwrap();
+    let over = fixture.spawn().unwrap_err();
+    assert_eq!((over.value, over.count), (2, 2), "the one that has ended does not count");
+    drop((second, third));
     assert!(fixture.spawn().is_ok());
     let fixture = Fixture::new(8, 1);
     let _one = fixture.spawn().unwrap();

@@ -230,7 +230,7 @@ async fn s2_10_the_model_is_an_alias_inherited_or_a_full_name() {
 #[tokio::test]
 async fn s2_11_max_turns_is_the_childs_own_and_the_smaller_one_counts() {
     let more = "maxTurns: 5\nbudget:\n  max_turns: 2\n";
-    for (more, turns) in [("maxTurns: 3\n", 3), (more, 2)] {
+    for (more, turns) in [("maxTurns: 3\n", 3), (more, 2), ("maxTurns: 99\n", 20)] {
         let scene = Scene::new();
         scene.world.agent("short", &file("short", more));
         scene.parent_calls_in_turn([of("CHILD-A", "short"), agent("CHILD-B"), agent("CHILD-C")]);

@@ -1,5 +1,6 @@
 //! S3: the tools that look at sub-agents in the background, wait for them and end them.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::json;
@@ -340,6 +341,35 @@ async fn t22_an_agent_of_somebody_else_cannot_be_cancelled_or_looked_at() {
     scene.server.open("held");
     running.wait().await.assert_code(0);
     assert_eq!(request(&scene, "CHILD-A", 0).end.unwrap().0, StreamEnd::Whole);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn t22_an_agent_is_none_of_its_own() {
+    let scene = Scene::new();
+    scene.world.config(&format!("{LIFECYCLE}max_depth = 2\n"));
+    let known = Arc::new(OnceLock::<String>::new());
+    let own = Arc::clone(&known);
+    let looks = dynamic(move |_| {
+        let id = json!({ "agent_id": own.get() });
+        tool_use("agent_wait", id.clone()).tool_use("agent_cancel", id)
+    });
+    scene.server.when(PARENT).reply(spawns(["CHILD-A"])).forever(text(DONE));
+    let child = scene.server.when("CHILD-A");
+    child
+        .reply(text("x").gate("known").tool_use("Bash", bash("true")))
+        .then(looks)
+        .then(text("ok"));
+    let running = scene.run().start();
+    let id = ids(&scene.server.wait_for_of(PARENT, 2).await[1])[0].clone();
+    known.set(id).unwrap();
+    scene.server.open("known");
+    running.wait().await.assert_code(0);
+    let results = request(&scene, "CHILD-A", 2).tool_results();
+    for result in &results {
+        assert!(result.is_error && result.text.contains("not an agent of yours"), "{result:?}");
+    }
+    assert_eq!(results.len(), 2);
     scene.server.finish();
 }
 

@@ -175,6 +175,11 @@ async fn t25_every_field_of_spawn_and_fork() {
             (tool, budget(json!({ "max_wall_s": "1m" })), &["`budget.max_wall_s`", "whole number"]),
             (tool, budget(json!({ "tokens": 5 })), &["`budget.tokens`", "max_tokens"]),
             (tool, with(json!({ "host_mode": true })), &["`host_mode`"]),
+            (
+                tool,
+                with(json!({ "tool_allowlist": ["Read"] })),
+                &["`tool_allowlist`", "tool_access"],
+            ),
         ];
         match tool {
             "agent_spawn" => cases.extend::<Vec<Case>>(vec![

@@ -182,8 +182,11 @@ async fn c1_what_narrows_an_agent_narrows_those_below_it() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_depth = 2\n");
     scene.world.agent("free", &definition("plan"));
+    let loose = definition("bypassPermissions").replace("name: free", "name: loose");
+    scene.world.agent("loose", &loose);
     scene.parent_calls([agent_with("CHILD-A", "agent", json!("free"))]);
-    scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")])).then(text("done"));
+    let loose = agent_with("CHILD-B", "agent", json!("loose"));
+    scene.server.when("CHILD-A").reply(calls([loose])).then(text("done"));
     scene.server.when("CHILD-B").reply(touch("made.txt")).then(text("tried"));
     headless(&scene, &["--dangerously-skip-permissions"]).await;
     let result = scene.server.requests_of("CHILD-B")[1].tool_result();

@@ -71,6 +71,8 @@ async fn t3_results_come_in_call_order_and_one_failure_leaves_the_siblings_alone
     scene.server.when("CHILD-C").reply(text("from C").gate("first"));
     let running = scene.run().start();
     scene.server.wait_for_of("CHILD-B", 2).await;
+    // The failure is there before its siblings may go on.
+    running.printed("\"is_error\":true", 1).await;
     scene.server.open("first");
     scene.server.ended("CHILD-C").await;
     scene.server.open("last");
