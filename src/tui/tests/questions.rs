@@ -42,6 +42,25 @@ fn three_shows_the_rule_first_and_lets_it_be_edited_for_the_persons_own_file() {
 }
 
 #[test]
+fn ctrl_b_moves_an_agent_to_the_background_while_a_question_waits() {
+    let (mut screen, agent) = asked();
+    screen.ctrl('b');
+    assert_eq!(screen.sent(), [Command::Background(agent.id().unwrap())]);
+    assert!(screen.model.questions.open.is_some(), "it still needs an answer");
+    screen.write("1");
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+    let (mut screen, _) = asked();
+    screen.write("4").write("no").ctrl('b').write("t ");
+    screen.enter();
+    let reason = Some("nt o".to_owned());
+    assert_eq!(
+        screen.sent(),
+        [answer(1, Answer::No { reason })],
+        "in a text it is a key of editing"
+    );
+}
+
+#[test]
 fn esc_in_the_rule_goes_back_to_the_answers() {
     let (mut screen, _) = asked();
     screen.write("3").esc().wait(300).write("1");

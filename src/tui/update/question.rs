@@ -13,7 +13,7 @@ use crate::tui::msg::Effect;
 use crate::tui::text::{one_line, truncate};
 use crate::tui::words;
 
-use super::{focus, prompt, reader};
+use super::{background, focus, prompt, reader};
 
 /// How long a question waits before the terminal of an unfocused window is told.
 const NOTIFY_AFTER: Duration = Duration::from_secs(3);
@@ -105,6 +105,9 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
         Some(Action::PageUp) => scroll(model, -focus::page_of(model.metrics.question)),
         Some(Action::PageDown) => scroll(model, focus::page_of(model.metrics.question)),
         Some(Action::Reader) => reader::open_question(model),
+        Some(Action::BackgroundOrLeft) if model.composer.is_empty() => {
+            background::press(model, effects);
+        }
         Some(Action::Redraw) => effects.push(Effect::Redraw),
         Some(Action::Suspend) => effects.push(Effect::Suspend),
         _ => {}
