@@ -112,7 +112,7 @@ async fn s3_21_the_ninth_spawn_is_an_error_with_the_limit_its_value_and_the_coun
 async fn s3_22_and_c22_the_sixth_live_child_is_an_error_and_an_ended_one_makes_room() {
     let scene = scene("");
     let words = ["CHILD-1", "CHILD-2", "CHILD-3", "CHILD-4", "CHILD-5", "CHILD-6"];
-    // Its place is free when the wait for it says so, which is a moment after its end is shown.
+    // Its place is free when the wait for it says so.
     let wait = dynamic(|request| tool_use("agent_wait", json!({ "agent_id": ids(request)[0] })));
     let again = tool_use("agent_spawn", task("CHILD-7"));
     scene.server.when(PARENT).reply(spawns(words)).then(wait).then(again).forever(text(DONE));
