@@ -1,5 +1,6 @@
 //! Puts a session and its main agent together from parts that the composition root decided on.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,8 @@ use crate::config::models::Catalogue;
 use crate::exec::Sandbox;
 use crate::permission::Gate;
 use crate::protocol::{
-    EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, NoticeLevel, Past, Redactor,
-    SessionId, Span, Usage,
+    AgentPath, Cost, EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, NoticeLevel,
+    Past, Redactor, SessionId, Span, Usage,
 };
 use crate::provider::{Model, ModelSlot, ModelSource};
 use crate::session::{AgentSummary, NewSession, Opened, SessionStore};
@@ -133,9 +134,7 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
                 opened.map_err(|error| error.to_string())?;
             session.journal = journal;
             session.budget.charge(transcript.usage, transcript.cost);
-            for agent in agents.iter().filter_map(|agent| agent.end.as_ref()) {
-                session.budget.charge(Usage::default(), agent.cost);
-            }
+            session.budget.charge(Usage::default(), cost_of(&agents));
             session.agents = agents;
             session.past = transcript.past();
             session.model = transcript.model;
@@ -144,6 +143,23 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
         }
     }
     Ok(session)
+}
+
+/// What the agents of a session have cost, as far as their ends tell.
+fn cost_of(agents: &[AgentSummary]) -> Cost {
+    let ended: HashMap<&AgentPath, Cost> = agents
+        .iter()
+        .filter_map(|agent| Some((&agent.meta.path, agent.end.as_ref()?.cost)))
+        .collect();
+    let mut total = Cost::default();
+    for (path, cost) in &ended {
+        // The cost of an agent holds what those below it have cost.
+        let mut above = std::iter::successors(path.parent(), AgentPath::parent);
+        if !above.any(|path| ended.contains_key(&path)) {
+            total += *cost;
+        }
+    }
+    total
 }
 
 /// Builds the main agent of a session, and what starts its sub-agents, if it has any. Reads the project's files: not for the start path, and it may block.

@@ -55,6 +55,29 @@ async fn s4_5_a_child_stops_between_two_requests_and_the_first_one_over_is_not_s
 }
 
 #[tokio::test]
+async fn s4_5_a_session_that_goes_on_counts_what_a_nested_agent_has_spent_once() {
+    let scene = scene_with_prices(0.0, 100.0);
+    scene.world.config("[subagents]\nmax_depth = 2\n");
+    scene
+        .server
+        .when(PARENT)
+        .reply(calls([agent("CHILD-A")]).usage(100, 0))
+        .then(text(DONE).usage(1, 0));
+    let child = scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")]).usage(100, 0));
+    child.then(text("ok").usage(1, 0));
+    scene.server.when("CHILD-B").reply(text("ok").usage(100, 3000));
+    let first = scene.run().args(["--model", TOY]).finish().await;
+    first.assert_code(0);
+    assert!((0.30..0.31).contains(&total(&first)), "{first}");
+    scene.server.when(PARENT).reply(text("MORE").usage(1, 0));
+    for (cap, code) in [("0.30", 5), ("0.45", 0)] {
+        let args = ["-c", "-p", "go on", "--model", TOY, "--max-budget-usd", cap];
+        scene.world.run(args).finish().await.assert_code(code);
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn t16_five_children_of_030_with_100_left_are_three_that_run_and_two_that_are_told() {
     let scene = scene_with_prices(0.0, 300.0);
     let words = ["CHILD-A", "CHILD-B", "CHILD-C", "CHILD-D", "CHILD-E"];
