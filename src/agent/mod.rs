@@ -8,11 +8,11 @@ use std::fmt;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Budget, Limits, UsedUp};
+use crate::budget::{Budget, Limits};
 use crate::permission::AgentGate;
 use crate::protocol::{
     AgentPath, ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, Journal,
@@ -32,6 +32,7 @@ mod meter;
 mod operations;
 pub mod prompt;
 mod record;
+mod run;
 mod size;
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,7 @@ pub use forced::{Forced, Wanted};
 pub use inbox::{Announcement, Inbox};
 pub use linger::Respite;
 pub use operations::{Operations, Place};
+use run::{Run, Stop};
 use size::Measured;
 
 /// What the model is told on the last turn that it may take.
@@ -126,75 +128,6 @@ impl Prompt {
     #[must_use]
     pub fn new(text: String) -> Self {
         Self { text, ..Self::default() }
-    }
-}
-
-/// What one run has come to so far.
-struct Run<'a> {
-    events: &'a EventSink,
-    cancel: &'a CancellationToken,
-    started: Instant,
-    /// This run's account, below the agent's.
-    budget: Budget,
-    /// The number of the last turn that it may take.
-    last_turn: Option<u32>,
-    turns: u32,
-    tool_uses: u32,
-    usage: Usage,
-    /// The text of the latest answer, whole or not.
-    text: String,
-    /// A summary was asked for, and there was no answer since that left room.
-    compacted: bool,
-    /// The call that its first answer is to make, until that has come.
-    forced: Option<Forced>,
-}
-
-impl<'a> Run<'a> {
-    fn new(budget: Budget, events: &'a EventSink, cancel: &'a CancellationToken) -> Self {
-        Self {
-            events,
-            cancel,
-            started: Instant::now(),
-            last_turn: budget.turns_left(),
-            budget,
-            turns: 0,
-            tool_uses: 0,
-            usage: Usage::default(),
-            text: String::new(),
-            compacted: false,
-            forced: None,
-        }
-    }
-}
-
-/// Why a run ends before the model says so.
-enum Stop {
-    End(End),
-    Disk(JournalError),
-}
-
-impl Run<'_> {
-    fn is_at_last_turn(&self) -> bool {
-        self.last_turn.is_some_and(|last| self.turns + 1 >= last)
-    }
-
-    /// How a run ends whose last turn was for its summary. One whose only turn this was, and that was answered, was
-    /// not cut short by a limit; any other counts as cut short, because nobody knows what it still wanted to do.
-    fn end_of_last_turn(&self, calls_spent: Option<UsedUp>, answered: bool) -> End {
-        if self.turns == 1 && answered {
-            return if self.text.is_empty() { End::Empty } else { End::Completed };
-        }
-        match (self.last_turn, calls_spent) {
-            (Some(limit), _) if self.turns >= limit => End::MaxTurns { limit },
-            (_, Some(UsedUp { what })) => End::Budget { what },
-            (_, None) => End::MaxTurns { limit: self.turns },
-        }
-    }
-}
-
-impl From<JournalError> for Stop {
-    fn from(error: JournalError) -> Self {
-        Self::Disk(error)
     }
 }
 

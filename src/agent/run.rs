@@ -1,0 +1,82 @@
+//! One run of an agent: what it has come to so far, and why it ends.
+
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+use super::Forced;
+use crate::budget::{Budget, UsedUp};
+use crate::protocol::{End, EventSink, JournalError, Usage};
+
+/// What one run has come to so far.
+pub(super) struct Run<'a> {
+    pub(super) events: &'a EventSink,
+    pub(super) cancel: &'a CancellationToken,
+    pub(super) started: Instant,
+    /// This run's account, below the agent's.
+    pub(super) budget: Budget,
+    /// The number of the last turn that it may take.
+    pub(super) last_turn: Option<u32>,
+    pub(super) turns: u32,
+    pub(super) tool_uses: u32,
+    pub(super) usage: Usage,
+    /// The text of the latest answer, whole or not.
+    pub(super) text: String,
+    /// A summary was asked for, and there was no answer since that left room.
+    pub(super) compacted: bool,
+    /// The call that its first answer is to make, until that has come.
+    pub(super) forced: Option<Forced>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        budget: Budget,
+        events: &'a EventSink,
+        cancel: &'a CancellationToken,
+    ) -> Self {
+        Self {
+            events,
+            cancel,
+            started: Instant::now(),
+            last_turn: budget.turns_left(),
+            budget,
+            turns: 0,
+            tool_uses: 0,
+            usage: Usage::default(),
+            text: String::new(),
+            compacted: false,
+            forced: None,
+        }
+    }
+}
+
+/// Why a run ends before the model says so.
+pub(super) enum Stop {
+    End(End),
+    Disk(JournalError),
+}
+
+impl Run<'_> {
+    pub(super) fn is_at_last_turn(&self) -> bool {
+        self.last_turn.is_some_and(|last| self.turns + 1 >= last)
+    }
+
+    /// How a run ends whose last turn was for its summary. One whose only turn this was, and that was answered, was
+    /// not cut short by a limit; any other counts as cut short, because nobody knows what it still wanted to do.
+    pub(super) fn end_of_last_turn(&self, calls_spent: Option<UsedUp>, answered: bool) -> End {
+        if self.turns == 1 && answered {
+            return if self.text.is_empty() { End::Empty } else { End::Completed };
+        }
+        match (self.last_turn, calls_spent) {
+            (Some(limit), _) if self.turns >= limit => End::MaxTurns { limit },
+            (_, Some(UsedUp { what })) => End::Budget { what },
+            (_, None) => End::MaxTurns { limit: self.turns },
+        }
+    }
+}
+
+impl From<JournalError> for Stop {
+    fn from(error: JournalError) -> Self {
+        Self::Disk(error)
+    }
+}
