@@ -140,7 +140,7 @@ impl Setup {
 
     fn in_dir(cwd: Arc<Path>, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {
         let dirs = Dirs::new(&env, &cwd)?;
-        let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides };
+        let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides, trusted: false };
         let project = Project::discover(&cwd);
         // Before they are read: a change in between is then one that is still to come.
         let seen = rules::Seen::of(&dirs, &project);

@@ -132,7 +132,7 @@ impl RuleFiles {
     /// Reads the configuration again. What is wrong with it is one line for the person.
     fn read(&self) -> Result<RuleSet, String> {
         let Self { cwd, env, dirs, overrides, .. } = self;
-        let sources = Sources { dirs, cwd, env, overrides };
+        let sources = Sources { dirs, cwd, env, overrides, trusted: false };
         let loaded = config::load_for(&sources, self.project.clone());
         let loaded = loaded.map_err(|error| error.to_string())?;
         self.rules(&loaded).map_err(|error| error.to_string())

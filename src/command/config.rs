@@ -64,7 +64,8 @@ mod tests {
             .collect();
         let dirs = Dirs::new(&env, top).unwrap();
         let overrides = Overrides::default();
-        let sources = Sources { dirs: &dirs, cwd: top, env: &env, overrides: &overrides };
+        let sources =
+            Sources { dirs: &dirs, cwd: top, env: &env, overrides: &overrides, trusted: false };
         let text = config(action, &load(&sources).unwrap(), &env).text;
         text.replace(&format!("{}/", top.display()), "")
     }

@@ -10,6 +10,7 @@ use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
 use super::error::{ConfigError, Origin, shown};
+use super::inert::Inert;
 use super::layers::{Layers, Origins, Setting};
 use super::overrides::{self, Overrides};
 use super::project::Project;
@@ -30,6 +31,8 @@ pub struct Sources<'a> {
     pub cwd: &'a Path,
     pub env: &'a EnvOverlay,
     pub overrides: &'a Overrides,
+    /// Whether the person trusts the project: then what it brings counts like the person's own.
+    pub trusted: bool,
 }
 
 /// The configuration in effect, and how it came about.
@@ -40,6 +43,8 @@ pub struct Loaded {
     pub project: Project,
     /// What the person must be told, one line each.
     pub notices: Vec<String>,
+    /// What the project brings and what does nothing, because the person does not trust it yet.
+    pub inert: Vec<Inert>,
     /// The files that were looked for, lowest first, and whether each was there.
     pub files: Vec<(PathBuf, bool)>,
     /// The merged tables as written, for `config show`.
@@ -63,7 +68,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
 
 /// The same, for a project that is known: one that was begun with stays the same however its folders change.
 pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, ConfigError> {
-    let Sources { dirs, cwd, env, overrides } = *sources;
+    let Sources { dirs, cwd, env, overrides, .. } = *sources;
     let schema = &*SCHEMA;
     let mut layers = Layers::default();
     layers.add(defaults(schema)?);
@@ -99,7 +104,7 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     let mut config = typed(&layers)?;
     resolve_paths(&mut config, &layers.origins, sources);
     let Layers { merged, origins } = layers;
-    Ok(Loaded { config, origins, project, notices, files, merged })
+    Ok(Loaded { config, origins, project, notices, inert: Vec::new(), files, merged })
 }
 
 /// The settings of one file; `None` when there is no such file.

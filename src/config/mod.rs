@@ -15,6 +15,7 @@ mod dirs;
 mod document;
 pub mod env;
 mod error;
+mod inert;
 mod layers;
 pub mod list;
 mod load;
@@ -28,6 +29,7 @@ mod untrusted;
 
 pub use dirs::Dirs;
 pub use error::{ConfigError, Origin};
+pub use inert::Inert;
 pub use layers::Origins;
 pub use load::{Loaded, Sources, load, load_for};
 pub use overrides::Overrides;

@@ -6,10 +6,12 @@ pub mod access;
 pub mod command;
 pub mod env;
 pub mod event;
+pub mod hook;
 pub mod ids;
 pub mod journal;
 pub mod mention;
 pub mod message;
+pub mod peer;
 pub mod printable;
 pub mod question;
 pub mod redact;
@@ -25,12 +27,14 @@ pub use event::{
     AgentEvent, AgentInfo, CompactionState, End, EventKind, Failure, NoticeLevel, Outcome,
     ShellEnd, ToolDetails, ViolationKind, clock,
 };
+pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use journal::{
     Below, Caps, Checkout, ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent,
     Terms,
 };
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
+pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::printable;
 pub use question::{Answer, Mode, Question, RuleFile};
 pub use redact::Redactor;

@@ -36,7 +36,13 @@ impl World {
 
     fn load(&self) -> Result<Loaded, ConfigError> {
         let cwd = self.top.path().join("repo");
-        load(&Sources { dirs: &self.dirs, cwd: &cwd, env: &self.env, overrides: &self.overrides })
+        load(&Sources {
+            dirs: &self.dirs,
+            cwd: &cwd,
+            env: &self.env,
+            overrides: &self.overrides,
+            trusted: false,
+        })
     }
 
     /// A message with the temporary folder's name cut out.

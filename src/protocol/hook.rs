@@ -1,0 +1,75 @@
+//! What a hook can be told of.
+
+use serde::{Deserialize, Serialize};
+
+/// A moment at which the person's own commands run. Named as in settings files.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+pub enum HookEvent {
+    /// Before a tool call, after its input was checked.
+    PreToolUse,
+    /// After a tool call that ran.
+    PostToolUse,
+    /// Before a prompt enters the conversation.
+    UserPromptSubmit,
+    SubagentStart,
+    /// A sub-agent is about to end.
+    SubagentStop,
+    /// The main agent is about to end its turn.
+    Stop,
+    SessionStart,
+    SessionEnd,
+    /// Before a conversation is replaced by a summary of it.
+    PreCompact,
+    /// The person is needed, or was told something.
+    Notification,
+}
+
+impl HookEvent {
+    pub const ALL: [Self; 10] = [
+        Self::PreToolUse,
+        Self::PostToolUse,
+        Self::UserPromptSubmit,
+        Self::SubagentStart,
+        Self::SubagentStop,
+        Self::Stop,
+        Self::SessionStart,
+        Self::SessionEnd,
+        Self::PreCompact,
+        Self::Notification,
+    ];
+
+    /// The name in files and on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PreToolUse => "PreToolUse",
+            Self::PostToolUse => "PostToolUse",
+            Self::UserPromptSubmit => "UserPromptSubmit",
+            Self::SubagentStart => "SubagentStart",
+            Self::SubagentStop => "SubagentStop",
+            Self::Stop => "Stop",
+            Self::SessionStart => "SessionStart",
+            Self::SessionEnd => "SessionEnd",
+            Self::PreCompact => "PreCompact",
+            Self::Notification => "Notification",
+        }
+    }
+
+    /// The event of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.name() == name)
+    }
+}
