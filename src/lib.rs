@@ -4,6 +4,7 @@
 //!
 //! - [`protocol`]: what flows between the parts, as plain data
 //! - [`config`]: layered configuration, the environment, the model catalogue
+//! - [`markdown`]: the files that people write for agents
 //! - [`provider`]: model APIs, one file per wire
 //! - [`exec`], [`tool`]: child processes, and the tools that models call
 //! - [`permission`]: what may run, and who is asked
@@ -25,6 +26,7 @@ pub mod command;
 pub mod config;
 pub mod exec;
 pub mod headless;
+pub mod markdown;
 pub mod permission;
 pub mod protocol;
 pub mod provider;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::Runtime;
 use super::assemble::{self, Parts};
 use crate::agent::Agent;
+use crate::markdown::Fingerprint;
 use crate::protocol::{EventSink, NoticeLevel};
-use crate::subagent::registry::{Definitions, Fingerprint};
+use crate::subagent::registry::Definitions;
 use crate::subagent::{Caller, Executor, Factory, Settings, faces};
 use crate::tool::ToolRegistry;
 

@@ -1,44 +1,21 @@
 //! Folders of definitions on disk: which files count, their text, and whether any has changed.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::definition::{DefinitionError, Source};
+use crate::markdown::{Fingerprint, file};
 
 /// A longer file is no prompt. Bytes.
 const MAX_FILE: u64 = 256 << 10;
 
 /// What folders of definitions look like without reading any file: to be compared with a later look.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fingerprint(Vec<Seen>);
-
-/// A file, its length in bytes and its last change; the last two are absent where it cannot be looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
-    path: PathBuf,
-    bytes: Option<u64>,
-    changed: Option<SystemTime>,
-}
-
-impl Fingerprint {
-    pub(super) fn of<'a>(folders: impl Iterator<Item = &'a Path>) -> Self {
-        let look = |path: PathBuf| {
-            // Links are followed: what they lead to is what counts.
-            let found = path.metadata().ok();
-            Seen {
-                bytes: found.as_ref().map(fs::Metadata::len),
-                changed: found.and_then(|found| found.modified().ok()),
-                path,
-            }
-        };
-        let files = folders.flat_map(|folder| {
-            // A folder that cannot be listed is a problem of its own, which may come and go.
-            markdown_files(folder).unwrap_or_else(|_| vec![folder.to_owned()])
-        });
-        Self(files.map(look).collect())
-    }
+pub(super) fn fingerprint<'a>(folders: impl Iterator<Item = &'a Path>) -> Fingerprint {
+    // A folder that cannot be listed is a problem of its own, which may come and go.
+    let files = folders
+        .flat_map(|folder| markdown_files(folder).unwrap_or_else(|_| vec![folder.to_owned()]));
+    Fingerprint::of(files)
 }
 
 /// The `.md` files of a folder, by name. No folder: none.
@@ -63,36 +40,26 @@ pub(super) fn markdown_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// The text of a definition's file.
 pub(super) fn read(source: &Source) -> Result<String, DefinitionError> {
-    let unreadable = |why: String| DefinitionError {
+    let path = source.path().unwrap_or(Path::new(""));
+    file::text(path, MAX_FILE).map_err(|why| DefinitionError {
         place: source.clone(),
         line: None,
         message: format!("cannot be read: {why}"),
-    };
-    let file = source.path().unwrap_or(Path::new(""));
-    let found = file.metadata().map_err(|error| unreadable(error.to_string()))?;
-    // Opening a named pipe would wait for its other end.
-    if !found.is_file() {
-        return Err(unreadable("it is not a file".to_owned()));
-    }
-    let mut bytes = Vec::new();
-    File::open(file)
-        .and_then(|opened| opened.take(MAX_FILE + 1).read_to_end(&mut bytes))
-        .map_err(|error| unreadable(error.to_string()))?;
-    if bytes.len() as u64 > MAX_FILE {
-        return Err(unreadable(format!("it is longer than {} KiB", MAX_FILE >> 10)));
-    }
-    String::from_utf8(bytes).map_err(|_| unreadable("it is not valid UTF-8 text".to_owned()))
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::time::SystemTime;
+
     use super::*;
 
     #[test]
     fn a_fingerprint_changes_with_every_change_of_a_definition_and_with_nothing_else() {
         let top = tempfile::tempdir().unwrap();
         let folder = top.path().join("agents");
-        let look = || Fingerprint::of([folder.as_path()].into_iter());
+        let look = || fingerprint([folder.as_path()].into_iter());
         let absent = look();
         fs::create_dir(&folder).unwrap();
         assert_eq!(look(), absent, "an empty folder is none");

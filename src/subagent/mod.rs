@@ -11,7 +11,6 @@ mod executor;
 pub mod faces;
 mod factory;
 mod folder;
-mod front_matter;
 mod host;
 mod instructions;
 mod life;

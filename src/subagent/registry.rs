@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::definition::{Definition, DefinitionError, Dialect, Parsed, Source, flag, tool_name};
 use super::folder;
-pub use super::folder::Fingerprint;
+use crate::markdown::Fingerprint;
 
 const BUILT_IN: [(&str, &str); 3] = [
     ("explore", include_str!("../../assets/agents/explore.md")),
@@ -68,7 +68,7 @@ impl DefinitionSources {
     /// What the files look like from outside. While it stays the same, loading again finds the same.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(self.folders.iter().map(|folder| folder.path.as_path()))
+        folder::fingerprint(self.folders.iter().map(|folder| folder.path.as_path()))
     }
 }
 

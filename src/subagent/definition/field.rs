@@ -2,43 +2,7 @@
 
 use super::DefinitionError;
 use super::source::Source;
-
-/// One key's value and its line in the file, counted from 1; JSON on the command line has no lines.
-#[derive(Debug, PartialEq)]
-pub(in crate::subagent) struct Field {
-    pub line: Option<usize>,
-    pub value: Value,
-}
-
-/// A value, as far as definitions have a use for it.
-#[derive(Debug, PartialEq)]
-pub(in crate::subagent) enum Value {
-    Text(String),
-    /// A number or a truth value of JSON, as it is written. In front matter these are texts.
-    Bare(String),
-    List(Vec<String>),
-    /// One level of keys.
-    Table(Pairs),
-    Other,
-}
-
-/// Keys and their values in the order in which they stand, each key once. Keys without a value are left out.
-pub(in crate::subagent) type Pairs = Vec<(String, Field)>;
-
-/// One definition as it stands in its source.
-#[derive(Debug)]
-pub(in crate::subagent) struct Document {
-    pub fields: Pairs,
-    pub prompt: String,
-    /// Where the prompt begins, or should.
-    pub prompt_line: Option<usize>,
-}
-
-impl Document {
-    pub fn get(&self, key: &str) -> Option<&Field> {
-        self.fields.iter().find(|(name, _)| name == key).map(|(_, field)| field)
-    }
-}
+pub(super) use crate::markdown::front_matter::{Document, Field, Pairs, Value};
 
 /// A key of a definition, present or not, as it is read: every error names the place and the key.
 #[derive(Clone, Copy)]
@@ -135,15 +99,5 @@ impl<'a> Key<'a> {
             field.value.scalar().map(|text| (key, text)).ok_or_else(wrong)
         };
         pairs.iter().map(entry).collect()
-    }
-}
-
-impl Value {
-    /// What it says, unless it holds several.
-    pub fn scalar(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) | Self::Bare(text) => Some(text.trim()),
-            Self::List(_) | Self::Table(_) | Self::Other => None,
-        }
     }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use super::front_matter;
+use crate::markdown::front_matter;
 use crate::protocol::Mode;
 
 mod advice;
 mod budget;
-pub(super) mod field;
+mod field;
 pub(super) mod flag;
 mod name;
 mod reader;

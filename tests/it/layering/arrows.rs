@@ -6,6 +6,7 @@ use super::source::Source;
 /// Going down the table, a module uses only what stands above it, single items aside.
 const ARROWS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
+    ("markdown", &[]),
     ("config", &["protocol"]),
     ("cli", &["protocol", "config"]),
     ("budget", &["protocol"]),
@@ -20,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "subagent",
         &[
             "protocol",
+            "markdown",
             "config",
             "provider",
             "exec",
@@ -34,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "runtime",
         &[
             "protocol",
+            "markdown",
             "config",
             "provider",
             "tool",

@@ -2,16 +2,75 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-use super::definition::field::{Document, Field, Pairs, Value};
-
 /// Deeper tables and lists mean nothing in front matter.
 const MAX_DEPTH: usize = 16;
 
 /// What is wrong, and on which line.
-pub(super) type Fault = (usize, String);
+pub type Fault = (usize, String);
+
+/// One key's value and its line in the file, counted from 1; JSON on the command line has no lines.
+#[derive(Debug, PartialEq)]
+pub struct Field {
+    pub line: Option<usize>,
+    pub value: Value,
+}
+
+/// A value, as far as front matter has a use for it.
+#[derive(Debug, PartialEq)]
+pub enum Value {
+    Text(String),
+    /// A number or a truth value of JSON, as it is written. In front matter these are texts.
+    Bare(String),
+    List(Vec<String>),
+    /// One level of keys.
+    Table(Pairs),
+    Other,
+}
+
+/// Keys and their values in the order in which they stand, each key once. Keys without a value are left out.
+pub type Pairs = Vec<(String, Field)>;
+
+/// One file, or what takes its place, as it stands.
+#[derive(Debug)]
+pub struct Document {
+    pub fields: Pairs,
+    /// The text after the front matter, without blank lines around it.
+    pub prompt: String,
+    /// Where that begins, or should.
+    pub prompt_line: Option<usize>,
+}
+
+impl Document {
+    /// A key that is there.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Field> {
+        self.fields.iter().find(|(name, _)| name == key).map(|(_, field)| field)
+    }
+}
+
+impl Value {
+    /// What it says, unless it holds several.
+    #[must_use]
+    pub fn scalar(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) | Self::Bare(text) => Some(text.trim()),
+            Self::List(_) | Self::Table(_) | Self::Other => None,
+        }
+    }
+}
+
+/// Whether a file begins with front matter.
+#[must_use]
+pub fn begins(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.lines().next().is_some_and(|line| line.trim_end() == "---")
+}
 
 /// Reads a whole file. `lenient` also takes the plain texts with `: ` in them that other tools' files are full of.
-pub(super) fn parse(text: &str, lenient: bool) -> Result<Document, Fault> {
+///
+/// # Errors
+/// With the line of the first mistake.
+pub fn parse(text: &str, lenient: bool) -> Result<Document, Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<&str> = text.lines().collect();
     if lines.first().is_none_or(|line| line.trim_end() != "---") {
