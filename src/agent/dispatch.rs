@@ -14,7 +14,9 @@ use super::record::CallRecord;
 use super::{Agent, Run};
 use crate::budget::UsedUp;
 use crate::permission::{Call, Verdict};
-use crate::protocol::{ContentBlock, EventKind, Failure, ResultBlock, Span, ToolUseId, clock};
+use crate::protocol::{
+    Access, ContentBlock, EventKind, Failure, ResultBlock, Span, ToolUseId, clock,
+};
 use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
 /// What a message's calls came to.
@@ -129,7 +131,7 @@ impl Agent {
         }
         tool.validate(&call.input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
-        self.permit(tool.as_ref(), &call, run, batch).await?;
+        let call = self.permit(tool.as_ref(), call, run, batch).await?;
         // A tool that only waits for the work of others would keep a place from them.
         let _place = match tool.waits() {
             true => None,
@@ -158,22 +160,16 @@ impl Agent {
         run_tool(tool.as_ref(), call.input, context).await
     }
 
+    /// Asks whether a valid call may run, and answers with the call as it may: whoever allows it can change its input.
     async fn permit(
         &self,
         tool: &dyn Tool,
-        call: &ToolCall,
+        call: ToolCall,
         run: &Run<'_>,
         cancel: &CancellationToken,
-    ) -> Result<(), ToolError> {
+    ) -> Result<ToolCall, ToolError> {
         let access = tool.access(&call.input, &self.setup.cwd);
-        let mut request = Call {
-            id: &call.id,
-            tool: &tool.spec().name,
-            input: &call.input,
-            access: &access,
-            cwd: &self.setup.cwd,
-            preview: None,
-        };
+        let mut request = self.asked_call(tool, &call, &access);
         // A preview may cost a read of the file: it is made only for one who will see it. How long that one takes is
         // not the agent's time.
         let asks = self.setup.gate.would_ask(&request);
@@ -186,9 +182,46 @@ impl Agent {
             };
         }
         match self.setup.gate.decide(&request, cancel).await {
-            Verdict::Allowed => Ok(()),
+            Verdict::Allowed => Ok(call),
+            Verdict::Changed { input } => self.changed(tool, call, input),
             Verdict::Denied { .. } if cancel.is_cancelled() => Err(cancelled()),
             Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
+        }
+    }
+
+    /// A call with another input, checked like any.
+    fn changed(
+        &self,
+        tool: &dyn Tool,
+        call: ToolCall,
+        input: Value,
+    ) -> Result<ToolCall, ToolError> {
+        let call = ToolCall { input, ..call };
+        tool.validate(&call.input).map_err(|invalid| {
+            let why = format!("It was allowed with another input, which is wrong: {invalid}");
+            ToolError::soft(SoftKind::InvalidInput, why)
+        })?;
+        let access = tool.access(&call.input, &self.setup.cwd);
+        match self.setup.gate.recheck(&self.asked_call(tool, &call, &access)) {
+            Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
+            _ => Ok(call),
+        }
+    }
+
+    /// What the gate is asked.
+    fn asked_call<'a>(
+        &'a self,
+        tool: &'a dyn Tool,
+        call: &'a ToolCall,
+        access: &'a Access,
+    ) -> Call<'a> {
+        Call {
+            id: &call.id,
+            tool: &tool.spec().name,
+            input: &call.input,
+            access,
+            cwd: &self.setup.cwd,
+            preview: None,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +17,9 @@ use super::rule::{Base, List, Origin, Rule, RuleSet};
 use super::rule_file;
 use super::source::RuleSource;
 use super::standing::{Grants, ModeOf, Rights, Standing};
-use crate::protocol::{Answer, EventKind, EventSink, Mode, Question, QuestionId, RuleFile};
+use crate::protocol::{
+    Allowance, Answer, EventKind, EventSink, Mode, Question, QuestionId, RuleFile,
+};
 
 /// What a gate is made of.
 #[derive(Clone, Debug)]
@@ -57,10 +60,22 @@ pub(super) struct State {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Allowed,
+    /// With this input instead of its own, which has to pass [`AgentGate::recheck`].
+    Changed {
+        input: Value,
+    },
     /// The reason is told to the model.
     Denied {
         reason: String,
     },
+}
+
+impl Verdict {
+    /// Whether the call runs.
+    #[must_use]
+    pub fn allows(&self) -> bool {
+        !matches!(self, Self::Denied { .. })
+    }
 }
 
 impl Gate {
@@ -127,10 +142,27 @@ impl Gate {
                 self.0.write_rules(&asked, &rules, file)?;
                 Verdict::Allowed
             }
+            Answer::Allowed(allowance) => return self.allow_as(id, &asked, *allowance),
         };
         let answered = self.0.reply(id, verdict);
         self.0.settle();
         Ok(answered)
+    }
+
+    /// A program's yes. It holds for the call even when a rule that came with it cannot be kept: then none is.
+    fn allow_as(
+        &self,
+        id: QuestionId,
+        asked: &Asked,
+        allowance: Allowance,
+    ) -> Result<bool, AnswerError> {
+        let Allowance { input, session, written } = allowance;
+        let kept = self.0.keep(asked, &session, &written);
+        let input = input.filter(|input| *input != *asked.call().input);
+        let verdict = input.map_or(Verdict::Allowed, |input| Verdict::Changed { input });
+        let answered = self.0.reply(id, verdict);
+        self.0.settle();
+        kept.map(|()| answered)
     }
 
     /// The gate of one agent: the shared rules, and grants of its own. `name` is the agent's on the screen.
@@ -231,6 +263,28 @@ impl Shared {
         let base = Base { project: &self.places.project, home: self.places.home.as_deref() };
         let parse = |text: &String| Rule::parse(text, List::Allow, origin.clone(), base);
         Ok(rules.iter().map(parse).collect::<Result<_, _>>()?)
+    }
+
+    /// Makes a program's rules count, all of them or none.
+    fn keep(
+        &self,
+        asked: &Asked,
+        session: &[String],
+        written: &[(RuleFile, Vec<String>)],
+    ) -> Result<(), AnswerError> {
+        let granted = self.parse(session, &Origin::Session)?;
+        for (_, rules) in written {
+            self.parse(rules, &Origin::Session)?;
+        }
+        for (file, texts) in written {
+            let path = rule_file::path(&self.places.project, *file);
+            let rules = self.parse(texts, &Origin::File(path.clone()))?;
+            rule_file::add_allow_rules(&path, texts)?;
+            Arc::make_mut(&mut self.lock().rules).allow.extend(rules);
+        }
+        asked.standing.grants.add(granted);
+        self.lock().revision += 1;
+        Ok(())
     }
 
     /// Checks that the rules let the call run, writes them, and makes them count.
@@ -341,7 +395,26 @@ impl AgentGate {
                 None => return cancelled(),
             }
         };
-        if let Verdict::Denied { reason } = &verdict {
+        self.tell_denied(call, &verdict);
+        verdict
+    }
+
+    /// Decides on a call whose input was changed by the one who allowed it: what is denied stays denied, what would be
+    /// asked about was asked.
+    #[must_use]
+    pub fn recheck(&self, call: &Call<'_>) -> Verdict {
+        self.shared.look_at_rules();
+        let (judgement, _) = self.shared.judge(call, &self.standing);
+        let verdict = match judgement.decision {
+            Decision::Deny => Verdict::Denied { reason: judgement.why },
+            Decision::Allow | Decision::Ask => Verdict::Allowed,
+        };
+        self.tell_denied(call, &verdict);
+        verdict
+    }
+
+    fn tell_denied(&self, call: &Call<'_>, verdict: &Verdict) {
+        if let Verdict::Denied { reason } = verdict {
             self.events.emit(EventKind::PermissionDenied {
                 id: call.id.clone(),
                 tool: call.tool.to_owned(),
@@ -349,7 +422,6 @@ impl AgentGate {
                 reason: reason.clone(),
             });
         }
-        verdict
     }
 
     /// Opens a question; `None` when rules or mode have changed since the judgement.
@@ -413,7 +485,7 @@ impl OpenQuestion<'_> {
             () = cancel.cancelled() => None,
             verdict = &mut self.answer => verdict.ok(),
         };
-        self.allowed = verdict.as_ref().map(|verdict| *verdict == Verdict::Allowed);
+        self.allowed = verdict.as_ref().map(Verdict::allows);
         verdict
     }
 }

@@ -36,7 +36,7 @@ pub use journal::{
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::printable;
-pub use question::{Answer, Mode, Question, RuleFile};
+pub use question::{Allowance, Answer, Mode, Question, RuleFile};
 pub use redact::Redactor;
 pub use sink::{EventQueue, EventSink};
 pub use span::{Span, SpanId};

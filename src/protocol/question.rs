@@ -86,8 +86,21 @@ pub enum Answer {
     Session,
     /// Yes, and the rules are written to the project's configuration.
     Always { rules: Vec<String>, file: RuleFile },
+    /// Yes, as a program says it.
+    Allowed(Box<Allowance>),
     /// No. The reason, if any, is told to the model.
     No { reason: Option<String> },
+}
+
+/// What a program says with its yes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Allowance {
+    /// What the call runs with instead of its own input.
+    pub input: Option<Value>,
+    /// Allow rules for the asker until it ends.
+    pub session: Vec<String>,
+    /// Allow rules to write down.
+    pub written: Vec<(RuleFile, Vec<String>)>,
 }
 
 /// Where an "always" rule is written.

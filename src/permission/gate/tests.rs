@@ -83,7 +83,7 @@ async fn run(agent: &AgentGate, line: &str, cwd: &Path, cancel: &CancellationTok
 fn denied(verdict: Verdict) -> String {
     match verdict {
         Verdict::Denied { reason } => reason,
-        Verdict::Allowed => panic!("allowed"),
+        allowed => panic!("{allowed:?}"),
     }
 }
 
@@ -132,6 +132,60 @@ async fn a_grant_stays_with_its_agent_and_settles_what_that_agent_asks() {
     assert_eq!(bench.now(&one, "psql d").await, Verdict::Allowed);
     assert!(!other.verdict.is_finished());
     assert!(bench.gate.answer(other.question.id, Answer::Once).unwrap());
+}
+
+#[tokio::test]
+async fn a_program_allows_with_another_input_and_its_rules_count_all_or_none() {
+    let bench = Bench::new(true);
+    let agent = bench.agent("one");
+    let file = bench.dir.path().join(".caliban/config.local.toml");
+    let changed = json!({"command": "psql other"});
+    let allowance = |session: &str, written: &str| {
+        Answer::Allowed(Box::new(Allowance {
+            input: Some(changed.clone()),
+            session: vec![session.to_owned()],
+            written: vec![(RuleFile::Local, vec![written.to_owned()])],
+        }))
+    };
+    let bad = bench.ask(&agent, "psql a").await;
+    let answer = allowance("Bash(psql:*)", "Bash(make");
+    bench.gate.answer(bad.question.id, answer).unwrap_err();
+    let as_changed = Verdict::Changed { input: changed.clone() };
+    assert_eq!(bad.verdict.await.unwrap(), as_changed, "the call itself was allowed");
+    assert!(!file.exists());
+    bench.closed().await;
+    let good = bench.ask(&agent, "psql other").await;
+    bench.gate.answer(good.question.id, allowance("Bash(psql:*)", "Bash(make:*)")).unwrap();
+    assert_eq!(good.verdict.await.unwrap(), Verdict::Allowed, "the same input is no change");
+    assert_eq!(bench.now(&agent, "psql b").await, Verdict::Allowed);
+    assert_eq!(bench.now(&bench.agent("two"), "make b").await, Verdict::Allowed);
+    assert!(fs::read_to_string(file).unwrap().contains("Bash(make:*)"));
+}
+
+#[tokio::test]
+async fn what_is_denied_stays_denied_with_a_changed_input() {
+    let bench = Bench::new(true);
+    let agent = bench.agent("one");
+    let cwd = bench.gate.0.places.project.clone();
+    let origin = Origin::Session;
+    let base = Base { project: &cwd, home: None };
+    let rule = Rule::parse("Bash(rm:*)", List::Deny, origin, base).unwrap();
+    Arc::make_mut(&mut bench.gate.0.lock().rules).deny.push(rule);
+    let recheck = |line: &str| {
+        let (id, input) = (ToolUseId::new("c1"), json!({"command": line}));
+        let access = Access::Command { line: line.to_owned(), cwd: cwd.clone() };
+        agent.recheck(&Call {
+            id: &id,
+            tool: "Bash",
+            input: &input,
+            access: &access,
+            cwd: &cwd,
+            preview: None,
+        })
+    };
+    assert!(denied(recheck("rm -r x")).contains("Bash(rm:*)"));
+    assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
+    assert_eq!(recheck("psql"), Verdict::Allowed, "it was asked about already");
 }
 
 #[tokio::test]

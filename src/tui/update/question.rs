@@ -209,7 +209,7 @@ pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
     let call = truncate(&call, 40);
     let agent = &question.agent;
     let receipt = match &answer {
-        Answer::Once => format!("allowed once: {call} ({agent})"),
+        Answer::Once | Answer::Allowed(_) => format!("allowed once: {call} ({agent})"),
         Answer::Session => {
             format!("allowed until it ends: {} ({agent})", question.rules.join(", "))
         }
