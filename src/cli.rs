@@ -311,6 +311,7 @@ impl Cli {
             log_level: common.log_level.clone(),
             theme: common.theme.clone(),
             no_sub_agent: tools.no_sub_agent,
+            ..Overrides::default()
         }
     }
 }

@@ -74,6 +74,9 @@ impl Reader<'_> {
         let mut lines = vec![self.lines.at(start)];
         if let (DeValue::Array(items), Value::Array(values)) = (node.get_ref(), value) {
             lines = items.iter().map(|item| self.lines.at(item.span().start)).collect();
+            if is_table(&schema["items"]) {
+                self.tables(items, values, &schema["items"])?;
+            }
             for (line, value) in lines.iter().zip(values) {
                 check(value, &schema["items"]).map_err(|why| Fault {
                     line: *line,
@@ -83,6 +86,32 @@ impl Reader<'_> {
         }
         self.entries.push(Entry { path: self.path.clone(), value: value.clone(), lines });
         Ok(())
+    }
+
+    /// Checks each table of a list of tables. They stay one value: only their keys are looked at here.
+    fn tables(
+        &mut self,
+        items: &[Spanned<DeValue<'_>>],
+        values: &[Value],
+        schema: &Schema,
+    ) -> Result<(), Fault> {
+        let entries = self.entries.len();
+        for (item, value) in items.iter().zip(values) {
+            if let (DeValue::Table(spans), Value::Table(table)) = (item.get_ref(), value) {
+                self.table(spans, table, schema)?;
+                self.require(item.span().start, table, schema)?;
+            }
+        }
+        self.entries.truncate(entries);
+        Ok(())
+    }
+
+    /// A key that each table of a list needs: no other layer can bring it.
+    fn require(&self, offset: usize, table: &Table, schema: &Schema) -> Result<(), Fault> {
+        let required = schema["required"].as_array().into_iter().flatten();
+        let missing = required.filter_map(Schema::as_str).find(|key| table.get(*key).is_none());
+        missing
+            .map_or(Ok(()), |key| Err(self.fault(offset, self.wrong(&format!("needs a `{key}`")))))
     }
 
     fn fault(&self, offset: usize, message: String) -> Fault {
@@ -143,6 +172,7 @@ pub fn check(value: &Value, schema: &Schema) -> Result<(), String> {
         ("boolean", Value::Boolean(_)) | ("array", Value::Array(_)) => return Ok(()),
         ("integer" | "number", Value::Integer(number)) => *number as f64,
         ("number", Value::Float(number)) if number.is_finite() => *number,
+        ("object", Value::Table(_)) => return Ok(()),
         (expected, _) => {
             return Err(format!("must be {}, not {}", article(expected), kind(value)));
         }
@@ -230,7 +260,7 @@ mod tests {
             ),
             (
                 "[modle]\nname = \"m\"",
-                "1: unknown key `modle` at the top level; allowed: model, providers, permissions, budget, subagents, tui, log",
+                "1: unknown key `modle` at the top level; allowed: model, providers, permissions, hooks, budget, subagents, tui, log",
             ),
             (
                 "[providers.work]\nkind = \"gemini\"",
@@ -270,6 +300,25 @@ mod tests {
                 "4: each entry of `permissions.allow` must be a text in quotes, not a whole number",
             ),
             ("[permissions]\ndeny = \"Read\"", "2: `permissions.deny` must be a list, not a text"),
+            (
+                "[[hooks.PreToolUse]]\ncommand = \"x\"\n[[hooks.Pretooluse]]\ncommand = \"x\"",
+                "3: unknown key `Pretooluse` in [hooks]; allowed: PreToolUse, PostToolUse, UserPromptSubmit, SubagentStart, SubagentStop, Stop, SessionStart, SessionEnd, PreCompact, Notification",
+            ),
+            (
+                "[[hooks.Stop]]\ncommand = \"x\"\n[[hooks.Stop]]\ncomand = \"x\"",
+                "4: unknown key `comand` in [hooks.Stop]; allowed: matcher, command, timeout_s",
+            ),
+            ("\n[[hooks.Stop]]\nmatcher = \"x\"", "2: `hooks.Stop` needs a `command`"),
+            ("[hooks.Stop]\ncommand = \"x\"", "1: `hooks.Stop` must be a list, not a table"),
+            (
+                "[[hooks.Stop]]\ncommand = \"x\"\ntimeout_s = 0",
+                "3: `hooks.Stop.timeout_s` must be at least 0.001, not 0",
+            ),
+            (
+                "[hooks]\nStop = [\n3]",
+                "3: each entry of `hooks.Stop` must be a table, not a whole number",
+            ),
+            ("[[hooks.Stop]]\ncommand = \"\"", "2: `hooks.Stop.command` must not be empty"),
             (
                 "[tui]\npanes = \"left\"",
                 "2: `tui.panes` cannot be \"left\"; allowed: auto, right, below, rows",

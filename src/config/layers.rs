@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use super::Origin;
 use super::provider::default_model;
 
-/// The lists whose entries from all layers add up. Everything else is replaced by a higher layer.
+/// The lists whose entries from all layers add up, besides those of hooks. Everything else is replaced by a higher layer.
 const ADDED_UP: [&str; 4] =
     ["permissions.allow", "permissions.ask", "permissions.deny", "permissions.additional_dirs"];
 
@@ -56,6 +56,10 @@ impl Origins {
     }
 }
 
+fn adds_up(key: &str) -> bool {
+    ADDED_UP.contains(&key) || key.starts_with("hooks.")
+}
+
 /// All layers so far as one table.
 #[derive(Debug, Default)]
 pub(super) struct Layers {
@@ -95,7 +99,7 @@ impl Layers {
             table = inner;
         }
         match (table.get_mut(last), value) {
-            (Some(Value::Array(all)), Value::Array(more)) if ADDED_UP.contains(&key.as_str()) => {
+            (Some(Value::Array(all)), Value::Array(more)) if adds_up(&key) => {
                 all.extend(more);
                 self.origins.0.entry(key).or_default().extend(origins);
             }

@@ -10,11 +10,13 @@ use toml::{Table, Value};
 use tracing_subscriber::EnvFilter;
 
 use super::error::{ConfigError, Origin, shown};
+use super::hooks::{self, HookConfig};
 use super::inert::Inert;
 use super::layers::{Layers, Origins, Setting};
 use super::overrides::{self, Overrides};
 use super::project::Project;
 use super::schema::{self, Config, ProviderKind, SCHEMA, SubagentsConfig};
+use super::settings_file::{self, SettingsFile};
 use super::{Dirs, document, untrusted};
 use crate::protocol::{EnvOverlay, RuleFile};
 
@@ -45,6 +47,10 @@ pub struct Loaded {
     pub notices: Vec<String>,
     /// What the project brings and what does nothing, because the person does not trust it yet.
     pub inert: Vec<Inert>,
+    /// Commands to run at certain moments, those of the project only when it is trusted.
+    pub hooks: Vec<HookConfig>,
+    /// The files of the settings.json shape that are there, lowest first, the one of `--settings` last.
+    pub settings: Vec<SettingsFile>,
     /// The files that were looked for, lowest first, and whether each was there.
     pub files: Vec<(PathBuf, bool)>,
     /// The merged tables as written, for `config show`.
@@ -79,6 +85,7 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     layers.add(user.unwrap_or_default());
 
     let mut withheld = Vec::new();
+    let mut inert = Vec::new();
     for kind in [RuleFile::Shared, RuleFile::Local] {
         let file = project.file(kind);
         // With `CALIBAN_HOME` at a project's `.caliban` this is the person's own file, which is read already.
@@ -89,6 +96,9 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
         files.push((file.clone(), settings.is_some()));
         if let Some(settings) = &mut settings {
             withheld.push((shown(&file, cwd), untrusted::withhold(settings, kind, &layers.merged)));
+            if !sources.trusted {
+                inert.extend(hooks::take_out(settings)?.iter().map(HookConfig::inert));
+            }
         }
         layers.add(settings.unwrap_or_default());
     }
@@ -99,16 +109,52 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     layers.add(variables);
     layers.add(flags);
 
-    let notices = untrusted::notice(&withheld, &user_file).into_iter().collect();
+    let mut notices: Vec<String> = untrusted::notice(&withheld, &user_file).into_iter().collect();
     fill_providers(&mut layers.merged);
     let mut config = typed(&layers)?;
     resolve_paths(&mut config, &layers.origins, sources);
+    let mut all_hooks = hooks::of_tables(&config.hooks, &layers.origins)?;
+    let settings = settings_files(sources, &project, &mut files)?;
+    for file in &settings {
+        notices.extend(file.notice());
+        if file.owner.is_project() && !sources.trusted {
+            inert.extend(file.hooks.hooks.iter().map(HookConfig::inert));
+        } else {
+            all_hooks.extend(file.hooks.hooks.iter().cloned());
+        }
+    }
     let Layers { merged, origins } = layers;
-    Ok(Loaded { config, origins, project, notices, inert: Vec::new(), files, merged })
+    let hooks = all_hooks;
+    Ok(Loaded { config, origins, project, notices, inert, hooks, settings, files, merged })
+}
+
+/// Reads what is there of the settings files.
+fn settings_files(
+    sources: &Sources<'_>,
+    project: &Project,
+    files: &mut Vec<(PathBuf, bool)>,
+) -> Result<Vec<SettingsFile>, ConfigError> {
+    let mut found = Vec::new();
+    for (owner, path) in settings_file::places(project, sources.env) {
+        let settings = settings_file::read(owner, &path, sources.cwd)?;
+        files.push((path, settings.is_some()));
+        found.extend(settings);
+    }
+    if let Some(value) = &sources.overrides.settings {
+        found.push(settings_file::of_flag(value, sources.cwd)?);
+    }
+    Ok(found)
 }
 
 /// The settings of one file; `None` when there is no such file.
 fn read(path: &Path, cwd: &Path, schema: &Schema) -> Result<Option<Vec<Setting>>, ConfigError> {
+    let Some(text) = read_text(path, cwd)? else { return Ok(None) };
+    let path = shown(path, cwd);
+    settings(&text, schema, |line| Origin::File { path: path.clone(), line }).map(Some)
+}
+
+/// The text of a configuration file, within bounds; `None` when there is no such file.
+pub(super) fn read_text(path: &Path, cwd: &Path) -> Result<Option<String>, ConfigError> {
     let shown = shown(path, cwd);
     let unreadable = |reason: String| ConfigError::Unreadable { path: shown.clone(), reason };
     let bytes = match read_bytes(path) {
@@ -119,12 +165,12 @@ fn read(path: &Path, cwd: &Path, schema: &Schema) -> Result<Option<Vec<Setting>>
     if bytes.len() as u64 > MAX_FILE {
         return Err(unreadable(format!("it is longer than {} KiB", MAX_FILE >> 10)));
     }
-    let at = |line: usize| Origin::File { path: shown.clone(), line };
-    let text = std::str::from_utf8(&bytes).map_err(|error| {
-        let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
-        ConfigError::invalid(&at(line), "not valid UTF-8 text")
-    })?;
-    settings(text, schema, at).map(Some)
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let at = Origin::File { path: shown, line };
+        ConfigError::invalid(&at, "not valid UTF-8 text")
+    })
 }
 
 /// At most one byte more than is allowed; `None` when there is no such file.

@@ -15,23 +15,29 @@ mod dirs;
 mod document;
 pub mod env;
 mod error;
+mod hooks;
 mod inert;
 mod layers;
 pub mod list;
 mod load;
+mod matcher;
 pub mod models;
+pub mod node;
 mod overrides;
 mod project;
 mod provider;
 pub mod schema;
+mod settings_file;
 mod show;
 mod untrusted;
 
 pub use dirs::Dirs;
 pub use error::{ConfigError, Origin};
+pub use hooks::{HookConfig, HookEntry, HookList, of_node as read_hooks};
 pub use inert::Inert;
 pub use layers::Origins;
 pub use load::{Loaded, Sources, load, load_for};
+pub use matcher::Matcher;
 pub use overrides::Overrides;
 pub use project::Project;
 pub use provider::{Choice, KeySource, base_url_variable, default_model};
@@ -40,3 +46,4 @@ pub use schema::{
     Motion, OnLimit, OnViolation, Panes, PermissionsConfig, ProviderConfig, ProviderKind,
     SubagentsConfig, TuiConfig,
 };
+pub use settings_file::{Owner, SettingsFile, Written, WrittenPermissions};

@@ -31,6 +31,8 @@ pub struct Overrides {
     pub log_level: Option<String>,
     pub theme: Option<String>,
     pub no_sub_agent: bool,
+    /// `--settings`: JSON or a file of the settings.json shape.
+    pub settings: Option<String>,
 }
 
 impl Overrides {

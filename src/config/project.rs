@@ -4,6 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::protocol::RuleFile;
 
+/// The settings that other agents share with this one, below a folder: those that come with the project, and the
+/// person's own for it.
+pub(super) const SETTINGS: &str = ".claude/settings.json";
+pub(super) const LOCAL_SETTINGS: &str = ".claude/settings.local.json";
+
 /// Where the working directory belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
@@ -12,6 +17,8 @@ pub struct Project {
     pub folders: Vec<PathBuf>,
     /// The nearest of `folders` with a `.caliban` configuration; the root when none has one.
     pub config_root: PathBuf,
+    /// The nearest of `folders` with settings in `.claude`; the root when none has any.
+    pub claude_root: PathBuf,
 }
 
 impl Project {
@@ -25,11 +32,25 @@ impl Project {
             .take_while(|folder| folder.starts_with(root))
             .map(Path::to_owned)
             .collect();
-        let configured = folders.iter().find(|folder| {
+        let nearest = |is_there: &dyn Fn(&PathBuf) -> bool| {
+            folders.iter().find(|folder| is_there(folder)).map_or(root, |folder| folder).to_owned()
+        };
+        let config_root = nearest(&|folder| {
             [RuleFile::Shared, RuleFile::Local].iter().any(|file| path(folder, *file).is_file())
         });
-        let config_root = configured.cloned().unwrap_or_else(|| root.to_owned());
-        Self { folders, config_root }
+        let claude_root = nearest(&|folder| {
+            [SETTINGS, LOCAL_SETTINGS].iter().any(|file| folder.join(file).is_file())
+        });
+        Self { folders, config_root, claude_root }
+    }
+
+    /// The folder that the project's own commands run in: the nearest one with configuration of either kind, else the
+    /// root.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        let both = [&self.config_root, &self.claude_root];
+        // Both lie on one way up, so the longer path is the nearer one.
+        both.into_iter().max_by_key(|folder| folder.as_os_str().len()).unwrap_or(&self.config_root)
     }
 
     /// The repository's root, or the working directory outside of one.
@@ -88,5 +109,21 @@ mod tests {
         fs::write(top.path().join(".caliban/config.toml"), "").unwrap();
         let project = Project::discover(&below);
         assert_eq!((project.root(), &project.config_root), (below.as_path(), &below));
+    }
+
+    #[test]
+    fn the_projects_commands_run_where_the_nearest_configuration_of_either_kind_is() {
+        let top = tempfile::tempdir().unwrap();
+        let repo = top.path().join("repo");
+        let package = repo.join("package");
+        for folder in [repo.join(".git"), repo.join(".caliban"), package.join(".claude")] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        assert_eq!(Project::discover(&package).home(), repo);
+        fs::write(repo.join(".caliban/config.toml"), "").unwrap();
+        fs::write(package.join(".claude/settings.local.json"), "{}").unwrap();
+        let project = Project::discover(&package.join("src"));
+        assert_eq!((project.claude_root.as_path(), project.home()), (&*package, &*package));
+        assert_eq!(Project::discover(&repo).home(), repo);
     }
 }

@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::protocol::Mode;
+use super::hooks::HookEntry;
+use crate::protocol::{HookEvent, Mode};
 
 /// The whole configuration, all layers merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +22,10 @@ pub struct Config {
     /// Places that answer model requests, by name. Built in: anthropic, openai, ollama.
     pub providers: BTreeMap<String, ProviderConfig>,
     pub permissions: PermissionsConfig,
+    /// Commands that run at certain moments, by event.
+    #[serde(default)]
+    #[schemars(schema_with = "hooks")]
+    pub hooks: Hooks,
     #[serde(default)]
     pub budget: BudgetConfig,
     pub subagents: SubagentsConfig,
@@ -125,6 +130,17 @@ pub struct PermissionsConfig {
     pub deny: Vec<String>,
     /// Folders beside the working directory that tools may work in.
     pub additional_dirs: Vec<PathBuf>,
+}
+
+/// The hooks of our own files; those of all layers add up.
+pub type Hooks = BTreeMap<HookEvent, Vec<HookEntry>>;
+
+/// The schema of [`Hooks`]: each event is a key.
+fn hooks(generator: &mut SchemaGenerator) -> Schema {
+    let entries = generator.subschema_for::<Vec<HookEntry>>();
+    let events = HookEvent::ALL.map(|event| (event.name().to_owned(), entries.clone().to_value()));
+    let events: serde_json::Map<String, Value> = events.into_iter().collect();
+    json_schema!({ "type": "object", "additionalProperties": false, "properties": events })
 }
 
 /// What the main agent and all its sub-agents together may spend.
@@ -352,6 +368,7 @@ mod tests {
     }
 
     /// Drops what is true of the merged configuration but not of one file: required keys, and `null`, which TOML has not.
+    /// The tables of a list are whole in each file: there a required key is required.
     /// `schema` is a schema, or else a table of schemas by property name.
     fn loosen(schema: &mut Value, is_schema: bool) {
         let Value::Object(map) = schema else { return };
@@ -374,9 +391,14 @@ mod tests {
                 loosen(properties, false);
             }
         }
-        for key in ["additionalProperties", "items"] {
-            if let Some(inner) = map.get_mut(key) {
-                loosen(inner, true);
+        if let Some(inner) = map.get_mut("additionalProperties") {
+            loosen(inner, true);
+        }
+        if let Some(inner) = map.get_mut("items") {
+            let required = inner.get("required").cloned();
+            loosen(inner, true);
+            if let (Some(required), Some(inner)) = (required, inner.as_object_mut()) {
+                inner.insert("required".to_owned(), required);
             }
         }
     }

@@ -22,7 +22,8 @@ pub enum Value {
     /// A number or a truth value of JSON, as it is written. In front matter these are texts.
     Bare(String),
     List(Vec<String>),
-    /// One level of keys.
+    /// A list that holds other things than texts too.
+    Items(Vec<Field>),
     Table(Pairs),
     Other,
 }
@@ -49,12 +50,25 @@ impl Document {
 }
 
 impl Value {
+    /// A list of any things.
+    #[must_use]
+    pub fn list(items: Vec<Field>) -> Self {
+        if items.iter().any(|item| !matches!(item.value, Self::Text(_))) {
+            return Self::Items(items);
+        }
+        let text = |item: Field| match item.value {
+            Self::Text(text) => Some(text),
+            _ => None,
+        };
+        Self::List(items.into_iter().filter_map(text).collect())
+    }
+
     /// What it says, unless it holds several.
     #[must_use]
     pub fn scalar(&self) -> Option<&str> {
         match self {
             Self::Text(text) | Self::Bare(text) => Some(text.trim()),
-            Self::List(_) | Self::Table(_) | Self::Other => None,
+            Self::List(_) | Self::Items(_) | Self::Table(_) | Self::Other => None,
         }
     }
 }
@@ -88,10 +102,10 @@ pub fn parse(text: &str, lenient: bool) -> Result<Document, Fault> {
     Ok(Document { fields, prompt, prompt_line: Some(end + 3) })
 }
 
-/// The keys of a YAML table. Works on the parser's events and never nests, because a file may nest as deep as it is
-/// long. Lines count from the front matter's opening line.
+/// The keys of a YAML table. Works on the parser's events and nests within bounds, because a file may nest as deep as it
+/// is long. Lines count from the front matter's opening line.
 fn read(yaml: &str) -> Result<Pairs, Fault> {
-    let mut table = Table::default();
+    let mut tree = Tree::default();
     for event in Parser::new_from_str(yaml) {
         let (event, span) = event.map_err(|error| {
             let why = error.info();
@@ -102,120 +116,106 @@ fn read(yaml: &str) -> Result<Pairs, Fault> {
         })?;
         let line = span.start.line() + 1;
         match event {
-            Event::MappingStart(..) => table.open(Value::Table(Vec::new()), line)?,
-            Event::SequenceStart(..) => table.open(Value::List(Vec::new()), line)?,
-            Event::MappingEnd | Event::SequenceEnd => table.close(),
+            Event::MappingStart(..) => tree.open(Open::Table(Vec::new(), Key::Next), line)?,
+            Event::SequenceStart(..) => tree.open(Open::List(Vec::new()), line)?,
+            Event::MappingEnd | Event::SequenceEnd => tree.close()?,
             Event::Scalar(text, style, ..) => {
                 let null = style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null");
-                table.scalar((!null).then(|| text.into_owned()), line)?;
+                tree.put((!null).then(|| Value::Text(text.into_owned())), line)?;
             }
-            Event::Alias(_) => {
-                table.open(Value::Other, line)?;
-                table.close();
-            }
+            Event::Alias(_) => tree.put(Some(Value::Other), line)?,
             Event::DocumentEnd => break,
             _ => {}
         }
     }
-    Ok(table.fields)
+    Ok(tree.fields)
 }
 
-/// The table of front matter while its events come in.
+/// The values of front matter while its events come in.
 #[derive(Default)]
-struct Table {
+struct Tree {
+    /// The whole, once it is closed.
     fields: Pairs,
-    /// How many tables and lists are open; the table itself is the first.
-    depth: usize,
-    /// The key that waits for its value.
-    key: Option<(String, usize)>,
-    /// The list or table that is this key's value.
-    value: Option<Value>,
-    /// The key in that table that waits for its value.
-    inner: Option<(String, usize)>,
+    /// What is open, each with its first line; the table of all keys is the first.
+    open: Vec<(Open, usize)>,
 }
 
-impl Table {
-    fn open(&mut self, value: Value, line: usize) -> Result<(), Fault> {
-        match (self.depth, &self.key) {
-            (0, _) if !matches!(value, Value::Table(_)) => return Err(no_table(line)),
-            (0, _) => {}
-            (1, None) => return Err((line, "a key of the front matter must be a word".to_owned())),
-            (1, Some(_)) => self.value = Some(value),
-            (2, _) => self.nest(),
-            (3..MAX_DEPTH, _) => {}
-            _ => return Err((line, format!("the front matter nests more than {MAX_DEPTH} deep"))),
+/// A table or list that is not at its end yet.
+enum Open {
+    Table(Pairs, Key),
+    List(Vec<Field>),
+}
+
+/// What a table waits for.
+enum Key {
+    Next,
+    /// The value of this key, which stands on this line.
+    Of(String, usize),
+    /// A value whose key is no word: the table as a whole has no meaning.
+    Strange,
+}
+
+impl Tree {
+    fn open(&mut self, open: Open, line: usize) -> Result<(), Fault> {
+        match self.open.last() {
+            None if matches!(open, Open::List(_)) => return Err(no_table(line)),
+            _ if self.open.len() == MAX_DEPTH => {
+                return Err((line, format!("the front matter nests more than {MAX_DEPTH} deep")));
+            }
+            _ => self.open.push((open, line)),
         }
-        self.depth += 1;
         Ok(())
     }
 
-    /// A list or table inside of one: a list of names it cannot be, but in a table only that one key is wrong.
-    fn nest(&mut self) {
-        match (&mut self.value, self.inner.take()) {
-            (Some(Value::Table(pairs)), Some((name, line))) => {
-                pairs.push((name, Field { line: Some(line), value: Value::Other }));
+    fn close(&mut self) -> Result<(), Fault> {
+        let Some((open, line)) = self.open.pop() else { return Ok(()) };
+        let value = match open {
+            Open::Table(_, Key::Strange) => Value::Other,
+            Open::Table(pairs, _) if self.open.is_empty() => {
+                self.fields = pairs;
+                return Ok(());
             }
-            _ => self.value = Some(Value::Other),
-        }
-    }
-
-    fn close(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
-        if self.depth == 1 {
-            let value = self.value.take().unwrap_or(Value::Other);
-            self.inner = None;
-            self.put(value);
-        }
+            Open::Table(pairs, _) => Value::Table(pairs),
+            Open::List(items) => Value::list(items),
+        };
+        self.put(Some(value), line)
     }
 
     /// A key, a value, or an entry of a list; `None` is a null.
-    fn scalar(&mut self, text: Option<String>, line: usize) -> Result<(), Fault> {
-        match (self.depth, text) {
-            (0, Some(_)) => Err(no_table(line)),
-            (1, text) if self.key.is_none() => {
-                self.key = Some(new_key(&self.fields, text, line)?);
-                Ok(())
+    fn put(&mut self, value: Option<Value>, line: usize) -> Result<(), Fault> {
+        let is_top = self.open.len() == 1;
+        let (pairs, key) = match self.open.last_mut() {
+            None if value.is_none() => return Ok(()),
+            None => return Err(no_table(line)),
+            Some((Open::List(items), _)) => {
+                items.extend(value.map(|value| Field { line: Some(line), value }));
+                return Ok(());
             }
-            (1, Some(text)) => {
-                self.put(Value::Text(text));
-                Ok(())
+            Some((Open::Table(pairs, key), _)) => (pairs, key),
+        };
+        *key = match (std::mem::replace(key, Key::Next), value) {
+            (Key::Of(name, line), Some(value)) => {
+                pairs.push((name, Field { line: Some(line), value }));
+                Key::Next
             }
-            (1, None) => {
-                self.key = None;
-                Ok(())
+            (Key::Of(..), None) => Key::Next,
+            (Key::Next, None) => new_key(pairs, String::new(), line)?,
+            (Key::Next, Some(Value::Text(name))) => new_key(pairs, name, line)?,
+            (Key::Next, Some(_)) if is_top => {
+                return Err((line, "a key of the front matter must be a word".to_owned()));
             }
-            (2, text) => self.entry(text, line),
-            _ => Ok(()),
-        }
-    }
-
-    fn entry(&mut self, text: Option<String>, line: usize) -> Result<(), Fault> {
-        match (&mut self.value, self.inner.take()) {
-            (Some(Value::List(items)), _) => items.extend(text),
-            (Some(Value::Table(pairs)), None) => self.inner = Some(new_key(pairs, text, line)?),
-            (Some(Value::Table(pairs)), Some((name, line))) => {
-                let field = |text| Field { line: Some(line), value: Value::Text(text) };
-                pairs.extend(text.map(|text| (name, field(text))));
-            }
-            _ => {}
-        }
+            (Key::Next | Key::Strange, _) => Key::Strange,
+        };
         Ok(())
-    }
-
-    fn put(&mut self, value: Value) {
-        if let Some((name, line)) = self.key.take() {
-            self.fields.push((name, Field { line: Some(line), value }));
-        }
     }
 }
 
 /// A key that is not in the table yet.
-fn new_key(pairs: &Pairs, name: Option<String>, line: usize) -> Result<(String, usize), Fault> {
-    let name = name.unwrap_or_default();
+fn new_key(pairs: &Pairs, name: String, line: usize) -> Result<Key, Fault> {
     if pairs.iter().any(|(other, _)| *other == name) {
         return Err((line, format!("the key `{}` is there twice", name.escape_debug())));
     }
-    Ok((name, line))
+    Ok(Key::Of(name, line))
 }
 
 fn no_table(line: usize) -> Fault {
@@ -242,6 +242,25 @@ fn quoted(lines: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_nest_and_keep_their_lines() {
+        let text = "---\nhooks:\n  Stop:\n    - matcher: x\n      hooks:\n        - {type: command}\n    - [~, a]\n? [a]\n: b\n---\nx";
+        assert_eq!(parse(text, true).unwrap_err().1, "a key of the front matter must be a word");
+        let document = parse(&text.replace("? [a]\n: b\n", "env: {[a]: b}\n"), true).unwrap();
+        assert_eq!(document.get("env").unwrap().value, Value::Other);
+        let field = |line, value| Field { line: Some(line), value };
+        let table =
+            |name: &str, line, value| Value::Table(vec![(name.to_owned(), field(line, value))]);
+        let command = table("type", 6, Value::Text("command".to_owned()));
+        let Value::Table(mut group) = table("matcher", 4, Value::Text("x".to_owned())) else {
+            panic!()
+        };
+        group.push(("hooks".to_owned(), field(5, Value::Items(vec![field(6, command)]))));
+        let texts = Value::List(vec!["a".to_owned()]);
+        let stop = Value::Items(vec![field(4, Value::Table(group)), field(7, texts)]);
+        assert_eq!(document.get("hooks").unwrap().value, table("Stop", 3, stop));
+    }
 
     #[test]
     fn no_nesting_overflows_the_stack() {

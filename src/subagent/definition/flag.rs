@@ -112,14 +112,11 @@ impl<'de> Visitor<'de> for Any {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let mut items = Some(Vec::new());
-        while let Some(item) = seq.next_element()? {
-            match (item, &mut items) {
-                (Value::Text(text), Some(items)) => items.push(text),
-                _ => items = None,
-            }
+        let mut items = Vec::new();
+        while let Some(value) = seq.next_element()? {
+            items.push(Field { line: None, value });
         }
-        Ok(items.map_or(Value::Other, Value::List))
+        Ok(Value::list(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Value, A::Error> {

@@ -1,0 +1,312 @@
+//! Commands that the person, or a project, wants to have run at certain moments.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{ConfigError, Origin};
+use super::inert::Inert;
+use super::layers::{Origins, Setting};
+use super::matcher::Matcher;
+use super::node::{Misfit, Node};
+use super::schema::Hooks;
+use crate::protocol::HookEvent;
+
+/// How long a hook may take when nothing else is said. Seconds.
+pub(super) const TIMEOUT_S: f64 = 60.0;
+
+/// One command for one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookConfig {
+    pub event: HookEvent,
+    /// Of a tool's name, an agent's type, or the cause of the event.
+    pub matcher: Matcher,
+    /// For `bash -c`.
+    pub command: String,
+    pub timeout: Duration,
+    pub origin: Origin,
+}
+
+impl HookConfig {
+    /// In one line: `hook PreToolUse(Bash): ./lint.sh`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let Self { event, matcher, command, .. } = self;
+        let command = command.trim().escape_debug();
+        match matcher.as_str() {
+            "" => format!("hook {}: {command}", event.name()),
+            matcher => format!("hook {}({}): {command}", event.name(), matcher.escape_debug()),
+        }
+    }
+
+    /// The same as a thing that waits for the person's trust.
+    pub(super) fn inert(&self) -> Inert {
+        Inert { what: self.describe(), origin: self.origin.clone() }
+    }
+}
+
+/// The hooks of a settings file or of an agent's definition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HookList {
+    pub hooks: Vec<HookConfig>,
+    /// What stands there for other programs and is not run here: `PermissionRequest (line 4)`.
+    pub passed_over: Vec<String>,
+}
+
+/// A hook as it stands in our own files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HookEntry {
+    /// Which tools it is for, or which agents or causes: a name, names with `|` between them, or a regular expression. Absent: all.
+    #[serde(default)]
+    pub matcher: String,
+    /// The command, run by bash in the project's folder. It reads what happened as JSON from its stdin.
+    #[schemars(length(min = 1))]
+    pub command: String,
+    /// How many seconds it may take.
+    #[serde(default = "timeout_s")]
+    #[schemars(range(min = 0.001, max = 86400))]
+    pub timeout_s: f64,
+}
+
+fn timeout_s() -> f64 {
+    TIMEOUT_S
+}
+
+/// The hooks of our own files, in the order of the layers.
+pub(super) fn of_tables(tables: &Hooks, origins: &Origins) -> Result<Vec<HookConfig>, ConfigError> {
+    let mut hooks = Vec::new();
+    for (event, entries) in tables.iter() {
+        for (index, entry) in entries.iter().enumerate() {
+            let origin = origins.of_entry(&format!("hooks.{}", event.name()), index).clone();
+            let hook = of_entry(*event, entry, origin.clone());
+            hooks.push(hook.map_err(|why| ConfigError::invalid(&origin, why))?);
+        }
+    }
+    Ok(hooks)
+}
+
+/// Takes the hooks out of the settings of one of our own files.
+pub(super) fn take_out(settings: &mut Vec<Setting>) -> Result<Vec<HookConfig>, ConfigError> {
+    let mut hooks = Vec::new();
+    for setting in settings.extract_if(.., |setting| is_hooks(setting)) {
+        let Some(event) = setting.path.last().and_then(|name| HookEvent::named(name)) else {
+            continue;
+        };
+        let entries = setting.value.as_array().into_iter().flatten();
+        for (entry, origin) in entries.zip(&setting.origins) {
+            let invalid = |why: String| ConfigError::invalid(origin, why);
+            let entry = HookEntry::deserialize(entry.clone())
+                .map_err(|error| invalid(error.message().to_owned()))?;
+            hooks.push(of_entry(event, &entry, origin.clone()).map_err(invalid)?);
+        }
+    }
+    Ok(hooks)
+}
+
+fn is_hooks(setting: &Setting) -> bool {
+    setting.path.first().is_some_and(|table| table == "hooks")
+}
+
+/// One hook of our own files.
+fn of_entry(event: HookEvent, entry: &HookEntry, origin: Origin) -> Result<HookConfig, String> {
+    let key = format!("hooks.{}.matcher", event.name());
+    Ok(HookConfig {
+        event,
+        matcher: Matcher::parse(&entry.matcher).map_err(|why| format!("`{key}` {why}"))?,
+        command: entry.command.clone(),
+        timeout: Duration::try_from_secs_f64(entry.timeout_s).unwrap_or(Duration::MAX),
+        origin,
+    })
+}
+
+/// Reads `{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…", "timeout": 60}]}]}`, the
+/// shape of settings files. `at` makes an origin of a line. Events, kinds and keys of other programs are passed over.
+pub fn of_node(node: &Node, at: impl Fn(Option<usize>) -> Origin) -> Result<HookList, Misfit> {
+    let mut list = HookList::default();
+    for (name, groups) in node.table("hooks")? {
+        let Some(event) = HookEvent::named(name) else {
+            list.pass_over(&name.escape_debug().to_string(), groups);
+            continue;
+        };
+        let key = format!("hooks.{name}");
+        for group in groups.list(&key)? {
+            group.table(&key)?;
+            let matcher = matcher(group.get("matcher"), &key)?;
+            let Some(commands) = group.get("hooks") else {
+                return Err(group.misfit(format!("an entry of `{key}` needs `hooks`: a list")));
+            };
+            for command in commands.list(&format!("{key}.hooks"))? {
+                list.add(event, &matcher, command, &at)?;
+            }
+        }
+    }
+    Ok(list)
+}
+
+impl HookList {
+    fn add(
+        &mut self,
+        event: HookEvent,
+        matcher: &Matcher,
+        node: &Node,
+        at: &impl Fn(Option<usize>) -> Origin,
+    ) -> Result<(), Misfit> {
+        let key = format!("hooks.{}.hooks", event.name());
+        node.table(&key)?;
+        let kind = node.get("type").map(|kind| kind.text(&format!("{key}.type"))).transpose()?;
+        // A condition that is not understood must not be taken for none.
+        let strange = match kind {
+            Some("command") | None => node.get("if").map(|_| "with `if`".to_owned()),
+            Some(other) => Some(format!("of type {}", other.escape_debug())),
+        };
+        if let Some(strange) = strange {
+            self.pass_over(&format!("a {} hook {strange}", event.name()), node);
+            return Ok(());
+        }
+        let Some(command) = node.get("command") else {
+            return Err(node.misfit(format!("an entry of `{key}` needs a `command`")));
+        };
+        let text = command.text(&format!("{key}.command"))?;
+        if text.trim().is_empty() {
+            return Err(command.misfit(format!("`{key}.command` must not be empty")));
+        }
+        self.hooks.push(HookConfig {
+            event,
+            matcher: matcher.clone(),
+            command: with_arguments(text, node.get("args"), &key)?,
+            timeout: timeout(node.get("timeout"), &key)?,
+            origin: at(command.line.or(node.line)),
+        });
+        Ok(())
+    }
+
+    fn pass_over(&mut self, what: &str, node: &Node) {
+        let line = node.line.map(|line| format!(" (line {line})")).unwrap_or_default();
+        self.passed_over.push(format!("{what}{line}"));
+    }
+}
+
+fn matcher(node: Option<&Node>, key: &str) -> Result<Matcher, Misfit> {
+    let key = format!("{key}.matcher");
+    let text = node.map_or(Ok(""), |node| node.text(&key))?;
+    Matcher::parse(text).map_err(|why| Misfit {
+        line: node.and_then(|node| node.line),
+        message: format!("`{key}` {why}"),
+    })
+}
+
+/// A program with its arguments as a line for bash.
+fn with_arguments(command: &str, args: Option<&Node>, key: &str) -> Result<String, Misfit> {
+    let Some(args) = args else { return Ok(command.to_owned()) };
+    let key = format!("{key}.args");
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let mut line = quoted(command);
+    for arg in args.list(&key)? {
+        line.push(' ');
+        line.push_str(&quoted(arg.text(&key)?));
+    }
+    Ok(line)
+}
+
+fn timeout(node: Option<&Node>, key: &str) -> Result<Duration, Misfit> {
+    let Some(node) = node else { return Ok(Duration::from_secs_f64(TIMEOUT_S)) };
+    let seconds = node.scalar().and_then(|text| text.parse::<f64>().ok());
+    let wanted = seconds.filter(|seconds| *seconds > 0.0);
+    wanted
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| node.must_be(&format!("{key}.timeout"), "a number of seconds above 0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::super::node::parse_json;
+    use super::*;
+
+    fn read(json: &str) -> Result<HookList, Misfit> {
+        let at = |line: Option<usize>| Origin::File { path: "s.json".into(), line: line.unwrap() };
+        of_node(&parse_json(json).unwrap(), at)
+    }
+
+    #[test]
+    fn the_shape_of_settings_files_is_read_with_the_line_of_each_command() {
+        let list = read(
+            r#"{"PreToolUse": [
+                {"matcher": "Bash|Edit", "hooks": [
+                    {"type": "command", "command": "./lint.sh", "timeout": 2.5, "statusMessage": "x"},
+                    {"command": "true"}]},
+                {"hooks": [{"type": "command", "command": "/opt/check it", "args": ["a'b", "c"]}]}],
+              "Stop": []}"#,
+        )
+        .unwrap();
+        let shown: Vec<String> = list
+            .hooks
+            .iter()
+            .map(|hook| format!("{} {:?} {}", hook.origin, hook.timeout, hook.describe()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "s.json:3 2.5s hook PreToolUse(Bash|Edit): ./lint.sh",
+                "s.json:4 60s hook PreToolUse(Bash|Edit): true",
+                r"s.json:5 60s hook PreToolUse: \'/opt/check it\' \'a\'\\\'\'b\' \'c\'",
+            ]
+        );
+        assert!(list.passed_over.is_empty());
+    }
+
+    #[test]
+    fn what_is_for_other_programs_is_passed_over_and_named() {
+        let list = read(
+            r#"{"PermissionRequest": [{"hooks": [{"type": "command", "command": "x"}]}],
+                "Stop": [{"hooks": [{"type": "prompt", "prompt": "done?"},
+                {"type": "command", "command": "x", "if": "Bash(git *)"}]}]}"#,
+        )
+        .unwrap();
+        assert_eq!(list.hooks, []);
+        assert_eq!(
+            list.passed_over,
+            [
+                "PermissionRequest (line 1)",
+                "a Stop hook of type prompt (line 2)",
+                "a Stop hook with `if` (line 3)"
+            ]
+        );
+    }
+
+    #[test]
+    fn every_mistake_names_its_line_and_what_is_allowed() {
+        let hook = |hook: &str| format!("{{\"Stop\": [{{\"hooks\": [\n{hook}]}}]}}");
+        let cases = [
+            ("[]".to_owned(), "1: `hooks` must be an object of keys and values, not a list"),
+            ("{\"Stop\":\n3}".to_owned(), "2: `hooks.Stop` must be a list, not 3"),
+            ("{\"Stop\": [\n{}]}".to_owned(), "2: an entry of `hooks.Stop` needs `hooks`: a list"),
+            (
+                "{\"Stop\": [{\"matcher\":\n1, \"hooks\": []}]}".to_owned(),
+                "2: `hooks.Stop.matcher` must be a text in quotes, not 1",
+            ),
+            (
+                hook("\"x\""),
+                "2: `hooks.Stop.hooks` must be an object of keys and values, not a text",
+            ),
+            (hook("{}"), "2: an entry of `hooks.Stop.hooks` needs a `command`"),
+            (hook("{\"command\": \" \"}"), "2: `hooks.Stop.hooks.command` must not be empty"),
+            (
+                hook("{\"command\": [\"x\"]}"),
+                "2: `hooks.Stop.hooks.command` must be a text in quotes, not a list",
+            ),
+            (
+                hook("{\"command\": \"x\", \"timeout\": 0}"),
+                "2: `hooks.Stop.hooks.timeout` must be a number of seconds above 0, not 0",
+            ),
+        ];
+        for (json, expected) in cases {
+            let Misfit { line, message } = read(&json).unwrap_err();
+            assert_eq!(format!("{}: {message}", line.unwrap()), expected, "{json}");
+        }
+        let bad = read("{\"Stop\": [{\"matcher\": \"(\", \"hooks\": []}]}").unwrap_err();
+        assert!(bad.message.starts_with("`hooks.Stop.matcher` must be a name"), "{}", bad.message);
+    }
+}
