@@ -7,6 +7,7 @@
 //! - [`markdown`]: the files that people write for agents
 //! - [`provider`]: model APIs, one file per wire
 //! - [`exec`], [`tool`]: child processes, and the tools that models call
+//! - [`memory`]: the instructions that projects keep for agents
 //! - [`permission`]: what may run, and who is asked
 //! - [`budget`]: what may be spent
 //! - [`agent`]: the loop: ask the model, run its tools, repeat
@@ -27,6 +28,7 @@ pub mod config;
 pub mod exec;
 pub mod headless;
 pub mod markdown;
+pub mod memory;
 pub mod permission;
 pub mod protocol;
 pub mod provider;

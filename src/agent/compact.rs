@@ -171,6 +171,7 @@ impl Agent {
         record::compacted(run.events.path(), self.setup.span, before_tokens, after_tokens);
         self.unbooked = Default::default();
         self.history = Arc::new(messages);
+        self.summaries += 1;
         self.measured = None;
         Ok(CompactionState::Done { before_tokens, after_tokens })
     }

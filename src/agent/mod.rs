@@ -27,7 +27,6 @@ mod dispatch;
 mod forced;
 mod inbox;
 mod linger;
-pub mod memory;
 mod meter;
 mod operations;
 pub mod prompt;
@@ -105,6 +104,8 @@ pub struct Agent {
     ended_fatally: bool,
     /// What failed attempts cost: booked in the journal with the next answer.
     unbooked: (Usage, Cost),
+    /// How often a summary has taken the conversation's place.
+    summaries: u32,
     /// The size of the conversation when it was last reported; absent when it became another since.
     measured: Option<Measured>,
 }
@@ -145,6 +146,7 @@ impl Agent {
             was_stopped: false,
             ended_fatally: false,
             unbooked: Default::default(),
+            summaries: 0,
             measured: None,
         }
     }
@@ -163,6 +165,17 @@ impl Agent {
         self.specs = tools.specs();
         self.withheld.clear();
         self.setup.tools = tools;
+    }
+
+    /// Replaces the system prompt, from the next run on. The provider then reads the whole conversation anew.
+    pub fn set_system(&mut self, system: impl Into<Arc<str>>) {
+        self.setup.system = system.into();
+    }
+
+    /// How often a summary has taken the conversation's place since the agent was built.
+    #[must_use]
+    pub fn summaries(&self) -> u32 {
+        self.summaries
     }
 
     /// Whether the last run ended with what nobody can mend: then only a person makes the agent go on.

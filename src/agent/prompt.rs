@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::memory::head_of;
+use crate::markdown::file;
 
 /// What every agent is told about where it works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub fn git_branch(dir: &Path) -> Option<String> {
 }
 
 fn short_text(path: &Path) -> Option<String> {
-    String::from_utf8(head_of(path, 1024).ok()?).ok()
+    String::from_utf8(file::head(path, 1024).ok()?).ok()
 }
 
 #[cfg(test)]

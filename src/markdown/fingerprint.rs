@@ -30,4 +30,15 @@ impl Fingerprint {
         };
         Self(files.into_iter().map(look).collect())
     }
+
+    /// Looks at one more file.
+    pub fn look(&mut self, file: PathBuf) {
+        self.0.extend(Self::of([file]).0);
+    }
+
+    /// Looks at the same files again.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self::of(self.0.iter().map(|seen| seen.path.clone()))
+    }
 }

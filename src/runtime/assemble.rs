@@ -6,16 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Open;
+use super::brought::Brought;
 use super::offer::Offer;
-use crate::agent::prompt::{Facts, SystemPrompt};
-use crate::agent::{Agent, AgentSetup, Inbox, Operations, memory};
+use crate::agent::prompt::Facts;
+use crate::agent::{Agent, AgentSetup, Inbox, Operations};
 use crate::budget::{self, Budget};
 use crate::config::models::Catalogue;
 use crate::exec::Sandbox;
 use crate::permission::Gate;
 use crate::protocol::{
-    AgentPath, Cost, EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, NoticeLevel,
-    Past, Redactor, SessionId, Span, Usage,
+    AgentPath, Cost, EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, Past,
+    Redactor, SessionId, Span, Usage,
 };
 use crate::provider::{Model, ModelSlot, ModelSource};
 use crate::session::{AgentSummary, NewSession, Opened, SessionStore};
@@ -24,7 +25,7 @@ use crate::subagent::{AgentTree, Caller, Factory, Settings, Slots, Workplace, fa
 use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, canonical_name};
 
 /// Who the main agent is and how it works.
-const MAIN_PROMPT: &str = include_str!("../../assets/prompts/main.md");
+pub(super) const MAIN_PROMPT: &str = include_str!("../../assets/prompts/main.md");
 
 /// All that a runtime is made of. Nothing in it has touched the network or the project's files yet.
 pub struct Parts {
@@ -162,6 +163,14 @@ fn cost_of(agents: &[AgentSummary]) -> Cost {
     total
 }
 
+/// A main agent, and what is kept beside it between its runs.
+pub(super) struct Main {
+    pub agent: Agent,
+    /// What starts its sub-agents, if it may have any.
+    pub offer: Option<Offer>,
+    pub brought: Brought,
+}
+
 /// Builds the main agent of a session, and what starts its sub-agents, if it has any. Reads the project's files: not for the start path, and it may block.
 pub(super) fn main_agent(
     parts: &Arc<Parts>,
@@ -170,19 +179,9 @@ pub(super) fn main_agent(
     tree: AgentTree,
     inbox: Inbox,
     events: &EventSink,
-) -> (Agent, Option<Offer>) {
+) -> Main {
     let facts = Facts::gather(&parts.cwd, &parts.date, &parts.platform);
-    let memory = memory::read(&parts.cwd, &parts.user_dir);
-    for notice in &memory.notices {
-        events.notice(NoticeLevel::Warning, notice.clone());
-    }
-    let system = SystemPrompt {
-        base: parts.system_prompt.as_deref().unwrap_or(MAIN_PROMPT),
-        append: parts.append_system_prompt.as_deref(),
-        facts: &facts,
-        memory: &memory.text,
-    }
-    .assemble();
+    let brought = Brought::read(parts, facts.clone(), events);
     let operations = Operations::new(parts.max_operations);
     let gate = parts.gate.for_agent("main".to_owned(), events.clone());
     let mut tools = ToolRegistry::new(session_tools(parts, &parts.builtin));
@@ -198,7 +197,7 @@ pub(super) fn main_agent(
         };
         let operations = operations.clone();
         let factory =
-            |definitions| factory(parts, tree, operations, facts, memory.text, definitions);
+            |definitions| factory(parts, tree, operations, facts, brought.memory(), definitions);
         Offer::new(parts, caller, tools.clone(), factory, events)
     });
     if let Some(offer) = &offer {
@@ -207,7 +206,7 @@ pub(super) fn main_agent(
     let agent = Agent::new(AgentSetup {
         name: "main".to_owned(),
         model,
-        system: system.into(),
+        system: brought.system().into(),
         tools: tools.withholding(|name| parts.gate.withholds(name)),
         gate,
         journal: session.journal,
@@ -224,7 +223,7 @@ pub(super) fn main_agent(
         redactor: parts.redactor.clone(),
         thinker: session.model,
     });
-    (agent, offer)
+    Main { agent, offer, brought }
 }
 
 /// What sub-agents of a session are built from, with these definitions.

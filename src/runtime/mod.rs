@@ -16,13 +16,15 @@ use crate::provider::{Model, ModelError, ModelSlot};
 use crate::subagent::{AgentTree, faces};
 
 mod assemble;
+mod brought;
 mod mention;
 mod offer;
 mod resume;
 mod shell;
 
-use assemble::Session;
+use assemble::{Main, Session};
 pub use assemble::{Parts, SubAgents};
+use brought::Brought;
 use offer::Offer;
 use shell::OwnShell;
 
@@ -48,6 +50,8 @@ pub struct Runtime {
     main: Option<Box<Agent>>,
     /// Its agents' tools; absent where sub-agents are off.
     offer: Option<Offer>,
+    /// What its files tell main; absent as long as main is.
+    brought: Option<Brought>,
     inbox: Inbox,
     run: Option<Run>,
     /// Prompts for the run after the one that is being stopped.
@@ -92,6 +96,7 @@ impl Runtime {
             session,
             main: None,
             offer: None,
+            brought: None,
             inbox,
             run: None,
             next: Vec::new(),
@@ -251,6 +256,10 @@ impl Runtime {
     async fn run_main(&mut self, model: ModelSlot, prompt: Option<Prompt>) {
         self.halted = false;
         let mut agent = self.take_main(model).await;
+        let prompt = prompt.map(|prompt| {
+            let note = self.note(prompt.note, &mut agent);
+            Prompt { note, ..prompt }
+        });
         let may_start = self.sub_agents;
         agent.withhold(|name| !may_start && faces::is_face(name));
         let cancel = CancellationToken::new();
@@ -285,7 +294,7 @@ impl Runtime {
     async fn take_main(&mut self, model: ModelSlot) -> Box<Agent> {
         match self.main.take() {
             Some(mut agent) => {
-                self.renew_offer(&mut agent).await;
+                self.renew(&mut agent).await;
                 agent
             }
             None => Box::new(self.build(model).await),
@@ -301,8 +310,8 @@ impl Runtime {
         let build = move || assemble::main_agent(&parts, session, model, tree, inbox, &events);
         // The closure only fails by panicking, and then there is nothing better than to pass that on.
         match tokio::task::spawn_blocking(build).await {
-            Ok((agent, offer)) => {
-                self.offer = offer;
+            Ok(Main { agent, offer, brought }) => {
+                (self.offer, self.brought) = (offer, Some(brought));
                 agent
             }
             Err(error) => std::panic::resume_unwind(error.into_panic()),
@@ -429,6 +438,7 @@ impl Runtime {
         self.inbox = self.tree.main_inbox();
         self.main = None;
         self.offer = None;
+        self.brought = None;
         self.halted = false;
         self.shell.take_printed();
         let history = std::mem::take(&mut session.past);
@@ -452,6 +462,7 @@ impl Runtime {
         self.tree.end_all(END_WAIT).await;
         self.session.journal = Arc::new(NoJournal);
         self.offer = None;
+        self.brought = None;
         let stored = Open::Stored(self.session.id);
         match assemble::open_session(&self.parts, stored).await {
             Ok(session) => self.session = session,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Runtime;
 use super::assemble::{self, Parts};
+use super::brought::Brought;
 use crate::agent::Agent;
 use crate::markdown::Fingerprint;
 use crate::protocol::{EventSink, NoticeLevel};
@@ -69,25 +70,28 @@ impl Offer {
     }
 
     /// Loads the definitions again when their files have changed, and says what is different. What runs keeps the
-    /// definition that it was started with. It may block.
-    fn renew(&mut self, events: &EventSink) -> bool {
+    /// definition that it was started with, and the memory too. It may block.
+    fn renew(&mut self, memory: String, events: &EventSink) -> bool {
         let seen = self.parts.definitions.fingerprint();
-        if seen == self.seen {
+        let before = self.factory.clone();
+        if seen == self.seen && memory == before.memory {
             return false;
         }
-        self.seen = seen;
-        let definitions = Definitions::load(&self.parts.definitions);
-        let before = self.factory.clone();
-        tell_problems(&definitions, Some(&before.definitions), events);
-        if let Some(text) = difference(&before.definitions, &definitions) {
-            events.notice(NoticeLevel::Info, text);
+        let mut definitions = before.definitions.clone();
+        if seen != self.seen {
+            self.seen = seen;
+            definitions = Definitions::load(&self.parts.definitions);
+            tell_problems(&definitions, Some(&before.definitions), events);
+            if let Some(text) = difference(&before.definitions, &definitions) {
+                events.notice(NoticeLevel::Info, text);
+            }
         }
         self.factory = assemble::factory(
             &self.parts,
             before.tree.clone(),
             before.operations.clone(),
             before.facts.clone(),
-            before.memory.clone(),
+            memory,
             definitions,
         );
         true
@@ -95,20 +99,30 @@ impl Offer {
 }
 
 impl Runtime {
-    /// Gives main its agents' tools anew when a definition was changed since they were made.
-    pub(super) async fn renew_offer(&mut self, agent: &mut Agent) {
-        let Some(mut offer) = self.offer.take() else { return };
+    /// Looks at the files that tell agents something, and gives main its agents' tools anew when one of them has
+    /// changed since they were made.
+    pub(super) async fn renew(&mut self, agent: &mut Agent) {
+        let (mut offer, mut brought) = (self.offer.take(), self.brought.take());
         let events = self.events.clone();
-        let renewing = tokio::task::spawn_blocking(move || (offer.renew(&events), offer));
+        let renewing = tokio::task::spawn_blocking(move || {
+            if let Some(brought) = &mut brought {
+                brought.renew(&events);
+            }
+            let memory = brought.as_ref().map(Brought::memory).unwrap_or_default();
+            let changed = offer.as_mut().is_some_and(|offer| offer.renew(memory, &events));
+            (changed, offer, brought)
+        });
         // The closure only fails by panicking, and then there is nothing better than to pass that on.
-        let (changed, offer) = match renewing.await {
-            Ok(renewed) => renewed,
+        let changed = match renewing.await {
+            Ok((changed, offer, brought)) => {
+                (self.offer, self.brought) = (offer, brought);
+                changed
+            }
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
-        if changed {
+        if let Some(offer) = self.offer.as_ref().filter(|_| changed) {
             agent.set_tools(offer.tools());
         }
-        self.offer = Some(offer);
     }
 }
 

@@ -20,6 +20,8 @@ mod documents;
 mod headless;
 mod layering;
 #[cfg(feature = "sub-agents")]
+mod memory;
+#[cfg(feature = "sub-agents")]
 mod options;
 mod packages;
 #[cfg(feature = "sub-agents")]

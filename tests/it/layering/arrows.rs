@@ -16,7 +16,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("permission", &["protocol", "tool::canonical_name", "tool::path"]),
     ("hook", &["protocol", "config", "exec", "tool::canonical_name"]),
     ("session", &["protocol"]),
-    ("agent", &["protocol", "provider", "tool", "permission", "hook", "budget"]),
+    ("memory", &["markdown", "tool::path"]),
+    ("agent", &["protocol", "markdown", "provider", "tool", "permission", "hook", "budget"]),
     (
         "subagent",
         &[
@@ -37,6 +38,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "protocol",
             "markdown",
+            "memory",
             "config",
             "provider",
             "tool",

@@ -1,0 +1,199 @@
+//! Reads memory files and what they import: each file once, within bounds, and with a line for what does not count.
+
+use std::collections::HashSet;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::import::{self, Import};
+use super::{Memory, Section};
+use crate::markdown::file;
+use crate::tool::path::resolve;
+
+/// More than this of one file is left out, with a word about it. Bytes.
+const FILE_LIMIT: usize = 32 * 1024;
+
+/// The same of all files together: what models read before every prompt has to stay small.
+const TOTAL_LIMIT: usize = 128 * 1024;
+
+/// How many files count.
+const MAX_FILES: usize = 100;
+
+/// How far imports of imports go.
+const MAX_DEPTH: usize = 5;
+
+/// Whose file it is: that says where its imports may lead.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// May import what the person may read.
+    Person,
+    /// May import what lies in the project.
+    Project,
+}
+
+/// Collects the files of a memory.
+pub(super) struct Reader<'a> {
+    pub memory: Memory,
+    /// The repository's root, without links.
+    root: PathBuf,
+    home: Option<&'a Path>,
+    hides: &'a dyn Fn(&Path) -> bool,
+    /// Files that were read, without links.
+    read: HashSet<PathBuf>,
+    total: usize,
+}
+
+/// A file that was not read: `None` when it is no loss.
+type Missed = Option<String>;
+
+impl<'a> Reader<'a> {
+    pub fn new(root: &Path, home: Option<&'a Path>, hides: &'a dyn Fn(&Path) -> bool) -> Self {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let (memory, read) = (Memory::default(), HashSet::new());
+        Self { memory, root, home, hides, read, total: 0 }
+    }
+
+    /// Reads a file of the person's own, if it is there.
+    pub fn add_own(&mut self, path: &Path) {
+        self.add_top(path, Owner::Person);
+    }
+
+    /// Reads a file of the project, if it is there.
+    pub fn add_of_project(&mut self, path: &Path) {
+        self.add_top(path, Owner::Project);
+    }
+
+    fn add_top(&mut self, path: &Path, owner: Owner) {
+        match self.locate(path, owner) {
+            Ok(real) if self.read.contains(&real) => {}
+            Ok(real) => {
+                let added = self.add(path, &real, None, &mut Vec::new());
+                self.tell(added, |why| format!("{} was not read: {why}", path.display()));
+            }
+            Err(missed) => {
+                self.tell(Err(missed), |why| format!("{} was not read: {why}", path.display()));
+            }
+        }
+    }
+
+    fn tell(&mut self, result: Result<(), Missed>, words: impl FnOnce(&str) -> String) {
+        if let Err(Some(why)) = result {
+            self.memory.notices.push(words(&why));
+        }
+    }
+
+    /// Where a file really lies, if one of `owner` may bring it in.
+    fn locate(&mut self, path: &Path, owner: Owner) -> Result<PathBuf, Missed> {
+        self.memory.seen.look(path.to_owned());
+        let real = match path.canonicalize() {
+            Ok(real) => real,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Err(None);
+            }
+            Err(error) => return Err(Some(error.to_string())),
+        };
+        if owner == Owner::Project && !real.starts_with(&self.root) {
+            let why = if path.is_symlink() {
+                "it is a link that leads out of the project"
+            } else {
+                "it lies outside of the project, whose files may not bring it in"
+            };
+            return Err(Some(why.to_owned()));
+        }
+        Ok(real)
+    }
+
+    /// Reads one file, then what it imports. `chain` are the files that led here.
+    fn add(
+        &mut self,
+        path: &Path,
+        real: &Path,
+        by: Option<&Path>,
+        chain: &mut Vec<PathBuf>,
+    ) -> Result<(), Missed> {
+        if (self.hides)(real) {
+            return Err(Some("a permission rule forbids it".to_owned()));
+        }
+        if self.read.len() == MAX_FILES {
+            return Err(Some(format!("{MAX_FILES} files count at most")));
+        }
+        let text = self.load(path, real)?;
+        self.read.insert(real.to_owned());
+        // Many projects keep the same text under both names.
+        let known = self.memory.sections.iter().any(|section| section.text == text);
+        if !known && !text.is_empty() && !import::is_all(&text) {
+            self.total += text.len();
+            let by = by.map(Path::to_owned);
+            let section = Section { path: path.to_owned(), by, text: text.clone() };
+            self.memory.sections.push(section);
+        }
+        chain.push(real.to_owned());
+        for import in import::find(&text) {
+            self.follow(path, &import, chain);
+        }
+        chain.pop();
+        Ok(())
+    }
+
+    /// Reads what a file imports.
+    fn follow(&mut self, importer: &Path, import: &Import, chain: &mut Vec<PathBuf>) {
+        let folder = importer.parent().unwrap_or(importer);
+        let path = resolve(&import.path, folder, self.home);
+        let last = chain.last().map_or(importer, PathBuf::as_path);
+        let owner = if last.starts_with(&self.root) { Owner::Project } else { Owner::Person };
+        let result = match self.locate(&path, owner) {
+            Ok(real) if chain.contains(&real) => {
+                Err(Some("the files import each other in a circle: each is read once".to_owned()))
+            }
+            Ok(real) if self.read.contains(&real) => Ok(()),
+            Ok(_) if chain.len() > MAX_DEPTH => {
+                Err(Some(format!("imports of imports go {MAX_DEPTH} deep at most")))
+            }
+            Ok(real) => self.add(&path, &real, Some(importer), chain),
+            Err(None) if import.means_a_file() => Err(Some("there is no such file".to_owned())),
+            Err(missed) => Err(missed),
+        };
+        self.tell(result, |why| {
+            format!("{}:{}: @{} was not read: {why}", importer.display(), import.line, import.path)
+        });
+    }
+
+    /// A file's text without blank lines around it, as much as there is room for.
+    fn load(&mut self, path: &Path, real: &Path) -> Result<String, Missed> {
+        let bytes =
+            file::head(real, FILE_LIMIT as u64 + 1).map_err(|error| Some(error.to_string()))?;
+        if bytes.contains(&0) {
+            return Err(Some("it is not text".to_owned()));
+        }
+        let limit = FILE_LIMIT.min(TOTAL_LIMIT - self.total.min(TOTAL_LIMIT));
+        if limit == 0 {
+            let kib = TOTAL_LIMIT / 1024;
+            return Err(Some(format!("the files before it already hold {kib} KB")));
+        }
+        let cut = bytes.len() > limit;
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let (bytes, place) = (error.as_bytes(), error.utf8_error().valid_up_to());
+                // A character that the limit has cut is not a mistake in the file.
+                if !cut || place + 4 < bytes.len() {
+                    let line = file::line_at(bytes, place);
+                    let notice = format!(
+                        "{}:{line}: this is not valid UTF-8: what cannot be read shows as �",
+                        path.display()
+                    );
+                    self.memory.notices.push(notice);
+                }
+                String::from_utf8_lossy(bytes).into_owned()
+            }
+        };
+        if !cut {
+            return Ok(text.trim().to_owned());
+        }
+        let kib = limit.div_ceil(1024);
+        let notice = format!("{} is long: only its first {kib} KB are used", path.display());
+        self.memory.notices.push(notice);
+        Ok(text[..text.floor_char_boundary(limit)].trim().to_owned())
+    }
+}

@@ -1,0 +1,111 @@
+//! What the project and the person have written down for agents, as main knows it, and what has changed since.
+//!
+//! A change comes as a note with the next prompt, and the system prompt stays: it stands before the whole
+//! conversation, so that another one would have the provider read all of that anew. Once a summary has replaced the
+//! conversation there is nothing left to save, and the notes may be gone: then the system prompt is made anew.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Runtime;
+use super::assemble::{MAIN_PROMPT, Parts};
+use crate::agent::Agent;
+use crate::agent::prompt::{Facts, SystemPrompt};
+use crate::memory::{Memory, MemorySources};
+use crate::protocol::{EventSink, NoticeLevel};
+
+/// The memory of a session's main agent.
+pub(super) struct Brought {
+    parts: Arc<Parts>,
+    facts: Facts,
+    /// As it was read last.
+    memory: Memory,
+    /// As the conversation has it, in the system prompt or in notes.
+    told: Memory,
+    /// How many summaries the conversation had seen when something was told in a note.
+    noted: Option<u32>,
+}
+
+impl Brought {
+    /// Reads the files, and says what is wrong with them. It may block.
+    pub fn read(parts: &Arc<Parts>, facts: Facts, events: &EventSink) -> Self {
+        let memory = read(parts);
+        tell_problems(&memory, None, events);
+        Self { parts: parts.clone(), facts, told: memory.clone(), memory, noted: None }
+    }
+
+    /// The text of the memory, for the system prompts of new agents.
+    pub fn memory(&self) -> String {
+        self.memory.text()
+    }
+
+    /// Main's system prompt.
+    pub fn system(&self) -> String {
+        let prompt = SystemPrompt {
+            base: self.parts.system_prompt.as_deref().unwrap_or(MAIN_PROMPT),
+            append: self.parts.append_system_prompt.as_deref(),
+            facts: &self.facts,
+            memory: &self.memory.text(),
+        };
+        prompt.assemble()
+    }
+
+    /// Reads files again that have changed, and says so. It may block.
+    pub fn renew(&mut self, events: &EventSink) {
+        if self.memory.is_current() {
+            return;
+        }
+        let memory = read(&self.parts);
+        tell_problems(&memory, Some(&self.memory), events);
+        let changed = memory.changed_since(&self.memory);
+        let names: Vec<String> = changed.iter().map(|path| self.shown(path)).collect();
+        if !names.is_empty() {
+            events.notice(NoticeLevel::Info, format!("read again: {}", names.join(", ")));
+        }
+        self.memory = memory;
+    }
+
+    /// What main has to be told with its next prompt, if it is not told by its system prompt.
+    fn news(&mut self, main: &mut Agent) -> Option<String> {
+        if self.noted.is_some_and(|before| before != main.summaries()) {
+            main.set_system(self.system());
+            self.told = self.memory.clone();
+            self.noted = None;
+            return None;
+        }
+        let news = self.memory.news_since(&self.told)?;
+        self.told = self.memory.clone();
+        self.noted = Some(main.summaries());
+        Some(news)
+    }
+
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.parts.cwd).unwrap_or(path).display().to_string()
+    }
+}
+
+impl Runtime {
+    /// The note for main's next prompt: what the person's commands have printed, then what has changed in files.
+    pub(super) fn note(&mut self, printed: Option<String>, main: &mut Agent) -> Option<String> {
+        let news = self.brought.as_mut().and_then(|brought| brought.news(main));
+        match (printed, news) {
+            (Some(printed), Some(news)) => Some(format!("{printed}\n\n{news}")),
+            (printed, news) => printed.or(news),
+        }
+    }
+}
+
+fn read(parts: &Parts) -> Memory {
+    let home = parts.builtin.home.as_deref();
+    let sources = MemorySources { dir: &parts.cwd, own: &parts.user_dir, home };
+    Memory::read(&sources, &|file| parts.builtin.hidden.hides(file, &parts.cwd))
+}
+
+/// Says what is wrong with files, as far as it was not said before.
+fn tell_problems(memory: &Memory, before: Option<&Memory>, events: &EventSink) {
+    for notice in &memory.notices {
+        if !before.is_some_and(|before| before.notices.contains(notice)) {
+            events.notice(NoticeLevel::Warning, notice.clone());
+        }
+    }
+}
