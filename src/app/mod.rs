@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::cli::{Cli, Command, SessionArgs};
 use crate::command;
 use crate::config::models::ModelsError;
-use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Project, Sources};
+use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Project, Sources, Trust};
 use crate::permission::RuleError;
 use crate::protocol::{EnvOverlay, Redactor, SessionId};
 use crate::provider::ModelError;
@@ -122,6 +122,8 @@ pub(crate) struct Setup {
     pub env: EnvOverlay,
     pub dirs: Dirs,
     pub loaded: Loaded,
+    /// What the person has accepted of the project.
+    pub trust: Trust,
     pub overrides: Overrides,
     /// How the configuration files were when they were read.
     pub seen: rules::Seen,
@@ -140,18 +142,20 @@ impl Setup {
 
     fn in_dir(cwd: Arc<Path>, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {
         let dirs = Dirs::new(&env, &cwd)?;
-        let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides, trusted: false };
         let project = Project::discover(&cwd);
+        let trust = Trust::new(&dirs, &project, &cwd);
+        let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides, trust: &trust };
         // Before they are read: a change in between is then one that is still to come.
         let seen = rules::Seen::of(&dirs, &project);
-        let loaded = config::load_for(&sources, project)?;
+        let mut loaded = config::load_for(&sources, project)?;
+        loaded.notices.extend(trust.notice(&loaded.inert));
         let redactor = Redactor::default();
         for name in loaded.config.key_variables() {
             redactor.add(env.get(name).unwrap_or_default());
         }
         let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents());
         let overrides = overrides.clone();
-        Ok(Self { cwd, env, dirs, loaded, overrides, seen, definitions, redactor })
+        Ok(Self { cwd, env, dirs, loaded, trust, overrides, seen, definitions, redactor })
     }
 
     fn store(&self) -> SessionStore {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Setup;
-use crate::config::{self, Dirs, Loaded, Overrides, PermissionsConfig, Project, Sources};
+use crate::config::{
+    self, Dirs, Inert, Loaded, Overrides, PermissionsConfig, Project, Sources, Trust,
+};
 use crate::permission::{Base, List, Origin, RuleError, RuleSet, RuleSource};
 use crate::protocol::{EnvOverlay, EventSink, NoticeLevel, RuleFile};
 
@@ -84,6 +86,9 @@ pub(super) struct RuleFiles {
     overrides: Overrides,
     /// That of the start: a new file nearer to the working directory must not hide the restrictions of this one.
     project: Project,
+    trust: Trust,
+    /// What did nothing at the last look, because the person has not accepted it.
+    inert: Vec<Inert>,
     home: Option<PathBuf>,
     seen: Seen,
     events: EventSink,
@@ -98,6 +103,8 @@ impl RuleFiles {
             dirs: setup.dirs.clone(),
             overrides: setup.overrides.clone(),
             project: setup.loaded.project.clone(),
+            trust: setup.trust.clone(),
+            inert: setup.loaded.inert.clone(),
             home: setup.home(),
             seen: setup.seen.clone(),
             events,
@@ -130,16 +137,38 @@ impl RuleFiles {
     }
 
     /// Reads the configuration again. What is wrong with it is one line for the person.
-    fn read(&self) -> Result<RuleSet, String> {
-        let Self { cwd, env, dirs, overrides, .. } = self;
-        let sources = Sources { dirs, cwd, env, overrides, trusted: false };
+    fn read(&mut self) -> Result<RuleSet, String> {
+        let Self { cwd, env, dirs, overrides, trust, .. } = &*self;
+        let sources = Sources { dirs, cwd, env, overrides, trust };
         let loaded = config::load_for(&sources, self.project.clone());
         let loaded = loaded.map_err(|error| error.to_string())?;
-        self.rules(&loaded).map_err(|error| error.to_string())
+        let rules = self.rules(&loaded).map_err(|error| error.to_string())?;
+        self.tell_of_new(loaded.inert);
+        Ok(rules)
+    }
+
+    /// Says what a change has brought that does nothing until the person accepts it.
+    fn tell_of_new(&mut self, inert: Vec<Inert>) {
+        let known = std::mem::replace(&mut self.inert, inert);
+        let is_new = |thing: &&Inert| known.iter().all(|before| before.what != thing.what);
+        let new: Vec<Inert> = self.inert.iter().filter(is_new).cloned().collect();
+        if let Some(told) = self.trust.notice(&new) {
+            self.events.notice(NoticeLevel::Warning, told);
+        }
     }
 }
 
 impl RuleSource for RuleFiles {
+    fn wrote(&mut self, file: &Path, rules: &[String]) {
+        let thing = |rule: &String| Inert::allow_rule(rule, file);
+        let things: Vec<Inert> = rules.iter().map(thing).collect();
+        if let Err(error) = self.trust.accept(&things) {
+            let told =
+                format!("The rule counts until this session reads its files again: {error}.");
+            self.events.notice(NoticeLevel::Warning, told);
+        }
+    }
+
     fn changed(&mut self) -> Option<RuleSet> {
         // Looked at before it is read: what changes meanwhile is read next time.
         if !self.seen.renew() {

@@ -56,7 +56,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::{Dirs, Overrides, Sources, load};
+    use crate::config::{Dirs, Overrides, Project, Sources, Trust, load};
 
     fn report(action: &ConfigAction, top: &Path) -> String {
         let env: EnvOverlay = [("CALIBAN_HOME", "home"), ("ANTHROPIC_API_KEY", "sk-top-secret")]
@@ -64,8 +64,9 @@ mod tests {
             .collect();
         let dirs = Dirs::new(&env, top).unwrap();
         let overrides = Overrides::default();
+        let trust = Trust::new(&dirs, &Project::discover(top), top);
         let sources =
-            Sources { dirs: &dirs, cwd: top, env: &env, overrides: &overrides, trusted: false };
+            Sources { dirs: &dirs, cwd: top, env: &env, overrides: &overrides, trust: &trust };
         let text = config(action, &load(&sources).unwrap(), &env).text;
         text.replace(&format!("{}/", top.display()), "")
     }

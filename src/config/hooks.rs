@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use toml::Value;
 
 use super::error::{ConfigError, Origin};
 use super::inert::Inert;
@@ -86,22 +87,26 @@ pub(super) fn of_tables(tables: &Hooks, origins: &Origins) -> Result<Vec<HookCon
     Ok(hooks)
 }
 
-/// Takes the hooks out of the settings of one of our own files.
-pub(super) fn take_out(settings: &mut Vec<Setting>) -> Result<Vec<HookConfig>, ConfigError> {
-    let mut hooks = Vec::new();
-    for setting in settings.extract_if(.., |setting| is_hooks(setting)) {
-        let Some(event) = setting.path.last().and_then(|name| HookEvent::named(name)) else {
-            continue;
-        };
-        let entries = setting.value.as_array().into_iter().flatten();
-        for (entry, origin) in entries.zip(&setting.origins) {
-            let invalid = |why: String| ConfigError::invalid(origin, why);
-            let entry = HookEntry::deserialize(entry.clone())
+/// Leaves in the settings of one of our own files the hooks that count.
+pub(super) fn retain(
+    settings: &mut [Setting],
+    mut counts: impl FnMut(&HookConfig) -> bool,
+) -> Result<(), ConfigError> {
+    for setting in settings.iter_mut().filter(|setting| is_hooks(setting)) {
+        let event = setting.path.last().and_then(|name| HookEvent::named(name));
+        let (Some(event), Value::Array(entries)) = (event, &mut setting.value) else { continue };
+        let all = std::mem::take(entries).into_iter().zip(std::mem::take(&mut setting.origins));
+        for (entry, origin) in all {
+            let invalid = |why: String| ConfigError::invalid(&origin, why);
+            let read = HookEntry::deserialize(entry.clone())
                 .map_err(|error| invalid(error.message().to_owned()))?;
-            hooks.push(of_entry(event, &entry, origin.clone()).map_err(invalid)?);
+            if counts(&of_entry(event, &read, origin.clone()).map_err(invalid)?) {
+                entries.push(entry);
+                setting.origins.push(origin);
+            }
         }
     }
-    Ok(hooks)
+    Ok(())
 }
 
 fn is_hooks(setting: &Setting) -> bool {

@@ -17,7 +17,9 @@ use super::overrides::{self, Overrides};
 use super::project::Project;
 use super::schema::{self, Config, ProviderKind, SCHEMA, SubagentsConfig};
 use super::settings_file::{self, SettingsFile};
-use super::{Dirs, document, untrusted};
+use super::trust::Trust;
+use super::untrusted::Untrusted;
+use super::{Dirs, document};
 use crate::protocol::{EnvOverlay, RuleFile};
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
@@ -33,8 +35,8 @@ pub struct Sources<'a> {
     pub cwd: &'a Path,
     pub env: &'a EnvOverlay,
     pub overrides: &'a Overrides,
-    /// Whether the person trusts the project: then what it brings counts like the person's own.
-    pub trusted: bool,
+    /// What the person has accepted of the project: that counts like the person's own.
+    pub trust: &'a Trust,
 }
 
 /// The configuration in effect, and how it came about.
@@ -45,9 +47,9 @@ pub struct Loaded {
     pub project: Project,
     /// What the person must be told, one line each.
     pub notices: Vec<String>,
-    /// What the project brings and what does nothing, because the person does not trust it yet.
+    /// What the project brings and what does nothing, because the person has not accepted it.
     pub inert: Vec<Inert>,
-    /// Commands to run at certain moments, those of the project only when it is trusted.
+    /// Commands to run at certain moments, of the project those that the person has accepted.
     pub hooks: Vec<HookConfig>,
     /// The files of the settings.json shape that are there, lowest first, the one of `--settings` last.
     pub settings: Vec<SettingsFile>,
@@ -74,7 +76,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
 
 /// The same, for a project that is known: one that was begun with stays the same however its folders change.
 pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, ConfigError> {
-    let Sources { dirs, cwd, env, overrides, .. } = *sources;
+    let Sources { dirs, cwd, env, overrides, trust } = *sources;
     let schema = &*SCHEMA;
     let mut layers = Layers::default();
     layers.add(defaults(schema)?);
@@ -84,8 +86,7 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     let mut files = vec![(user_file.clone(), user.is_some())];
     layers.add(user.unwrap_or_default());
 
-    let mut withheld = Vec::new();
-    let mut inert = Vec::new();
+    let mut untrusted = Untrusted::new(trust, cwd, env.get_os("HOME").map(Path::new));
     for kind in [RuleFile::Shared, RuleFile::Local] {
         let file = project.file(kind);
         // With `CALIBAN_HOME` at a project's `.caliban` this is the person's own file, which is read already.
@@ -93,14 +94,12 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
             continue;
         }
         let mut settings = read(&file, cwd, schema)?;
-        files.push((file.clone(), settings.is_some()));
+        files.push((file, settings.is_some()));
         if let Some(settings) = &mut settings {
-            withheld.push((shown(&file, cwd), untrusted::withhold(settings, kind, &layers.merged)));
-            if !sources.trusted {
-                inert.extend(hooks::take_out(settings)?.iter().map(HookConfig::inert));
-            }
+            hooks::retain(settings, |hook| untrusted.admits(hook.inert()))?;
         }
-        layers.add(settings.unwrap_or_default());
+        let settings = untrusted.admit(settings.unwrap_or_default(), &layers.merged);
+        layers.add(settings);
     }
 
     let variables = overrides::from_env(env);
@@ -109,7 +108,7 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     layers.add(variables);
     layers.add(flags);
 
-    let mut notices: Vec<String> = untrusted::notice(&withheld, &user_file).into_iter().collect();
+    let mut notices = Vec::new();
     fill_providers(&mut layers.merged);
     let mut config = typed(&layers)?;
     resolve_paths(&mut config, &layers.origins, sources);
@@ -117,14 +116,12 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     let settings = settings_files(sources, &project, &mut files)?;
     for file in &settings {
         notices.extend(file.notice());
-        if file.owner.is_project() && !sources.trusted {
-            inert.extend(file.hooks.hooks.iter().map(HookConfig::inert));
-        } else {
-            all_hooks.extend(file.hooks.hooks.iter().cloned());
-        }
+        let own = !file.owner.is_project();
+        let counts = |hook: &&HookConfig| own || untrusted.admits(hook.inert());
+        all_hooks.extend(file.hooks.hooks.iter().filter(counts).cloned());
     }
     let Layers { merged, origins } = layers;
-    let hooks = all_hooks;
+    let (hooks, inert) = (all_hooks, untrusted.inert);
     Ok(Loaded { config, origins, project, notices, inert, hooks, settings, files, merged })
 }
 

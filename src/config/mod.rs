@@ -6,10 +6,9 @@
 //! rules and folders add up. Every value keeps its origin. A layer that changes the provider without naming a model
 //! gets that provider's default model, because a model belongs to its provider.
 //!
-//! A project's files come with the project, and the person may never have read them. So they cannot run code, send
-//! keys elsewhere or widen rights: `providers`, `permissions.mode`, `permissions.additional_dirs`, limits higher than the
-//! person's and (in the shared file) `permissions.allow` are not applied, and one notice says so. Their `deny` and `ask`
-//! rules hold, because they only narrow. The local file's `allow` rules hold too: the person's "always" answers are written there.
+//! A project's files come with the project, and the person may never have read them. What they bring that runs code,
+//! sends keys elsewhere, widens rights or raises a limit is [`Inert`] until the person accepts it ([`Trust`]), thing by
+//! thing. What only narrows counts at once. A rule that the person's "always" wrote into such a file is accepted by that.
 
 mod dirs;
 mod document;
@@ -29,6 +28,7 @@ mod provider;
 pub mod schema;
 mod settings_file;
 mod show;
+pub mod trust;
 mod untrusted;
 
 pub use dirs::Dirs;
@@ -47,3 +47,4 @@ pub use schema::{
     SubagentsConfig, TuiConfig,
 };
 pub use settings_file::{Owner, SettingsFile, Written, WrittenPermissions};
+pub use trust::Trust;

@@ -1,17 +1,21 @@
-//! What a project's own files may not set: whoever clones a repository has not read them.
+//! What counts of the settings in a project's own files: whoever clones a repository has not read them.
 //!
-//! They may narrow what the person allows, and never widen it: limits go down only.
+//! They may always narrow what the person allows. What would run code, send keys elsewhere, widen rights or raise a limit
+//! is a thing of its own, which counts once the person has accepted it. A key that is not known here is such a thing.
 
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use toml::{Table, Value};
 
 use super::error::Origin;
+use super::inert::Inert;
 use super::layers::Setting;
-use crate::protocol::RuleFile;
+use super::trust::Trust;
+use crate::protocol::Mode;
 
 /// What agents may spend and how many there may be. Absent is no limit.
-const LIMITS: [&str; 15] = [
+pub(super) const LIMITS: [&str; 15] = [
     "budget.max_usd",
     "budget.max_turns",
     "subagents.enabled",
@@ -29,47 +33,183 @@ const LIMITS: [&str; 15] = [
     "subagents.result_max_chars",
 ];
 
-/// Takes out of a project file's settings what would run code, redirect keys, widen rights, or raise a limit of the
-/// layers `below`. Returns what was taken out, as `permissions.allow (line 3)`.
-pub(super) fn withhold(settings: &mut Vec<Setting>, file: RuleFile, below: &Table) -> Vec<String> {
-    let mut withheld = Vec::new();
-    settings.retain(|setting| {
-        let keep = !widens(setting, file, below);
-        // An empty list asks for nothing, so there is nothing to tell.
-        if !keep && !matches!(&setting.value, Value::Array(list) if list.is_empty()) {
-            let line = match setting.origins.first() {
-                Some(Origin::File { line, .. }) => format!(" (line {line})"),
-                _ => String::new(),
-            };
-            withheld.push(format!("{}{line}", setting.key()));
-        }
-        keep
-    });
-    withheld
+/// What a project may set as it likes.
+const FREE: [&str; 11] = [
+    "permissions.ask",
+    "permissions.deny",
+    "subagents.tool_name",
+    "subagents.faces",
+    "subagents.on_limit",
+    "subagents.persist",
+    "subagents.strict_tools",
+    "subagents.inherit_tool_instructions",
+    "subagents.default_provider",
+    "subagents.default_model",
+    "subagents.compat_task_name",
+];
+
+/// The tables of which each does everything that its project may set as it likes.
+const FREE_TABLES: [&str; 3] = ["model", "tui", "log"];
+
+/// The tables whose every entry is one thing: its parts mean nothing alone.
+const OF_NAMES: [&str; 2] = ["providers", "mcp_servers"];
+
+/// What is left out of a project's files, gathered file by file.
+pub(super) struct Untrusted<'a> {
+    pub trust: &'a Trust,
+    /// Where relative folders start.
+    pub cwd: &'a Path,
+    pub home: Option<&'a Path>,
+    pub inert: Vec<Inert>,
+    /// Providers of a project that do not count: to choose one does not count either.
+    providers: BTreeSet<String>,
 }
 
-fn widens(setting: &Setting, file: RuleFile, below: &Table) -> bool {
-    let key = setting.key();
-    match key.as_str() {
-        // The person's own "always" answers are written to the local file.
-        "permissions.allow" => file == RuleFile::Shared,
-        "permissions.mode" | "permissions.additional_dirs" => true,
-        // Only the strictest choice of each may come from a project.
-        "subagents.permissions" => setting.value.as_str() != Some("ceiling"),
-        "subagents.on_autonomy_violation" | "subagents.child_auth" => {
-            setting.value.as_str() != Some("abort")
+impl<'a> Untrusted<'a> {
+    pub fn new(trust: &'a Trust, cwd: &'a Path, home: Option<&'a Path>) -> Self {
+        Self { trust, cwd, home, inert: Vec::new(), providers: BTreeSet::new() }
+    }
+
+    /// Whether a thing of the project counts; one that does not is remembered.
+    pub fn admits(&mut self, thing: Inert) -> bool {
+        self.trust.admit(thing, &mut self.inert)
+    }
+
+    /// What counts of one file, its hooks apart; `below` is what the layers below it say.
+    pub fn admit(&mut self, settings: Vec<Setting>, below: &Table) -> Vec<Setting> {
+        let mut kept = Vec::new();
+        let mut named: BTreeMap<[String; 2], Vec<Setting>> = BTreeMap::new();
+        for mut setting in settings {
+            match setting.path.as_slice() {
+                [table, name, _, ..] if OF_NAMES.contains(&table.as_str()) => {
+                    named.entry([table.clone(), name.clone()]).or_default().push(setting);
+                }
+                // Each was decided on when it was read.
+                [table, ..] if table == "hooks" => kept.push(setting),
+                _ if !widens(&setting, below) => kept.push(setting),
+                _ => {
+                    if self.admit_value(&mut setting) {
+                        kept.push(setting);
+                    }
+                }
+            }
         }
+        for ([table, name], settings) in named {
+            if self.admits_table(&table, &name, &settings) {
+                kept.extend(settings);
+            } else if table == "providers" {
+                self.providers.insert(name);
+            }
+        }
+        self.without_their_choices(kept, below)
+    }
+
+    /// Takes out of a value what does not count; false when nothing is left of it.
+    fn admit_value(&mut self, setting: &mut Setting) -> bool {
+        let key = setting.key();
+        let Value::Array(entries) = &mut setting.value else {
+            let what = format!("{key}: {}", shown(&setting.value));
+            let origin = setting.origins.first().cloned().unwrap_or(Origin::BuiltIn);
+            return self.admits(Inert { what, origin });
+        };
+        let all = std::mem::take(entries).into_iter().zip(std::mem::take(&mut setting.origins));
+        for (entry, origin) in all {
+            let thing = Inert { what: self.entry(&key, &entry), origin: origin.clone() };
+            if self.admits(thing) {
+                entries.push(entry);
+                setting.origins.push(origin);
+            }
+        }
+        !entries.is_empty()
+    }
+
+    /// The line of one entry of a list.
+    fn entry(&self, key: &str, entry: &Value) -> String {
+        let text = shown(entry);
+        match key {
+            "permissions.allow" => format!("allow rule {text}"),
+            "permissions.additional_dirs" => {
+                let folder = match (Path::new(&text).strip_prefix("~"), self.home) {
+                    (Ok(below), Some(home)) => home.join(below),
+                    _ => self.cwd.join(&text),
+                };
+                // Where it leads counts, not what it is called: the project may bring links.
+                let leads = folder.canonicalize().unwrap_or(folder);
+                format!("additional folder {text}: {}", leads.display())
+            }
+            _ => format!("{key}: {text}"),
+        }
+    }
+
+    fn admits_table(&mut self, table: &str, name: &str, settings: &[Setting]) -> bool {
+        let mut parts: Vec<String> = settings
+            .iter()
+            .map(|setting| format!("{} = {}", setting.path[2..].join("."), setting.value))
+            .collect();
+        parts.sort();
+        let what = format!("{table}.{name}: {}", parts.join(", "));
+        let first = settings.iter().find_map(|setting| setting.origins.first());
+        let origin = first.cloned().unwrap_or(Origin::BuiltIn);
+        self.admits(Inert { what, origin })
+    }
+
+    /// Without the choice of a provider that does not count, and without the model that was meant for it.
+    fn without_their_choices(&self, mut settings: Vec<Setting>, below: &Table) -> Vec<Setting> {
+        let known = |name: &str| below.get("providers").and_then(|all| all.get(name)).is_some();
+        let gone = |name: &str| self.providers.contains(name) && !known(name);
+        let chosen = |setting: &Setting| setting.value.as_str().is_some_and(gone);
+        for (provider, model) in [
+            ("model.provider", "model.name"),
+            ("subagents.default_provider", "subagents.default_model"),
+        ] {
+            if settings.iter().any(|setting| setting.key() == provider && chosen(setting)) {
+                settings.retain(|setting| ![provider, model].contains(&setting.key().as_str()));
+            }
+        }
+        settings.retain(|setting| match setting.path.as_slice() {
+            [_, list, name] if list == "allowed_models" => !gone(name),
+            _ => true,
+        });
+        settings
+    }
+}
+
+/// A value as a person reads it: texts without quotes.
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Whether a setting of a project runs code or gives it more than the layers `below` do.
+pub(super) fn widens(setting: &Setting, below: &Table) -> bool {
+    let key = setting.key();
+    let before = || {
+        let (first, rest) = setting.path.split_first()?;
+        rest.iter().try_fold(below.get(first)?, |value, name| value.get(name))
+    };
+    let only = |narrowest: &str| setting.value.as_str() != Some(narrowest);
+    match key.as_str() {
+        "permissions.mode" => freedom(Some(&setting.value)) > freedom(before()),
+        // Only the strictest choice of each may come from a project.
+        "subagents.permissions" => only("ceiling"),
+        "subagents.on_autonomy_violation" | "subagents.child_auth" => only("abort"),
         "subagents.comms" | "subagents.allow_nested_spawn" => {
             setting.value.as_bool() != Some(false)
         }
-        key if key.starts_with("subagents.allowed_models") => true,
-        key if LIMITS.contains(&key) => {
-            let before = setting.path.split_first().and_then(|(first, rest)| {
-                rest.iter().try_fold(below.get(first)?, |value, name| value.get(name))
-            });
-            limit(key, Some(&setting.value)) > limit(key, before)
-        }
-        key => key.starts_with("providers."),
+        key if LIMITS.contains(&key) => limit(key, Some(&setting.value)) > limit(key, before()),
+        key if FREE.contains(&key) => false,
+        _ => !setting.path.first().is_some_and(|table| FREE_TABLES.contains(&table.as_str())),
+    }
+}
+
+/// How freely tools act in a mode, to be compared.
+fn freedom(mode: Option<&Value>) -> u8 {
+    let mode = mode.and_then(|mode| mode.clone().try_into().ok()).unwrap_or(Mode::Default);
+    match mode {
+        Mode::Plan => 0,
+        Mode::DontAsk => 1,
+        Mode::Default => 2,
+        Mode::AcceptEdits => 3,
+        Mode::BypassPermissions => 4,
     }
 }
 
@@ -82,20 +222,4 @@ fn limit(key: &str, value: Option<&Value>) -> f64 {
         Some(Value::Boolean(on)) => f64::from(u8::from(*on)),
         _ => f64::INFINITY,
     }
-}
-
-/// The one notice about everything that was taken out of a project's files; `None` when nothing was.
-pub(super) fn notice(withheld: &[(PathBuf, Vec<String>)], user_file: &Path) -> Option<String> {
-    let files: Vec<String> = withheld
-        .iter()
-        .filter(|(_, keys)| !keys.is_empty())
-        .map(|(file, keys)| format!("{}: {}", file.display(), keys.join(", ")))
-        .collect();
-    (!files.is_empty()).then(|| {
-        format!(
-            "A project's files may not set providers, widen rights or raise limits. Not applied: {}. Put it in {} if you want it.",
-            files.join("; "),
-            user_file.display()
-        )
-    })
 }

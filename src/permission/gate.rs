@@ -314,7 +314,7 @@ impl Shared {
             return Err(AnswerError::NotCovered { why: judgement.why });
         }
         let texts: Vec<String> = rules.iter().map(|rule| rule.text().to_owned()).collect();
-        rule_file::add_allow_rules(&path, &texts)?;
+        self.write_always(&path, &texts)?;
         let mut state = self.lock();
         Arc::make_mut(&mut state.rules).allow.extend(rules);
         state.revision += 1;

@@ -1,18 +1,35 @@
 //! Where the gate's rules come from while agents run.
 
+use std::path::Path;
 use std::sync::PoisonError;
 
 use super::gate::Shared;
+use super::question::AnswerError;
 use super::rule::RuleSet;
+use super::rule_file;
 
 /// The configured rules, which may change at any time. Asked before every decision, so looking must cost next to nothing.
 pub trait RuleSource: Send {
     /// All configured rules, when they are others than at the last look. Rules that cannot be read are no change: the
     /// source tells the person of them.
     fn changed(&mut self) -> Option<RuleSet>;
+
+    /// Told of allow rules that an answer of the person has written into this file.
+    fn wrote(&mut self, file: &Path, rules: &[String]);
 }
 
 impl Shared {
+    /// Writes rules of the person's answer into a file, and tells the source of them before it looks there again.
+    pub(super) fn write_always(&self, file: &Path, rules: &[String]) -> Result<(), AnswerError> {
+        let source = self.source.as_ref();
+        let mut source = source.map(|source| source.lock().unwrap_or_else(PoisonError::into_inner));
+        rule_file::add_allow_rules(file, rules)?;
+        if let Some(source) = &mut source {
+            source.wrote(file, rules);
+        }
+        Ok(())
+    }
+
     /// Takes over rules that have changed since the last look, and judges the open questions by them.
     pub(super) fn look_at_rules(&self) {
         let Some(source) = &self.source else { return };

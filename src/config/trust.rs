@@ -1,0 +1,270 @@
+//! What the person has accepted of each project, thing by thing.
+//!
+//! The file `trust.json` in the data folder holds, for the root of each project, the lines of [`Inert`] that were
+//! shown and accepted, by the file in which they stand. A thing counts when its very line is there: one that is new or
+//! changed is asked about, whatever else of the project is trusted. Nothing is inherited from a folder above.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::dirs::Dirs;
+use super::error::Origin;
+use super::inert::Inert;
+use super::project::Project;
+
+/// The only form of the file so far.
+const VERSION: u32 = 1;
+
+/// A longer file is none of ours. Bytes.
+const MAX_FILE: u64 = 16 << 20;
+
+/// Of how many things a notice tells the names.
+const NAMED: usize = 8;
+
+/// Why the person's word could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    #[error("{}: {problem}: no project is trusted until it is mended or removed", path.display())]
+    Broken { path: PathBuf, problem: String },
+    #[error("cannot keep it in {}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("the path of {} is not valid UTF-8 text, so that its trust cannot be kept", path.display())]
+    Name { path: PathBuf },
+}
+
+/// The file's content.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Store {
+    version: u32,
+    /// Root of a project, file below it, accepted lines.
+    projects: BTreeMap<String, Accepted>,
+}
+
+type Accepted = BTreeMap<String, BTreeSet<String>>;
+
+/// Whether the things that one project brings count. Clones are the same. Reads its file when it is first asked.
+#[derive(Clone, Debug)]
+pub struct Trust(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    file: PathBuf,
+    root: PathBuf,
+    /// Where the relative paths of origins start.
+    cwd: PathBuf,
+    /// As read at the first look, and what was accepted since. What other processes write counts at their next start.
+    known: Mutex<Option<Known>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Known {
+    accepted: Accepted,
+    /// Why the file could not be used.
+    problem: Option<String>,
+}
+
+impl Trust {
+    /// What was accepted of this project. Touches no file.
+    #[must_use]
+    pub fn new(dirs: &Dirs, project: &Project, cwd: &Path) -> Self {
+        let file = dirs.data.join("trust.json");
+        let (root, cwd) = (project.root().to_owned(), cwd.to_owned());
+        Self(Arc::new(Inner { file, root, cwd, known: Mutex::new(None) }))
+    }
+
+    /// The folder that is trusted or not.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.0.root
+    }
+
+    /// Whether the thing counts: the person has accepted this very line of this file.
+    #[must_use]
+    pub fn accepts(&self, thing: &Inert) -> bool {
+        let Some(file) = self.file_of(thing) else { return false };
+        let known = self.known();
+        let lines = known.as_ref().and_then(|known| known.accepted.get(&file));
+        lines.is_some_and(|lines| lines.contains(&thing.what))
+    }
+
+    /// Whether the thing counts; one that does not is added to the list of those.
+    pub fn admit(&self, thing: Inert, inert: &mut Vec<Inert>) -> bool {
+        let counts = self.accepts(&thing);
+        if !counts {
+            inert.push(thing);
+        }
+        counts
+    }
+
+    /// Accepts these things, for this process and for later ones.
+    ///
+    /// # Errors
+    /// When that cannot be kept; then nothing more counts.
+    pub fn accept(&self, things: &[Inert]) -> Result<(), TrustError> {
+        let mut added = Vec::new();
+        for thing in things {
+            let name = || TrustError::Name { path: self.0.root.clone() };
+            added.push((self.file_of(thing).ok_or_else(name)?, thing.what.clone()));
+        }
+        self.change(|accepted| {
+            for (file, what) in added {
+                accepted.entry(file).or_default().insert(what);
+            }
+        })
+    }
+
+    /// Accepts nothing of this project any more. False when nothing was accepted.
+    ///
+    /// # Errors
+    /// When that cannot be kept.
+    pub fn revoke(&self) -> Result<bool, TrustError> {
+        let mut some = false;
+        self.change(|accepted| some = !std::mem::take(accepted).is_empty())?;
+        Ok(some)
+    }
+
+    /// What is wrong with the file of accepted things, once it has been looked at.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        self.lock().as_ref()?.problem.clone()
+    }
+
+    /// One line for the person about what does not count; `None` when there is nothing.
+    #[must_use]
+    pub fn notice(&self, inert: &[Inert]) -> Option<String> {
+        if inert.is_empty() {
+            return None;
+        }
+        let named =
+            inert.iter().take(NAMED).map(|thing| format!("{} ({})", thing.name(), thing.origin));
+        let named: Vec<String> = named.collect();
+        let more = match inert.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let root = self.0.root.display();
+        let line = format!(
+            "Not trusted, so this does nothing: {}{more}. `caliban trust {root}` shows it and lets it count.",
+            named.join(", ")
+        );
+        Some(match self.problem() {
+            Some(problem) => format!("{line} {problem}."),
+            None => line,
+        })
+    }
+
+    /// The thing's file as the store names it: below the root, `/` between the names.
+    fn file_of(&self, thing: &Inert) -> Option<String> {
+        let Origin::File { path, .. } = &thing.origin else { return None };
+        let path = self.0.cwd.join(path);
+        path.strip_prefix(&self.0.root).ok()?.to_str().map(str::to_owned)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Known>> {
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is accepted, read if it is not yet.
+    fn known(&self) -> MutexGuard<'_, Option<Known>> {
+        let mut known = self.lock();
+        if known.is_none() {
+            *known = Some(match read(&self.0.file) {
+                Ok(mut store) => {
+                    let root = self.0.root.to_str().unwrap_or_default();
+                    let accepted = store.projects.remove(root).unwrap_or_default();
+                    Known { accepted, problem: None }
+                }
+                Err(error) => Known { problem: Some(error.to_string()), ..Known::default() },
+            });
+        }
+        known
+    }
+
+    /// Changes what is accepted of this project, in the file first.
+    fn change(&self, edit: impl FnOnce(&mut Accepted)) -> Result<(), TrustError> {
+        let Inner { file, root, .. } = &*self.0;
+        let name = root.to_str().ok_or_else(|| TrustError::Name { path: root.clone() })?;
+        let failed = |source| TrustError::Write { path: file.clone(), source };
+        let _one_at_a_time = lock_beside(file).map_err(failed)?;
+        let mut store = read(file)?;
+        let mut accepted = store.projects.remove(name).unwrap_or_default();
+        edit(&mut accepted);
+        if !accepted.is_empty() {
+            store.projects.insert(name.to_owned(), accepted.clone());
+        }
+        write(file, &store).map_err(failed)?;
+        *self.lock() = Some(Known { accepted, problem: None });
+        Ok(())
+    }
+}
+
+/// All roots of which something is accepted, and how many things of each.
+///
+/// # Errors
+/// When the file is there and cannot be used.
+pub fn trusted(dirs: &Dirs) -> Result<Vec<(PathBuf, usize)>, TrustError> {
+    let store = read(&dirs.data.join("trust.json"))?;
+    let count = |accepted: &Accepted| accepted.values().map(BTreeSet::len).sum();
+    Ok(store.projects.iter().map(|(root, all)| (PathBuf::from(root), count(all))).collect())
+}
+
+fn read(path: &Path) -> Result<Store, TrustError> {
+    let broken = |problem: String| TrustError::Broken { path: path.to_owned(), problem };
+    match path.metadata() {
+        Ok(found) if found.is_file() && found.len() <= MAX_FILE => {}
+        Ok(_) => return Err(broken("it is no file that caliban wrote".to_owned())),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(Store { version: VERSION, projects: BTreeMap::new() });
+        }
+        Err(error) => return Err(broken(format!("it cannot be read ({error})"))),
+    }
+    let text = fs::read(path).map_err(|error| broken(format!("it cannot be read ({error})")))?;
+    let store: Store = serde_json::from_slice(&text)
+        .map_err(|error| broken(format!("it is not what caliban writes there ({error})")))?;
+    if store.version != VERSION {
+        return Err(broken(format!(
+            "it has the version {}, which this caliban does not know",
+            store.version
+        )));
+    }
+    Ok(store)
+}
+
+/// Replaces the file whole or not at all; only its owner can read it.
+fn write(path: &Path, store: &Store) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    let mut file = builder
+        .prefix(".trust-")
+        .permissions(PermissionsExt::from_mode(0o600))
+        .tempfile_in(folder)?;
+    serde_json::to_writer_pretty(&mut file, store)?;
+    file.write_all(b"\n")?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Keeps other processes from changing the file until it is dropped.
+fn lock_beside(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let lock = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path.with_extension("lock"))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+#[cfg(test)]
+mod tests;
