@@ -220,6 +220,17 @@ pub enum Command {
         #[command(subcommand)]
         action: Option<ConfigAction>,
     },
+    /// Let a project's hooks, servers, allow rules and the like count: shows what it brings, and trusts that.
+    Trust {
+        /// A folder of the project [default: this one].
+        dir: Option<PathBuf>,
+        /// Trust nothing of it any more.
+        #[arg(long)]
+        revoke: bool,
+        /// The projects of which something is trusted.
+        #[arg(long, conflicts_with_all = ["dir", "revoke"])]
+        list: bool,
+    },
     /// Print shell completions.
     Completions { shell: clap_complete::Shell },
     /// Become a program that can write only below the given folders.

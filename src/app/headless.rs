@@ -40,6 +40,12 @@ pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
     let gate = setup.gate(false, &events)?;
     let models = Arc::new(setup.models(&catalogue));
     let notices = setup.loaded.notices.clone();
+    if cli.print.output_format == Some(OutputFormat::StreamJson)
+        && let Some(left_out) = setup.trust.notice(&setup.loaded.inert)
+    {
+        // The frames tell the program; who reads its log has to see it too. When stderr is gone, nobody does.
+        let _ = headless::say(&format!("caliban: {left_out}"));
+    }
     let patience = Some(BACKGROUND_WAIT);
     let mut wishes = Wishes { notices, patience, ..Wishes::of(cli, events) };
     parts::run(async {

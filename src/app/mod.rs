@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::cli::{Cli, Command, SessionArgs};
 use crate::command;
 use crate::config::models::ModelsError;
+use crate::config::trust::TrustError;
 use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Project, Sources, Trust};
 use crate::permission::RuleError;
 use crate::protocol::{EnvOverlay, Redactor, SessionId};
@@ -25,6 +26,7 @@ mod parts;
 mod rules;
 mod screen;
 mod sessions;
+mod trust;
 
 /// How many stored commands of a front end may wait for the runtime.
 const COMMAND_CAPACITY: usize = 64;
@@ -40,6 +42,8 @@ pub enum AppError {
     Rule(#[from] RuleError),
     #[error("{0}")]
     Agents(#[from] DefinitionError),
+    #[error("{0}")]
+    Trust(#[from] TrustError),
     #[error("{0}")]
     Usage(String),
     #[error("{0}")]
@@ -74,6 +78,7 @@ impl AppError {
             | Self::Directory { .. }
             | Self::Rule(_)
             | Self::Agents(_)
+            | Self::Trust(_)
             | Self::Usage(_)
             | Self::Session(_)
             | Self::Store(_)
@@ -107,6 +112,10 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         }
         Some(Command::Sessions { action }) => {
             sessions::report(&action.clone().unwrap_or_default(), &setup()?)
+        }
+        Some(Command::Trust { list: true, .. }) => trust::list(env)?,
+        Some(Command::Trust { dir, revoke, .. }) => {
+            trust::report(cli, env, dir.as_deref(), *revoke)?
         }
         Some(Command::Config { action }) => {
             let setup = setup()?;

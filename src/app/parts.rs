@@ -129,7 +129,7 @@ impl Setup {
     }
 
     /// How deep this process is in a chain of programs that start one another. Without the variable it is the first.
-    fn depth(&self) -> Result<u32, AppError> {
+    pub(super) fn depth(&self) -> Result<u32, AppError> {
         let Some(value) = self.env.get_os(DEPTH) else { return Ok(0) };
         let wrong = || AppError::Usage(format!("{DEPTH} must be a whole number, not {value:?}"));
         value.to_str().and_then(|text| text.parse().ok()).ok_or_else(wrong)

@@ -15,6 +15,7 @@ pub mod config;
 pub mod demo;
 pub mod sandbox;
 pub mod sessions;
+pub mod trust;
 
 /// What a sub-command has to say. The exit code is 0, 1 when something it looked at is broken, or 2 when what was
 /// asked for does not exist.

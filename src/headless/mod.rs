@@ -26,6 +26,7 @@ mod totals;
 use conversation::Conversation;
 pub use info::{LimitsOf, ModelLimits, SessionInfo};
 use output::Output;
+pub use output::say;
 pub use prompts::PromptSource;
 use prompts::Prompts;
 use signals::Signals;

@@ -124,6 +124,9 @@ impl Output {
 }
 
 /// Says a line on stderr. What models, tools and servers wrote cannot reach the terminal raw.
-fn say(line: &str) -> io::Result<()> {
+///
+/// # Errors
+/// When stderr cannot be written.
+pub fn say(line: &str) -> io::Result<()> {
     writeln!(io::stderr(), "{}", printable(line))
 }

@@ -46,6 +46,8 @@ mod subagents;
 mod support;
 #[cfg(feature = "sub-agents")]
 mod terminal;
+#[cfg(feature = "sub-agents")]
+mod trust;
 mod wire;
 #[cfg(not(feature = "sub-agents"))]
 mod without_agents;

@@ -1,0 +1,91 @@
+//! `caliban trust [DIR]`: what was accepted of a project, and what of all.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::{Report, columns};
+use crate::config::{Inert, Origin};
+use crate::protocol::printable;
+
+/// What has just been accepted.
+#[must_use]
+pub fn accepted(root: &Path, things: &[Inert]) -> Report {
+    let root = printable(&root.display().to_string());
+    if things.is_empty() {
+        return Report::text(format!("{root} brings nothing that waits for your trust.\n"));
+    }
+    let mut text = format!("{root} brings:\n{}", listed(things));
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "Trusted: {}. What is new or changed later is asked about again; `caliban trust --revoke {root}` takes it back.",
+        counted(things.len())
+    );
+    Report::text(text)
+}
+
+/// Whether something was taken back.
+#[must_use]
+pub fn revoked(root: &Path, some: bool) -> Report {
+    let root = printable(&root.display().to_string());
+    Report::text(match some {
+        true => format!("{root} is not trusted any more; sessions that run keep what they have.\n"),
+        false => format!("{root} was not trusted.\n"),
+    })
+}
+
+/// All projects of which something is accepted.
+#[must_use]
+pub fn list(projects: &[(PathBuf, usize)]) -> Report {
+    let row = |(root, things): &(PathBuf, usize)| {
+        [printable(&root.display().to_string()), counted(*things)]
+    };
+    Report::text(columns(&projects.iter().map(row).collect::<Vec<_>>()))
+}
+
+/// The things by their files, each with its line.
+fn listed(things: &[Inert]) -> String {
+    let mut text = String::new();
+    let mut last: Option<&Path> = None;
+    for thing in things {
+        let what = printable(&thing.what).replace('\n', "\\n");
+        let Origin::File { path, line } = &thing.origin else { continue };
+        if last != Some(path) {
+            let _ = writeln!(text, "  {}", printable(&path.display().to_string()));
+            last = Some(path);
+        }
+        let _ = writeln!(text, "    {line:>4}  {what}");
+    }
+    text
+}
+
+fn counted(things: usize) -> String {
+    format!("{things} thing{}", if things == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thing(what: &str, path: &str, line: usize) -> Inert {
+        Inert { what: what.to_owned(), origin: Origin::File { path: path.into(), line } }
+    }
+
+    #[test]
+    fn what_is_accepted_is_shown_by_file_and_cannot_steer_the_terminal() {
+        let things = [
+            thing("allow rule Bash", ".caliban/config.toml", 3),
+            thing("hook Stop: a\u{1b}[2J\nb", ".caliban/config.toml", 12),
+            thing("env A: b", ".claude/settings.json", 1),
+        ];
+        let expected = "/p brings:\n  .caliban/config.toml\n       3  allow rule Bash\n      \
+                        12  hook Stop: a\\u{1b}[2J\\nb\n  .claude/settings.json\n       1  env A: b\n\
+                        Trusted: 3 things. What is new or changed later is asked about again; \
+                        `caliban trust --revoke /p` takes it back.\n";
+        assert_eq!(accepted(Path::new("/p"), &things).text, expected);
+        assert_eq!(
+            accepted(Path::new("/p"), &[]).text,
+            "/p brings nothing that waits for your trust.\n"
+        );
+    }
+}
