@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::config::{Overrides, list, schema::LEVELS};
 use crate::protocol::{Mode, SessionId};
@@ -25,7 +25,12 @@ A prompt of one word that is also a command goes after --, such as: caliban -- d
 /// A terminal coding agent whose sub-agents run live, side by side, on your screen.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "caliban", version, about, override_usage = USAGE, after_help = EXAMPLES)]
+#[command(disable_version_flag = true)]
 pub struct Cli {
+    /// Print the version.
+    #[arg(short = 'V', visible_short_alias = 'v', long, action = ArgAction::Version)]
+    version: (),
+
     #[command(subcommand)]
     pub command: Option<Command>,
 
@@ -35,9 +40,8 @@ pub struct Cli {
     #[command(flatten)]
     pub print: PrintArgs,
 
-    /// How prompts come to a run without a screen [default: text].
-    #[arg(long, value_name = "FORMAT", requires = "print")]
-    pub input_format: Option<InputFormat>,
+    #[command(flatten)]
+    pub drive: DriveArgs,
 
     #[command(flatten)]
     pub model: ModelArgs,
@@ -60,12 +64,36 @@ pub struct PrintArgs {
     pub print: bool,
 
     /// What goes to stdout [default: text].
-    #[arg(long, value_name = "FORMAT", requires = "print")]
+    #[arg(long, value_name = "FORMAT")]
     pub output_format: Option<OutputFormat>,
 
     /// Say more about what is going on, on stderr.
-    #[arg(long, requires = "print")]
+    #[arg(long)]
     pub verbose: bool,
+}
+
+/// How another program drives a run without a screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Driven by a program")]
+pub struct DriveArgs {
+    /// How prompts come to a run without a screen [default: text]; stream-json implies --print.
+    #[arg(long, value_name = "FORMAT")]
+    pub input_format: Option<InputFormat>,
+
+    /// With --output-format stream-json: also frames with the pieces of answers, as they come.
+    #[arg(long)]
+    pub include_partial_messages: bool,
+
+    /// Ask the program that writes to stdin where a person would be asked: stdio is the only name.
+    #[arg(long, value_name = "NAME")]
+    pub permission_prompt_tool: Option<PromptTool>,
+}
+
+/// Who answers permission questions where there is no screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PromptTool {
+    /// The program at the other end of stdin and stdout.
+    Stdio,
 }
 
 /// How prompts come to a run without a screen.
@@ -106,6 +134,10 @@ pub struct ModelArgs {
     #[arg(long, value_name = "TEXT")]
     pub system_prompt: Option<String>,
 
+    /// The same from a file.
+    #[arg(long, value_name = "FILE", conflicts_with = "system_prompt")]
+    pub system_prompt_file: Option<PathBuf>,
+
     /// Put this behind the system prompt.
     #[arg(long, value_name = "TEXT")]
     pub append_system_prompt: Option<String>,
@@ -127,7 +159,7 @@ pub struct ToolArgs {
     #[arg(long, value_name = "DIR")]
     pub add_dir: Vec<String>,
 
-    /// Offer only these tools; "" is none.
+    /// Offer only these tools; "" is none, default is all.
     #[arg(long, value_name = "LIST")]
     pub tools: Option<Vec<ToolList>>,
 
@@ -288,7 +320,7 @@ impl ToolArgs {
     /// The tools to offer; `None` is all of them.
     #[must_use]
     pub fn offered(&self) -> Option<Vec<String>> {
-        self.tools.as_deref().map(flat)
+        self.tools.as_deref().map(flat).filter(|tools| tools != &["default"])
     }
 }
 
@@ -296,13 +328,37 @@ impl Cli {
     /// Reads the arguments, the program's name first. A command stands alone: beside a prompt or `--print` it is
     /// more likely the prompt's own word.
     pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let cli = Self::try_parse_from(args)?;
+        let mut cli = Self::try_parse_from(args)?;
+        cli.print.print |= cli.drive.input_format == Some(InputFormat::StreamJson);
+        if let Some(flag) = cli.stray() {
+            let message = format!("{flag} needs --print");
+            return Err(Self::command().error(ErrorKind::MissingRequiredArgument, message));
+        }
         if cli.command.is_some() && (cli.print.print || cli.prompt.is_some()) {
             let message = "a command takes no prompt and no --print before it; \
                            to send its name as a prompt, put -- in front: caliban -p -- agents";
             return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
         }
         Ok(cli)
+    }
+
+    /// An option that means nothing beside a screen.
+    fn stray(&self) -> Option<&'static str> {
+        let print = match &self.command {
+            Some(Command::Demo(print)) => print,
+            _ => &self.print,
+        };
+        let DriveArgs { input_format, include_partial_messages, permission_prompt_tool } =
+            &self.drive;
+        let given = [
+            ("--output-format", print.output_format.is_some()),
+            ("--verbose", print.verbose),
+            ("--input-format", input_format.is_some()),
+            ("--include-partial-messages", *include_partial_messages),
+            ("--permission-prompt-tool", permission_prompt_tool.is_some()),
+        ];
+        let stray = given.into_iter().find(|(_, given)| *given && !print.print);
+        stray.map(|(flag, _)| flag)
     }
 
     /// What the command line sets in the configuration.
@@ -396,6 +452,21 @@ mod tests {
     }
 
     #[test]
+    fn frames_on_stdin_imply_print_and_what_is_for_programs_needs_it() {
+        let frames = ["--input-format", "stream-json", "--output-format", "stream-json"];
+        assert!(parse(&frames).print.print);
+        for flag in [["--permission-prompt-tool", "stdio"], ["--input-format", "text"]] {
+            assert_eq!(refused(&flag), ErrorKind::MissingRequiredArgument, "{flag:?}");
+        }
+        assert_eq!(refused(&["--include-partial-messages"]), ErrorKind::MissingRequiredArgument);
+        assert_eq!(refused(&["demo", "--verbose"]), ErrorKind::MissingRequiredArgument);
+        assert_eq!(refused(&["-p", "--permission-prompt-tool", "x"]), ErrorKind::InvalidValue);
+        for flag in ["-v", "-V", "--version"] {
+            assert_eq!(try_parse(&[flag]).unwrap_err().kind(), ErrorKind::DisplayVersion);
+        }
+    }
+
+    #[test]
     fn lists_take_commas_spaces_both_spellings_and_repetition() {
         let cli = parse(&[
             "--allowedTools",
@@ -411,6 +482,7 @@ mod tests {
         assert_eq!(deny, ["WebFetch"]);
         assert_eq!(cli.tools.offered(), Some(vec![]));
         assert_eq!(parse(&[]).tools.offered(), None);
+        assert_eq!(parse(&["--tools", "default"]).tools.offered(), None);
     }
 
     #[test]

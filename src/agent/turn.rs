@@ -328,6 +328,7 @@ fn unpriced(model: &str) -> End {
 /// Shows what a person can see of a stream event.
 fn show(event: StreamEvent, run: &Run<'_>) {
     let kind = match event {
+        event if run.events.wants_steps() => EventKind::Streamed(Box::new(event)),
         StreamEvent::BlockDelta { delta: Delta::Text(text), .. } => EventKind::TextDelta { text },
         StreamEvent::BlockDelta { delta: Delta::Thinking(text), .. } => {
             EventKind::ThinkingDelta { text }

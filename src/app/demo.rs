@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde_json::Value;
 
-use super::headless::{self, Face};
+use super::headless::{self, Backend, Face};
 use super::parts::Wishes;
 use super::screen::{self, Shown, Start};
 use super::{AppError, Setup, parts};
@@ -13,7 +14,7 @@ use crate::cli::{Cli, PrintArgs};
 use crate::command::demo::{SCENARIO, demo_rules, unpack};
 use crate::config::Overrides;
 use crate::config::models::{Catalogue, ModelInfo, Price};
-use crate::headless::{EVENT_CAPACITY, PromptSource};
+use crate::headless::{Backstage, EVENT_CAPACITY, PromptSource};
 use crate::protocol::{EnvOverlay, EventQueue, SessionId};
 use crate::provider::scripted::{MODEL, Scripted};
 use crate::provider::{ChildModel, Model, ModelError, ModelSource, RetryPolicy};
@@ -47,13 +48,13 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
     let gate = setup.gate(!print, &events)?;
     let open = Open::New(SessionId::generate());
     if print {
-        let wishes = Wishes { stored: false, ..Wishes::of(cli, events) };
+        let wishes = Wishes { stored: false, ..Wishes::of(cli, events)? };
         let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(OneModel), catalogue);
         let info = headless::info(&setup, &parts, &model);
-        let run = headless::serve(info, parts, open, PromptSource::One(prompt), Face::of(args));
-        return parts::run(run);
+        let backend = Backend { info, parts, open, backstage: Arc::new(OneModel) };
+        return parts::run(headless::serve(backend, PromptSource::One(prompt), Face::of(args)));
     }
-    let wishes = Wishes { stored: false, ..Wishes::of(cli, events.clone()) };
+    let wishes = Wishes { stored: false, ..Wishes::of(cli, events.clone())? };
     let parts =
         setup.parts(wishes, gate.clone(), Some(model), Arc::new(OneModel), catalogue.clone());
     let start = Start {
@@ -101,6 +102,18 @@ impl ModelSource for OneModel {
     }
 
     fn allowed(&self) -> Vec<(String, Vec<String>)> {
+        Vec::new()
+    }
+}
+
+/// Nobody sends control requests to the demo.
+#[async_trait]
+impl Backstage for OneModel {
+    async fn check_model(&self, name: &str) -> Result<(), String> {
+        self.resolve(None, name).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn mcp_servers(&self) -> Vec<Value> {
         Vec::new()
     }
 }

@@ -1,21 +1,25 @@
-//! Starts a headless run: the prompt from the arguments and stdin, the runtime behind it.
+//! Starts a headless run: prompts from the arguments and stdin, the runtime behind them.
 
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::models::Models;
 use super::parts::{self, Wishes};
 use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
-use crate::cli::{Cli, InputFormat, OutputFormat, PrintArgs};
+use crate::cli::{Cli, InputFormat, OutputFormat, PrintArgs, PromptTool};
 use crate::config::KeySource;
 use crate::config::models::Catalogue;
 use crate::headless::{
-    self, EVENT_CAPACITY, Headless, LimitsOf, ModelLimits, PromptSource, SessionInfo,
+    self, Backstage, EVENT_CAPACITY, Headless, Initialize, LimitsOf, Link, ModelLimits,
+    PromptSource, SessionInfo,
 };
 use crate::protocol::{Command, EventQueue};
-use crate::provider::{Model, ModelError};
+use crate::provider::{Model, ModelError, ModelSource};
 use crate::runtime::{Open, Parts, Runtime};
 use crate::subagent::registry::Definitions;
 
@@ -26,34 +30,124 @@ const STDIN_LIMIT: u64 = 8 << 20;
 const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
 
 /// Runs the prompts and answers with the exit code.
-pub(super) fn run(cli: &Cli, setup: &Setup) -> Result<u8, AppError> {
+pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     setup.check_depth()?;
-    let prompts = prompts(cli)?;
-    let Some(open) = session(&cli.session, setup)? else {
+    let prompt = prompt_of(cli)?;
+    let Some(open) = session(&cli.session, &setup)? else {
         return Err(AppError::Usage(
             "--resume needs an id here: caliban sessions lists them".to_owned(),
         ));
     };
-    let _log = log::start(setup);
-    let catalogue = parts::catalogue(setup)?;
-    let events = EventQueue::with_capacity(EVENT_CAPACITY);
-    let gate = setup.gate(false, &events)?;
-    let models = Arc::new(setup.models(&catalogue));
-    let notices = setup.loaded.notices.clone();
+    let _log = log::start(&setup);
     if cli.print.output_format == Some(OutputFormat::StreamJson)
         && let Some(left_out) = setup.trust.notice(&setup.loaded.inert)
     {
         // The frames tell the program; who reads its log has to see it too. When stderr is gone, nobody does.
         let _ = headless::say(&format!("caliban: {left_out}"));
     }
-    let patience = Some(BACKGROUND_WAIT);
-    let mut wishes = Wishes { notices, patience, ..Wishes::of(cli, events) };
     parts::run(async {
+        match prompt {
+            Some(prompt) => {
+                let backend = Backend::prepare(cli, setup, open, Initialize::default()).await?;
+                serve(backend, PromptSource::One(prompt), Face::of(&cli.print)).await
+            }
+            None => driven(cli, setup, open).await,
+        }
+    })
+}
+
+/// Runs what another program sends. What it says first may tell what the agents are made of.
+async fn driven(cli: &Cli, setup: Setup, open: Open) -> Result<u8, AppError> {
+    let (link, introduction) = Link::open(asks(cli)).await;
+    let prepared = match introduction.transpose() {
+        Ok(introduction) => {
+            Backend::prepare(cli, setup, open, introduction.unwrap_or_default()).await
+        }
+        Err(why) => Err(AppError::Usage(why)),
+    };
+    match prepared {
+        Ok(backend) => {
+            link.accept(greeting(&backend.info)).await;
+            serve(backend, PromptSource::Link(Box::new(link)), Face::of(&cli.print)).await
+        }
+        Err(error) => {
+            link.refuse(&error.to_string()).await;
+            Err(error)
+        }
+    }
+}
+
+/// Whether permission questions go to the driving program.
+fn asks(cli: &Cli) -> bool {
+    cli.drive.permission_prompt_tool == Some(PromptTool::Stdio)
+}
+
+/// What the program that introduces itself is told of us.
+fn greeting(info: &SessionInfo) -> Value {
+    let agents: Vec<_> = info.agents.iter().map(|name| json!({"name": name})).collect();
+    json!({
+        "commands": [], "agents": agents, "output_style": "default",
+        "available_output_styles": ["default"],
+        "models": [{"value": info.model, "displayName": info.model, "description": ""}],
+        "account": {}, "pid": std::process::id(),
+    })
+}
+
+/// All that a run needs but its prompts.
+pub(super) struct Backend {
+    pub info: SessionInfo,
+    pub parts: Parts,
+    pub open: Open,
+    pub backstage: Arc<dyn Backstage>,
+}
+
+impl Backend {
+    async fn prepare(
+        cli: &Cli,
+        setup: Setup,
+        open: Open,
+        initialize: Initialize,
+    ) -> Result<Self, AppError> {
+        let setup = setup.with_agents(initialize.agents.as_deref())?;
+        let catalogue = parts::catalogue(&setup)?;
+        let events = match cli.drive.include_partial_messages {
+            true => EventQueue::with_steps(EVENT_CAPACITY),
+            false => EventQueue::with_capacity(EVENT_CAPACITY),
+        };
+        let gate = setup.gate(asks(cli), &events)?;
+        let models = Arc::new(setup.models(&catalogue));
+        let wishes = Wishes::of(cli, events)?;
+        let mut wishes = Wishes {
+            notices: [setup.loaded.notices.clone(), initialize.notices].concat(),
+            patience: Some(BACKGROUND_WAIT),
+            system_prompt: initialize.system_prompt.or(wishes.system_prompt),
+            append_system_prompt: initialize.append_system_prompt.or(wishes.append_system_prompt),
+            ..wishes
+        };
         let model = models.first().await?.ok_or_else(no_model)?;
         wishes.notices.extend(models.notice(&model));
+        let backstage = Arc::new(Behind { models: models.clone() });
         let parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
-        serve(info(setup, &parts, &model), parts, open, prompts, Face::of(&cli.print)).await
-    })
+        let info = info(&setup, &parts, &model);
+        Ok(Self { info, parts, open, backstage })
+    }
+}
+
+/// What control requests may ask of the parts.
+struct Behind {
+    models: Arc<Models>,
+}
+
+#[async_trait]
+impl Backstage for Behind {
+    async fn check_model(&self, name: &str) -> Result<(), String> {
+        let found = self.models.resolve(None, name).await;
+        found.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn mcp_servers(&self) -> Vec<Value> {
+        Vec::new()
+    }
 }
 
 fn no_model() -> ModelError {
@@ -78,19 +172,19 @@ impl Face {
 
 /// Runs the prompts over a runtime of the given parts.
 pub(super) async fn serve(
-    info: SessionInfo,
-    parts: Parts,
-    open: Open,
+    backend: Backend,
     prompts: PromptSource,
     face: Face,
 ) -> Result<u8, AppError> {
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
+    let Backend { info, parts, open, backstage } = backend;
     let Face { format, verbose } = face;
     let events = parts.events.clone();
     let mut runtime = Runtime::new(parts);
     runtime.open(open).await.map_err(AppError::Usage)?;
     let mut backend = tokio::spawn(runtime.serve(receiver));
-    let headless = Headless { commands: commands.clone(), events, info, format, verbose };
+    let headless =
+        Headless { commands: commands.clone(), events, info, format, verbose, backstage };
     let code = tokio::select! {
         code = headless::run(headless, prompts) => code?,
         _ = &mut backend => return Err(AppError::Internal),
@@ -133,20 +227,29 @@ fn limits(main: &Model, catalogue: Arc<Catalogue>) -> LimitsOf {
     })
 }
 
-/// Where the prompts come from. What does not fit together is told before anything is read.
-fn prompts(cli: &Cli) -> Result<PromptSource, AppError> {
-    if cli.input_format.unwrap_or_default() == InputFormat::Text {
-        return prompt(cli.prompt.as_deref()).map(PromptSource::One);
+/// The prompt; `None` where prompts come as frames over stdin. What does not fit together is told before anything is
+/// read.
+fn prompt_of(cli: &Cli) -> Result<Option<String>, AppError> {
+    let refuse = |why: &str| Err(AppError::Usage(why.to_owned()));
+    let frames = cli.print.output_format == Some(OutputFormat::StreamJson);
+    if cli.drive.include_partial_messages && !frames {
+        return refuse("--include-partial-messages needs --output-format stream-json");
     }
-    if cli.print.output_format != Some(OutputFormat::StreamJson) {
-        let why = "--input-format stream-json needs --output-format stream-json";
-        return Err(AppError::Usage(why.to_owned()));
+    if cli.drive.input_format.unwrap_or_default() == InputFormat::Text {
+        if asks(cli) {
+            return refuse("--permission-prompt-tool stdio needs --input-format stream-json");
+        }
+        return prompt(cli.prompt.as_deref()).map(Some);
+    }
+    if !frames {
+        return refuse("--input-format stream-json needs --output-format stream-json");
     }
     if cli.prompt.is_some() {
-        let why = "with --input-format stream-json prompts come over stdin, not as an argument";
-        return Err(AppError::Usage(why.to_owned()));
+        return refuse(
+            "with --input-format stream-json prompts come over stdin, not as an argument",
+        );
     }
-    Ok(PromptSource::Stdin)
+    Ok(None)
 }
 
 /// The prompt: the argument, then what stdin says.

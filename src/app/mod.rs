@@ -99,7 +99,7 @@ impl AppError {
 pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
     let setup = || Setup::load(cli, env.clone(), &cli.overrides());
     let report = match &cli.command {
-        None if cli.print.print => return headless::run(cli, &setup()?),
+        None if cli.print.print => return headless::run(cli, setup()?),
         None => return screen::run(cli, setup()?),
         Some(Command::Demo(print)) => return demo::run(cli, env, print),
         Some(Command::Sandbox { write, program }) => {
@@ -145,8 +145,13 @@ pub(crate) struct Setup {
 impl Setup {
     fn load(cli: &Cli, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {
         let setup = Self::in_dir(working_dir(cli.common.cd.as_deref())?, env, overrides)?;
-        let Some(agents) = &cli.tools.agents else { return Ok(setup) };
-        Ok(Self { definitions: setup.definitions.with_flag(agents)?, ..setup })
+        setup.with_agents(cli.tools.agents.as_deref())
+    }
+
+    /// The same, with these definitions of sub-agents before those of files.
+    fn with_agents(self, json: Option<&str>) -> Result<Self, AppError> {
+        let Some(json) = json else { return Ok(self) };
+        Ok(Self { definitions: self.definitions.with_flag(json)?, ..self })
     }
 
     fn in_dir(cwd: Arc<Path>, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {

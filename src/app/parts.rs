@@ -38,16 +38,23 @@ pub(super) struct Wishes {
 
 impl Wishes {
     /// The wishes of a command line.
-    pub fn of(cli: &Cli, events: EventQueue) -> Self {
-        Self {
+    pub fn of(cli: &Cli, events: EventQueue) -> Result<Self, AppError> {
+        let system_prompt = match &cli.model.system_prompt_file {
+            Some(path) => Some(std::fs::read_to_string(path).map_err(|error| {
+                let path = path.display();
+                AppError::Usage(format!("--system-prompt-file {path}: {error}"))
+            })?),
+            None => cli.model.system_prompt.clone(),
+        };
+        Ok(Self {
             events,
             stored: !cli.session.no_session,
             tools: cli.tools.offered(),
-            system_prompt: cli.model.system_prompt.clone(),
+            system_prompt,
             append_system_prompt: cli.model.append_system_prompt.clone(),
             patience: None,
             notices: Vec::new(),
-        }
+        })
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         scripted: false,
     };
     let open = open.unwrap_or_else(|| Open::New(SessionId::generate()));
-    let mut wishes = Wishes::of(cli, events.clone());
+    let mut wishes = Wishes::of(cli, events.clone())?;
     let setup = Arc::new(setup);
     let (theirs, for_gate, for_catalogue) = (setup.clone(), gate.clone(), catalogue.clone());
     let parts = async move {

@@ -1,16 +1,21 @@
-//! Prompts in, one after the other, and events out, until there is nothing left to ask.
+//! Prompts in, one after the other, and events out, until there is nothing left to ask. Control lines go both ways
+//! meanwhile.
 
 use std::io;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::control::permission::Said;
+use super::control::{Client, Desk};
 use super::exit_code;
 use super::input::Asked;
+use super::intake::Intake;
 use super::output::Output;
-use super::prompts::Prompts;
+use super::questions::Questions;
 use crate::protocol::{
-    AgentEvent, AgentPath, Command, EventKind, EventQueue, Outcome, PromptId, QueuedPrompt, When,
+    AgentEvent, AgentPath, Command, EventKind, EventQueue, Outcome, PromptId, QuestionId,
+    QueuedPrompt, When,
 };
 
 /// How many events are written between two looks at stdin.
@@ -21,14 +26,38 @@ const BAD_INPUT: u8 = 2;
 
 /// One run without a screen.
 pub(super) struct Conversation {
-    commands: mpsc::Sender<Command>,
-    events: EventQueue,
-    output: Output,
-    prompts: Prompts,
+    pub commands: mpsc::Sender<Command>,
+    pub events: EventQueue,
+    pub output: Output,
+    pub intake: Intake,
+    pub client: Client,
+    pub questions: Questions,
+    pub desk: Desk,
+    pub tally: Tally,
+}
+
+/// What was sent, and how it ended.
+#[derive(Default)]
+pub(super) struct Tally {
     sent: Option<Sent>,
     next_id: u64,
-    /// Of the first prompt that did not end well.
     code: u8,
+    /// Whether the exit code tells of the last prompt rather than of the first that did not end well: a program that
+    /// reads every result has dealt with those before.
+    last_counts: bool,
+}
+
+impl Tally {
+    /// Nothing was sent yet.
+    pub fn new(last_counts: bool) -> Self {
+        Self { last_counts, ..Self::default() }
+    }
+
+    fn ended_with(&mut self, code: u8) {
+        if self.code == 0 || self.last_counts {
+            self.code = code;
+        }
+    }
 }
 
 /// The prompt that was sent last and is not answered yet.
@@ -40,24 +69,16 @@ struct Sent {
 }
 
 impl Conversation {
-    pub fn new(
-        commands: mpsc::Sender<Command>,
-        events: EventQueue,
-        output: Output,
-        prompts: Prompts,
-    ) -> Self {
-        Self { commands, events, output, prompts, sent: None, next_id: 0, code: 0 }
-    }
-
     /// Runs to the end of all prompts, or to the end of the present one once `stop` has fired. Answers with the exit
     /// code that tells how it ended.
     pub async fn run(mut self, stop: &CancellationToken) -> io::Result<u8> {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             self.send_next().await?;
-            if self.sent.is_none() && self.prompts.is_over() {
+            self.answer_requests().await?;
+            if self.tally.sent.is_none() && self.intake.is_over() {
                 self.output.finish().await?;
-                return Ok(self.code);
+                return Ok(self.tally.code);
             }
             let open = self.output.is_open();
             tokio::select! {
@@ -66,47 +87,84 @@ impl Conversation {
                         self.event(&event).await?;
                     }
                 }
-                control = self.prompts.read(), if open => {
-                    if let Some(control) = control {
-                        self.output.refuse_control(&control.id, &control.subtype).await?;
-                    }
+                () = self.intake.changed(), if open => {}
+                (id, said) = self.questions.answered() => self.answered(id, said).await?,
+                lines = self.client.withdrawn() => self.output.control(&lines).await?,
+                () = stop.cancelled(), if !self.intake.is_over() => {
+                    self.intake.stop();
+                    self.client.end();
                 }
-                () = stop.cancelled(), if !self.prompts.is_over() => self.prompts.stop(),
             }
         }
     }
 
     /// Sends the next prompt when the one before it has its answer.
     async fn send_next(&mut self) -> io::Result<()> {
-        while self.sent.is_none() && self.output.is_open() {
-            match self.prompts.take() {
+        while self.tally.sent.is_none() && self.output.is_open() {
+            match self.intake.take() {
                 None => return Ok(()),
                 Some(Ok(asked)) => self.send(asked).await,
                 Some(Err(why)) => {
                     self.output.next_prompt();
                     self.output.refuse(&why).await?;
-                    self.ended_with(BAD_INPUT);
+                    self.tally.ended_with(BAD_INPUT);
                 }
             }
         }
         Ok(())
     }
 
+    /// Answers what was asked of us, each request once.
+    async fn answer_requests(&mut self) -> io::Result<()> {
+        while let Some(request) =
+            self.output.is_open().then(|| self.intake.take_request()).flatten()
+        {
+            let answer = self.desk.answer(&request).await;
+            self.output.control(&[request.answer(answer)]).await?;
+        }
+        for remark in self.intake.take_remarks() {
+            self.output.remark_on(&remark)?;
+        }
+        Ok(())
+    }
+
+    /// Carries the answer to a question of ours out.
+    async fn answered(&mut self, id: QuestionId, said: Said) -> io::Result<()> {
+        let Said { answer, mode, interrupt, problem } = said;
+        if let Some(problem) = problem {
+            self.output.remark_on(&problem)?;
+        }
+        let mode = mode.map(Command::SetMode);
+        let stop = interrupt.then_some(Command::CancelTurn);
+        let commands = [mode, Some(Command::Answer { id, answer }), stop];
+        for command in commands.into_iter().flatten() {
+            // A closed channel means that the runtime is gone, which the caller watches.
+            let _ = self.commands.send(command).await;
+        }
+        Ok(())
+    }
+
     async fn send(&mut self, asked: Asked) {
-        let id = PromptId(self.next_id);
-        self.next_id += 1;
+        let id = PromptId(self.tally.next_id);
+        self.tally.next_id += 1;
         self.output.next_prompt();
         let prompt = QueuedPrompt {
             sub_agents: asked.sub_agents,
             ..QueuedPrompt::typed(id, asked.text.clone(), When::Done)
         };
-        self.sent = Some(Sent { id, asked, queued: false });
+        self.tally.sent = Some(Sent { id, asked, queued: false });
         // A closed channel means that the runtime is gone, which the caller watches.
         let _ = self.commands.send(Command::Prompt { to: AgentPath::root(), prompt }).await;
     }
 
     async fn event(&mut self, event: &AgentEvent) -> io::Result<()> {
         self.output.event(event).await?;
+        self.desk.event(event);
+        match &event.kind {
+            EventKind::PermissionAsked(question) => self.questions.ask(question),
+            EventKind::QuestionClosed { id, .. } => self.questions.close(*id),
+            _ => {}
+        }
         if !event.path.is_root() {
             return Ok(());
         }
@@ -122,34 +180,28 @@ impl Conversation {
     }
 
     fn mark(&mut self, id: PromptId, queued: bool) {
-        if let Some(sent) = self.sent.as_mut().filter(|sent| sent.id == id) {
+        if let Some(sent) = self.tally.sent.as_mut().filter(|sent| sent.id == id) {
             sent.queued = queued;
         }
     }
 
     /// A run that did not end well gives back what waited behind it: that is sent again.
     fn take_back(&mut self, id: PromptId) {
-        if let Some(sent) = self.sent.take_if(|sent| sent.id == id) {
-            self.prompts.put_back(sent.asked);
+        if let Some(sent) = self.tally.sent.take_if(|sent| sent.id == id) {
+            self.intake.put_back(sent.asked);
         }
     }
 
     async fn refused(&mut self, id: PromptId, why: &str) -> io::Result<()> {
-        self.sent.take_if(|sent| sent.id == id);
-        self.ended_with(BAD_INPUT);
+        self.tally.sent.take_if(|sent| sent.id == id);
+        self.tally.ended_with(BAD_INPUT);
         self.output.refuse(why).await
     }
 
     async fn finished(&mut self, outcome: &Outcome) -> io::Result<()> {
         self.output.result(outcome).await?;
-        self.ended_with(exit_code(&outcome.end));
-        self.sent.take_if(|sent| !sent.queued);
+        self.tally.ended_with(exit_code(&outcome.end));
+        self.tally.sent.take_if(|sent| !sent.queued);
         Ok(())
-    }
-
-    fn ended_with(&mut self, code: u8) {
-        if self.code == 0 {
-            self.code = code;
-        }
     }
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::info::SessionInfo;
-use super::result;
 use super::totals::Totals;
+use super::{result, step};
 use crate::protocol::event::AgentReport;
 use crate::protocol::{
     AgentEvent, AgentInfo, AgentPath, CompactionState, ContentBlock, End, EventKind, NoticeLevel,
@@ -72,6 +72,9 @@ impl Frames {
                 if !path.is_root() || *from != Sender::Person =>
             {
                 vec![self.message(path, "user", &json!({"role": "user", "content": text}))]
+            }
+            EventKind::Streamed(event) => {
+                vec![self.frame("stream_event", path, json!({"event": step::of(event)}))]
             }
             EventKind::BlockFinished { message_id, block } => {
                 let open = self.open.entry(path.clone()).or_default();
@@ -147,14 +150,6 @@ impl Frames {
         self.frame("result", &AgentPath::root(), result::refusal(why, totals, &self.info))
     }
 
-    /// The answer to a control request: none is supported.
-    #[must_use]
-    pub fn control_refusal(&self, id: &Value, subtype: &str) -> Value {
-        let error = format!("the control request {subtype} is not supported");
-        let response = json!({"subtype": "error", "request_id": id, "error": error});
-        self.frame("control_response", &AgentPath::root(), json!({"response": response}))
-    }
-
     fn init(&self) -> Value {
         let SessionInfo { cwd, model, mode, tools, agents, key_source, .. } = &self.info;
         let tools: Vec<_> = tools.iter().map(|tool| self.info.tool_name(tool)).collect();
@@ -165,6 +160,8 @@ impl Frames {
                 "subtype": "init", "cwd": cwd, "tools": tools, "agents": agents, "mcp_servers": [],
                 "model": model, "permissionMode": mode, "slash_commands": [], "skills": [],
                 "apiKeySource": key_source,
+                // Of this program; the SDK looks for it under that name.
+                "claude_code_version": env!("CARGO_PKG_VERSION"),
             }),
         )
     }

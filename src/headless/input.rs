@@ -1,18 +1,22 @@
-//! Prompts of `--input-format stream-json`: one line of stdin into what it asks for. Pure: reads no file.
+//! Lines of `--input-format stream-json`: one line of stdin into what it is. Pure: reads no file.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What one line asks for.
+use super::control::Request;
+
+/// What one line is.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
     Prompt(Asked),
-    /// A request that waits for an answer by its id; none is supported.
-    Control {
-        id: Value,
-        subtype: String,
+    /// A request that waits for an answer by its id.
+    Request(Request),
+    /// An answer to a question of ours.
+    Answer {
+        id: String,
+        answer: Result<Value, String>,
     },
-    /// Nothing, such as an answer to a request of ours.
+    /// Nothing, such as a blank line.
     Nothing,
 }
 
@@ -29,9 +33,30 @@ pub(super) struct Asked {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Frame {
     User(UserFrame),
-    ControlRequest { request_id: Value, request: ControlRequest },
-    ControlResponse {},
+    ControlRequest {
+        request_id: Value,
+        request: Value,
+    },
+    ControlResponse {
+        response: Response,
+    },
+    /// Takes a request back. Each is answered at once, so this comes too late.
     ControlCancelRequest {},
+    KeepAlive {},
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "subtype", rename_all = "snake_case")]
+enum Response {
+    Success {
+        request_id: String,
+        #[serde(default)]
+        response: Value,
+    },
+    Error {
+        request_id: String,
+        error: String,
+    },
 }
 
 #[derive(Deserialize)]
@@ -60,11 +85,6 @@ enum Content {
     Blocks(Vec<Value>),
 }
 
-#[derive(Deserialize)]
-struct ControlRequest {
-    subtype: String,
-}
-
 impl Line {
     /// Reads one line; blank ones ask for nothing. The error says what is wrong with it.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
@@ -78,10 +98,18 @@ impl Line {
             })?;
         Ok(match frame {
             Frame::User(frame) => Self::Prompt(frame.prompt()?),
-            Frame::ControlRequest { request_id, request } => {
-                Self::Control { id: request_id, subtype: request.subtype }
+            Frame::ControlRequest { request_id: id, request: body } => {
+                Self::Request(Request { id, body })
             }
-            Frame::ControlResponse {} | Frame::ControlCancelRequest {} => Self::Nothing,
+            Frame::ControlResponse { response } => match response {
+                Response::Success { request_id: id, response } => {
+                    Self::Answer { id, answer: Ok(response) }
+                }
+                Response::Error { request_id: id, error } => {
+                    Self::Answer { id, answer: Err(error) }
+                }
+            },
+            Frame::ControlCancelRequest {} | Frame::KeepAlive {} => Self::Nothing,
         })
     }
 }
@@ -155,9 +183,21 @@ mod tests {
         let request = json!({
             "type": "control_request", "request_id": "r1", "request": {"subtype": "initialize"},
         });
-        let control = Line::Control { id: json!("r1"), subtype: "initialize".to_owned() };
-        assert_eq!(parse(&request), Ok(control));
-        assert_eq!(parse(&json!({"type": "control_response", "response": {}})), Ok(Line::Nothing));
+        let body = json!({"subtype": "initialize"});
+        assert_eq!(parse(&request), Ok(Line::Request(Request { id: json!("r1"), body })));
+        let response = |body: Value| parse(&json!({"type": "control_response", "response": body}));
+        let answer = |answer| Ok(Line::Answer { id: "c1".to_owned(), answer });
+        assert_eq!(
+            response(json!({"subtype": "success", "request_id": "c1", "response": {"a": 1}})),
+            answer(Ok(json!({"a": 1})))
+        );
+        assert_eq!(
+            response(json!({"subtype": "error", "request_id": "c1", "error": "no"})),
+            answer(Err("no".to_owned()))
+        );
+        response(json!({})).unwrap_err();
+        let cancel = json!({"type": "control_cancel_request", "request_id": "r1"});
+        assert_eq!(parse(&cancel), Ok(Line::Nothing));
         assert_eq!(Line::parse(b" \r"), Ok(Line::Nothing));
     }
 

@@ -3,6 +3,7 @@
 //! Only the answer (or the frames) goes to stdout; everything said to a person goes to stderr.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -11,24 +12,30 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::OutputFormat;
 use crate::protocol::{Command, End, EventQueue, Failure};
 
+mod control;
 mod conversation;
 mod frame;
 mod info;
 mod input;
+mod intake;
+mod link;
 mod output;
-mod prompts;
+mod questions;
 mod result;
 mod signals;
 mod stdin;
 mod stdout;
+mod step;
 mod totals;
 
-use conversation::Conversation;
+use control::Desk;
+pub use control::{Backstage, HookCallbacks, Initialize};
+use conversation::{Conversation, Tally};
 pub use info::{LimitsOf, ModelLimits, SessionInfo};
+pub use link::{Introduction, Link};
 use output::Output;
 pub use output::say;
-pub use prompts::PromptSource;
-use prompts::Prompts;
+use questions::Questions;
 use signals::Signals;
 
 /// How many events may wait for a slow reader of stdout before the agents wait for it.
@@ -37,8 +44,14 @@ pub const EVENT_CAPACITY: usize = 256;
 /// How long a run may take to end after a signal.
 const SIGNAL_WAIT: Duration = Duration::from_secs(5);
 
+/// Where the prompts of a run come from.
+pub enum PromptSource {
+    One(String),
+    /// Frames on stdin, one a line.
+    Link(Box<Link>),
+}
+
 /// What a headless run is made of.
-#[derive(Debug)]
 pub struct Headless {
     pub commands: mpsc::Sender<Command>,
     pub events: EventQueue,
@@ -46,6 +59,8 @@ pub struct Headless {
     pub format: OutputFormat,
     /// Says on stderr what the agents do, when stdout carries no frames.
     pub verbose: bool,
+    /// For control requests.
+    pub backstage: Arc<dyn Backstage>,
 }
 
 /// Sends the prompts one after the other and writes what comes of them. Answers with the exit code: that of the first
@@ -56,10 +71,24 @@ pub struct Headless {
 /// # Errors
 /// When stdout or stderr cannot be written, or the signals cannot be listened to.
 pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
-    let Headless { commands, events, info, format, verbose } = headless;
+    let Headless { commands, events, info, format, verbose, backstage } = headless;
     let mut signals = Signals::listen()?;
-    let output = Output::start(info, format, verbose);
-    let conversation = Conversation::new(commands.clone(), events, output, Prompts::start(prompts));
+    let link = match prompts {
+        PromptSource::One(prompt) => Link::one(prompt),
+        PromptSource::Link(link) => *link,
+    };
+    let (peer, tally) = (link.peer(), Tally::new(link.introduced()));
+    let Link { stdout, client, intake, .. } = link;
+    let conversation = Conversation {
+        desk: Desk::new(commands.clone(), backstage, &info),
+        commands: commands.clone(),
+        events,
+        output: Output::new(info, format, verbose, stdout),
+        intake,
+        client,
+        questions: Questions::to(peer),
+        tally,
+    };
     let stop = CancellationToken::new();
     let written = conversation.run(&stop);
     tokio::pin!(written);

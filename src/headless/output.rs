@@ -23,9 +23,9 @@ pub(super) struct Output {
 
 impl Output {
     /// An output that has written nothing yet.
-    pub fn start(info: SessionInfo, format: OutputFormat, verbose: bool) -> Self {
+    pub fn new(info: SessionInfo, format: OutputFormat, verbose: bool, stdout: Stdout) -> Self {
         let frames = Frames::new(info);
-        Self { frames, totals: Totals::default(), format, verbose, stdout: Stdout::start() }
+        Self { frames, totals: Totals::default(), format, verbose, stdout }
     }
 
     /// Whether the session is open, so that frames can name it.
@@ -75,9 +75,14 @@ impl Output {
         say(&format!("caliban: {why}"))
     }
 
-    /// Answers a control request.
-    pub async fn refuse_control(&mut self, id: &Value, subtype: &str) -> io::Result<()> {
-        self.frames_out(&[self.frames.control_refusal(id, subtype)]).await
+    /// Writes lines of the control protocol.
+    pub async fn control(&mut self, lines: &[Value]) -> io::Result<()> {
+        self.frames_out(lines).await
+    }
+
+    /// Says something to the person.
+    pub fn remark_on(&self, text: &str) -> io::Result<()> {
+        say(&format!("caliban: {text}"))
     }
 
     /// Waits until everything is written.

@@ -2,19 +2,31 @@
 
 use std::io::{self, ErrorKind, Write};
 
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 /// How many pieces may wait for a slow reader before the agents wait for it.
 const CAPACITY: usize = 16;
 
+/// What the thread is told.
+enum Piece {
+    Bytes(Vec<u8>),
+    /// Nothing more is written, whoever else still holds the way in.
+    End,
+}
+
 /// A writer that takes pieces in order.
 pub(super) struct Stdout {
-    pieces: mpsc::Sender<Vec<u8>>,
+    pieces: Pieces,
     ended: oneshot::Receiver<io::Result<()>>,
 }
 
+/// A way into the writer for those who write beside the frames.
+#[derive(Clone)]
+pub(super) struct Pieces(mpsc::Sender<Piece>);
+
 impl Stdout {
-    /// Starts the thread. It ends with its sender, or with the process when nobody reads.
+    /// Starts the thread. It ends when it is told so, or with the process when nobody reads.
     pub fn start() -> Self {
         let (pieces, receiver) = mpsc::channel(CAPACITY);
         let (end, ended) = oneshot::channel();
@@ -22,12 +34,17 @@ impl Stdout {
             // The other side is gone only when the program is ending anyway.
             let _ = end.send(write(receiver));
         });
-        Self { pieces, ended }
+        Self { pieces: Pieces(pieces), ended }
+    }
+
+    /// The way in for others.
+    pub fn pieces(&self) -> Pieces {
+        self.pieces.clone()
     }
 
     /// Hands a piece over; waits while the reader is too far behind.
     pub async fn write(&mut self, piece: Vec<u8>) -> io::Result<()> {
-        if piece.is_empty() || self.pieces.send(piece).await.is_ok() {
+        if piece.is_empty() || self.pieces.0.send(Piece::Bytes(piece)).await.is_ok() {
             return Ok(());
         }
         self.end().await
@@ -35,7 +52,8 @@ impl Stdout {
 
     /// Waits until everything is written.
     pub async fn finish(mut self) -> io::Result<()> {
-        self.pieces = mpsc::channel(1).0;
+        // Where the thread has ended, it has an error to tell.
+        let _ = self.pieces.0.send(Piece::End).await;
         self.end().await
     }
 
@@ -44,11 +62,43 @@ impl Stdout {
     }
 }
 
-fn write(mut pieces: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
+impl Pieces {
+    /// Hands a line over; waits while the reader is too far behind. False when nothing is written any more.
+    pub async fn line(&self, line: &Value) -> bool {
+        self.0.send(Piece::Bytes(format!("{line}\n").into_bytes())).await.is_ok()
+    }
+}
+
+fn write(mut pieces: mpsc::Receiver<Piece>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    while let Some(piece) = pieces.blocking_recv() {
+    while let Some(Piece::Bytes(piece)) = pieces.blocking_recv() {
         stdout.write_all(&piece)?;
         stdout.flush()?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::{Piece, Pieces, Value, mpsc};
+
+    /// What a test reads of what was written.
+    pub(in crate::headless) struct Lines(mpsc::Receiver<Piece>);
+
+    impl Pieces {
+        /// A way to nowhere but the test.
+        pub fn channel() -> (Self, Lines) {
+            let (pieces, lines) = mpsc::channel(16);
+            (Self(pieces), Lines(lines))
+        }
+    }
+
+    impl Lines {
+        pub async fn next(&mut self) -> Value {
+            match self.0.recv().await {
+                Some(Piece::Bytes(bytes)) => serde_json::from_slice(&bytes).unwrap(),
+                _ => panic!("nothing more is written"),
+            }
+        }
+    }
 }

@@ -12,6 +12,7 @@ use super::ids::{AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId}
 use super::journal::Past;
 use super::message::{ContentBlock, ResultBlock};
 use super::question::{Mode, Question};
+use super::stream::StreamEvent;
 use super::usage::{Cost, Usage};
 
 /// One event of one agent.
@@ -75,6 +76,8 @@ pub enum EventKind {
         turn: u32,
         limit: Option<u32>,
     },
+    /// A step of the answer as the provider sends it, in place of the deltas: only where the reader asked for it.
+    Streamed(Box<StreamEvent>),
     TextDelta {
         text: String,
     },

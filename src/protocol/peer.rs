@@ -5,7 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::ids::{AgentPath, ToolUseId};
+use super::ids::ToolUseId;
+use super::question::Question;
 
 /// Something that only the driving program can do.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +16,8 @@ pub enum PeerRequest {
     /// Hand one JSON-RPC message to an MCP server that lives inside it. Answered by the server's message, or by
     /// `null` when that has nothing to say to a notification.
     McpMessage { server: String, message: Value },
-    /// Decide on a tool call.
-    CanUseTool { tool: String, input: Value, tool_use_id: ToolUseId, agent: AgentPath, why: String },
+    /// Decide on a tool call. The answer is the program's own JSON.
+    CanUseTool(Box<Question>),
 }
 
 /// Why there is no answer.

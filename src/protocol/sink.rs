@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use super::event::{AgentEvent, EventKind, NoticeLevel};
 use super::ids::{AgentId, AgentPath};
+use super::stream::StreamEvent;
 
 /// The receiving end: one queue for the whole tree of agents.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ struct Shared {
     /// Wakes writers when there is room again.
     drained: Notify,
     capacity: usize,
+    /// Whether the reader wants every step of an answer.
+    steps: bool,
 }
 
 #[derive(Debug, Default)]
@@ -46,11 +49,22 @@ impl EventQueue {
     /// A queue that agents wait for (in [`EventSink::ready`]) while it holds `capacity` events or more.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
+        Self::new(capacity, false)
+    }
+
+    /// The same for a reader that wants every step of an answer ([`EventKind::Streamed`]) rather than its text alone.
+    #[must_use]
+    pub fn with_steps(capacity: usize) -> Self {
+        Self::new(capacity, true)
+    }
+
+    fn new(capacity: usize, steps: bool) -> Self {
         Self(Arc::new(Shared {
             state: Mutex::default(),
             filled: Notify::new(),
             drained: Notify::new(),
             capacity,
+            steps,
         }))
     }
 
@@ -131,6 +145,13 @@ fn merge(last: &mut EventKind, next: &EventKind) -> bool {
             text.push_str(more);
             true
         }
+        (EventKind::Streamed(last), EventKind::Streamed(next)) => match (last.as_mut(), &**next) {
+            (
+                StreamEvent::BlockDelta { index, delta },
+                StreamEvent::BlockDelta { index: same, delta: more },
+            ) if index == same => delta.join(more),
+            _ => false,
+        },
         _ => false,
     }
 }
@@ -153,6 +174,12 @@ impl EventSink {
     #[must_use]
     pub fn path(&self) -> &AgentPath {
         &self.path
+    }
+
+    /// Whether the reader wants every step of an answer.
+    #[must_use]
+    pub fn wants_steps(&self) -> bool {
+        self.queue.0.steps
     }
 
     /// Puts an event into the queue. Never waits.

@@ -8,7 +8,8 @@ use super::message::ContentBlock;
 use super::usage::Usage;
 
 /// One step of an answer. Blocks are numbered by the provider and may interleave.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum StreamEvent {
     /// The answer begins. `usage` is what is known so far.
     MessageStart {
@@ -37,7 +38,8 @@ pub enum StreamEvent {
 }
 
 /// What kind of block begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BlockStart {
     Text,
     Thinking,
@@ -46,7 +48,8 @@ pub enum BlockStart {
 }
 
 /// More of a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Delta {
     Text(String),
     Thinking(String),
@@ -54,6 +57,21 @@ pub enum Delta {
     Signature(String),
     /// A piece of the call's input, as JSON text.
     Input(String),
+}
+
+impl Delta {
+    /// Appends `next` when both are pieces of one text.
+    pub fn join(&mut self, next: &Self) -> bool {
+        match (self, next) {
+            (Self::Text(text), Self::Text(more))
+            | (Self::Thinking(text), Self::Thinking(more))
+            | (Self::Input(text), Self::Input(more)) => {
+                text.push_str(more);
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Why the model stopped.

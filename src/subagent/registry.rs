@@ -48,12 +48,12 @@ impl DefinitionSources {
         Self { flag: Definitions::default(), folders }
     }
 
-    /// The same, with the definitions of `--agents` before all others.
+    /// The same, with the definitions of `--agents` before all others, behind those that were given before.
     ///
     /// # Errors
     /// With the agent and the key of the first mistake.
     pub fn with_flag(self, json: &str) -> Result<Self, DefinitionError> {
-        let mut all = Definitions::default();
+        let mut all = self.flag;
         for parsed in flag::parse(json)? {
             let Definition { name, .. } = &parsed.definition;
             if let Some(why) = all.taken(&parsed.definition) {

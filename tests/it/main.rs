@@ -17,6 +17,8 @@ mod command;
 mod compaction;
 mod documents;
 #[cfg(feature = "sub-agents")]
+mod driven;
+#[cfg(feature = "sub-agents")]
 mod headless;
 mod layering;
 #[cfg(feature = "sub-agents")]

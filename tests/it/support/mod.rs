@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+pub mod client;
 mod http;
 mod player;
 pub mod process;

@@ -156,6 +156,19 @@ impl Running {
         }
     }
 
+    /// Waits for a whole line of stdout, counted from 0.
+    pub async fn line(&self, at: usize) -> String {
+        let line = |output: &Output| {
+            let mut lines = output.stdout.split_inclusive(|&byte| byte == b'\n');
+            let line = lines.nth(at)?.strip_suffix(b"\n")?;
+            Some(String::from_utf8_lossy(line).into_owned())
+        };
+        match self.output.wait(line).await {
+            Ok(line) => line,
+            Err(_) => panic!("waited in vain for line {at}\n{}", self.story()),
+        }
+    }
+
     /// Ends the open stdin, then waits for the end of the program.
     pub async fn close(mut self) -> Finished {
         self.stdin = None;

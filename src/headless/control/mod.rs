@@ -1,0 +1,14 @@
+//! Control lines: what the driving program asks of us beside prompts, and what we ask of it.
+
+mod context;
+mod desk;
+mod initialize;
+mod peer;
+pub(super) mod permission;
+mod request;
+
+pub use desk::Backstage;
+pub(super) use desk::Desk;
+pub use initialize::{HookCallbacks, Initialize};
+pub(super) use peer::{Client, Delivered};
+pub(super) use request::Request;

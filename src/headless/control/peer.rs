@@ -1,0 +1,230 @@
+//! Questions to the program that drives us, and its answers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio::sync::{Notify, oneshot};
+
+use super::super::stdout::Pieces;
+use super::permission;
+use crate::protocol::{Peer, PeerError, PeerRequest};
+
+/// What the ids of our questions begin with: the number behind it counts up.
+const PREFIX: &str = "caliban-";
+
+/// The driving program as parts ask it. Clones are the same.
+#[derive(Clone)]
+pub(in crate::headless) struct Client(Arc<Shared>);
+
+struct Shared {
+    pieces: Pieces,
+    state: Mutex<State>,
+    /// Tells of questions that were withdrawn.
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    asked: u64,
+    open: HashMap<u64, oneshot::Sender<Result<Value, PeerError>>>,
+    /// Questions that nobody waits for any more, and whose end was not told yet.
+    withdrawn: Vec<u64>,
+    /// Nothing can be answered any more.
+    gone: bool,
+}
+
+/// What became of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::headless) enum Delivered {
+    Taken,
+    /// The question was answered before, or withdrawn while the answer was on its way.
+    Late,
+    /// There never was such a question.
+    Foreign,
+}
+
+impl Client {
+    /// A program that reads what goes into `pieces`.
+    pub fn new(pieces: Pieces) -> Self {
+        let (state, changed) = (Mutex::default(), Notify::new());
+        Self(Arc::new(Shared { pieces, state, changed }))
+    }
+
+    /// Hands an answer to the one who asked.
+    pub fn deliver(&self, id: &str, answer: Result<Value, String>) -> Delivered {
+        let number = id.strip_prefix(PREFIX).and_then(|number| number.parse().ok());
+        let mut state = self.lock();
+        let Some(number) = number.filter(|number| *number < state.asked) else {
+            return Delivered::Foreign;
+        };
+        let Some(reply) = state.open.remove(&number) else { return Delivered::Late };
+        match reply.send(answer.map_err(PeerError::Refused)) {
+            Ok(()) => Delivered::Taken,
+            Err(_) => Delivered::Late,
+        }
+    }
+
+    /// Stdin has ended: no question is answered any more.
+    pub fn end(&self) {
+        let mut state = self.lock();
+        state.gone = true;
+        state.open.clear();
+    }
+
+    /// Waits until questions were withdrawn, and answers with the lines that tell of it.
+    pub async fn withdrawn(&self) -> Vec<Value> {
+        loop {
+            let changed = self.0.changed.notified();
+            let withdrawn = std::mem::take(&mut self.lock().withdrawn);
+            if !withdrawn.is_empty() {
+                let line =
+                    |number| json!({"type": "control_cancel_request", "request_id": name(number)});
+                return withdrawn.into_iter().map(line).collect();
+            }
+            changed.await;
+        }
+    }
+
+    /// Writes a line beside the frames. False when nobody reads it.
+    pub async fn tell(&self, line: &Value) -> bool {
+        self.0.pieces.line(line).await
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Peer for Client {
+    async fn ask(&self, request: PeerRequest) -> Result<Value, PeerError> {
+        let (reply, answer) = oneshot::channel();
+        let number = {
+            let mut state = self.lock();
+            if state.gone {
+                return Err(PeerError::Gone);
+            }
+            let number = state.asked;
+            state.asked += 1;
+            state.open.insert(number, reply);
+            number
+        };
+        let mut question = Question { client: self, number, sent: false };
+        let wants_nothing = is_notification(&request);
+        let is_message = matches!(request, PeerRequest::McpMessage { .. });
+        let line = json!({
+            "type": "control_request", "request_id": name(number), "request": body(request),
+        });
+        if !self.tell(&line).await {
+            return Err(PeerError::Gone);
+        }
+        question.sent = true;
+        let mut answer = answer.await.unwrap_or(Err(PeerError::Gone))?;
+        Ok(match is_message {
+            _ if wants_nothing => Value::Null,
+            true => answer.get_mut("mcp_response").map(Value::take).unwrap_or_default(),
+            false => answer,
+        })
+    }
+}
+
+/// A question that is waited for; dropping it withdraws it.
+struct Question<'a> {
+    client: &'a Client,
+    number: u64,
+    /// Whether the program may have read it.
+    sent: bool,
+}
+
+impl Drop for Question<'_> {
+    fn drop(&mut self) {
+        let mut state = self.client.lock();
+        if state.open.remove(&self.number).is_some() && self.sent {
+            state.withdrawn.push(self.number);
+            drop(state);
+            self.client.0.changed.notify_one();
+        }
+    }
+}
+
+fn name(number: u64) -> String {
+    format!("{PREFIX}{number}")
+}
+
+/// Whether it carries a message that no answer belongs to.
+fn is_notification(request: &PeerRequest) -> bool {
+    matches!(request, PeerRequest::McpMessage { message, .. } if message.get("id").is_none())
+}
+
+fn body(request: PeerRequest) -> Value {
+    match request {
+        PeerRequest::HookCallback { callback_id, input, tool_use_id } => json!({
+            "subtype": "hook_callback", "callback_id": callback_id, "input": input,
+            "tool_use_id": tool_use_id,
+        }),
+        PeerRequest::McpMessage { server, message } => {
+            json!({"subtype": "mcp_message", "server_name": server, "message": message})
+        }
+        PeerRequest::CanUseTool(question) => permission::request(&question),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::super::stdout::Pieces;
+    use super::*;
+
+    fn message(id: Option<u64>) -> PeerRequest {
+        let mut message = json!({"jsonrpc": "2.0", "method": "ping"});
+        if let Some(id) = id {
+            message["id"] = json!(id);
+        }
+        PeerRequest::McpMessage { server: "calc".to_owned(), message }
+    }
+
+    #[tokio::test]
+    async fn an_answer_goes_to_its_question_once_and_a_foreign_one_to_nobody() {
+        let (pieces, mut lines) = Pieces::channel();
+        let client = Client::new(pieces);
+        let (one, two) = (client.clone(), client.clone());
+        let first = tokio::spawn(async move { one.ask(message(Some(1))).await });
+        let line = lines.next().await;
+        assert_eq!(line["request"]["server_name"], "calc");
+        let second = tokio::spawn(async move { two.ask(message(None)).await });
+        let ids =
+            [line, lines.next().await].map(|line| line["request_id"].as_str().unwrap().to_owned());
+        assert_ne!(ids[0], ids[1]);
+        let answer = |text: &str| Ok(json!({"mcp_response": {"result": text}}));
+        assert_eq!(client.deliver(&ids[1], answer("b")), Delivered::Taken);
+        assert_eq!(client.deliver(&ids[0], answer("a")), Delivered::Taken);
+        assert_eq!(client.deliver(&ids[0], answer("c")), Delivered::Late);
+        for foreign in ["caliban-2", "caliban-x", "req_1", ""] {
+            assert_eq!(client.deliver(foreign, answer("d")), Delivered::Foreign);
+        }
+        assert_eq!(first.await.unwrap(), Ok(json!({"result": "a"})));
+        assert_eq!(second.await.unwrap(), Ok(Value::Null), "a notification has no answer");
+    }
+
+    #[tokio::test]
+    async fn a_question_that_is_dropped_is_withdrawn_and_the_end_of_stdin_ends_all() {
+        let (pieces, mut lines) = Pieces::channel();
+        let client = Client::new(pieces);
+        let one = client.clone();
+        let dropped = tokio::spawn(async move { one.ask(message(Some(1))).await });
+        let id = lines.next().await["request_id"].clone();
+        dropped.abort();
+        let told = tokio::time::timeout(Duration::from_secs(5), client.withdrawn()).await.unwrap();
+        assert_eq!(told, [json!({"type": "control_cancel_request", "request_id": id})]);
+        assert_eq!(client.deliver(id.as_str().unwrap(), Ok(Value::Null)), Delivered::Late);
+        let two = client.clone();
+        let open = tokio::spawn(async move { two.ask(message(Some(2))).await });
+        lines.next().await;
+        client.end();
+        assert_eq!(open.await.unwrap(), Err(PeerError::Gone));
+        assert_eq!(client.ask(message(Some(3))).await, Err(PeerError::Gone));
+    }
+}

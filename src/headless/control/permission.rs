@@ -1,0 +1,263 @@
+//! Permission questions as the driving program reads them, and its answers.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::protocol::{Allowance, Answer, Mode, Question, RuleFile};
+
+/// An answer in our own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::headless) struct Said {
+    pub answer: Answer,
+    /// The mode from now on.
+    pub mode: Option<Mode>,
+    /// Whether the turn is to be stopped as well.
+    pub interrupt: bool,
+    /// What of the answer does not count, and why.
+    pub problem: Option<String>,
+}
+
+/// The body of `can_use_tool`.
+pub(super) fn request(question: &Question) -> Value {
+    json!({
+        "subtype": "can_use_tool",
+        "tool_name": question.tool,
+        "input": question.input,
+        "tool_use_id": question.tool_use_id,
+        "agent_id": question.path.id(),
+        "permission_suggestions": suggestions(&question.rules),
+        "blocked_path": null,
+        "decision_reason": question.reason,
+        "description": question.preview,
+    })
+}
+
+/// The rules that would let the like run, as one update for the asker's session.
+fn suggestions(rules: &[String]) -> Value {
+    if rules.is_empty() {
+        return json!([]);
+    }
+    let rules = rules.iter().map(|rule| match rule.split_once('(') {
+        Some((tool, content)) => {
+            let content = content.strip_suffix(')').unwrap_or(content);
+            json!({"toolName": tool, "ruleContent": content})
+        }
+        None => json!({"toolName": rule}),
+    });
+    let rules: Vec<_> = rules.collect();
+    json!([{"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}])
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "behavior", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Behavior {
+    Allow { updated_input: Option<Value>, updated_permissions: Option<Vec<Value>> },
+    Deny { message: Option<String>, interrupt: Option<bool> },
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Update {
+    AddRules {
+        rules: Vec<RuleValue>,
+        behavior: Allow,
+        destination: Destination,
+    },
+    SetMode {
+        mode: Mode,
+        #[serde(rename = "destination")]
+        _destination: Session,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RuleValue {
+    tool_name: String,
+    rule_content: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Allow {
+    Allow,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Session {
+    Session,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Destination {
+    Session,
+    LocalSettings,
+    ProjectSettings,
+}
+
+/// Reads an answer. The error says what is wrong with it.
+pub(in crate::headless) fn read(answer: Value) -> Result<Said, String> {
+    let behavior: Behavior = serde_json::from_value(answer).map_err(|error| error.to_string())?;
+    let (updated_input, updates) = match behavior {
+        Behavior::Deny { message, interrupt } => {
+            let answer = Answer::No { reason: message };
+            let interrupt = interrupt.unwrap_or(false);
+            return Ok(Said { answer, mode: None, interrupt, problem: None });
+        }
+        Behavior::Allow { updated_input, updated_permissions } => {
+            (updated_input, updated_permissions.unwrap_or_default())
+        }
+    };
+    let (kept, problem) = match kept(updates) {
+        Ok(kept) => (kept, None),
+        Err(problem) => (Kept::default(), Some(problem)),
+    };
+    let Kept { session, written, mode } = kept;
+    let allowance = Allowance { input: updated_input, session, written };
+    let answer = Answer::Allowed(Box::new(allowance));
+    Ok(Said { answer, mode, interrupt: false, problem })
+}
+
+/// What of an answer holds for later.
+#[derive(Default)]
+struct Kept {
+    session: Vec<String>,
+    written: Vec<(RuleFile, Vec<String>)>,
+    mode: Option<Mode>,
+}
+
+/// All updates, or what is wrong with one of them.
+fn kept(updates: Vec<Value>) -> Result<Kept, String> {
+    let mut kept = Kept::default();
+    for (index, update) in updates.into_iter().enumerate() {
+        let update = serde_json::from_value(update).map_err(|error| {
+            format!(
+                "updatedPermissions[{index}] is not understood, so none of them counts: {error}; \
+                 what can be kept are addRules with behavior allow, for session, localSettings or projectSettings, \
+                 and setMode for session"
+            )
+        })?;
+        match update {
+            Update::SetMode { mode, .. } => kept.mode = Some(mode),
+            Update::AddRules { rules, behavior: Allow::Allow, destination } => {
+                let rules = rules.into_iter().map(RuleValue::text);
+                match destination {
+                    Destination::Session => kept.session.extend(rules),
+                    Destination::LocalSettings => {
+                        kept.written.push((RuleFile::Local, rules.collect()));
+                    }
+                    Destination::ProjectSettings => {
+                        kept.written.push((RuleFile::Shared, rules.collect()));
+                    }
+                }
+            }
+        }
+    }
+    Ok(kept)
+}
+
+impl RuleValue {
+    fn text(self) -> String {
+        match self.rule_content.filter(|content| !content.is_empty()) {
+            Some(content) => format!("{}({content})", self.tool_name),
+            None => self.tool_name,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::protocol::{Access, AgentPath, QuestionId, ToolUseId};
+
+    fn question(rules: &[&str]) -> Question {
+        Question {
+            id: QuestionId(1),
+            path: AgentPath::root(),
+            agent: "main".to_owned(),
+            tool_use_id: ToolUseId::new("c1"),
+            tool: "Bash".to_owned(),
+            input: json!({"command": "make b"}),
+            access: Access::Command { line: "make b".to_owned(), cwd: PathBuf::from("/w") },
+            cwd: PathBuf::from("/w"),
+            reason: "no rule allows make".to_owned(),
+            warnings: Vec::new(),
+            rules: rules.iter().map(|&rule| rule.to_owned()).collect(),
+            preview: None,
+        }
+    }
+
+    fn allowed(answer: Value) -> (Allowance, Option<Mode>) {
+        let said = read(answer).unwrap();
+        assert_eq!((said.interrupt, said.problem), (false, None));
+        match said.answer {
+            Answer::Allowed(allowance) => (*allowance, said.mode),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_question_offers_its_rules_and_its_own_offer_can_be_taken() {
+        let body = request(&question(&["Bash(make b:*)", "WebSearch"]));
+        assert_eq!((&body["tool_name"], &body["agent_id"]), (&json!("Bash"), &Value::Null));
+        assert_eq!(body["decision_reason"], "no rule allows make");
+        let offer = &body["permission_suggestions"];
+        assert_eq!(
+            offer[0]["rules"],
+            json!([{"toolName": "Bash", "ruleContent": "make b:*"}, {"toolName": "WebSearch"}])
+        );
+        let (allowance, _) = allowed(json!({"behavior": "allow", "updatedPermissions": offer}));
+        assert_eq!(allowance.session, ["Bash(make b:*)", "WebSearch"]);
+        assert_eq!(request(&question(&[]))["permission_suggestions"], json!([]));
+    }
+
+    #[test]
+    fn yes_can_change_the_input_the_mode_and_the_files() {
+        let (allowance, mode) = allowed(json!({
+            "behavior": "allow", "updatedInput": {"command": "true"}, "updatedPermissions": [
+                {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+                {"type": "addRules", "behavior": "allow", "destination": "localSettings",
+                 "rules": [{"toolName": "Bash", "ruleContent": "make:*"}]},
+                {"type": "addRules", "behavior": "allow", "destination": "projectSettings",
+                 "rules": [{"toolName": "Read", "ruleContent": ""}]},
+            ],
+        }));
+        assert_eq!(allowance.input, Some(json!({"command": "true"})));
+        assert_eq!(mode, Some(Mode::AcceptEdits));
+        let written = [(RuleFile::Local, "Bash(make:*)"), (RuleFile::Shared, "Read")];
+        assert_eq!(allowance.written, written.map(|(file, rule)| (file, vec![rule.to_owned()])));
+        assert_eq!(allowed(json!({"behavior": "allow"})).0, Allowance::default());
+    }
+
+    #[test]
+    fn an_update_that_cannot_be_kept_takes_the_others_along_but_not_the_yes() {
+        let good = json!({"type": "addRules", "behavior": "allow", "destination": "session",
+                          "rules": [{"toolName": "Read"}]});
+        for bad in [
+            json!({"type": "addDirectories", "directories": ["/x"], "destination": "session"}),
+            json!({"type": "addRules", "rules": [], "behavior": "deny", "destination": "session"}),
+            json!({"type": "addRules", "rules": [], "behavior": "allow", "destination": "userSettings"}),
+            json!({"type": "setMode", "mode": "yolo", "destination": "session"}),
+            json!("x"),
+        ] {
+            let said =
+                read(json!({"behavior": "allow", "updatedPermissions": [good, bad]})).unwrap();
+            assert_eq!(said.answer, Answer::Allowed(Box::default()), "{bad}");
+            assert!(said.problem.unwrap().contains("updatedPermissions[1]"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn no_has_a_reason_and_may_stop_the_turn_and_anything_else_is_no_answer() {
+        let said = read(json!({"behavior": "deny", "message": "not here", "interrupt": true}));
+        let answer = Answer::No { reason: Some("not here".to_owned()) };
+        assert_eq!(said, Ok(Said { answer, mode: None, interrupt: true, problem: None }));
+        for bad in [json!({}), json!({"behavior": "maybe"}), json!(null), json!("allow")] {
+            read(bad).unwrap_err();
+        }
+    }
+}

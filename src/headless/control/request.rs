@@ -1,0 +1,150 @@
+//! A control request as it comes in, and what it asks for.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::protocol::Mode;
+
+/// Every subtype that is understood, for the error about others.
+const KNOWN: &str = "initialize, interrupt, set_permission_mode, set_model, mcp_status, get_context_usage, stop_task";
+
+/// A request that waits for its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::headless) struct Request {
+    /// As the client wrote it.
+    pub id: Value,
+    pub body: Value,
+}
+
+/// What a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ask {
+    Initialize,
+    Interrupt,
+    SetPermissionMode(Mode),
+    /// Absent: the model of the start.
+    SetModel(Option<String>),
+    McpStatus,
+    ContextUsage,
+    StopTask(String),
+}
+
+#[derive(Deserialize)]
+struct ModeField {
+    mode: Mode,
+}
+
+#[derive(Deserialize)]
+struct ModelField {
+    model: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct TaskField {
+    task_id: String,
+}
+
+impl Request {
+    /// What is asked for, whether that is known or not.
+    pub fn subtype(&self) -> &str {
+        self.body["subtype"].as_str().unwrap_or_default()
+    }
+
+    /// The line that answers it.
+    pub fn answer(&self, answer: Result<Value, String>) -> Value {
+        let response = match answer {
+            Ok(response) => {
+                json!({"subtype": "success", "request_id": self.id, "response": response})
+            }
+            Err(error) => json!({"subtype": "error", "request_id": self.id, "error": error}),
+        };
+        json!({"type": "control_response", "response": response})
+    }
+
+    /// Reads what is asked for; the error says what is wrong with it.
+    pub(super) fn ask(&self) -> Result<Ask, String> {
+        Ok(match self.subtype() {
+            "initialize" => Ask::Initialize,
+            "interrupt" => Ask::Interrupt,
+            "set_permission_mode" => {
+                let ModeField { mode } = self.fields()?;
+                Ask::SetPermissionMode(mode)
+            }
+            "set_model" => {
+                let ModelField { model } = self.fields()?;
+                Ask::SetModel(model.filter(|model| !model.is_empty()))
+            }
+            "mcp_status" => Ask::McpStatus,
+            "get_context_usage" => Ask::ContextUsage,
+            "stop_task" => {
+                let TaskField { task_id } = self.fields()?;
+                Ask::StopTask(task_id)
+            }
+            "rewind_files" => {
+                return Err("rewind_files is not supported: caliban keeps no earlier states of \
+                            files; a version control system does"
+                    .to_owned());
+            }
+            other => {
+                return Err(format!(
+                    "the control request `{}` is not supported; supported are {KNOWN}",
+                    other.escape_debug()
+                ));
+            }
+        })
+    }
+
+    fn fields<'de, T: Deserialize<'de>>(&'de self) -> Result<T, String> {
+        T::deserialize(&self.body).map_err(|error| format!("{}: {error}", self.subtype()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(body: Value) -> Result<Ask, String> {
+        Request { id: json!("r1"), body }.ask()
+    }
+
+    #[test]
+    fn each_request_is_told_from_the_others() {
+        let mode = json!({"subtype": "set_permission_mode", "mode": "acceptEdits"});
+        assert_eq!(ask(mode), Ok(Ask::SetPermissionMode(Mode::AcceptEdits)));
+        let model = json!({"subtype": "set_model", "model": "m"});
+        assert_eq!(ask(model), Ok(Ask::SetModel(Some("m".to_owned()))));
+        let default = json!({"subtype": "set_model", "model": null});
+        assert_eq!(ask(default), Ok(Ask::SetModel(None)));
+        let stop = json!({"subtype": "stop_task", "task_id": "t"});
+        assert_eq!(ask(stop), Ok(Ask::StopTask("t".to_owned())));
+        assert_eq!(ask(json!({"subtype": "interrupt"})), Ok(Ask::Interrupt));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        for (body, named) in [
+            (json!({"subtype": "frobnicate"}), "`frobnicate` is not supported"),
+            (json!({"subtype": "rewind_files", "user_message_id": "u"}), "rewind_files"),
+            (json!({"subtype": "set_permission_mode", "mode": "auto"}), "unknown variant `auto`"),
+            (json!({"subtype": "set_permission_mode"}), "missing field `mode`"),
+            (json!({"subtype": "set_model", "model": 5}), "set_model: "),
+            (json!({"subtype": "stop_task"}), "missing field `task_id`"),
+            (json!({}), "is not supported"),
+        ] {
+            let error = ask(body.clone()).unwrap_err();
+            assert!(error.contains(named), "{body}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_answer_bears_the_id_as_it_was_written() {
+        let request = Request { id: json!(7), body: json!({"subtype": "interrupt"}) };
+        let answer = request.answer(Err("no".to_owned()));
+        assert_eq!(answer["response"], json!({"subtype": "error", "request_id": 7, "error": "no"}));
+        let answer = request.answer(Ok(json!({})));
+        assert_eq!(
+            (&answer["type"], &answer["response"]["subtype"]),
+            (&json!("control_response"), &json!("success"))
+        );
+    }
+}

@@ -1,0 +1,340 @@
+//! What has come over stdin and was not worked on yet. Answers to our own questions never wait here: they go to the one
+//! who asked at once, so that a queue of prompts cannot hold them up.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinHandle;
+
+use super::control::{Client, Delivered, Request};
+use super::input::{Asked, Line};
+use super::stdin::RawLine;
+
+/// How many prompts may wait for their turn before the rest is left on stdin, where nothing else can come over it.
+const WAITING_LIMIT: usize = 32;
+
+/// How many may wait where answers to our questions come over stdin too, and how many bytes. What comes then is refused.
+const HARD_LIMIT: usize = 1024;
+const BYTES_LIMIT: usize = 64 << 20;
+
+/// How many control requests may wait before the rest is left on stdin.
+const REQUEST_LIMIT: usize = 64;
+
+/// How many remarks may wait: what a program repeats without end needs not be told without end.
+const REMARK_LIMIT: usize = 64;
+
+/// A prompt that waits, or what is wrong with the line that should have been one.
+pub(super) type Entry = Result<Asked, String>;
+
+/// Prompts and requests in the order in which they came.
+pub(super) struct Intake {
+    shared: Arc<Shared>,
+    /// Reads stdin.
+    router: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Tells that something is there, or that nothing more can come.
+    filled: Notify,
+    /// Tells that there is room again.
+    drained: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Waiting>,
+    /// Of the prompts that wait.
+    bytes: usize,
+    requests: VecDeque<Request>,
+    /// What is to be said on stderr.
+    remarks: Vec<String>,
+    /// Nothing more can come.
+    over: bool,
+}
+
+enum Waiting {
+    Entry(Entry),
+    /// So many prompts were left out here, because too many waited.
+    LeftOut(usize),
+}
+
+/// Where a router begins.
+pub(super) struct Start {
+    pub lines: mpsc::Receiver<RawLine>,
+    /// A line that was read before, and is no handshake.
+    pub first: Option<RawLine>,
+    pub client: Client,
+    /// Whether a line was read before, by which the program has introduced itself: then it need not send a prompt.
+    pub introduced: bool,
+    /// Whether the program at the other end answers questions of ours.
+    pub driven: bool,
+}
+
+impl Intake {
+    /// One prompt, and nothing more.
+    pub fn one(text: String) -> Self {
+        let asked = Asked { text, sub_agents: true };
+        let waiting = VecDeque::from([Waiting::Entry(Ok(asked))]);
+        let state = Mutex::new(State { waiting, over: true, ..State::default() });
+        Self { shared: Arc::new(Shared { state, ..Shared::default() }), router: None }
+    }
+
+    /// Begins to read.
+    pub fn start(start: Start) -> Self {
+        let shared = Arc::new(Shared::default());
+        let Start { lines, first, client, introduced, driven } = start;
+        let line = usize::from(introduced);
+        let router = Router { shared: shared.clone(), line, any: introduced, driven };
+        Self { shared, router: Some(tokio::spawn(router.run(lines, first, client))) }
+    }
+
+    /// Waits until something has come, or nothing more can.
+    pub async fn changed(&self) {
+        self.shared.filled.notified().await;
+    }
+
+    /// The next prompt.
+    pub fn take(&self) -> Option<Entry> {
+        let mut state = self.shared.lock();
+        let entry = match state.waiting.pop_front()? {
+            Waiting::Entry(entry) => {
+                state.bytes -= size(&entry);
+                entry
+            }
+            Waiting::LeftOut(count) => {
+                if count > 1 {
+                    state.waiting.push_front(Waiting::LeftOut(count - 1));
+                }
+                Err("too many prompts were waiting, so this one was left out: send it again when there are results".to_owned())
+            }
+        };
+        drop(state);
+        self.shared.drained.notify_one();
+        Some(entry)
+    }
+
+    /// Puts a prompt back that could not be worked on yet.
+    pub fn put_back(&self, asked: Asked) {
+        let mut state = self.shared.lock();
+        let entry = Ok(asked);
+        state.bytes += size(&entry);
+        state.waiting.push_front(Waiting::Entry(entry));
+    }
+
+    /// The next request.
+    pub fn take_request(&self) -> Option<Request> {
+        let request = self.shared.lock().requests.pop_front();
+        self.shared.drained.notify_one();
+        request
+    }
+
+    /// What there is to say on stderr.
+    pub fn take_remarks(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.lock().remarks)
+    }
+
+    /// Whether there is nothing left, and nothing can come.
+    pub fn is_over(&self) -> bool {
+        let state = self.shared.lock();
+        state.over && state.waiting.is_empty() && state.requests.is_empty()
+    }
+
+    /// Forgets all that waits, and reads no further.
+    pub fn stop(&mut self) {
+        if let Some(router) = self.router.take() {
+            router.abort();
+        }
+        *self.shared.lock() = State { over: true, ..State::default() };
+    }
+}
+
+impl Drop for Intake {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Brings each line of stdin to where it belongs.
+struct Router {
+    shared: Arc<Shared>,
+    /// The number of the latest line, counted from 1.
+    line: usize,
+    /// Whether a prompt, readable or not, has come at all, or need not come.
+    any: bool,
+    driven: bool,
+}
+
+impl Router {
+    async fn run(
+        mut self,
+        mut lines: mpsc::Receiver<RawLine>,
+        mut first: Option<RawLine>,
+        client: Client,
+    ) {
+        loop {
+            self.room().await;
+            let line = match first.take() {
+                Some(line) => Some(line),
+                None => lines.recv().await,
+            };
+            let Some(line) = line else { break };
+            self.line += 1;
+            self.route(line.and_then(|line| Line::parse(&line)), &client);
+            self.shared.filled.notify_one();
+        }
+        client.end();
+        let mut state = self.shared.lock();
+        if !self.any {
+            let why = "stdin ended without a prompt".to_owned();
+            state.waiting.push_back(Waiting::Entry(Err(why)));
+        }
+        state.over = true;
+        drop(state);
+        self.shared.filled.notify_one();
+    }
+
+    /// Waits until another line may be taken in.
+    async fn room(&self) {
+        loop {
+            let drained = self.shared.drained.notified();
+            if self.has_room() {
+                return;
+            }
+            drained.await;
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let state = self.shared.lock();
+        let prompts_fit = self.driven || state.waiting.len() < WAITING_LIMIT;
+        prompts_fit && state.requests.len() < REQUEST_LIMIT
+    }
+
+    fn route(&mut self, line: Result<Line, String>, client: &Client) {
+        let entry = match line {
+            Ok(Line::Nothing) => return,
+            Ok(Line::Prompt(asked)) => Ok(asked),
+            Ok(Line::Request(request)) => {
+                self.shared.lock().requests.push_back(request);
+                return;
+            }
+            Ok(Line::Answer { id, answer }) => {
+                if client.deliver(&id, answer) == Delivered::Foreign {
+                    let id: String = id.chars().take(80).collect();
+                    let remark = format!(
+                        "line {} of stdin answers `{id}`, which was never asked",
+                        self.line
+                    );
+                    let remarks = &mut self.shared.lock().remarks;
+                    if remarks.len() < REMARK_LIMIT {
+                        remarks.push(remark);
+                    }
+                }
+                return;
+            }
+            Err(why) => Err(format!("line {} of stdin: {why}", self.line)),
+        };
+        self.any = true;
+        self.shared.lock().push(entry);
+    }
+}
+
+impl State {
+    /// Takes a prompt in; where too many wait it only counts it.
+    fn push(&mut self, entry: Entry) {
+        let size = size(&entry);
+        if self.waiting.len() < HARD_LIMIT && self.bytes + size <= BYTES_LIMIT {
+            self.bytes += size;
+            self.waiting.push_back(Waiting::Entry(entry));
+        } else if let Some(Waiting::LeftOut(count)) = self.waiting.back_mut() {
+            *count += 1;
+        } else {
+            self.waiting.push_back(Waiting::LeftOut(1));
+        }
+    }
+}
+
+/// In memory, about. Bytes.
+fn size(entry: &Entry) -> usize {
+    match entry {
+        Ok(asked) => asked.text.len(),
+        Err(why) => why.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::stdout::Pieces;
+    use super::*;
+
+    fn user(text: &str) -> RawLine {
+        let message = json!({"role": "user", "content": text});
+        Ok(json!({"type": "user", "message": message}).to_string().into_bytes())
+    }
+
+    async fn filled(count: usize) -> Intake {
+        let (sender, lines) = mpsc::channel(4);
+        let (pieces, _lines) = Pieces::channel();
+        let client = Client::new(pieces);
+        let intake =
+            Intake::start(Start { lines, first: None, client, introduced: true, driven: true });
+        for number in 0..count {
+            sender.send(user(&number.to_string())).await.unwrap();
+        }
+        drop(sender);
+        while !intake.shared.lock().over {
+            intake.changed().await;
+        }
+        intake
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_prompts_is_bounded_and_each_that_is_left_out_is_told_in_its_place() {
+        let intake = filled(HARD_LIMIT + 3).await;
+        assert_eq!(intake.shared.lock().waiting.len(), HARD_LIMIT + 1, "three in one entry");
+        for number in 0..HARD_LIMIT {
+            let asked = intake.take().unwrap().unwrap();
+            assert_eq!(asked.text, number.to_string());
+        }
+        for _ in 0..3 {
+            assert!(intake.take().unwrap().unwrap_err().contains("send it again"));
+        }
+        assert!(intake.take().is_none() && intake.is_over());
+        assert_eq!(intake.shared.lock().bytes, 0);
+    }
+
+    #[tokio::test]
+    async fn where_only_prompts_come_the_rest_stays_on_stdin_and_none_is_lost() {
+        let (sender, lines) = mpsc::channel(1);
+        let (pieces, _lines) = Pieces::channel();
+        let (client, first) = (Client::new(pieces), Some(user("first")));
+        let start = Start { lines, first, client, introduced: false, driven: false };
+        let intake = Intake::start(start);
+        let writer = tokio::spawn(async move {
+            for number in 0..200 {
+                sender.send(user(&number.to_string())).await.unwrap();
+            }
+        });
+        let mut taken = Vec::new();
+        while !intake.is_over() {
+            match intake.take() {
+                Some(asked) => taken.push(asked.unwrap().text),
+                None => intake.changed().await,
+            }
+            assert!(intake.shared.lock().waiting.len() <= WAITING_LIMIT);
+        }
+        writer.await.unwrap();
+        assert_eq!((taken.len(), taken[0].as_str(), taken[200].as_str()), (201, "first", "199"));
+    }
+}

@@ -1,0 +1,215 @@
+//! `--permission-prompt-tool stdio`: what a person would be asked, the program is asked.
+
+use serde_json::{Value, json};
+
+use super::{connect, request};
+use crate::support::client::Client;
+use crate::support::run::Finished;
+use crate::support::scene::{Scene, agent, bash, calls};
+use crate::support::script::{text, tool_use};
+
+const ASKS: [&str; 2] = ["--permission-prompt-tool", "stdio"];
+
+/// A conversation whose first answer is one `touch`.
+async fn touching(scene: &Scene, file: &str) -> Client {
+    let call = tool_use("Bash", bash(&format!("touch {file}")));
+    scene.server.when("HELLO-1").reply(call).then(text("done"));
+    connect(scene, &ASKS).await
+}
+
+async fn end(mut client: Client) -> Finished {
+    assert_eq!(client.result().await["result"], "done");
+    let run = client.close().await;
+    run.assert_code(0);
+    run
+}
+
+#[tokio::test]
+async fn a_question_says_who_asks_for_what_and_yes_lets_it_run() {
+    let scene = Scene::new();
+    let mut client = touching(&scene, "a.txt").await;
+    client.prompt("HELLO-1");
+    let call = client.frame(|frame| frame["message"]["content"][0]["type"] == "tool_use").await;
+    let question = client.question("can_use_tool").await;
+    let body = &question.body;
+    assert_eq!(body["tool_name"], "Bash");
+    assert_eq!(body["input"]["command"], "touch a.txt");
+    assert_eq!(body["tool_use_id"], call["message"]["content"][0]["id"]);
+    assert_eq!(body["agent_id"], Value::Null);
+    let offer = &body["permission_suggestions"][0];
+    assert_eq!((&offer["type"], &offer["destination"]), (&json!("addRules"), &json!("session")));
+    assert!(!scene.world.exists("a.txt"));
+    client.answer(&question, json!({ "behavior": "allow", "updatedInput": body["input"] }));
+    end(client).await;
+    assert!(scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_changed_input_is_what_runs() {
+    let scene = Scene::new();
+    let mut client = touching(&scene, "a.txt").await;
+    client.prompt("HELLO-1");
+    let question = client.question("can_use_tool").await;
+    let changed = bash("touch b.txt");
+    client.answer(&question, json!({ "behavior": "allow", "updatedInput": changed }));
+    end(client).await;
+    assert_eq!(["a.txt", "b.txt"].map(|file| scene.world.exists(file)), [false, true]);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_changed_input_is_checked_and_judged_again() {
+    let scene = Scene::new();
+    scene.world.config("[permissions]\ndeny = [\"Bash(rm:*)\"]\n");
+    for (input, named) in [(bash("rm -r x"), "Bash(rm:*)"), (json!({ "line": 5 }), "command")] {
+        let mut client = touching(&scene, "a.txt").await;
+        client.prompt("HELLO-1");
+        let question = client.question("can_use_tool").await;
+        client.answer(&question, json!({ "behavior": "allow", "updatedInput": input }));
+        end(client).await;
+        let result = scene.server.requests().pop().unwrap().tool_result();
+        assert!(result.is_error && result.text.contains(named), "{result:?}");
+    }
+    assert!(!scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn no_tells_the_model_why_and_no_with_interrupt_ends_the_turn() {
+    let scene = Scene::new();
+    let mut client = touching(&scene, "a.txt").await;
+    client.prompt("HELLO-1");
+    let question = client.question("can_use_tool").await;
+    client.answer(&question, json!({ "behavior": "deny", "message": "WHY-77" }));
+    let result = client.result().await;
+    assert_eq!(result["permission_denials"][0]["tool_name"], "Bash");
+    assert!(scene.server.requests()[1].tool_result().text.contains("WHY-77"));
+    scene.server.when("HELLO-1").reply(tool_use("Bash", bash("touch a.txt")));
+    client.prompt("again");
+    let question = client.question("can_use_tool").await;
+    let deny = json!({ "behavior": "deny", "message": "stop", "interrupt": true });
+    client.answer(&question, deny);
+    assert_eq!(client.result().await["error_kind"], "cancelled");
+    client.close().await.assert_code(130);
+    assert!(!scene.world.exists("a.txt"));
+    assert_eq!(scene.server.requests().len(), 3, "no request after the interrupt");
+}
+
+#[tokio::test]
+async fn rules_and_mode_of_an_answer_hold_for_what_follows() {
+    let scene = Scene::new();
+    let again = |file: &str| tool_use("Bash", bash(&format!("touch {file}")));
+    let edit = tool_use("Write", json!({ "file_path": "c.txt", "content": "x" }));
+    let mut client = touching(&scene, "a.txt").await;
+    scene.server.when("HELLO-1").reply(again("b.txt")).then(edit).then(text("done"));
+    client.prompt("HELLO-1");
+    let question = client.question("can_use_tool").await;
+    let mut updates = question.body["permission_suggestions"].as_array().unwrap().clone();
+    updates.push(json!({ "type": "setMode", "mode": "acceptEdits", "destination": "session" }));
+    client.answer(&question, json!({ "behavior": "allow", "updatedPermissions": updates }));
+    client.result().await;
+    client.prompt("go on");
+    end(client).await;
+    assert!(["a.txt", "b.txt", "c.txt"].iter().all(|file| scene.world.exists(file)));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_a_no_and_is_told() {
+    let scene = Scene::new();
+    let mut client = touching(&scene, "a.txt").await;
+    scene.server.when("HELLO-1").reply(tool_use("Bash", bash("touch b.txt"))).then(text("done"));
+    client.prompt("HELLO-1");
+    let question = client.question("can_use_tool").await;
+    client.answer(&question, json!({ "behavior": "perhaps" }));
+    client.result().await;
+    client.prompt("again");
+    let question = client.question("can_use_tool").await;
+    client.fail(&question, "canUseTool callback is not provided");
+    let run = end(client).await;
+    assert!(run.stderr.contains("perhaps") && run.stderr.contains("not provided"), "{run}");
+    assert!(!scene.world.exists("a.txt") && !scene.world.exists("b.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_question_of_a_sub_agent_names_it_and_waits_beside_others() {
+    let scene = Scene::new();
+    scene
+        .server
+        .when("HELLO-1")
+        .reply(calls([agent("CHILD-A"), agent("CHILD-B")]))
+        .then(text("done"));
+    for (child, file) in [("CHILD-A", "a.txt"), ("CHILD-B", "b.txt")] {
+        let call = tool_use("Bash", bash(&format!("touch {file}")));
+        scene.server.when(child).reply(call).then(text("seen"));
+    }
+    let mut client = connect(&scene, &ASKS).await;
+    client.prompt("HELLO-1");
+    let mut questions =
+        [client.question("can_use_tool").await, client.question("can_use_tool").await];
+    questions.sort_by_key(|question| question.body["input"]["command"].to_string());
+    let mut agents = Vec::new();
+    for _ in 0..2 {
+        agents.push(
+            client.frame(|frame| frame["subtype"] == "task_started").await["task_id"].clone(),
+        );
+    }
+    for question in &questions {
+        assert!(agents.contains(&question.body["agent_id"]), "{question:?}");
+    }
+    client.answer(&questions[1], json!({ "behavior": "deny", "message": "no" }));
+    client.answer(&questions[0], json!({ "behavior": "allow" }));
+    end(client).await;
+    assert_eq!(["a.txt", "b.txt"].map(|file| scene.world.exists(file)), [true, false]);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_interrupt_withdraws_the_question_and_a_late_answer_is_no_mistake() {
+    let scene = Scene::new();
+    let mut client = touching(&scene, "a.txt").await;
+    client.prompt("HELLO-1");
+    let question = client.question("can_use_tool").await;
+    client.request(request("interrupt")).await.unwrap();
+    client.withdrawn(&question).await;
+    client.answer(&question, json!({ "behavior": "allow" }));
+    assert_eq!(client.result().await["error_kind"], "cancelled");
+    client.prompt("go on");
+    let run = end(client).await;
+    assert!(!run.stderr.contains("never asked"), "{run}");
+    assert!(!scene.world.exists("a.txt"));
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_in_the_middle_of_a_question_has_said_no_and_the_turn_ends() {
+    let scene = Scene::new();
+    let mut client = touching(&scene, "a.txt").await;
+    client.prompt("HELLO-1");
+    client.question("can_use_tool").await;
+    let run = client.close().await;
+    run.assert_code(0);
+    assert_eq!(run.result()["result"], "done");
+    let result = scene.server.requests()[1].tool_result();
+    assert!(result.text.contains("is gone"), "{result:?}");
+    assert!(!scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_answer_is_read_though_a_thousand_prompts_came_before_it() {
+    let scene = Scene::new();
+    let mut client = touching(&scene, "a.txt").await;
+    client.prompt("HELLO-1");
+    let question = client.question("can_use_tool").await;
+    scene.server.when("HELLO-1").forever(text("done"));
+    for number in 0..1100 {
+        client.prompt(&format!("flood {number}"));
+    }
+    client.answer(&question, json!({ "behavior": "allow" }));
+    assert_eq!(client.result().await["result"], "done");
+    assert!(scene.world.exists("a.txt"));
+    client.running().signal(nix::sys::signal::Signal::SIGTERM);
+    client.close().await.assert_code(143);
+}
