@@ -76,9 +76,9 @@ pub(super) struct Start {
 impl Intake {
     /// One prompt, and nothing more.
     pub fn one(text: String) -> Self {
-        let asked = Asked { text, sub_agents: true };
-        let waiting = VecDeque::from([Waiting::Entry(Ok(asked))]);
-        let state = Mutex::new(State { waiting, over: true, ..State::default() });
+        let mut state = State { over: true, ..State::default() };
+        state.push(Ok(Asked { text, sub_agents: true }));
+        let state = Mutex::new(state);
         Self { shared: Arc::new(Shared { state, ..Shared::default() }), router: None }
     }
 
@@ -195,7 +195,7 @@ impl Router {
         let mut state = self.shared.lock();
         if !self.any {
             let why = "stdin ended without a prompt".to_owned();
-            state.waiting.push_back(Waiting::Entry(Err(why)));
+            state.push(Err(why));
         }
         state.over = true;
         drop(state);
