@@ -29,7 +29,7 @@ A prompt of one word that is also a command goes after --, such as: caliban -- d
 pub struct Cli {
     /// Print the version.
     #[arg(short = 'V', visible_short_alias = 'v', long, action = ArgAction::Version)]
-    version: (),
+    pub version: (),
 
     #[command(subcommand)]
     pub command: Option<Command>,

@@ -31,7 +31,8 @@ impl Link {
         let client = Client::new(stdout.pieces());
         let mut lines = stdin::start();
         let mut first = lines.recv().await;
-        let handshake = first.take_if(|line| is_handshake(line)).and_then(request);
+        let handshake = first.as_ref().and_then(handshake_in);
+        first.take_if(|_| handshake.is_some());
         let introduction = handshake.as_ref().map(Initialize::read);
         let introduced = handshake.is_some();
         let driven = asked || introduced;
@@ -75,17 +76,10 @@ impl Link {
     }
 }
 
-fn is_handshake(line: &RawLine) -> bool {
-    request_in(line).is_some_and(|request| request.subtype() == "initialize")
-}
-
-fn request(line: RawLine) -> Option<Request> {
-    request_in(&line)
-}
-
-fn request_in(line: &RawLine) -> Option<Request> {
+/// The handshake, where a line is one.
+fn handshake_in(line: &RawLine) -> Option<Request> {
     match Line::parse(line.as_deref().ok()?) {
-        Ok(Line::Request(request)) => Some(request),
+        Ok(Line::Request(request)) if request.subtype() == "initialize" => Some(request),
         _ => None,
     }
 }

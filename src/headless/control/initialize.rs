@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    fn read(fields: Value) -> Result<Initialize, String> {
+    fn read(fields: &Value) -> Result<Initialize, String> {
         let mut body = json!({"subtype": "initialize"});
         body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         Initialize::read(&Request { id: json!("r1"), body })
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn agents_and_hooks_are_taken_as_they_come() {
-        let initialize = read(json!({
+        let initialize = read(&json!({
             "hooks": {"PreToolUse": [
                 {"matcher": "Bash", "hookCallbackIds": ["hook_0", "hook_1"], "timeout": 2.5},
                 {"matcher": null, "hookCallbackIds": ["hook_2"]},
@@ -161,7 +161,7 @@ mod tests {
         let first = hook(Some("Bash"), &["hook_0", "hook_1"], Some(Duration::from_millis(2500)));
         assert_eq!(initialize.hooks, [first, hook(None, &["hook_2"], None)]);
         assert_eq!(initialize.notices, [""; 0]);
-        assert_eq!(read(json!({"hooks": null})), Ok(Initialize::default()));
+        assert_eq!(read(&json!({"hooks": null})), Ok(Initialize::default()));
     }
 
     #[test]
@@ -181,10 +181,10 @@ mod tests {
             (json!({"jsonSchema": {}}), "`jsonSchema`"),
             (json!({"agents": []}), "initialize: "),
         ] {
-            let error = read(fields.clone()).unwrap_err();
+            let error = read(&fields).unwrap_err();
             assert!(error.contains(named), "{fields}: {error}");
         }
-        let told = read(json!({"somethingNew": 1})).unwrap().notices;
+        let told = read(&json!({"somethingNew": 1})).unwrap().notices;
         assert!(told[0].contains("`somethingNew`"), "{told:?}");
     }
 }
