@@ -20,6 +20,7 @@ fn for_people() -> Command {
     let shown: Vec<_> = all.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned().collect();
     Command::new("caliban")
         .version(env!("CARGO_PKG_VERSION"))
+        .disable_version_flag(true)
         .disable_help_subcommand(true)
         .args(all.get_arguments().cloned())
         .subcommands(shown)
