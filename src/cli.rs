@@ -183,6 +183,10 @@ pub struct ToolArgs {
     #[arg(long, value_name = "JSON")]
     pub agents: Option<String>,
 
+    /// Permissions, hooks and env for this run: a file of the settings.json shape, or its JSON itself.
+    #[arg(long, value_name = "FILE|JSON")]
+    pub settings: Option<String>,
+
     /// Offer no sub-agents.
     #[arg(long)]
     pub no_sub_agent: bool,
@@ -378,7 +382,7 @@ impl Cli {
             log_level: common.log_level.clone(),
             theme: common.theme.clone(),
             no_sub_agent: tools.no_sub_agent,
-            ..Overrides::default()
+            settings: tools.settings.clone(),
         }
     }
 }

@@ -8,7 +8,6 @@ use crate::command;
 use crate::config::models::ModelsError;
 use crate::config::trust::TrustError;
 use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Project, Sources, Trust};
-use crate::permission::RuleError;
 use crate::protocol::{EnvOverlay, Redactor, SessionId};
 use crate::provider::ModelError;
 use crate::runtime::Open;
@@ -39,7 +38,7 @@ pub enum AppError {
     #[error("cannot work in {}: {source}", path.display())]
     Directory { path: PathBuf, source: std::io::Error },
     #[error("{0}")]
-    Rule(#[from] RuleError),
+    Rule(#[from] rules::BadRule),
     #[error("{0}")]
     Agents(#[from] DefinitionError),
     #[error("{0}")]
@@ -160,7 +159,7 @@ impl Setup {
         let trust = Trust::new(&dirs, &project, &cwd);
         let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides, trust: &trust };
         // Before they are read: a change in between is then one that is still to come.
-        let seen = rules::Seen::of(&dirs, &project);
+        let seen = rules::Seen::of(&sources, &project);
         let mut loaded = config::load_for(&sources, project)?;
         loaded.notices.extend(trust.notice(&loaded.inert));
         let redactor = Redactor::default();
@@ -169,7 +168,11 @@ impl Setup {
         }
         let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents());
         let overrides = overrides.clone();
-        Ok(Self { cwd, env, dirs, loaded, trust, overrides, seen, definitions, redactor })
+        let mut setup =
+            Self { cwd, env, dirs, loaded, trust, overrides, seen, definitions, redactor };
+        let unread = setup.unread_notice();
+        setup.loaded.notices.extend(unread);
+        Ok(setup)
     }
 
     fn store(&self) -> SessionStore {

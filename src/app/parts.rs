@@ -66,7 +66,7 @@ impl Setup {
         let files = RuleFiles::of(self, events.sink());
         let settings = GateSettings {
             mode: permissions.mode,
-            rules: files.rules(&self.loaded).map_err(|bad| bad.error)?,
+            rules: files.rules(&self.loaded)?,
             dirs: dirs.chain(permissions.additional_dirs.iter().cloned()).collect(),
             home: self.home(),
             interactive,
@@ -112,7 +112,7 @@ impl Setup {
             },
             tools: wishes.tools,
             cwd: self.cwd.clone(),
-            env: self.env.clone(),
+            env: self.loaded.variables.over(&self.env),
             date: config::env::today(),
             platform: config::env::platform(),
             redactor: self.redactor.clone(),

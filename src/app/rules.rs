@@ -9,8 +9,8 @@ use super::Setup;
 use crate::config::{
     self, Dirs, Inert, Loaded, Overrides, PermissionsConfig, Project, Sources, Trust,
 };
-use crate::permission::{Base, List, Origin, RuleError, RuleSet, RuleSource};
-use crate::protocol::{EnvOverlay, EventSink, NoticeLevel, RuleFile};
+use crate::permission::{Base, List, Origin, Rule, RuleError, RuleSet, RuleSource};
+use crate::protocol::{EnvOverlay, EventSink, NoticeLevel};
 
 /// How the files that may hold rules were when they were last looked at, whether they were there or not.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,10 +29,9 @@ struct Stamp {
 }
 
 impl Seen {
-    /// Looks at the person's file and at the two of the project; opens none.
-    pub fn of(dirs: &Dirs, project: &Project) -> Self {
-        let project = [RuleFile::Shared, RuleFile::Local].map(|file| project.file(file));
-        let files = std::iter::once(dirs.config_file()).chain(project);
+    /// Looks at the files that may hold rules; opens none.
+    pub fn of(sources: &Sources<'_>, project: &Project) -> Self {
+        let files = config::rule_files(sources, project).into_iter();
         let with_stamp = |file: PathBuf| {
             let stamp = Stamp::of(&file);
             (file, stamp)
@@ -73,7 +72,7 @@ impl From<&Metadata> for Stamp {
 /// A configured rule that cannot be read, and the line where it stands.
 #[derive(Debug, thiserror::Error)]
 #[error("{at}: permission rule `{}`: {}", error.rule, error.problem)]
-pub(super) struct BadRule {
+pub struct BadRule {
     pub at: config::Origin,
     pub error: RuleError,
 }
@@ -89,6 +88,8 @@ pub(super) struct RuleFiles {
     trust: Trust,
     /// What did nothing at the last look, because the person has not accepted it.
     inert: Vec<Inert>,
+    /// The allow rules of other programs that could not be read at the last look.
+    unread: Vec<String>,
     home: Option<PathBuf>,
     seen: Seen,
     events: EventSink,
@@ -105,6 +106,7 @@ impl RuleFiles {
             project: setup.loaded.project.clone(),
             trust: setup.trust.clone(),
             inert: setup.loaded.inert.clone(),
+            unread: setup.unread_rules(),
             home: setup.home(),
             seen: setup.seen.clone(),
             events,
@@ -114,16 +116,12 @@ impl RuleFiles {
     /// The rules of a configuration, each with the place where it stands.
     pub fn rules(&self, loaded: &Loaded) -> Result<RuleSet, BadRule> {
         let base = Base { project: &self.project.config_root, home: self.home.as_deref() };
-        let PermissionsConfig { allow, ask, deny, .. } = &loaded.config.permissions;
         let mut rules = RuleSet::default();
-        for (list, name, entries) in
-            [(List::Allow, "allow", allow), (List::Ask, "ask", ask), (List::Deny, "deny", deny)]
-        {
-            for (index, entry) in entries.iter().enumerate() {
-                let at = loaded.origins.of_entry(&format!("permissions.{name}"), index);
-                rules
-                    .add(list, &[entry], &self.origin(at), base)
-                    .map_err(|error| BadRule { at: at.clone(), error })?;
+        for (list, entry, at) in entries(loaded) {
+            let added = rules.add(list, &[entry], &self.origin(at), base);
+            match added {
+                Err(_) if list == List::Allow && is_foreign(loaded, at) => {}
+                added => added.map_err(|error| BadRule { at: at.clone(), error })?,
             }
         }
         Ok(rules)
@@ -143,7 +141,13 @@ impl RuleFiles {
         let loaded = config::load_for(&sources, self.project.clone());
         let loaded = loaded.map_err(|error| error.to_string())?;
         let rules = self.rules(&loaded).map_err(|error| error.to_string())?;
+        let unread = unread(&loaded, &self.project, self.home.as_deref());
         self.tell_of_new(loaded.inert);
+        let known = std::mem::replace(&mut self.unread, unread);
+        let new: Vec<&String> = self.unread.iter().filter(|rule| !known.contains(rule)).collect();
+        if let Some(told) = unread_notice(&new) {
+            self.events.notice(NoticeLevel::Warning, told);
+        }
         Ok(rules)
     }
 
@@ -156,6 +160,57 @@ impl RuleFiles {
             self.events.notice(NoticeLevel::Warning, told);
         }
     }
+}
+
+impl Setup {
+    /// The allow rules in files of other programs that cannot be read here, each with its place. They do nothing.
+    fn unread_rules(&self) -> Vec<String> {
+        unread(&self.loaded, &self.loaded.project, self.home().as_deref())
+    }
+
+    /// One line about these rules; `None` when there are none.
+    pub(super) fn unread_notice(&self) -> Option<String> {
+        unread_notice(&self.unread_rules().iter().collect::<Vec<_>>())
+    }
+}
+
+/// All configured rules, with their lists and places.
+fn entries(loaded: &Loaded) -> impl Iterator<Item = (List, &String, &config::Origin)> {
+    let PermissionsConfig { allow, ask, deny, .. } = &loaded.config.permissions;
+    let lists =
+        [(List::Allow, "allow", allow), (List::Ask, "ask", ask), (List::Deny, "deny", deny)];
+    lists.into_iter().flat_map(move |(list, name, entries)| {
+        let key = format!("permissions.{name}");
+        let at = move |index| loaded.origins.of_entry(&key, index);
+        entries.iter().enumerate().map(move |(index, entry)| (list, entry, at(index)))
+    })
+}
+
+/// Whether the place is in a file of the settings.json shape, which may be written for another program.
+fn is_foreign(loaded: &Loaded, at: &config::Origin) -> bool {
+    let place = match at {
+        config::Origin::File { path, .. } => path.display().to_string(),
+        other => other.to_string(),
+    };
+    loaded.settings.iter().any(|file| file.place == place)
+}
+
+fn unread(loaded: &Loaded, project: &Project, home: Option<&Path>) -> Vec<String> {
+    let base = Base { project: &project.config_root, home };
+    let broken = |(list, entry, at): (List, &String, &config::Origin)| {
+        let foreign = list == List::Allow && is_foreign(loaded, at);
+        let origin = Origin::Flag(String::new());
+        let error = || Rule::parse(entry, list, origin, base).err();
+        let error = foreign.then(error).flatten()?;
+        Some(format!("{entry} ({at}: {})", error.problem))
+    };
+    entries(loaded).filter_map(broken).collect()
+}
+
+fn unread_notice(rules: &[&String]) -> Option<String> {
+    let rules: Vec<&str> = rules.iter().map(|rule| rule.as_str()).collect();
+    (!rules.is_empty())
+        .then(|| format!("Allow rules that mean nothing here and do nothing: {}", rules.join(", ")))
 }
 
 impl RuleSource for RuleFiles {

@@ -97,10 +97,10 @@ mod tests {
         fs::create_dir(top.path().join(".caliban")).unwrap();
         fs::write(top.path().join(".caliban/config.toml"), "").unwrap();
         let expected = "home/config.toml            not there\n\
+                        .claude/settings.json       not there\n\
                         .caliban/config.toml        read\n\
-                        .caliban/config.local.toml  not there\n\
-                        .claude/settings.json  not there\n\
-                        .claude/settings.local.json  not there\n";
+                        .claude/settings.local.json not there\n\
+                        .caliban/config.local.toml  not there\n";
         // The columns are aligned on whole paths, so they are compared word by word.
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&report(&ConfigAction::Path, top.path())), words(expected));

@@ -13,14 +13,18 @@ use super::error::{ConfigError, Origin, shown};
 use super::hooks::{self, HookConfig};
 use super::inert::Inert;
 use super::layers::{Layers, Origins, Setting};
-use super::overrides::{self, Overrides};
+use super::overrides::Overrides;
 use super::project::Project;
 use super::schema::{self, Config, ProviderKind, SCHEMA, SubagentsConfig};
 use super::settings_file::{self, SettingsFile};
+use super::settings_layer::Variables;
 use super::trust::Trust;
-use super::untrusted::Untrusted;
 use super::{Dirs, document};
 use crate::protocol::{EnvOverlay, RuleFile};
+
+mod reading;
+
+use reading::Reading;
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
@@ -53,6 +57,8 @@ pub struct Loaded {
     pub hooks: Vec<HookConfig>,
     /// The files of the settings.json shape that are there, lowest first, the one of `--settings` last.
     pub settings: Vec<SettingsFile>,
+    /// What settings files set for commands, hooks and servers.
+    pub variables: Variables,
     /// The files that were looked for, lowest first, and whether each was there.
     pub files: Vec<(PathBuf, bool)>,
     /// The merged tables as written, for `config show`.
@@ -69,78 +75,44 @@ impl Config {
     }
 }
 
-/// Reads and merges all layers, lowest first: built in, the person's file, the project's two files, environment, flags.
+/// Reads and merges all layers, lowest first.
 pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
     load_for(sources, Project::discover(sources.cwd))
 }
 
 /// The same, for a project that is known: one that was begun with stays the same however its folders change.
 pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, ConfigError> {
-    let Sources { dirs, cwd, env, overrides, trust } = *sources;
-    let schema = &*SCHEMA;
-    let mut layers = Layers::default();
-    layers.add(defaults(schema)?);
-
-    let user_file = dirs.config_file();
-    let user = read(&user_file, cwd, schema)?;
-    let mut files = vec![(user_file.clone(), user.is_some())];
-    layers.add(user.unwrap_or_default());
-
-    let mut untrusted = Untrusted::new(trust, cwd, env.get_os("HOME").map(Path::new));
-    for kind in [RuleFile::Shared, RuleFile::Local] {
-        let file = project.file(kind);
-        // With `CALIBAN_HOME` at a project's `.caliban` this is the person's own file, which is read already.
-        if file == user_file {
-            continue;
-        }
-        let mut settings = read(&file, cwd, schema)?;
-        files.push((file, settings.is_some()));
-        if let Some(settings) = &mut settings {
-            hooks::retain(settings, |hook| untrusted.admits(hook.inert()))?;
-        }
-        let settings = untrusted.admit(settings.unwrap_or_default(), &layers.merged);
-        layers.add(settings);
-    }
-
-    let variables = overrides::from_env(env);
-    let flags = overrides.settings();
-    variables.iter().chain(&flags).try_for_each(|setting| check(setting, schema))?;
-    layers.add(variables);
-    layers.add(flags);
-
-    let mut notices = Vec::new();
+    let Reading { mut layers, untrusted, files, settings, hooks: more, variables, notices, .. } =
+        Reading::of(*sources, &project)?;
     fill_providers(&mut layers.merged);
     let mut config = typed(&layers)?;
     resolve_paths(&mut config, &layers.origins, sources);
-    let mut all_hooks = hooks::of_tables(&config.hooks, &layers.origins)?;
-    let settings = settings_files(sources, &project, &mut files)?;
-    for file in &settings {
-        notices.extend(file.notice());
-        let own = !file.owner.is_project();
-        let counts = |hook: &&HookConfig| own || untrusted.admits(hook.inert());
-        all_hooks.extend(file.hooks.hooks.iter().filter(counts).cloned());
-    }
+    let mut hooks = hooks::of_tables(&config.hooks, &layers.origins)?;
+    hooks.extend(more);
     let Layers { merged, origins } = layers;
-    let (hooks, inert) = (all_hooks, untrusted.inert);
-    Ok(Loaded { config, origins, project, notices, inert, hooks, settings, files, merged })
+    let inert = untrusted.inert;
+    Ok(Loaded {
+        config,
+        origins,
+        project,
+        notices,
+        inert,
+        hooks,
+        settings,
+        variables,
+        files,
+        merged,
+    })
 }
 
-/// Reads what is there of the settings files.
-fn settings_files(
-    sources: &Sources<'_>,
-    project: &Project,
-    files: &mut Vec<(PathBuf, bool)>,
-) -> Result<Vec<SettingsFile>, ConfigError> {
-    let mut found = Vec::new();
-    for (owner, path) in settings_file::places(project, sources.env) {
-        let settings = settings_file::read(owner, &path, sources.cwd)?;
-        files.push((path, settings.is_some()));
-        found.extend(settings);
-    }
-    if let Some(value) = &sources.overrides.settings {
-        found.push(settings_file::of_flag(value, sources.cwd)?);
-    }
-    Ok(found)
+/// The files that may hold permission rules, whether they are there or not.
+#[must_use]
+pub fn rule_files(sources: &Sources<'_>, project: &Project) -> Vec<PathBuf> {
+    let Sources { dirs, cwd, env, overrides, .. } = *sources;
+    let own = [dirs.config_file(), project.file(RuleFile::Shared), project.file(RuleFile::Local)];
+    let settings = settings_file::places(project, env).into_iter().map(|(_, path)| path);
+    let flag = overrides.settings.iter().filter(|value| !value.trim_start().starts_with('{'));
+    own.into_iter().chain(settings).chain(flag.map(|path| cwd.join(path))).collect()
 }
 
 /// The settings of one file; `None` when there is no such file.

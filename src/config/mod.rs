@@ -1,10 +1,12 @@
 //! Layered configuration: where each value comes from, the environment, the model catalogue.
 //!
-//! Layers, lowest to highest: the built-in `config/default.toml`, the person's `config.toml`, the project's
-//! `.caliban/config.toml` and `.caliban/config.local.toml` (of the nearest folder up to the repository's root that has
-//! one of them), the environment, the command line. Tables merge, the highest value wins, and the lists of permission
-//! rules and folders add up. Every value keeps its origin. A layer that changes the provider without naming a model
-//! gets that provider's default model, because a model belongs to its provider.
+//! Layers, lowest to highest: the built-in `config/default.toml`, the person's `~/.claude/settings.json` and `config.toml`,
+//! the project's `.claude/settings.json` and `.caliban/config.toml`, its `.claude/settings.local.json` and
+//! `.caliban/config.local.toml` (each of the nearest folder up to the repository's root that has one of its kind), the
+//! environment, `--settings`, the other options. Of each pair ours is the higher one; the settings.json shape brings
+//! permissions, variables and hooks. Tables merge, the highest value wins, and the lists of permission rules and folders
+//! add up. Every value keeps its origin. A layer that changes the provider without naming a model gets that provider's
+//! default model, because a model belongs to its provider.
 //!
 //! A project's files come with the project, and the person may never have read them. What they bring that runs code,
 //! sends keys elsewhere, widens rights or raises a limit is [`Inert`] until the person accepts it ([`Trust`]), thing by
@@ -27,6 +29,7 @@ mod project;
 mod provider;
 pub mod schema;
 mod settings_file;
+mod settings_layer;
 mod show;
 pub mod trust;
 mod untrusted;
@@ -36,7 +39,7 @@ pub use error::{ConfigError, Origin};
 pub use hooks::{HookConfig, HookEntry, HookList, of_node as read_hooks};
 pub use inert::Inert;
 pub use layers::Origins;
-pub use load::{Loaded, Sources, load, load_for};
+pub use load::{Loaded, Sources, load, load_for, rule_files};
 pub use matcher::Matcher;
 pub use overrides::Overrides;
 pub use project::Project;
@@ -47,4 +50,5 @@ pub use schema::{
     SubagentsConfig, TuiConfig,
 };
 pub use settings_file::{Owner, SettingsFile, Written, WrittenPermissions};
+pub use settings_layer::Variables;
 pub use trust::Trust;

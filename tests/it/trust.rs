@@ -146,3 +146,98 @@ async fn what_a_change_brings_to_a_running_session_does_nothing_and_is_told() {
     assert_eq!((results[0].is_error, results[1].is_error), (false, true), "{run}");
     scene.server.finish();
 }
+
+/// A folder as people have it for another agent.
+const SETTINGS: &str = r#"{
+  "permissions": {
+    "allow": ["Bash(touch:*)", "Bash(npm run test:*)", "Read(~/.zshrc)", "Skill(commit)"],
+    "deny": ["Bash(mkdir:*)", "Read(./.env)"]
+  },
+  "env": {"GREETING": "hello", "ANTHROPIC_API_KEY": "sk-of-the-project", "PATH": "/nowhere:/usr/bin:/bin"},
+  "model": "opus",
+  "includeCoAuthoredBy": false
+}"#;
+
+#[tokio::test]
+async fn a_claude_folder_is_picked_up_as_it_is_once_it_is_trusted() {
+    let scene = Scene::new();
+    scene.world.write(".claude/settings.json", SETTINGS);
+    let try_all = || {
+        let calls = tool_use("Bash", bash("touch $(date +made.txt)"))
+            .tool_use("Bash", bash("touch made.txt"))
+            .tool_use("Bash", bash("mkdir made"))
+            .tool_use("Bash", bash("printenv GREETING ANTHROPIC_API_KEY"));
+        scene.server.when("TASK-1").reply(calls).then(text("tried"));
+        let args = ["-p", "TASK-1 go", "--allowed-tools", "Bash(printenv:*)"];
+        scene.world.run(args).finish()
+    };
+    let run = try_all().await;
+    run.assert_code(0);
+    let results = scene.server.requests()[1].tool_results();
+    assert!(results[1].is_error && results[2].is_error, "{results:?}");
+    assert!(results[2].text.contains("rule Bash(mkdir:*)"), "what narrows counts: {results:?}");
+    assert!(!results[3].text.contains("hello"), "{results:?}");
+    assert!(!run.stderr.contains("sk-of-the-project"), "{run}");
+    let [line] = told(&run)[..] else { panic!("one line\n{run}") };
+    for named in ["allow rule Bash(touch:*)", "env GREETING", "env PATH"] {
+        assert!(line.contains(named), "{named}: {line}");
+    }
+
+    trust(&scene, &[]).await.assert_code(0);
+    let run = try_all().await;
+    run.assert_code(0);
+    assert!(told(&run).is_empty(), "{run}");
+    let unread: Vec<&str> = run.stderr.lines().filter(|it| it.contains("mean nothing")).collect();
+    assert_eq!(unread.len(), 1, "{run}");
+    assert!(unread[0].contains(": Skill(commit) (.claude/settings.json:3: "), "{run}");
+    assert!(scene.world.exists("made.txt") && !scene.world.exists("made"), "{run}");
+    let requests = scene.server.requests();
+    let results = requests[3].tool_results();
+    assert!(results[3].text.contains("hello"), "{results:?}");
+    assert!(!results[3].text.contains("sk-"), "no command sees a provider's key: {results:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_restriction_that_cannot_be_read_is_an_error_with_file_and_line_whoever_wrote_it() {
+    for list in ["deny", "ask"] {
+        let scene = Scene::new();
+        let text = format!("{{\"permissions\": {{\"{list}\": [\"Bash(rm:*)\",\n\"Bash(\"]}}}}");
+        scene.world.write(".claude/settings.json", &text);
+        let run = scene.world.run(["-p", "TASK-1 go"]).finish().await;
+        run.assert_code(2);
+        assert!(run.stderr.contains(".claude/settings.json:2: permission rule `Bash(`"), "{run}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn the_flag_is_consent_by_itself_and_names_no_trust() {
+    let scene = Scene::new();
+    scene.world.write("mine.json", SETTINGS);
+    for value in ["mine.json", SETTINGS] {
+        let run = touch(&scene, &["--settings", value]).await;
+        assert!(scene.world.exists("made.txt") && told(&run).is_empty(), "{run}");
+        std::fs::remove_file(scene.world.project_dir().join("made.txt")).unwrap();
+    }
+    let missing = scene.world.run(["-p", "x", "--settings", "none.json"]).finish().await;
+    missing.assert_code(2);
+    assert!(missing.stderr.contains("--settings: there is no file none.json"), "{missing}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_rule_of_a_settings_file_counts_at_the_next_call_of_a_running_session() {
+    let scene = Scene::new();
+    let then = Reply::stream().gate("narrowed").tool_use("Bash", bash("touch made.txt"));
+    scene.server.when("TASK-1").reply(then).then(text("tried"));
+    let run = scene.world.run(["-p", "TASK-1 go", "--dangerously-skip-permissions"]).start();
+    scene.server.reached("narrowed").await;
+    let deny = "{\"permissions\": {\"deny\": [\"Bash(touch:*)\"]}}";
+    scene.world.write(".claude/settings.local.json", deny);
+    scene.server.open("narrowed");
+    let run = run.wait().await;
+    run.assert_code(0);
+    assert!(!scene.world.exists("made.txt"), "{run}");
+    scene.server.finish();
+}

@@ -26,8 +26,10 @@ const KEY_COMMAND_LIMIT: Duration = Duration::from_secs(30);
 /// The providers of a session. Each is built at its first use.
 pub(super) struct Pool {
     config: Arc<Config>,
-    /// The session's environment.
+    /// The environment of this process.
     env: EnvOverlay,
+    /// What agents have: the same, and what settings files set.
+    session: EnvOverlay,
     cwd: Arc<Path>,
     http: HttpClient,
     redactor: Redactor,
@@ -62,6 +64,7 @@ impl Pool {
         Self {
             config,
             env: setup.env.clone(),
+            session: setup.loaded.variables.over(&setup.env),
             cwd: setup.cwd.clone(),
             http: HttpClient::new(&setup.env),
             redactor: setup.redactor.clone(),
@@ -83,7 +86,9 @@ impl Pool {
         env: Option<&EnvOverlay>,
     ) -> Result<Arc<dyn Provider>, ModelError> {
         let config = self.config_of(name)?;
-        let identity = self.identity(name, config, env.unwrap_or(&self.env));
+        // What settings files set is for commands, hooks and servers, and reaches no provider.
+        let env = env.map(|env| self.env.with(env.beyond(&self.session).iter()));
+        let identity = self.identity(name, config, env.as_ref().unwrap_or(&self.env));
         if let KeyFrom::Nowhere { wanted } = &identity.key
             && needs_key(&identity, config)
         {

@@ -1,0 +1,126 @@
+//! Reads the layers one by one, lowest first, and puts each on the ones before.
+
+use std::path::{Path, PathBuf};
+
+use super::{Sources, check, defaults, read};
+use crate::config::error::ConfigError;
+use crate::config::hooks::{self, HookConfig};
+use crate::config::layers::Layers;
+use crate::config::overrides;
+use crate::config::project::Project;
+use crate::config::schema::SCHEMA;
+use crate::config::settings_file::{self, Owner, SettingsFile};
+use crate::config::settings_layer::{self, Variables};
+use crate::config::untrusted::Untrusted;
+use crate::protocol::RuleFile;
+
+/// What has been read so far.
+pub(super) struct Reading<'a> {
+    sources: Sources<'a>,
+    pub layers: Layers,
+    pub untrusted: Untrusted<'a>,
+    /// The files that were looked for, and whether each was there.
+    pub files: Vec<(PathBuf, bool)>,
+    pub settings: Vec<SettingsFile>,
+    /// The hooks of settings files that count.
+    pub hooks: Vec<HookConfig>,
+    /// The variables of settings files that count.
+    pub variables: Variables,
+    pub notices: Vec<String>,
+}
+
+impl<'a> Reading<'a> {
+    /// All layers of a project, from what is built in to the command line.
+    pub fn of(sources: Sources<'a>, project: &Project) -> Result<Self, ConfigError> {
+        let home = sources.env.get_os("HOME").map(Path::new);
+        let mut reading = Self {
+            sources,
+            layers: Layers::default(),
+            untrusted: Untrusted::new(sources.trust, sources.cwd, home),
+            files: Vec::new(),
+            settings: Vec::new(),
+            hooks: Vec::new(),
+            variables: Variables::default(),
+            notices: Vec::new(),
+        };
+        reading.layers.add(defaults(&SCHEMA)?);
+        let places = settings_file::places(project, sources.env);
+        let settings = |owner: Owner, reading: &mut Self| {
+            let place = places.iter().find(|(whose, _)| *whose == owner);
+            place.map_or(Ok(()), |(_, path)| reading.settings_file(owner, path.clone()))
+        };
+        settings(Owner::Person, &mut reading)?;
+        reading.own_file()?;
+        settings(Owner::Shared, &mut reading)?;
+        reading.project_file(project.file(RuleFile::Shared))?;
+        settings(Owner::Local, &mut reading)?;
+        reading.project_file(project.file(RuleFile::Local))?;
+        reading.command_line()?;
+        Ok(reading)
+    }
+
+    /// The person's own configuration.
+    fn own_file(&mut self) -> Result<(), ConfigError> {
+        let path = self.sources.dirs.config_file();
+        let settings = read(&path, self.sources.cwd, &SCHEMA)?;
+        self.files.push((path, settings.is_some()));
+        self.layers.add(settings.unwrap_or_default());
+        Ok(())
+    }
+
+    /// One of the project's two configurations.
+    fn project_file(&mut self, path: PathBuf) -> Result<(), ConfigError> {
+        // With `CALIBAN_HOME` at a project's `.caliban` this is the person's own file, which is read already.
+        if path == self.sources.dirs.config_file() {
+            return Ok(());
+        }
+        let settings = read(&path, self.sources.cwd, &SCHEMA)?;
+        self.files.push((path, settings.is_some()));
+        let Some(mut settings) = settings else { return Ok(()) };
+        hooks::retain(&mut settings, |hook| self.untrusted.admits(hook.inert()))?;
+        let settings = self.untrusted.admit(settings, &self.layers.merged);
+        self.layers.add(settings);
+        Ok(())
+    }
+
+    /// One file of the settings.json shape.
+    fn settings_file(&mut self, owner: Owner, path: PathBuf) -> Result<(), ConfigError> {
+        let file = settings_file::read(owner, &path, self.sources.cwd)?;
+        self.files.push((path, file.is_some()));
+        file.map_or(Ok(()), |file| self.add_settings(file))
+    }
+
+    fn add_settings(&mut self, file: SettingsFile) -> Result<(), ConfigError> {
+        self.notices.extend(file.notice());
+        let (mut layer, notice) = settings_layer::layer(&file);
+        self.notices.extend(notice);
+        let own = !file.owner.is_project();
+        if !own {
+            layer = self.untrusted.admit(layer, &self.layers.merged);
+        }
+        self.layers.add(layer);
+        for variable in settings_layer::variables(&file)? {
+            if own || self.untrusted.admits(variable.inert()) {
+                self.variables.set(variable);
+            }
+        }
+        let counts = |hook: &&HookConfig| own || self.untrusted.admits(hook.inert());
+        self.hooks.extend(file.hooks.hooks.iter().filter(counts).cloned());
+        self.settings.push(file);
+        Ok(())
+    }
+
+    /// The environment, the file that the command line names, and the other options.
+    fn command_line(&mut self) -> Result<(), ConfigError> {
+        let Sources { env, overrides, cwd, .. } = self.sources;
+        let variables = overrides::from_env(env);
+        let flags = overrides.settings();
+        variables.iter().chain(&flags).try_for_each(|setting| check(setting, &SCHEMA))?;
+        self.layers.add(variables);
+        if let Some(value) = &overrides.settings {
+            self.add_settings(settings_file::of_flag(value, cwd)?)?;
+        }
+        self.layers.add(flags);
+        Ok(())
+    }
+}
