@@ -263,8 +263,8 @@ mod tests {
                 "1: unknown key `modle` at the top level; allowed: model, providers, permissions, hooks, budget, subagents, tui, log",
             ),
             (
-                "[providers.work]\nkind = \"gemini\"",
-                "2: `providers.work.kind` cannot be \"gemini\"; allowed: anthropic, openai_chat, scripted",
+                "[providers.work]\nkind = \"gemeni\"",
+                "2: `providers.work.kind` cannot be \"gemeni\"; allowed: anthropic, openai_chat, openai_responses, gemini, scripted",
             ),
             (
                 "[providers.\"a b\"]\nkind = \"anthropic\"",

@@ -215,7 +215,7 @@ fn typed(layers: &Layers) -> Result<Config, ConfigError> {
         for (name, provider) in providers {
             if provider.get("kind").is_none() {
                 let message = format!(
-                    "[providers.{name}] needs a `kind`: anthropic, openai_chat or scripted"
+                    "[providers.{name}] needs a `kind`: anthropic, openai_chat, openai_responses, gemini or scripted"
                 );
                 let at = layers.origins.below(&format!("providers.{name}"));
                 return Err(ConfigError::invalid(at, message));
@@ -243,13 +243,15 @@ fn check_providers(config: &Config, origins: &Origins) -> Result<(), ConfigError
             return Err(ConfigError::invalid(origins.of(&key), message));
         }
         let message = match provider.kind {
-            ProviderKind::OpenaiChat if provider.base_url.is_none() => {
+            ProviderKind::OpenaiChat | ProviderKind::OpenaiResponses
+                if provider.base_url.is_none() =>
+            {
                 "needs a `base_url`, such as \"http://127.0.0.1:8080/v1\""
             }
             ProviderKind::Scripted if provider.scenario.is_none() => {
                 "needs a `scenario`: the file with the answers"
             }
-            ProviderKind::Anthropic | ProviderKind::OpenaiChat if provider.scenario.is_some() => {
+            kind if kind != ProviderKind::Scripted && provider.scenario.is_some() => {
                 "has a `scenario`, which only the kind scripted takes"
             }
             _ => continue,

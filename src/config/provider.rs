@@ -4,7 +4,7 @@ use super::schema::Config;
 use crate::protocol::EnvOverlay;
 
 /// Tried in this order when no provider is named.
-const BY_KEY: [&str; 2] = ["anthropic", "openai"];
+const BY_KEY: [&str; 3] = ["anthropic", "openai", "gemini"];
 
 /// The model that a built-in provider uses when none is named.
 #[must_use]
@@ -12,6 +12,7 @@ pub fn default_model(provider: &str) -> Option<&'static str> {
     match provider {
         "anthropic" => Some("claude-sonnet-5"),
         "openai" => Some("gpt-5.5"),
+        "gemini" => Some("gemini-3.8-flash"),
         _ => None,
     }
 }
@@ -123,6 +124,9 @@ mod tests {
         assert_eq!(choose(&config, &["OPENAI_API_KEY"]), openai);
         assert_eq!(choose(&config, &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]), anthropic);
         assert_eq!(choose(&config, &["ANTHROPIC_AUTH_TOKEN"]), anthropic);
+        let gemini = Some(("gemini".to_owned(), Some("gemini-3.8-flash".to_owned())));
+        assert_eq!(choose(&config, &["GEMINI_API_KEY"]), gemini);
+        assert_eq!(choose(&config, &["GEMINI_API_KEY", "OPENAI_API_KEY"]), openai);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::protocol::{HookEvent, Mode};
 #[serde(deny_unknown_fields)]
 pub struct Config {
     pub model: ModelConfig,
-    /// Places that answer model requests, by name. Built in: anthropic, openai, ollama.
+    /// Places that answer model requests, by name. Built in: anthropic, openai, gemini, ollama.
     pub providers: BTreeMap<String, ProviderConfig>,
     pub permissions: PermissionsConfig,
     /// Commands that run at certain moments, by event.
@@ -57,7 +57,7 @@ pub struct ModelConfig {
 pub struct ProviderConfig {
     /// The wire that it speaks.
     pub kind: ProviderKind,
-    /// The address before `/v1/messages` or `/chat/completions`.
+    /// The address before `/v1/messages`, `/chat/completions`, `/responses` or `/v1beta/models`.
     pub base_url: Option<String>,
     /// The environment variable that holds the key. Absent: it needs none.
     #[schemars(length(min = 1))]
@@ -101,6 +101,10 @@ pub enum ProviderKind {
     Anthropic,
     /// Chat completions, as most local and hosted servers speak it.
     OpenaiChat,
+    /// OpenAI's Responses API.
+    OpenaiResponses,
+    /// The Gemini API.
+    Gemini,
     /// Answers from a file, without any network.
     Scripted,
 }
@@ -112,6 +116,8 @@ impl ProviderKind {
         match self {
             Self::Anthropic => "anthropic",
             Self::OpenaiChat => "openai_chat",
+            Self::OpenaiResponses => "openai_responses",
+            Self::Gemini => "gemini",
             Self::Scripted => "scripted",
         }
     }

@@ -123,6 +123,13 @@ impl ToolUseId {
         Self(format!("call_{}", Uuid::now_v7().simple()).into())
     }
 
+    /// Whether the id was made here, because the server gave none.
+    #[must_use]
+    pub fn is_generated(&self) -> bool {
+        let made = self.0.strip_prefix("call_");
+        made.is_some_and(|rest| rest.len() == 32 && rest.bytes().all(|b| b.is_ascii_hexdigit()))
+    }
+
     /// The id as it stands on the wire.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -11,6 +11,7 @@ use super::settings::{Key, ProviderSettings};
 use super::{ErrorKind, ProviderError};
 
 /// Where one provider's requests go, with the headers that carry its key.
+#[derive(Clone)]
 pub(super) struct Endpoint {
     pub url: Url,
     /// Headers of every request, the key among them.
@@ -58,6 +59,15 @@ impl Endpoint {
             return Err(ProviderError::new(ErrorKind::Auth, message));
         }
         Ok(endpoint)
+    }
+
+    /// The endpoint at `path` below this one, with one more pair in the query.
+    pub fn below(&self, path: &[&str], query: Option<(&str, &str)>) -> Self {
+        let mut url = join(&self.url, path);
+        if let Some((name, value)) = query {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        Self { url, ..self.clone() }
     }
 
     /// What to do about a missing or rejected key.
@@ -156,6 +166,7 @@ fn label(name: &str) -> String {
     match name {
         "anthropic" => "Anthropic",
         "openai" => "OpenAI",
+        "gemini" => "Gemini",
         "ollama" => "Ollama",
         other => other,
     }
@@ -189,6 +200,17 @@ mod tests {
         for (base, expected) in table {
             assert_eq!(join(&Url::parse(base).unwrap(), &["v1", "messages"]).as_str(), expected);
         }
+    }
+
+    #[test]
+    fn a_path_below_keeps_the_query_and_what_is_no_path() {
+        let base = Endpoint::new(&settings("http://127.0.0.1:9/api?x=1"), &["v1beta"], None);
+        let base = base.unwrap();
+        let below = |name: &str| base.below(&["models", name], Some(("alt", "sse"))).url;
+        let expected = "http://127.0.0.1:9/api/v1beta/models/m:run?x=1&alt=sse";
+        assert_eq!(below("m:run").as_str(), expected);
+        let expected = "http://127.0.0.1:9/api/v1beta/models/..%2F..%2Fm%3Fy=2?x=1&alt=sse";
+        assert_eq!(below("../../m?y=2").as_str(), expected);
     }
 
     #[test]

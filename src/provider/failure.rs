@@ -54,7 +54,7 @@ struct Rejection<'a> {
 
 fn rejection(answer: &Rejection<'_>, endpoint: &Endpoint, now: Timestamp) -> ProviderError {
     let status = answer.status.as_u16();
-    let retry_after = retry_after(answer.headers, now);
+    let mut retry_after = retry_after(answer.headers, now);
     let should_retry = match header(answer.headers, "x-should-retry") {
         Some("true") => Some(true),
         Some("false") => Some(false),
@@ -67,6 +67,7 @@ fn rejection(answer: &Rejection<'_>, endpoint: &Endpoint, now: Timestamp) -> Pro
             Ok(body) => Report::parse(&body),
             Err(_) => Report { message: answer.body.to_owned(), ..Report::default() },
         };
+        retry_after = retry_after.or(report.wait);
         let kind = report.kind_of_status(status, retry_after.is_some());
         (kind, describe(kind, Some(status), &report.message, endpoint))
     };
@@ -92,7 +93,8 @@ pub(super) fn web_page(status: u16, endpoint: &Endpoint) -> (ErrorKind, String) 
 /// The error that a server reported in the middle of its answer.
 pub(super) fn reported(report: &Report, endpoint: &Endpoint) -> ProviderError {
     let kind = report.kind_in_stream();
-    ProviderError::new(kind, describe(kind, None, &report.message, endpoint))
+    let message = describe(kind, None, &report.message, endpoint);
+    ProviderError { retry_after: report.wait, ..ProviderError::new(kind, message) }
 }
 
 /// The error of an answer that makes no sense on this wire.

@@ -1,5 +1,7 @@
 //! What servers say about a failure, whichever shape they put it in, and the class it falls into.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::ErrorKind;
@@ -12,10 +14,13 @@ pub(super) struct Report {
     /// Such as `context_length_exceeded`; sometimes an HTTP status.
     pub code: String,
     pub message: String,
+    /// How long the server asks us to wait, where it says so here rather than in a header.
+    pub wait: Option<Duration>,
 }
 
 impl Report {
-    /// Reads `{"error": {"type", "code", "message", "details": {"error_code"}}}` and its common variations.
+    /// Reads `{"error": {"type", "code", "message", "details": {"error_code"}}}` and its common variations, and
+    /// Google's `{"error": {"status", "code", "message", "details": [{"reason"}, {"retryDelay"}]}}`.
     pub fn parse(body: &Value) -> Self {
         let body = body.get(0).unwrap_or(body);
         let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
@@ -27,14 +32,18 @@ impl Report {
             Some(Value::Number(number)) => number.to_string(),
             _ => String::new(),
         };
-        let detailed = error.get("details").and_then(|details| details.get("error_code"));
+        let details = error.get("details");
+        let detail = |name: &str| details?.as_array()?.iter().find_map(|detail| detail.get(name));
+        let detailed = details.and_then(|details| details.get("error_code"));
+        let detailed = detailed.or_else(|| detail("reason"));
         let message = ["message", "detail"].iter().find_map(|name| {
             error.get(name).or_else(|| body.get(name)).filter(|value| value.is_string())
         });
         Self {
-            class: text(error.get("type")),
+            class: text(error.get("type").or_else(|| error.get("status"))),
             code: text(detailed.or_else(|| error.get("code"))),
             message: text(message),
+            wait: detail("retryDelay").and_then(Value::as_str).and_then(seconds),
         }
     }
 
@@ -45,6 +54,9 @@ impl Report {
         }
         if matches!(status, 400 | 403 | 429) && self.is_billing() && !waits {
             return ErrorKind::Billing;
+        }
+        if status == 400 && self.code == "API_KEY_INVALID" {
+            return ErrorKind::Auth;
         }
         match status {
             401 | 403 => ErrorKind::Auth,
@@ -72,12 +84,23 @@ impl Report {
         }
         for name in [&self.class, &self.code] {
             match name.as_str() {
-                "overloaded_error" | "server_overloaded" => return ErrorKind::Overloaded,
-                "rate_limit_error" | "rate_limit_exceeded" => return ErrorKind::RateLimit,
-                "authentication_error" | "permission_error" | "invalid_api_key" => {
-                    return ErrorKind::Auth;
+                "overloaded_error" | "server_overloaded" | "UNAVAILABLE" => {
+                    return ErrorKind::Overloaded;
                 }
+                "rate_limit_error" | "rate_limit_exceeded" | "RESOURCE_EXHAUSTED" => {
+                    return ErrorKind::RateLimit;
+                }
+                "authentication_error"
+                | "permission_error"
+                | "invalid_api_key"
+                | "UNAUTHENTICATED"
+                | "PERMISSION_DENIED"
+                | "API_KEY_INVALID" => return ErrorKind::Auth,
                 "invalid_request_error"
+                | "invalid_prompt"
+                | "INVALID_ARGUMENT"
+                | "FAILED_PRECONDITION"
+                | "NOT_FOUND"
                 | "not_found_error"
                 | "request_too_large"
                 | "BadRequestError" => return ErrorKind::BadRequest,
@@ -95,6 +118,8 @@ impl Report {
             "exceed context limit",
             "maximum context length",
             "exceeds the available context size",
+            "exceeds the context window",
+            "exceeds the maximum number of tokens allowed",
         ];
         codes.contains(&self.code.as_str())
             || codes.contains(&self.class.as_str())
@@ -113,6 +138,11 @@ impl Report {
     fn says(&self, words: &str) -> bool {
         self.message.to_ascii_lowercase().contains(words)
     }
+}
+
+/// A span of time as Google writes it: `34.5s`.
+fn seconds(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 #[cfg(test)]
@@ -145,6 +175,19 @@ mod tests {
                 ("t", "400", "m"),
             ),
             (json!(null), ("", "", "")),
+            (
+                json!({"error": {"code": 503, "message": "m", "status": "UNAVAILABLE"}}),
+                ("UNAVAILABLE", "503", "m"),
+            ),
+            (
+                json!({"error": {"code": 400, "message": "m", "status": "INVALID_ARGUMENT",
+                    "details": [{"reason": "API_KEY_INVALID"}, {"message": "n"}]}}),
+                ("INVALID_ARGUMENT", "API_KEY_INVALID", "m"),
+            ),
+            (
+                json!({"type": "error", "code": "c", "message": "m", "sequence_number": 3}),
+                ("error", "c", "m"),
+            ),
         ];
         for (body, (class, code, message)) in table {
             let report = Report::parse(&body);
@@ -154,6 +197,25 @@ mod tests {
                 "{body}"
             );
         }
+    }
+
+    #[test]
+    fn a_wait_may_stand_among_the_details() {
+        let wait = |delay: Value| {
+            Report::parse(&json!({"error": {"details": [{"reason": "r"}, {"retryDelay": delay}]}}))
+                .wait
+        };
+        assert_eq!(wait(json!("34.5s")), Some(Duration::from_millis(34_500)));
+        for nonsense in [json!("soon"), json!("-1s"), json!("1e99s"), json!(3)] {
+            assert_eq!(wait(nonsense.clone()), None, "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_key_may_come_as_a_bad_request() {
+        let wrong = Report { code: "API_KEY_INVALID".into(), ..Report::default() };
+        assert_eq!(wrong.kind_of_status(400, false), ErrorKind::Auth);
+        assert_eq!(wrong.kind_in_stream(), ErrorKind::Auth);
     }
 
     #[test]
@@ -189,6 +251,9 @@ mod tests {
             json!({"error": {"message": "too much", "code": "context_length_exceeded"}}),
             json!({"error": {"message": "This model's maximum context length is 8192 tokens"}}),
             json!({"error": {"code": 400, "type": "exceed_context_size_error", "message": "x"}}),
+            json!({"error": {"code": 400, "status": "INVALID_ARGUMENT",
+                "message": "The input token count (2000000) exceeds the maximum number of tokens allowed (1048576)."}}),
+            json!({"error": {"type": "invalid_request_error", "message": "Your input exceeds the context window of this model."}}),
         ];
         for body in bodies {
             let report = Report::parse(&body);
@@ -225,6 +290,11 @@ mod tests {
             ("", "429", RateLimit),
             ("", "502", Server),
             ("tokens", "rate_limit_exceeded", RateLimit),
+            ("UNAVAILABLE", "503", Overloaded),
+            ("RESOURCE_EXHAUSTED", "r", RateLimit),
+            ("INTERNAL", "500", Server),
+            ("error", "server_error", Server),
+            ("error", "invalid_prompt", BadRequest),
             ("news_to_us", "", Server),
         ];
         for (class, code, kind) in table {

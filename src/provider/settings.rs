@@ -9,8 +9,10 @@ use url::Url;
 use super::Provider;
 use super::anthropic::Anthropic;
 use super::endpoint::is_local;
+use super::gemini::Gemini;
 use super::http::HttpClient;
 use super::openai_chat::OpenaiChat;
+use super::openai_responses::OpenaiResponses;
 use super::secret::Secret;
 
 /// How long a stream may be silent unless the configuration says otherwise.
@@ -23,6 +25,10 @@ pub enum Kind {
     Anthropic,
     /// OpenAI's chat completions, as most other servers speak them too.
     OpenaiChat,
+    /// OpenAI's Responses API.
+    OpenaiResponses,
+    /// The Gemini API.
+    Gemini,
 }
 
 /// How we show who we are.
@@ -98,5 +104,7 @@ pub fn build(settings: &ProviderSettings, http: &HttpClient) -> Arc<dyn Provider
     match settings.kind {
         Kind::Anthropic => Arc::new(Anthropic::new(settings, http)),
         Kind::OpenaiChat => Arc::new(OpenaiChat::new(settings, http)),
+        Kind::OpenaiResponses => Arc::new(OpenaiResponses::new(settings, http)),
+        Kind::Gemini => Arc::new(Gemini::new(settings, http)),
     }
 }

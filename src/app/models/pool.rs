@@ -17,8 +17,11 @@ use crate::provider::{
     HttpClient, Key, Kind, ModelError, Provider, ProviderSettings, Secret, build,
 };
 
-/// Where the Messages API is, for a provider that does not say. The other wires have no usual place.
+/// Where the Messages API is, for a provider that does not say.
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+
+/// The same for the Gemini API. The other wires have no usual place.
+const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 
 /// How long the command that prints a key may take.
 const KEY_COMMAND_LIMIT: Duration = Duration::from_secs(30);
@@ -117,7 +120,8 @@ impl Pool {
     fn identity(&self, name: &str, config: &ProviderConfig, env: &EnvOverlay) -> Identity {
         let own = env.beyond(&self.env);
         let moved = base_url_variable(name).and_then(|variable| own.non_empty(variable));
-        let base_url = moved.or(config.base_url.as_deref()).unwrap_or(ANTHROPIC_URL).to_owned();
+        let usual = if config.kind == ProviderKind::Gemini { GEMINI_URL } else { ANTHROPIC_URL };
+        let base_url = moved.or(config.base_url.as_deref()).unwrap_or(usual).to_owned();
         let key = match (self.key_from(name, &own), moved) {
             (KeyFrom::Given(key), _) => KeyFrom::Given(key),
             (_, None) => self.key_from(name, env),
@@ -203,13 +207,15 @@ fn settings(identity: &Identity, config: &ProviderConfig) -> Option<ProviderSett
     let kind = match config.kind {
         ProviderKind::Anthropic => Kind::Anthropic,
         ProviderKind::OpenaiChat => Kind::OpenaiChat,
+        ProviderKind::OpenaiResponses => Kind::OpenaiResponses,
+        ProviderKind::Gemini => Kind::Gemini,
         ProviderKind::Scripted => return None,
     };
     let mut settings = ProviderSettings::new(&identity.name, kind, &identity.base_url);
     settings.idle_timeout = config.idle_timeout();
     settings.key_hint = config.api_key_env.clone().unwrap_or_default();
-    // A server on this machine that speaks chat completions takes any key or none.
-    settings.key_required |= kind == Kind::Anthropic;
+    // A server on this machine that speaks a wire of OpenAI takes any key or none.
+    settings.key_required |= matches!(kind, Kind::Anthropic | Kind::Gemini);
     Some(settings)
 }
 

@@ -82,7 +82,10 @@ fn the_built_in_defaults_are_valid_and_as_documented() {
     let config = Config::built_in().unwrap();
     assert_eq!((config.model.max_tokens, config.model.provider.as_deref()), (16000, None));
     assert_eq!((config.subagents.max_concurrent_agents, config.subagents.max_turns), (8, 20));
-    assert_eq!(config.providers.keys().collect::<Vec<_>>(), ["anthropic", "ollama", "openai"]);
+    assert_eq!(
+        config.providers.keys().collect::<Vec<_>>(),
+        ["anthropic", "gemini", "ollama", "openai"]
+    );
     let anthropic = &config.providers["anthropic"];
     assert_eq!((anthropic.idle_timeout().as_secs(), anthropic.max_retries), (120, 8));
 }
@@ -396,7 +399,7 @@ fn mistakes_name_the_place_and_the_remedy() {
         ),
         (
             &[("home/config.toml", "[providers.work]\nbase_url = \"http://h/v1\"")],
-            "home/config.toml:2: [providers.work] needs a `kind`: anthropic, openai_chat or scripted",
+            "home/config.toml:2: [providers.work] needs a `kind`: anthropic, openai_chat, openai_responses, gemini or scripted",
         ),
         (
             &[("home/config.toml", "[providers.work]\nkind = \"openai_chat\"")],
@@ -424,15 +427,15 @@ fn mistakes_name_the_place_and_the_remedy() {
         ),
         (
             &[("home/config.toml", "[model]\nprovider = \"antropic\"")],
-            "home/config.toml:2: there is no provider \"antropic\"; defined: anthropic, ollama, openai",
+            "home/config.toml:2: there is no provider \"antropic\"; defined: anthropic, gemini, ollama, openai",
         ),
         (
             &[("home/config.toml", "[subagents]\ndefault_provider = \"gemeni\"")],
-            "home/config.toml:2: there is no provider \"gemeni\"; defined: anthropic, ollama, openai",
+            "home/config.toml:2: there is no provider \"gemeni\"; defined: anthropic, gemini, ollama, openai",
         ),
         (
             &[("home/config.toml", "[subagents.allowed_models]\nopenia = [\"gpt-5.5\"]")],
-            "home/config.toml:2: there is no provider \"openia\"; defined: anthropic, ollama, openai",
+            "home/config.toml:2: there is no provider \"openia\"; defined: anthropic, gemini, ollama, openai",
         ),
         (&[("home/config.toml/x", "")], "home/config.toml: cannot be read: it is not a file"),
     ];

@@ -1,0 +1,43 @@
+//! OpenAI's Responses API. Nothing is kept at the server: each request carries the whole conversation.
+
+use std::sync::Arc;
+
+use super::endpoint::Endpoint;
+use super::exchange;
+use super::http::HttpClient;
+use super::settings::ProviderSettings;
+use super::{EventStream, ModelRequest, Provider, ProviderError};
+use crate::config::models::ModelInfo;
+
+mod events;
+mod request;
+mod thought;
+
+/// A provider that speaks the Responses API.
+pub(super) struct OpenaiResponses {
+    name: String,
+    http: HttpClient,
+    endpoint: Result<Arc<Endpoint>, ProviderError>,
+}
+
+impl OpenaiResponses {
+    pub fn new(settings: &ProviderSettings, http: &HttpClient) -> Self {
+        let endpoint = Endpoint::new(settings, &["responses"], None).map(Arc::new);
+        Self { name: settings.name.clone(), http: http.clone(), endpoint }
+    }
+}
+
+impl Provider for OpenaiResponses {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
+        let body = |_: &Endpoint| request::body(request);
+        exchange::run(&self.http, &self.endpoint, body, events::Decoder::default())
+    }
+
+    fn can_force(&self, _model: &ModelInfo) -> bool {
+        true
+    }
+}
