@@ -126,7 +126,7 @@ pub struct ModelArgs {
     #[arg(long)]
     pub model: Option<String>,
 
-    /// Where it answers: a built-in or configured provider, such as anthropic, openai or ollama.
+    /// Where it answers: a built-in or configured provider, such as anthropic, openai, gemini or ollama.
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
 

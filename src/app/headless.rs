@@ -151,8 +151,7 @@ impl Backstage for Behind {
 }
 
 fn no_model() -> ModelError {
-    let why =
-        "no model yet: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server with --provider";
+    let why = "no model yet: set ANTHROPIC_API_KEY (or OPENAI_API_KEY, GEMINI_API_KEY), or name a server with --provider";
     ModelError::Auth(why.to_owned())
 }
 

@@ -90,8 +90,9 @@ impl ModelSource for Models {
     async fn resolve(&self, provider: Option<&str>, model: &str) -> Result<Model, ModelError> {
         let chosen = self.config.choose(&self.env).map(|choice| choice.provider);
         let Some(name) = provider.map(str::to_owned).or(chosen) else {
-            let why = "No provider is set up: set ANTHROPIC_API_KEY or OPENAI_API_KEY".to_owned();
-            return Err(ModelError::Auth(why));
+            let why =
+                "No provider is set up: set ANTHROPIC_API_KEY (or OPENAI_API_KEY, GEMINI_API_KEY)";
+            return Err(ModelError::Auth(why.to_owned()));
         };
         self.at(self.pool.get(&name).await?, model)
     }

@@ -51,6 +51,7 @@ mod terminal;
 #[cfg(feature = "sub-agents")]
 mod trust;
 mod wire;
+mod wires;
 #[cfg(not(feature = "sub-agents"))]
 mod without_agents;
 #[cfg(feature = "sub-agents")]

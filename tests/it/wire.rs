@@ -1,11 +1,11 @@
-//! One task over both wires, with real files and a real shell; and what a model may send that makes no sense.
+//! One task over all wires, with real files and a real shell; and what a model may send that makes no sense.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::pty::Screen;
 use crate::support::record::{Recorded, Wire};
 use crate::support::scene::{Scene, agent, bash};
-use crate::support::script::{Reply, text, thinking, tool_use};
+use crate::support::script::{Reply, text, tool_use};
 use crate::support::world::KEY;
 
 const BUGGY: &str = "#!/bin/sh\necho $(($1 - $2))\n";
@@ -65,8 +65,36 @@ async fn a_script_is_mended_over_the_chat_wire() {
 }
 
 #[tokio::test]
-async fn a_script_is_mended_in_the_terminal_over_both_wires_with_a_person_who_allows_it() {
-    for scene in [Scene::new(), Scene::on_chat()] {
+async fn a_script_is_mended_over_the_responses_wire() {
+    let scene = Scene::on(Wire::Responses);
+    let requests = edit_and_test(&scene, 4096).await;
+    assert!(requests.iter().all(|request| request.wire == Wire::Responses));
+    assert_task_done(&scene, &requests);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_script_is_mended_over_the_gemini_wire() {
+    let scene = Scene::on(Wire::Gemini);
+    let requests = edit_and_test(&scene, 4096).await;
+    assert!(requests.iter().all(|request| request.wire == Wire::Gemini));
+    assert_task_done(&scene, &requests);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_script_is_mended_by_an_older_model_that_gives_its_calls_no_ids() {
+    let mut scene = Scene::on(Wire::Gemini);
+    scene.world.env("CALIBAN_MODEL", "gemini-2.5-pro");
+    let requests = edit_and_test(&scene, 4096).await;
+    assert_task_done(&scene, &requests);
+    assert!(!requests[3].text().contains("thoughtSignature"), "nothing was signed");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_script_is_mended_in_the_terminal_over_all_wires_with_a_person_who_allows_it() {
+    for scene in Scene::on_each() {
         plan_edit_and_test(&scene, 64);
         let screen = Screen::start(&scene.world, ["TASK-1 mend add.sh"], 100, 40);
         for asked in ["sh check.sh", "$1 + $2", "sh check.sh"] {
@@ -88,8 +116,8 @@ async fn a_script_is_mended_in_the_terminal_over_both_wires_with_a_person_who_al
 }
 
 #[tokio::test]
-async fn streams_cut_into_single_bytes_give_the_same_on_both_wires() {
-    for scene in [Scene::new(), Scene::on_chat()] {
+async fn streams_cut_into_single_bytes_give_the_same_on_all_wires() {
+    for scene in Scene::on_each() {
         let requests = edit_and_test(&scene, 1).await;
         assert_task_done(&scene, &requests);
         scene.server.finish();
@@ -119,24 +147,8 @@ async fn the_prefix_stays_byte_identical_from_turn_to_turn_and_is_marked_for_the
 }
 
 #[tokio::test]
-async fn thoughts_are_echoed_through_a_loop_of_several_rounds() {
-    let scene = Scene::new();
-    let round = |n: u32| {
-        thinking(&format!("thought {n}"), &format!("sig-{n}"))
-            .text(format!("step {n}"))
-            .tool_use("Bash", bash(&format!("echo {n}")))
-    };
-    scene.server.when("TASK-1").reply(round(1)).then(round(2)).then(round(3)).then(text("ok"));
-    let run = scene.world.run(["-p", "TASK-1", "--dangerously-skip-permissions"]).finish().await;
-    run.assert_code(0);
-    let last = scene.server.requests().pop().unwrap();
-    assert!(last.text().contains("sig-3"), "the newest thought is part of the request");
-    scene.server.finish();
-}
-
-#[tokio::test]
-async fn input_that_is_no_json_is_answered_and_not_run_on_both_wires() {
-    for scene in [Scene::new(), Scene::on_chat()] {
+async fn input_that_is_no_json_is_answered_and_not_run_on_each_wire_that_can_send_it() {
+    for scene in [Wire::Anthropic, Wire::Chat, Wire::Responses].map(Scene::on) {
         let broken = Reply::stream().tool_use_raw("Bash", r#"{"command": "touch evil.txt"#);
         scene.server.when("TASK-1").reply(broken).then(text("sorry"));
         let run =
@@ -223,6 +235,8 @@ async fn the_key_goes_into_the_header_of_its_wire_and_the_environment_names_the_
     for (scene, header, value) in [
         (Scene::new(), "x-api-key", KEY.to_owned()),
         (Scene::on_chat(), "authorization", format!("Bearer {KEY}")),
+        (Scene::on(Wire::Responses), "authorization", format!("Bearer {KEY}")),
+        (Scene::on(Wire::Gemini), "x-goog-api-key", KEY.to_owned()),
     ] {
         scene.server.when("TASK-1").reply(text("ok"));
         let run = scene.world.run(["-p", "TASK-1"]).env("CALIBAN_MODEL", "model-77");
@@ -236,8 +250,8 @@ async fn the_key_goes_into_the_header_of_its_wire_and_the_environment_names_the_
 }
 
 #[tokio::test]
-async fn two_starts_in_one_directory_send_the_same_prefix_on_both_wires() {
-    for scene in [Scene::new(), Scene::on_chat()] {
+async fn two_starts_in_one_directory_send_the_same_prefix_on_all_wires() {
+    for scene in Scene::on_each() {
         scene.world.write("AGENTS.md", "Say please.\n");
         scene.server.when("TASK-1").forever(text("ok"));
         for prompt in ["TASK-1 one", "TASK-1 two, and longer"] {
@@ -252,10 +266,11 @@ async fn two_starts_in_one_directory_send_the_same_prefix_on_both_wires() {
 }
 
 #[tokio::test]
-async fn a_picture_that_is_read_reaches_the_model_as_an_image_on_both_wires() {
+async fn a_picture_that_is_read_reaches_the_model_as_an_image_on_all_wires() {
     // The smallest picture: one transparent pixel.
     const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
-    for scene in [Scene::new(), Scene::on_chat()] {
+    let url = format!("data:image/png;base64,{PIXEL}");
+    for scene in Scene::on_each() {
         let decode = format!("echo {PIXEL} | base64 -d > pixel.png");
         let read = json!({ "file_path": scene.world.project_dir().join("pixel.png") });
         scene
@@ -268,22 +283,25 @@ async fn a_picture_that_is_read_reaches_the_model_as_an_image_on_both_wires() {
         run.finish().await.assert_code(0);
         let request = scene.server.requests().pop().unwrap();
         let last = request.messages().last().unwrap();
-        let image = match request.wire {
-            Wire::Anthropic => &last["content"][0]["content"][0]["source"],
-            Wire::Chat => last["content"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .find(|p| p["type"] == "image_url")
-                .unwrap(),
+        let found = |list: &Value, name: &str| {
+            list.as_array().unwrap().iter().find(|part| part["type"] == name).cloned().unwrap()
         };
         match request.wire {
             Wire::Anthropic => {
-                assert_eq!(image["media_type"], "image/png", "{last}");
-                assert_eq!(image["data"], PIXEL);
+                let source = &last["content"][0]["content"][0]["source"];
+                assert_eq!(source["media_type"], "image/png", "{last}");
+                assert_eq!(source["data"], PIXEL);
             }
             Wire::Chat => {
-                assert_eq!(image["image_url"]["url"], format!("data:image/png;base64,{PIXEL}"));
+                assert_eq!(found(&last["content"], "image_url")["image_url"]["url"], url);
+            }
+            Wire::Responses => {
+                assert_eq!(found(&last["output"], "input_image")["image_url"], url);
+            }
+            Wire::Gemini => {
+                let response = &last["parts"][0]["functionResponse"];
+                let expected = json!({ "mimeType": "image/png", "data": PIXEL });
+                assert_eq!(response["parts"][0]["inlineData"], expected, "{last}");
             }
         }
         scene.server.finish();

@@ -13,7 +13,8 @@ use crate::tui::text::{one_line, wrap_hanging};
 pub fn lines(first: &FirstRun, style: Style, width: u16) -> Vec<Line<'static>> {
     let mut words = vec![
         "No model yet. One of these is enough:".to_owned(),
-        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY), then start again".to_owned(),
+        "  export ANTHROPIC_API_KEY=…   (or OPENAI_API_KEY, GEMINI_API_KEY), then start again"
+            .to_owned(),
     ];
     match &first.found {
         None => words.push("  a local server: looking for one".to_owned()),

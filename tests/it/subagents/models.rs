@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{after_calls, frames_of};
 use crate::support::record::Wire;
-use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, calls};
-use crate::support::script::{error, text};
+use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
+use crate::support::script::{error, text, tool_use};
 use crate::support::world::KEY;
 
 const OTHER_KEY: &str = "sk-of-the-definition-9876";
@@ -18,20 +18,39 @@ fn define(scene: &Scene, name: &str, lines: &str) {
 }
 
 #[tokio::test]
-async fn s3_8_sub_agents_of_two_wires_work_in_one_run() {
-    let scene = Scene::new();
-    define(&scene, "other", "provider: openai\nmodel: gpt-5.5");
-    scene.parent_calls([agent_with("CHILD-A", "agent", json!("other")), agent("CHILD-B")]);
-    scene.server.when("CHILD-A").reply(text("from A"));
-    scene.server.when("CHILD-B").reply(text("from B"));
+async fn s3_8_sub_agents_of_three_wires_work_in_one_run() {
+    // The main agent speaks the fourth.
+    let mut scene = Scene::on(Wire::Gemini);
+    scene.world.env("CALIBAN_PROVIDER", "anthropic").providers(&format!(
+        "[providers.responses]\nkind = \"openai_responses\"\nbase_url = \"{}/v1\"\n\
+         api_key_env = \"OPENAI_API_KEY\"\n",
+        scene.server.url()
+    ));
+    define(&scene, "chatty", "provider: openai\nmodel: gpt-5.5");
+    define(&scene, "thoughtful", "provider: responses\nmodel: gpt-5.4");
+    define(&scene, "star", "provider: gemini");
+    let children = [
+        ("CHILD-A", "chatty", Wire::Chat, "gpt-5.5"),
+        ("CHILD-B", "thoughtful", Wire::Responses, "gpt-5.4"),
+        ("CHILD-C", "star", Wire::Gemini, "gemini-3.8-flash"),
+    ];
+    scene.parent_calls(children.map(|(word, name, ..)| agent_with(word, "agent", json!(name))));
+    for (word, ..) in children {
+        let look = tool_use("Bash", bash(&format!("echo seen by {word}")));
+        scene.server.when(word).reply(look).then(text(format!("from {word}")));
+    }
     let run = scene.go().await;
-    let request = |word: &str| scene.server.requests_of(word).remove(0);
-    assert_eq!((request("CHILD-A").wire, request("CHILD-A").model()), (Wire::Chat, "gpt-5.5"));
-    assert_eq!((request("CHILD-B").wire, request(PARENT).wire), (Wire::Anthropic, Wire::Anthropic));
-    let results = after_calls(&scene).tool_results();
-    assert_eq!((results[0].text.as_str(), results[1].text.as_str()), ("from A", "from B"));
     let models = run.result()["modelUsage"].clone();
-    assert_eq!(models["gpt-5.5"]["inputTokens"], 100, "{models}");
+    let results = after_calls(&scene).tool_results();
+    for ((word, _, wire, model), result) in children.into_iter().zip(&results) {
+        let requests = scene.server.requests_of(word);
+        assert_eq!(requests.len(), 2, "{word}");
+        assert!(requests.iter().all(|request| (request.wire, request.model()) == (wire, model)));
+        assert!(requests[1].tool_result().text.contains(&format!("seen by {word}")), "{word}");
+        assert_eq!(result.text, format!("from {word}"));
+        assert_eq!(models[model]["inputTokens"], 200, "{models}");
+    }
+    assert!(scene.server.requests_of(PARENT).iter().all(|own| own.wire == Wire::Anthropic));
     scene.server.finish();
 }
 

@@ -17,7 +17,7 @@ use super::record::{Recorded, Wire, first_user_text};
 use super::script::{self, Http, Reply, Step, Stream};
 use super::server::State;
 use super::watched::Watched;
-use super::wire::{self, ChatEncoder, Encoder, MessagesEncoder};
+use super::wire;
 
 /// The API refuses larger bodies.
 const BODY_LIMIT: usize = 32 * 1024 * 1024;
@@ -46,20 +46,27 @@ async fn answer(
     let arrived = Instant::now();
     let (parts, body) = request.into_parts();
     let bytes = to_bytes(body, BODY_LIMIT).await.unwrap_or_default();
-    let wire = match (&parts.method, parts.uri.path()) {
+    let path = parts.uri.path();
+    let model = gemini_model(path);
+    let wire = match (&parts.method, path) {
         (&Method::POST, "/v1/messages") => Wire::Anthropic,
         (&Method::POST, "/v1/chat/completions") => Wire::Chat,
+        (&Method::POST, "/v1/responses") => Wire::Responses,
+        (&Method::POST, _) if model.is_some() && parts.uri.query() == Some("alt=sse") => {
+            Wire::Gemini
+        }
         (&Method::POST, "/v1/messages/count_tokens") => return count_tokens(&bytes),
         (method, path) => {
             let violation = format!("{method} {path}: no such endpoint");
             state.update(|state| state.violations.push(violation.clone()));
-            let body = wire::messages_error("not_found_error", &violation);
+            let body = wire::error(Wire::Anthropic, 404, "not_found_error", &violation);
             return plain(404, &[], body.to_string());
         }
     };
     let mut recorded = Recorded {
         index: 0,
         wire,
+        model: model.map(str::to_owned),
         headers: parts.headers,
         body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),
         connection: peer.port(),
@@ -81,12 +88,14 @@ async fn answer(
     play(&state, &recorded, reply).await
 }
 
+/// The model that a path of the Gemini API names.
+fn gemini_model(path: &str) -> Option<&str> {
+    path.strip_prefix("/v1beta/models/")?.strip_suffix(":streamGenerateContent")
+}
+
 fn check(request: &Recorded, state: &State) -> Result<(), String> {
     check_headers(&request.headers, request.wire)?;
-    match request.wire {
-        Wire::Anthropic => wire::check_messages(&request.body, &state.issued),
-        Wire::Chat => wire::check_chat(&request.body),
-    }
+    wire::check(request, &state.issued)
 }
 
 fn check_headers(headers: &HeaderMap, wire: Wire) -> Result<(), String> {
@@ -102,7 +111,10 @@ fn check_headers(headers: &HeaderMap, wire: Wire) -> Result<(), String> {
         Wire::Anthropic if get("x-api-key").is_empty() && !bearer => {
             Err("x-api-key: header is required".to_owned())
         }
-        Wire::Chat if !bearer => Err("You didn't provide an API key.".to_owned()),
+        Wire::Chat | Wire::Responses if !bearer => Err("You didn't provide an API key.".to_owned()),
+        Wire::Gemini if get("x-goog-api-key").is_empty() => {
+            Err("Method doesn't allow unregistered callers.".to_owned())
+        }
         _ => Ok(()),
     }
 }
@@ -142,13 +154,10 @@ async fn play_stream(state: &Watched<State>, request: &Recorded, mut reply: Stre
                 *id = format!("toolu_{:04}", state.calls);
             }
         }
-        state.issued.remember(&reply);
+        state.issued.remember(&reply, request);
         state.requests[request.index].status = Some(200);
     });
-    let mut encoder: Box<dyn Encoder> = match request.wire {
-        Wire::Anthropic => Box::new(MessagesEncoder::new(request.index, request.model())),
-        Wire::Chat => Box::new(ChatEncoder::new(request.index, request.model())),
-    };
+    let mut encoder = wire::encoder(request, &reply);
     let player = Player::new(state.clone(), request.index, encoder.as_mut(), &reply);
     if let Some(gate) = &reply.before_headers {
         player.pass(gate).await;
@@ -163,10 +172,9 @@ async fn play_stream(state: &Watched<State>, request: &Recorded, mut reply: Stre
 fn play_http(wire: Wire, http: Http) -> Response {
     let body = match http.body {
         script::Body::Raw(text) => text,
-        script::Body::Error { kind, message } => match wire {
-            Wire::Anthropic => wire::messages_error(&kind, &message).to_string(),
-            Wire::Chat => wire::chat_error(&kind, &message).to_string(),
-        },
+        script::Body::Error { kind, message } => {
+            wire::error(wire, http.status, &kind, &message).to_string()
+        }
     };
     plain(http.status, &http.headers, body)
 }

@@ -1,4 +1,4 @@
-//! What the scripted server remembers of each request, and ways to look at it that fit both wires.
+//! What the scripted server remembers of each request, and ways to look at it that fit all wires.
 
 use std::time::Instant;
 
@@ -10,6 +10,12 @@ use serde_json::Value;
 pub enum Wire {
     Anthropic,
     Chat,
+    Responses,
+    Gemini,
+}
+
+impl Wire {
+    pub const ALL: [Self; 4] = [Self::Anthropic, Self::Chat, Self::Responses, Self::Gemini];
 }
 
 /// How an answer's stream ended.
@@ -29,6 +35,8 @@ pub struct Recorded {
     /// 0 for the first request of the server.
     pub index: usize,
     pub wire: Wire,
+    /// The model, where the path names it.
+    pub model: Option<String>,
     pub headers: HeaderMap,
     pub body: Value,
     /// The client's port: equal for requests on one connection.
@@ -48,7 +56,7 @@ pub struct ToolResult {
     pub id: String,
     pub text: String,
     pub is_error: bool,
-    /// How many blocks it has; 1 on the chat wire.
+    /// How many blocks it has; 1 where the wire has no blocks.
     pub blocks: usize,
 }
 
@@ -58,11 +66,11 @@ impl Recorded {
     }
 
     pub fn model(&self) -> &str {
-        self.body["model"].as_str().unwrap_or_default()
+        self.model.as_deref().or_else(|| self.body["model"].as_str()).unwrap_or_default()
     }
 
     pub fn messages(&self) -> &[Value] {
-        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+        messages(&self.body)
     }
 
     /// The names in `tools`, in order.
@@ -76,7 +84,11 @@ impl Recorded {
     }
 
     pub fn tools(&self) -> &[Value] {
-        self.body["tools"].as_array().map_or(&[], Vec::as_slice)
+        let tools = match self.wire {
+            Wire::Gemini => &self.body["tools"][0]["functionDeclarations"],
+            _ => &self.body["tools"],
+        };
+        tools.as_array().map_or(&[], Vec::as_slice)
     }
 
     /// Whether the model may call tools now.
@@ -96,6 +108,8 @@ impl Recorded {
                 .map(|message| all_text(&message["content"]))
                 .collect::<Vec<_>>()
                 .join("\n"),
+            Wire::Responses => all_text(&self.body["instructions"]),
+            Wire::Gemini => all_text(&self.body["systemInstruction"]["parts"]),
         }
     }
 
@@ -123,13 +137,25 @@ impl Recorded {
                 results.reverse();
                 results
             }
+            Wire::Responses => {
+                let items = self.messages().iter().rev().skip_while(|item| item["role"] == "user");
+                let outputs = items.take_while(|item| item["type"] == "function_call_output");
+                let mut results: Vec<_> = outputs.map(responses).collect();
+                results.reverse();
+                results
+            }
+            Wire::Gemini => {
+                let parts = self.messages().last().and_then(|last| last["parts"].as_array());
+                let parts = parts.map_or(&[][..], Vec::as_slice);
+                parts.iter().filter_map(|part| part.get("functionResponse")).map(gemini).collect()
+            }
         }
     }
 
     /// The one result at the end of the conversation.
     pub fn tool_result(&self) -> ToolResult {
         let mut results = self.tool_results();
-        assert_eq!(results.len(), 1, "expected one tool result: {:#}", self.body["messages"]);
+        assert_eq!(results.len(), 1, "expected one tool result: {:#?}", self.messages());
         results.remove(0)
     }
 
@@ -140,17 +166,26 @@ impl Recorded {
 
     fn function<'a>(&self, tool: &'a Value) -> &'a Value {
         match self.wire {
-            Wire::Anthropic => tool,
             Wire::Chat => &tool["function"],
+            Wire::Anthropic | Wire::Responses | Wire::Gemini => tool,
         }
     }
 }
 
 /// All text of the first user message of a request body.
 pub fn first_user_text(body: &Value) -> String {
-    let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    let first = messages.iter().find(|message| message["role"] == "user");
-    first.map(|message| all_text(&message["content"])).unwrap_or_default()
+    let first = messages(body).iter().find(|message| message["role"] == "user");
+    let content = |message: &Value| match message.get("parts") {
+        Some(parts) => all_text(parts),
+        None => all_text(&message["content"]),
+    };
+    first.map(content).unwrap_or_default()
+}
+
+/// The conversation, whatever its wire calls it.
+fn messages(body: &Value) -> &[Value] {
+    let mut lists = ["messages", "input", "contents"].iter().filter_map(|name| body.get(name));
+    lists.next().and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The text of a string, or of all text blocks.
@@ -184,6 +219,27 @@ fn chat(message: &Value) -> ToolResult {
         id: message["tool_call_id"].as_str().unwrap_or_default().to_owned(),
         text: all_text(&message["content"]),
         is_error: false,
+        blocks: 1,
+    }
+}
+
+/// The Responses wire has none either.
+fn responses(item: &Value) -> ToolResult {
+    ToolResult {
+        id: item["call_id"].as_str().unwrap_or_default().to_owned(),
+        text: all_text(&item["output"]),
+        is_error: false,
+        blocks: item["output"].as_array().map_or(1, Vec::len),
+    }
+}
+
+fn gemini(response: &Value) -> ToolResult {
+    let error = response["response"]["error"].as_str();
+    let text = error.or_else(|| response["response"]["output"].as_str());
+    ToolResult {
+        id: response["id"].as_str().unwrap_or_default().to_owned(),
+        text: text.unwrap_or_default().to_owned(),
+        is_error: error.is_some(),
         blocks: 1,
     }
 }

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::record::Wire;
 use super::run::{Finished, Run};
 use super::script::{Reply, text};
 use super::server::Server;
-use super::world::World;
+use super::world::{KEY, World};
 
 /// The word in the main agent's prompt.
 pub const PARENT: &str = "PARENT-1";
@@ -28,9 +29,31 @@ impl Scene {
 
     /// The same on the chat wire.
     pub fn on_chat() -> Self {
+        Self::on(Wire::Chat)
+    }
+
+    /// The same on any wire.
+    pub fn on(wire: Wire) -> Self {
         let mut scene = Self::new();
-        scene.world.env("CALIBAN_PROVIDER", "openai");
+        let url = scene.server.url();
+        match wire {
+            Wire::Anthropic => {}
+            Wire::Chat => drop(scene.world.env("CALIBAN_PROVIDER", "openai")),
+            Wire::Responses => {
+                scene.world.env("CALIBAN_PROVIDER", "openai");
+                scene.world.providers("[providers.openai]\nkind = \"openai_responses\"\n");
+            }
+            Wire::Gemini => {
+                scene.world.env("CALIBAN_PROVIDER", "gemini").env("GEMINI_API_KEY", KEY);
+                scene.world.providers(&format!("[providers.gemini]\nbase_url = \"{url}\"\n"));
+            }
+        }
         scene
+    }
+
+    /// One scene on each wire.
+    pub fn on_each() -> [Self; 4] {
+        Wire::ALL.map(Self::on)
     }
 
     /// The main agent makes these agent calls in one message, and then says [`DONE`].

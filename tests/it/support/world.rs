@@ -13,6 +13,8 @@ pub const KEY: &str = "sk-test-0123456789abcdef";
 pub struct World {
     root: tempfile::TempDir,
     env: Vec<(String, String)>,
+    /// What the user's `config.toml` says of providers, whatever else a test writes into it.
+    providers: String,
 }
 
 impl World {
@@ -27,7 +29,7 @@ impl World {
         for folder in ["home", "settings", "project"] {
             std::fs::create_dir(root.path().join(folder)).unwrap();
         }
-        let mut world = Self { root, env: Vec::new() };
+        let mut world = Self { root, env: Vec::new(), providers: String::new() };
         let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
         let home = world.root.path().join("home").display().to_string();
         let settings = world.settings_dir().display().to_string();
@@ -85,7 +87,14 @@ impl World {
 
     /// Writes the user's `config.toml`.
     pub fn config(&self, toml: &str) {
-        write(&self.settings_dir().join("config.toml"), toml);
+        let toml = format!("{toml}{}", self.providers);
+        write(&self.settings_dir().join("config.toml"), &toml);
+    }
+
+    /// Adds tables of providers to the user's `config.toml`, in which they stay last.
+    pub fn providers(&mut self, toml: &str) {
+        self.providers.push_str(toml);
+        self.config("");
     }
 
     /// Writes the user's `models.toml`.

@@ -1,18 +1,25 @@
-//! The two wires that the scripted server speaks: how a reply is put onto each, and what each refuses.
+//! The wires that the scripted server speaks: how a reply is put onto each, and what each refuses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::record::{Recorded, Wire};
 use super::script::{Step, Stream};
 
 mod chat;
 mod chat_rules;
+mod gemini;
+mod gemini_rules;
 mod messages;
 mod messages_rules;
+mod responses;
+mod responses_rules;
 
-pub use chat::{ChatEncoder, error as chat_error};
-pub use messages::{MessagesEncoder, error as messages_error};
+use chat::ChatEncoder;
+use gemini::GeminiEncoder;
+use messages::MessagesEncoder;
+use responses::ResponsesEncoder;
 
 /// Turns the steps of a reply into server-sent events.
 pub trait Encoder: Send {
@@ -33,6 +40,10 @@ pub struct Issued {
     /// The thinking blocks of the reply that made a tool call, by the call's id.
     thinking_before: BTreeMap<String, Vec<Thought>>,
     signatures: BTreeMap<String, String>,
+    /// What stood on each call over the Gemini wire, by the call's id.
+    call_signatures: BTreeMap<String, Option<String>>,
+    /// What stood on texts there.
+    text_signatures: BTreeSet<String>,
 }
 
 /// A thinking block as it was sent.
@@ -43,8 +54,22 @@ pub struct Thought {
 }
 
 impl Issued {
+    /// Remembers a reply that is about to be sent over the Gemini wire.
+    fn remember_signatures(&mut self, reply: &Stream, newer: bool) {
+        let signatures = gemini::signatures(reply, newer);
+        self.text_signatures.extend(signatures.of_text);
+        for step in &reply.steps {
+            if let Step::ToolUse { id, .. } = step {
+                self.call_signatures.insert(id.clone(), signatures.of_calls.get(id).cloned());
+            }
+        }
+    }
+
     /// Remembers a reply that is about to be sent.
-    pub fn remember(&mut self, reply: &Stream) {
+    pub fn remember(&mut self, reply: &Stream, request: &Recorded) {
+        if request.wire == Wire::Gemini {
+            self.remember_signatures(reply, gemini::is_newer(request.model()));
+        }
         let mut thoughts = Vec::new();
         for step in &reply.steps {
             match step {
@@ -62,14 +87,35 @@ impl Issued {
     }
 }
 
-/// Checks one request to the Messages API.
-pub fn check_messages(body: &Value, issued: &Issued) -> Result<(), Refusal> {
-    messages_rules::check(body, issued)
+/// Checks one request.
+pub fn check(request: &Recorded, issued: &Issued) -> Result<(), Refusal> {
+    let body = &request.body;
+    match request.wire {
+        Wire::Anthropic => messages_rules::check(body, issued),
+        Wire::Chat => chat_rules::check(body),
+        Wire::Responses => responses_rules::check(body, issued),
+        Wire::Gemini => gemini_rules::check(request.model(), body, issued),
+    }
 }
 
-/// Checks one request to the chat completions API.
-pub fn check_chat(body: &Value) -> Result<(), Refusal> {
-    chat_rules::check(body)
+/// What puts a reply to the request onto its wire.
+pub fn encoder(request: &Recorded, reply: &Stream) -> Box<dyn Encoder> {
+    let (index, model) = (request.index, request.model());
+    match request.wire {
+        Wire::Anthropic => Box::new(MessagesEncoder::new(index, model)),
+        Wire::Chat => Box::new(ChatEncoder::new(index, model)),
+        Wire::Responses => Box::new(ResponsesEncoder::new(index, model)),
+        Wire::Gemini => Box::new(GeminiEncoder::new(index, model, reply)),
+    }
+}
+
+/// The error object of a wire.
+pub fn error(wire: Wire, status: u16, kind: &str, message: &str) -> Value {
+    match wire {
+        Wire::Anthropic => messages::error(kind, message),
+        Wire::Chat | Wire::Responses => chat::error(kind, message),
+        Wire::Gemini => gemini::error(status, message),
+    }
 }
 
 /// Refuses unless `holds`.
