@@ -119,29 +119,30 @@ struct Content<'a> {
 #[serde(rename_all = "camelCase")]
 struct Part<'a> {
     #[serde(flatten)]
-    data: Data<'a>,
+    data: Datum<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thought_signature: Option<&'a str>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Data<'a> {
+enum Datum<'a> {
     Text(&'a str),
-    InlineData(Blob<'a>),
+    #[serde(rename = "inlineData")]
+    Image(Blob<'a>),
     FunctionCall(Call<'a>),
     FunctionResponse(Response<'a>),
 }
 
-impl<'a> From<Data<'a>> for Part<'a> {
-    fn from(data: Data<'a>) -> Self {
+impl<'a> From<Datum<'a>> for Part<'a> {
+    fn from(data: Datum<'a>) -> Self {
         Self { data, thought_signature: None }
     }
 }
 
 impl<'a> Part<'a> {
     fn text(text: &'a str) -> Self {
-        Data::Text(text).into()
+        Datum::Text(text).into()
     }
 }
 
@@ -198,7 +199,7 @@ impl<'a> Contents<'a> {
                     if !self.is_newer {
                         rest.append(&mut images);
                     }
-                    parts.push(Part::from(Data::FunctionResponse(Response {
+                    parts.push(Part::from(Datum::FunctionResponse(Response {
                         id: given(tool_use_id),
                         name: self.names.get(tool_use_id).copied().unwrap_or("unknown"),
                         response: if *is_error {
@@ -230,7 +231,7 @@ impl<'a> Contents<'a> {
                 ContentBlock::Thinking { signature: sealed, .. } => match Signed::open(sealed) {
                     Some(Signed::Call(own)) => signature = Some(own),
                     Some(Signed::Text(own)) => {
-                        parts.push(Part { data: Data::Text(""), thought_signature: Some(own) });
+                        parts.push(Part { data: Datum::Text(""), thought_signature: Some(own) });
                     }
                     None => {}
                 },
@@ -241,7 +242,7 @@ impl<'a> Contents<'a> {
                 ContentBlock::ToolUse { id, name, input, .. } => {
                     says = true;
                     self.names.insert(id, name);
-                    let data = Data::FunctionCall(Call { id: given(id), name, args: input });
+                    let data = Datum::FunctionCall(Call { id: given(id), name, args: input });
                     parts.push(Part { data, thought_signature: signature.take() });
                 }
                 _ => {}
@@ -259,7 +260,7 @@ impl<'a> Contents<'a> {
 
 /// Newer models refuse an answer whose first call has no signature; one from elsewhere has none.
 fn sign_first_call(parts: &mut [Part<'_>]) {
-    let first = parts.iter_mut().find(|part| matches!(part.data, Data::FunctionCall(_)));
+    let first = parts.iter_mut().find(|part| matches!(part.data, Datum::FunctionCall(_)));
     if let Some(part) = first {
         part.thought_signature.get_or_insert(UNSIGNED);
     }
@@ -302,7 +303,7 @@ fn result(content: &[ResultBlock]) -> (String, Vec<Part<'_>>) {
 
 fn image(source: &ImageSource) -> Part<'_> {
     let ImageSource { media_type, data } = source;
-    Data::InlineData(Blob { mime_type: media_type, data }).into()
+    Datum::Image(Blob { mime_type: media_type, data }).into()
 }
 
 /// The tool that must be called, if the request offers it.
