@@ -204,8 +204,12 @@ pub struct SessionArgs {
     #[arg(short, long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub resume: Option<String>,
 
+    /// Go on in a new session that begins with the history of the one that --continue or --resume names.
+    #[arg(long)]
+    pub fork_session: bool,
+
     /// Give the new session this id.
-    #[arg(long, value_name = "UUID", conflicts_with_all = ["continue_newest", "resume"])]
+    #[arg(long, value_name = "UUID")]
     pub session_id: Option<SessionId>,
 
     /// Keep nothing on disk.
@@ -297,6 +301,24 @@ pub enum SessionsAction {
     List,
     /// One of them as text; the start of its id is enough.
     Show { id: String },
+    /// One of them with all its sub-agents as one file, on stdout; the start of its id is enough.
+    Export {
+        id: String,
+        #[arg(long, value_name = "FORMAT", default_value = "json")]
+        format: ExportFormat,
+    },
+    /// Remove one of them for good, with its sub-agents' transcripts; the start of its id is enough.
+    Rm { id: String },
+}
+
+/// The shape of an exported session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Everything, for programs.
+    #[default]
+    Json,
+    /// What was said and done, for people.
+    Markdown,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]
@@ -334,6 +356,17 @@ impl Cli {
     pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut cli = Self::try_parse_from(args)?;
         cli.print.print |= cli.drive.input_format == Some(InputFormat::StreamJson);
+        let SessionArgs { continue_newest, resume, fork_session, session_id, .. } = &cli.session;
+        let stored = *continue_newest || resume.is_some();
+        if *fork_session && !stored {
+            let message =
+                "--fork-session needs --continue or --resume: it names what to begin with";
+            return Err(Self::command().error(ErrorKind::MissingRequiredArgument, message));
+        }
+        if session_id.is_some() && stored && !fork_session {
+            let message = "--session-id names a new session: with --continue or --resume it needs --fork-session";
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
+        }
         if let Some(flag) = cli.stray() {
             let message = format!("{flag} needs --print");
             return Err(Self::command().error(ErrorKind::MissingRequiredArgument, message));
@@ -505,6 +538,8 @@ mod tests {
             (vec!["--no-such-flag"], ErrorKind::UnknownArgument),
             (vec!["-c", "-r", "x"], conflict),
             (vec!["--no-session", "-c"], conflict),
+            (vec!["-c", "--session-id", "01990000-0000-7000-8000-000000000001"], conflict),
+            (vec!["--fork-session"], ErrorKind::MissingRequiredArgument),
             (vec!["--session-id", "12"], invalid),
             (vec!["--max-turns", "0"], invalid),
             (vec!["--max-budget-usd", "nan"], invalid),

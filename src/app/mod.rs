@@ -196,17 +196,23 @@ fn working_dir(wanted: Option<&Path>) -> Result<Arc<Path>, AppError> {
 
 /// Which session the arguments mean. `None` when the person wants to pick one from a list.
 fn session(args: &SessionArgs, setup: &Setup) -> Result<Option<Open>, AppError> {
-    if args.continue_newest {
-        let newest = setup.store().newest_in(&setup.cwd);
+    let new = || args.session_id.unwrap_or_else(SessionId::generate);
+    let stored = if args.continue_newest {
         let missing = || AppError::Usage("there is no session of this directory yet".to_owned());
-        return newest.map(|id| Some(Open::Stored(id))).ok_or_else(missing);
-    }
-    match args.resume.as_deref() {
-        Some("") => Ok(None),
-        Some(prefix) => Ok(Some(Open::Stored(setup.store().find(prefix)?))),
-        None => {
-            let id = args.session_id.unwrap_or_else(SessionId::generate);
-            Ok(Some(Open::New(id)))
+        setup.store().newest_in(&setup.cwd).ok_or_else(missing)?
+    } else {
+        match args.resume.as_deref() {
+            None => return Ok(Some(Open::New(new()))),
+            Some("") if args.fork_session => {
+                let why = "--fork-session needs an id behind --resume: caliban sessions lists them";
+                return Err(AppError::Usage(why.to_owned()));
+            }
+            Some("") => return Ok(None),
+            Some(prefix) => setup.store().find(prefix)?,
         }
-    }
+    };
+    Ok(Some(match args.fork_session {
+        true => Open::Fork { from: stored, to: new() },
+        false => Open::Stored(stored),
+    }))
 }

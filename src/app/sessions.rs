@@ -1,11 +1,12 @@
 //! `caliban sessions`: what the store has, handed to the command that prints it.
 
 use super::{AppError, Setup};
-use crate::cli::SessionsAction;
+use crate::cli::{ExportFormat, SessionsAction};
 use crate::command::Report;
+use crate::command::export::{Exported, export};
 use crate::command::sessions::{SessionLine, Transcript, list, not_found, show};
-use crate::protocol::{AgentId, SessionId};
-use crate::session::{Found, SessionStore};
+use crate::protocol::{AgentId, ChildMeta, SessionId};
+use crate::session::{self, Found, SessionStore};
 
 /// The report of the action.
 pub(super) fn report(action: &SessionsAction, setup: &Setup) -> Report {
@@ -14,7 +15,40 @@ pub(super) fn report(action: &SessionsAction, setup: &Setup) -> Report {
         SessionsAction::Show { id } => {
             one(id, setup).unwrap_or_else(|error| not_found(&error.to_string()))
         }
+        SessionsAction::Export { id, format } => {
+            exported(id, *format, setup).unwrap_or_else(|error| not_found(&error.to_string()))
+        }
+        SessionsAction::Rm { id } => {
+            removed(id, setup).unwrap_or_else(|error| not_found(&error.to_string()))
+        }
     }
+}
+
+fn exported(prefix: &str, format: ExportFormat, setup: &Setup) -> Result<Report, AppError> {
+    let store = setup.store();
+    let id = store.find(prefix)?;
+    let main = store.load(id)?;
+    let session = serde_json::to_value(&main.session).unwrap_or_default();
+    let mut agents = vec![part(None, main)];
+    for agent in store.agents(id) {
+        let transcript = store.load_agent(id, agent.meta.id)?;
+        agents.push(part(Some(agent.meta), transcript));
+    }
+    Ok(export(&session, &agents, format))
+}
+
+/// One agent's part of an exported session.
+fn part(meta: Option<ChildMeta>, transcript: session::Transcript) -> Exported {
+    let past = transcript.past();
+    let session::Transcript { usage, cost, end, warnings, .. } = transcript;
+    Exported { meta, past, usage, cost, end, warnings }
+}
+
+fn removed(prefix: &str, setup: &Setup) -> Result<Report, AppError> {
+    let store = setup.store();
+    let id = store.find(prefix)?;
+    store.remove(id)?;
+    Ok(Report::default())
 }
 
 fn all(setup: &Setup) -> Report {

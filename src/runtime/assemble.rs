@@ -19,7 +19,7 @@ use crate::protocol::{
     Redactor, SessionId, Span, Usage,
 };
 use crate::provider::{Model, ModelSlot, ModelSource};
-use crate::session::{AgentSummary, NewSession, Opened, SessionStore};
+use crate::session::{AgentSummary, NewSession, Opened, SessionStore, Transcript};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::subagent::{AgentTree, Caller, Factory, Settings, Slots, Workplace, faces};
 use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, canonical_name};
@@ -110,23 +110,33 @@ impl Session {
             budget: Budget::new(limits),
         }
     }
+
+    /// Begins with what a transcript tells.
+    fn read(&mut self, transcript: Transcript) {
+        self.past = transcript.past();
+        self.model = transcript.model;
+        self.history = transcript.messages;
+        self.notices = transcript.warnings;
+    }
 }
 
 /// Opens a new session or a stored one. The error is one line for the person.
 pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, String> {
-    let (Open::New(id) | Open::Stored(id)) = open;
+    let (Open::New(id) | Open::Stored(id) | Open::Fork { to: id, .. }) = open;
     let mut session = Session::empty(id, parts.budget);
     let Some(store) = parts.store.clone() else { return Ok(session) };
     match open {
         Open::New(id) => {
-            let model = parts.model.as_ref();
-            let new = NewSession {
-                id,
-                cwd: parts.cwd.to_path_buf(),
-                model: model.map(|model| model.name.clone()).unwrap_or_default(),
-                provider: model.map(|model| model.provider.name().to_owned()).unwrap_or_default(),
-            };
-            session.journal = store.create(new).map_err(|error| error.to_string())?;
+            let journal = store.create(new_session(parts, id));
+            session.journal = journal.map_err(|error| error.to_string())?;
+        }
+        Open::Fork { from, to } => {
+            let new = new_session(parts, to);
+            let forked = tokio::task::spawn_blocking(move || store.fork(from, new)).await;
+            let forked = forked.map_err(|error| error.to_string())?;
+            let Opened { journal, transcript, .. } = forked.map_err(|error| error.to_string())?;
+            session.journal = journal;
+            session.read(transcript);
         }
         Open::Stored(id) => {
             let opened = tokio::task::spawn_blocking(move || store.open(id)).await;
@@ -137,13 +147,20 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
             session.budget.charge(transcript.usage, transcript.cost);
             session.budget.charge(Usage::default(), cost_of(&agents));
             session.agents = agents;
-            session.past = transcript.past();
-            session.model = transcript.model;
-            session.history = transcript.messages;
-            session.notices = transcript.warnings;
+            session.read(transcript);
         }
     }
     Ok(session)
+}
+
+fn new_session(parts: &Parts, id: SessionId) -> NewSession {
+    let model = parts.model.as_ref();
+    NewSession {
+        id,
+        cwd: parts.cwd.to_path_buf(),
+        model: model.map(|model| model.name.clone()).unwrap_or_default(),
+        provider: model.map(|model| model.provider.name().to_owned()).unwrap_or_default(),
+    }
 }
 
 /// What the agents of a session have cost, as far as their ends tell.

@@ -37,6 +37,11 @@ pub enum Open {
     New(SessionId),
     /// A stored one, which is gone on with.
     Stored(SessionId),
+    /// A new one that begins with the history of a stored one, which stays as it is.
+    Fork {
+        from: SessionId,
+        to: SessionId,
+    },
 }
 
 /// The backend of one front end.

@@ -205,3 +205,78 @@ async fn two_programs_do_not_write_to_one_session() {
     first.wait().await.assert_code(0);
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_fork_begins_with_the_history_and_leaves_the_session_as_it_was() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one")).then(text("two")).then(text("three"));
+    scene.server.when("HELLO-1").reply(text("four"));
+    let id = said(&scene, &["-p", "HELLO-1"]).await["session_id"].as_str().unwrap().to_owned();
+    let transcript = scene.world.session().join("transcript.jsonl");
+    let before = std::fs::read(&transcript).unwrap();
+    let named = "01990000-0000-7000-8000-00000000000a";
+    let args = ["--resume", &id, "--fork-session", "--session-id", named, "-p", "second"];
+    assert_eq!(said(&scene, &args).await["session_id"], named);
+    let fork = said(&scene, &["-c", "--fork-session", "-p", "third"]).await["session_id"].clone();
+    assert!(fork != id.as_str() && fork != named, "{fork}");
+    assert_eq!(std::fs::read(&transcript).unwrap(), before);
+    assert_eq!(scene.world.sessions().len(), 3);
+    let roles = |at: usize| scene.server.requests()[at].messages().len();
+    assert_eq!([roles(0), roles(1), roles(2)], [1, 3, 5], "the newest was forked again");
+    let again = said(&scene, &["--resume", named, "-p", "on"]).await;
+    assert_eq!(again["session_id"], named);
+    assert_eq!(roles(3), 5, "the fork goes on by itself");
+    let run = scene.world.run(["-r", "--fork-session", "-p", "x"]).finish().await;
+    assert!(run.assert_code(2).stderr.contains("--fork-session"), "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_session_is_exported_with_its_sub_agents_as_one_file() {
+    let scene = Scene::new();
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(text("CHILD-SAYS-5"));
+    let run = scene.go().await;
+    let id = run.result()["session_id"].as_str().unwrap().to_owned();
+    let export = async |more: &[&str]| {
+        let args = [&["sessions", "export", &id[..20]], more].concat();
+        let run = scene.world.run(args).finish().await;
+        run.assert_code(0);
+        run.stdout
+    };
+    let file: serde_json::Value = serde_json::from_str(&export(&[]).await).unwrap();
+    assert_eq!(file["session"]["id"], id.as_str());
+    let agents = file["agents"].as_array().unwrap();
+    assert_eq!(agents.len(), 2);
+    assert_eq!(agents[0]["agent"], serde_json::Value::Null);
+    assert!(agents[0]["messages"].to_string().contains(PARENT));
+    assert_eq!(agents[1]["agent"]["agent"], "general-purpose");
+    assert!(agents[1]["messages"].to_string().contains("CHILD-SAYS-5"));
+    assert_eq!(agents[1]["end"]["end"], "completed");
+    let page = export(&["--format", "markdown"]).await;
+    assert!(page.starts_with(&format!("# Session {id}\n")) && page.contains("# general-purpose"));
+    assert!(page.contains(DONE) && page.contains("CHILD-SAYS-5"));
+    let none = scene.world.run(["sessions", "export", "ffffffff"]).finish().await;
+    none.assert_code(2);
+}
+
+#[tokio::test]
+async fn a_session_is_removed_unless_a_program_writes_to_it() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one").gate("hold"));
+    let running = scene.world.run(["-p", "HELLO-1"]).start();
+    scene.server.reached("hold").await;
+    let folder = scene.world.session();
+    let id = folder.file_name().unwrap().to_str().unwrap().to_owned();
+    let refused = scene.world.run(["sessions", "rm", &id]).finish().await;
+    refused.assert_code(2);
+    assert!(refused.stderr.contains("another"), "{refused}");
+    assert!(folder.join("transcript.jsonl").exists());
+    scene.server.open("hold");
+    running.wait().await.assert_code(0);
+    let run = scene.world.run(["sessions", "rm", &id]).finish().await;
+    assert_eq!(run.assert_code(0).stdout, "");
+    assert_eq!(scene.world.sessions().len(), 0);
+    scene.world.run(["sessions", "rm", &id]).finish().await.assert_code(2);
+    scene.server.finish();
+}

@@ -1,0 +1,179 @@
+//! `caliban sessions export ID`: one conversation with its sub-agents as one file that needs nothing else.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::{Report, one_line};
+use crate::cli::ExportFormat;
+use crate::protocol::{
+    ChildMeta, ContentBlock, Cost, Message, Outcome, Past, ResultBlock, Role, Usage,
+};
+
+/// The version of the JSON shape.
+const VERSION: u32 = 1;
+
+/// One agent's part.
+#[derive(Clone, Debug)]
+pub struct Exported {
+    /// Absent for the main agent.
+    pub meta: Option<ChildMeta>,
+    pub past: Vec<Past>,
+    pub usage: Usage,
+    pub cost: Cost,
+    /// How its last run ended, where that was written.
+    pub end: Option<Outcome>,
+    /// What was left out or mended while it was read.
+    pub warnings: Vec<String>,
+}
+
+/// The file. `session` is what the session says of itself, `agents` are the main agent's part and then the others'.
+#[must_use]
+pub fn export(session: &Value, agents: &[Exported], format: ExportFormat) -> Report {
+    Report::text(match format {
+        ExportFormat::Json => to_json(session, agents),
+        ExportFormat::Markdown => to_markdown(session, agents),
+    })
+}
+
+fn to_json(session: &Value, agents: &[Exported]) -> String {
+    let agents: Vec<_> = agents.iter().map(agent).collect();
+    let file = json!({"version": VERSION, "session": session, "agents": agents});
+    format!("{file:#}\n")
+}
+
+fn agent(agent: &Exported) -> Value {
+    let Exported { meta, past, usage, cost, end, warnings } = agent;
+    let messages: Vec<_> = past
+        .iter()
+        .map(|past| match past {
+            Past::Message(message) => json!(message),
+            Past::Compacted { before_tokens, after_tokens } => {
+                json!({"compacted": {"before_tokens": before_tokens, "after_tokens": after_tokens}})
+            }
+        })
+        .collect();
+    json!({
+        "agent": meta, "messages": messages, "usage": usage, "cost": cost, "end": end,
+        "warnings": warnings,
+    })
+}
+
+fn to_markdown(session: &Value, agents: &[Exported]) -> String {
+    let mut out = String::new();
+    for agent in agents {
+        let title = match &agent.meta {
+            None => format!("# Session {}", session["id"].as_str().unwrap_or_default()),
+            Some(meta) => {
+                let (name, about) = (one_line(&meta.name, 64), one_line(&meta.description, 80));
+                format!("# {name}: {about}")
+            }
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{title}\n");
+        for past in &agent.past {
+            match past {
+                Past::Message(message) => message_as_markdown(message, &mut out),
+                Past::Compacted { before_tokens, after_tokens } => {
+                    let _ = writeln!(
+                        out,
+                        "*Compacted: {before_tokens} to {after_tokens} tokens; a summary stands for what is above.*\n"
+                    );
+                }
+            }
+        }
+        for warning in &agent.warnings {
+            let _ = writeln!(out, "*{warning}*\n");
+        }
+    }
+    out
+}
+
+fn message_as_markdown(message: &Message, out: &mut String) {
+    let speaker = match message.role {
+        Role::User => "User",
+        Role::Assistant => "Assistant",
+    };
+    for block in &message.content {
+        // Writing to a String cannot fail.
+        let _ = match block {
+            ContentBlock::Text { text } => writeln!(out, "## {speaker}\n\n{}\n", text.trim()),
+            ContentBlock::ToolUse { name, input, malformed, .. } => {
+                let input = malformed.clone().unwrap_or_else(|| format!("{input:#}"));
+                writeln!(out, "## Call of {name}\n\n{}\n", fenced(&input))
+            }
+            ContentBlock::ToolResult { content, is_error, .. } => {
+                let kind = if *is_error { "Error" } else { "Result" };
+                let texts = content.iter().map(|piece| match piece {
+                    ResultBlock::Text { text } => text.clone(),
+                    ResultBlock::Image { source } => format!("[image, {}]", source.media_type),
+                });
+                let text = texts.collect::<Vec<_>>().join("\n");
+                writeln!(out, "## {kind}\n\n{}\n", fenced(&text))
+            }
+            ContentBlock::Image { source } => {
+                writeln!(out, "## {speaker}\n\n[image, {}]\n", source.media_type)
+            }
+            ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. } => Ok(()),
+        };
+    }
+}
+
+/// A block of code, whatever fences stand in it.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{}\n{fence}", text.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::ToolUseId;
+
+    fn main_agent() -> Exported {
+        let id = ToolUseId::new("t1");
+        let messages = [
+            Message::user_text("look"),
+            Message::assistant(vec![ContentBlock::ToolUse {
+                id: id.clone(),
+                name: "Read".to_owned(),
+                input: json!({"file_path": "a.md"}),
+                malformed: None,
+            }]),
+            Message::user(vec![ContentBlock::ToolResult {
+                tool_use_id: id,
+                content: vec![ResultBlock::text("```\ncode\n```\n")],
+                is_error: false,
+                details: None,
+            }]),
+        ];
+        Exported {
+            meta: None,
+            past: messages.into_iter().map(Past::Message).collect(),
+            usage: Usage::default(),
+            cost: Cost::default(),
+            end: None,
+            warnings: vec!["line 3 is left out".to_owned()],
+        }
+    }
+
+    #[test]
+    fn json_holds_all_messages_as_they_are() {
+        let report = export(&json!({"id": "s"}), &[main_agent()], ExportFormat::Json);
+        let file: Value = serde_json::from_str(&report.text).unwrap();
+        assert_eq!((&file["version"], &file["session"]["id"]), (&json!(1), &json!("s")));
+        let messages = &file["agents"][0]["messages"];
+        assert_eq!(messages[1]["content"][0]["input"]["file_path"], "a.md");
+        assert_eq!(messages[2]["content"][0]["content"][0]["text"], "```\ncode\n```\n");
+    }
+
+    #[test]
+    fn markdown_keeps_a_result_in_its_fence() {
+        let report = export(&json!({"id": "s"}), &[main_agent()], ExportFormat::Markdown);
+        let expected = "# Session s\n\n## User\n\nlook\n\n## Call of Read\n\n\
+                        ```\n{\n  \"file_path\": \"a.md\"\n}\n```\n\n\
+                        ## Result\n\n````\n```\ncode\n```\n````\n\n*line 3 is left out*\n\n";
+        assert_eq!(report.text, expected);
+    }
+}
