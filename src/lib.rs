@@ -7,6 +7,7 @@
 //! - [`markdown`]: the files that people write for agents
 //! - [`provider`]: model APIs, one file per wire
 //! - [`exec`], [`tool`]: child processes, and the tools that models call
+//! - [`custom`]: commands and skills that people write
 //! - [`memory`]: the instructions that projects keep for agents
 //! - [`permission`]: what may run, and who is asked
 //! - [`budget`]: what may be spent
@@ -25,6 +26,7 @@ pub mod budget;
 pub mod cli;
 pub mod command;
 pub mod config;
+pub mod custom;
 pub mod exec;
 pub mod headless;
 pub mod markdown;

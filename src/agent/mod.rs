@@ -115,6 +115,8 @@ pub struct Agent {
 pub struct Prompt {
     pub id: Option<PromptId>,
     pub text: String,
+    /// What a command in it stands for.
+    pub meaning: Option<String>,
     pub from: Sender,
     /// Results of calls that the conversation so far has left open.
     pub results: Vec<ContentBlock>,
@@ -165,6 +167,12 @@ impl Agent {
         self.specs = tools.specs();
         self.withheld.clear();
         self.setup.tools = tools;
+    }
+
+    /// All tools, those that are withheld now included.
+    #[must_use]
+    pub fn tools(&self) -> &ToolRegistry {
+        &self.setup.tools
     }
 
     /// Replaces the system prompt, from the next run on. The provider then reads the whole conversation anew.
@@ -432,8 +440,8 @@ impl Agent {
     /// Reads what the person queued for this step.
     fn read_queue(&self, blocks: &mut Vec<ContentBlock>, run: &Run<'_>) {
         for queued in self.setup.inbox.take_next_step() {
-            let QueuedPrompt { id, text, from, .. } = queued;
-            let prompt = Prompt { id: Some(id), from, ..Prompt::new(text) };
+            let QueuedPrompt { id, text, meaning, from, .. } = queued;
+            let prompt = Prompt { id: Some(id), from, meaning, ..Prompt::new(text) };
             read_prompt(prompt, blocks, run.events);
         }
     }
@@ -473,12 +481,13 @@ fn holds_results(message: &Message) -> bool {
 
 /// Puts a prompt into the message that is being made, and says so.
 fn read_prompt(prompt: Prompt, blocks: &mut Vec<ContentBlock>, events: &EventSink) {
-    let Prompt { id, text, from, results, note, force } = prompt;
+    let Prompt { id, text, meaning, from, results, note, force } = prompt;
     events.emit(EventKind::PromptRead { id, text: text.clone(), from });
     // Results come first in a message: every wire wants them so.
     blocks.splice(0..0, results);
     blocks.extend(note.map(ContentBlock::text));
     blocks.push(ContentBlock::text(text));
+    blocks.extend(meaning.map(ContentBlock::text));
     blocks.extend(force.map(|force| ContentBlock::text(force.hint)));
 }
 

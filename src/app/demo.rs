@@ -82,7 +82,8 @@ fn setup(cli: &Cli, env: &EnvOverlay, root: &Path, print: bool) -> Result<Setup,
         log_level: cli.common.log_level.clone(),
         ..Overrides::default()
     };
-    Setup::in_dir(root.into(), env, &overrides)
+    let setup = Setup::in_dir(root.into(), env, &overrides)?;
+    Ok(Setup { claude_dir: None, ..setup })
 }
 
 /// The only model there is.

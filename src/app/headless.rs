@@ -14,6 +14,7 @@ use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
 use crate::cli::{Cli, InputFormat, OutputFormat, PrintArgs, PromptTool};
 use crate::config::KeySource;
 use crate::config::models::Catalogue;
+use crate::custom::Customs;
 use crate::headless::{
     self, Backstage, EVENT_CAPACITY, Headless, Initialize, LimitsOf, Link, ModelLimits,
     PromptSource, SessionInfo,
@@ -197,12 +198,15 @@ pub(super) async fn serve(
 /// What the first frame tells of a session.
 pub(super) fn info(setup: &Setup, parts: &Parts, model: &Model) -> SessionInfo {
     let agents = Definitions::load(&parts.definitions);
+    let customs = Customs::load(&parts.custom);
     let source = setup.loaded.config.key_source(model.provider.name(), &setup.env);
     SessionInfo {
         cwd: setup.cwd.display().to_string(),
         model: model.name.clone(),
         mode: parts.gate.mode(),
-        tools: parts.tool_names(&agents),
+        tools: parts.tool_names(&agents, &customs),
+        slash_commands: customs.callable().map(|custom| custom.name.clone()).collect(),
+        skills: customs.skills().map(|skill| skill.name.clone()).collect(),
         agents: agents.iter().map(|agent| agent.name.clone()).collect(),
         key_source: match source {
             Some(KeySource::Env { name, .. }) => name,

@@ -10,13 +10,14 @@ use nucleo_matcher::{Config, Matcher};
 
 use crate::agent::prompt::git_branch;
 use crate::config::models::Catalogue;
+use crate::custom::{CustomSources, Customs, Place};
 use crate::exec::child_env;
 use crate::protocol::EnvOverlay;
 use crate::provider::{HttpClient, local};
 use crate::session::SessionStore;
 use crate::subagent::definition::Definition;
 use crate::subagent::registry::{DefinitionSources, Definitions};
-use crate::tui::host::{AgentChoice, Host, LocalServer, ModelChoice, SessionChoice};
+use crate::tui::host::{AgentChoice, CommandChoice, Host, LocalServer, ModelChoice, SessionChoice};
 
 /// More files than this are not searched.
 const FILES_SEARCHED: usize = 50_000;
@@ -35,6 +36,7 @@ pub(super) struct Machine {
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
     pub definitions: DefinitionSources,
+    pub custom: CustomSources,
     pub store: SessionStore,
     pub catalogue: Arc<Catalogue>,
     pub http: HttpClient,
@@ -76,6 +78,21 @@ impl Host for Machine {
                 tools: tools_of(definition),
                 model: definition.model.clone().unwrap_or_else(|| "as its parent".to_owned()),
                 origin: definition.source.to_string(),
+            });
+            choices.collect()
+        };
+        tokio::task::spawn_blocking(list).await.unwrap_or_default()
+    }
+
+    async fn commands(&self) -> Vec<CommandChoice> {
+        let sources = self.custom.clone();
+        let list = move || {
+            let customs = Customs::load(&sources);
+            let written = customs.callable().filter(|custom| custom.place != Place::BuiltIn);
+            let choices = written.map(|custom| CommandChoice {
+                name: custom.name.clone(),
+                description: custom.description.clone(),
+                argument_hint: custom.argument_hint.clone(),
             });
             choices.collect()
         };

@@ -8,13 +8,14 @@ use crate::command;
 use crate::config::models::ModelsError;
 use crate::config::trust::TrustError;
 use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Project, Sources, Trust};
+use crate::custom::CustomSources;
 use crate::protocol::{EnvOverlay, Redactor, SessionId};
 use crate::provider::ModelError;
 use crate::runtime::Open;
 use crate::session::{FindError, SessionStore, StoreError};
 use crate::subagent::definition::DefinitionError;
 use crate::subagent::registry::{DefinitionSources, Definitions};
-use crate::tui::TuiError;
+use crate::tui::{self, TuiError};
 
 mod demo;
 mod headless;
@@ -137,6 +138,8 @@ pub(crate) struct Setup {
     pub seen: rules::Seen,
     /// Where definitions of sub-agents are looked for; no file is read yet.
     pub definitions: DefinitionSources,
+    /// The person's `.claude` folder, which they bring along from another program.
+    pub claude_dir: Option<PathBuf>,
     /// Knows the keys of this process.
     pub redactor: Redactor,
 }
@@ -168,11 +171,29 @@ impl Setup {
         }
         let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents());
         let overrides = overrides.clone();
-        let mut setup =
-            Self { cwd, env, dirs, loaded, trust, overrides, seen, definitions, redactor };
+        let claude_dir = env.get_os("HOME").map(|home| Path::new(home).join(".claude"));
+        let mut setup = Self {
+            cwd,
+            env,
+            dirs,
+            loaded,
+            trust,
+            overrides,
+            seen,
+            definitions,
+            claude_dir,
+            redactor,
+        };
         let unread = setup.unread_notice();
         setup.loaded.notices.extend(unread);
         Ok(setup)
+    }
+
+    /// Where commands and skills are looked for; no file is read yet.
+    fn custom(&self) -> CustomSources {
+        let reserved: Vec<&str> = tui::update::COMMANDS.iter().map(|(name, _)| *name).collect();
+        let (project, own) = (&self.loaded.project.folders, &self.dirs.config);
+        CustomSources::new(project, own, self.claude_dir.as_deref(), &reserved)
     }
 
     fn store(&self) -> SessionStore {

@@ -104,6 +104,7 @@ impl Setup {
             gate,
             store: wishes.stored.then(|| self.store()),
             definitions: self.definitions.clone(),
+            custom: self.custom(),
             builtin: BuiltinSettings {
                 home: self.home(),
                 secret_env: secrets,
@@ -118,6 +119,7 @@ impl Setup {
             redactor: self.redactor.clone(),
             notices: wishes.notices,
             user_dir: self.dirs.config.clone(),
+            claude_dir: self.claude_dir.clone(),
             system_prompt: wishes.system_prompt,
             append_system_prompt: wishes.append_system_prompt,
             patience: wishes.patience,

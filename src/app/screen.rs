@@ -87,6 +87,7 @@ pub(super) fn show(
         cwd: setup.cwd.clone(),
         env: setup.env.clone(),
         definitions: setup.definitions.clone(),
+        custom: setup.custom(),
         store: setup.store(),
         http: HttpClient::new(&setup.env),
         secrets: config.key_variables().into_iter().map(str::to_owned).collect(),

@@ -151,14 +151,16 @@ impl Frames {
     }
 
     fn init(&self) -> Value {
-        let SessionInfo { cwd, model, mode, tools, agents, key_source, .. } = &self.info;
+        let SessionInfo {
+            cwd, model, mode, tools, agents, slash_commands, skills, key_source, ..
+        } = &self.info;
         let tools: Vec<_> = tools.iter().map(|tool| self.info.tool_name(tool)).collect();
         self.frame(
             "system",
             &AgentPath::root(),
             json!({
                 "subtype": "init", "cwd": cwd, "tools": tools, "agents": agents, "mcp_servers": [],
-                "model": model, "permissionMode": mode, "slash_commands": [], "skills": [],
+                "model": model, "permissionMode": mode, "slash_commands": slash_commands, "skills": skills,
                 "apiKeySource": key_source,
                 // Of this program; the SDK looks for it under that name.
                 "claude_code_version": env!("CARGO_PKG_VERSION"),

@@ -14,6 +14,10 @@ pub struct SessionInfo {
     /// As models see them.
     pub tools: Vec<String>,
     pub agents: Vec<String>,
+    /// What can be called as `/name` in a prompt.
+    pub slash_commands: Vec<String>,
+    /// What models can load themselves.
+    pub skills: Vec<String>,
     /// Where the key came from, such as `ANTHROPIC_API_KEY`, or `none`.
     pub key_source: String,
     pub limits: LimitsOf,

@@ -227,8 +227,11 @@ fn quoted(lines: &[&str]) -> String {
     let line = |line: &&str| {
         let Some((key, value)) = line.split_once(": ") else { return (*line).to_owned() };
         let value = value.trim();
-        let plain =
-            !value.is_empty() && !value.starts_with(['\'', '"', '[', '{', '|', '>', '&', '*', '!']);
+        // `[a] [b]` is a text that looks like a list at first.
+        let list = value.starts_with('[') && value.find(']') == Some(value.len() - 1);
+        let plain = !value.is_empty()
+            && !list
+            && !value.starts_with(['\'', '"', '{', '|', '>', '&', '*', '!']);
         let word = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         // Numbers stay numbers.
         if !plain || !word || value.bytes().all(|byte| byte.is_ascii_digit()) {

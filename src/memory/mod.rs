@@ -19,8 +19,8 @@ const NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE
 /// The person's own, below their configuration folder.
 const OWN_NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
-/// The same of another program, below the home folder: people bring it along.
-const HOME_NAME: &str = ".claude/CLAUDE.md";
+/// The same of another program: people bring it along.
+const BROUGHT_NAME: &str = "CLAUDE.md";
 
 /// Where memory is looked for, and what may be read of it. Making it reads nothing.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ pub struct MemorySources<'a> {
     pub dir: &'a Path,
     /// The person's configuration folder.
     pub own: &'a Path,
+    /// The person's `.claude` folder.
+    pub claude: Option<&'a Path>,
     /// What `~` stands for.
     pub home: Option<&'a Path>,
 }
@@ -61,14 +63,14 @@ impl Memory {
     /// A project's files may come from anywhere: only regular files are read, and only such as lie in the repository.
     #[must_use]
     pub fn read(sources: &MemorySources<'_>, hides: &dyn Fn(&Path) -> bool) -> Self {
-        let MemorySources { dir, own, home } = *sources;
+        let MemorySources { dir, own, claude, home } = *sources;
         let root = dir.ancestors().find(|above| above.join(".git").exists()).unwrap_or(dir);
         let mut reader = Reader::new(root, home, hides);
         for name in OWN_NAMES {
             reader.add_own(&own.join(name));
         }
-        if let Some(home) = home {
-            reader.add_own(&home.join(HOME_NAME));
+        if let Some(claude) = claude {
+            reader.add_own(&claude.join(BROUGHT_NAME));
         }
         let mut folders: Vec<&Path> =
             dir.ancestors().take_while(|folder| folder.starts_with(root)).collect();

@@ -25,7 +25,8 @@ fn world(files: &[(&str, &str)]) -> TempDir {
 fn read_in(top: &TempDir, dir: &str) -> Memory {
     let path = |name: &str| top.path().join(name);
     let (dir, own, home) = (path(dir), path("own"), path("home"));
-    let sources = MemorySources { dir: &dir, own: &own, home: Some(&home) };
+    let claude = home.join(".claude");
+    let sources = MemorySources { dir: &dir, own: &own, claude: Some(&claude), home: Some(&home) };
     Memory::read(&sources, &|file| file.ends_with("hidden.md"))
 }
 

@@ -35,6 +35,8 @@ pub enum Unit {
     /// A request to this host; absent when the address has none.
     Fetch(Option<String>),
     Agent(String),
+    /// The text of this skill.
+    Skill(String),
     /// Something only its tool's name tells of.
     Other,
 }
@@ -123,6 +125,7 @@ impl Facts {
             }
             Access::Fetch { url } => vec![Unit::Fetch(host(url))],
             Access::Agent { name } => vec![Unit::Agent(name.clone())],
+            Access::Skill { name } => vec![Unit::Skill(name.clone())],
             Access::Other => vec![Unit::Other],
         };
         Self { tool: canonical_name(call.tool).to_owned(), units, shell, cwd: call.cwd.to_owned() }

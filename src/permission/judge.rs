@@ -193,7 +193,8 @@ fn free(unit: &Unit, mode: Mode, facts: &Facts, places: &Places) -> Result<(), S
         Unit::Agent(name) if mode == Mode::DontAsk => {
             Err(format!("no rule allows AgentTool({name})"))
         }
-        Unit::Agent(_) => Ok(()),
+        // Nor by loading a text: what it says to do is judged like anything else.
+        Unit::Agent(_) | Unit::Skill(_) => Ok(()),
         Unit::Other => Err(format!("no rule allows {}", facts.tool)),
     }
 }
@@ -242,7 +243,7 @@ fn warnings(facts: &Facts, places: &Places) -> Vec<String> {
                 }
             }
             Unit::Unclear(why) => warnings.push(why.clone()),
-            Unit::Nothing | Unit::Agent(_) | Unit::Other => {}
+            Unit::Nothing | Unit::Agent(_) | Unit::Skill(_) | Unit::Other => {}
         }
     }
     warnings.dedup();

@@ -18,6 +18,7 @@ const KNOWN: &[&str] = &[
     "Grep",
     "KillShell",
     "Read",
+    "Skill",
     "TodoWrite",
     "WebFetch",
     "Write",
@@ -101,6 +102,8 @@ enum Covers {
     Domain(DomainPattern),
     /// Sub-agents: the named one, or all.
     Agent(Option<String>),
+    /// The named skill.
+    Skill(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +172,7 @@ impl Rule {
             (Covers::Agent(name), Unit::Agent(asked)) => {
                 name.as_ref().is_none_or(|name| same_agent(name, asked))
             }
+            (Covers::Skill(name), Unit::Skill(asked)) => name == asked,
             _ => false,
         }
     }
@@ -195,6 +199,9 @@ impl Rule {
                 })
                 // An address that cannot be read might be the one that is meant.
                 .any(|host| host.is_none_or(|host| pattern.restricts(host))),
+            Covers::Skill(name) => {
+                units.into_iter().any(|unit| matches!(unit, Unit::Skill(asked) if asked == name))
+            }
             Covers::Agent(name) => {
                 let mut asked = units.filter_map(|unit| match unit {
                     Unit::Agent(asked) => Some(asked),
@@ -339,11 +346,16 @@ fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> {
         ("Glob" | "Grep", Some(_)) => path(Effect::Reads, Some(name)),
         ("Write", Some(_)) => path(Effect::Writes, Some(name)),
         ("AgentTool", pattern) => Ok(Covers::Agent(pattern.map(str::to_owned))),
+        // Other programs write the arguments' pattern behind the name; a skill is one text, whatever they are.
+        ("Skill", Some(text)) => {
+            let name = text.strip_suffix(":*").or(text.strip_suffix(" *")).unwrap_or(text);
+            Ok(Covers::Skill(name.trim_start_matches('/').to_owned()))
+        }
         ("Bash", Some(text)) => command(text, list),
         ("WebFetch", Some("*")) | (_, None) => Ok(Covers::Tool(name.to_owned())),
         ("WebFetch", Some(text)) => Ok(Covers::Domain(DomainPattern::parse(text)?)),
         _ => Err(format!(
-            "{name} takes no pattern; Bash, Read, Glob, Grep, Edit, Write, WebFetch and AgentTool do"
+            "{name} takes no pattern; Bash, Read, Glob, Grep, Edit, Write, WebFetch, AgentTool and Skill do"
         )),
     }
 }

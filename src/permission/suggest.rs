@@ -93,6 +93,7 @@ fn rule(unit: &Unit, facts: &Facts, places: &Places) -> Option<String> {
         Unit::Read(target) => Some(format!("Read({})", folder(target, places, false)?)),
         Unit::Fetch(host) => Some(format!("WebFetch(domain:{})", host.as_ref()?)),
         Unit::Agent(name) => Some(format!("AgentTool({name})")),
+        Unit::Skill(name) => Some(format!("Skill({name})")),
         Unit::Other => Some(facts.tool.clone()),
         Unit::Unclear(_) | Unit::Nothing => None,
     }

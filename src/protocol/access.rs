@@ -20,6 +20,8 @@ pub enum Access {
     Fetch { url: String },
     /// Starts the named sub-agent.
     Agent { name: String },
+    /// Loads the text of the named skill.
+    Skill { name: String },
     /// Anything else: rules can only name the tool.
     Other,
 }

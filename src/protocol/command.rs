@@ -34,6 +34,9 @@ pub enum Sender {
 pub struct QueuedPrompt {
     pub id: PromptId,
     pub text: String,
+    /// What a command in `text` stands for, which the model reads behind it. Filled in by the runtime.
+    #[serde(default)]
+    pub meaning: Option<String>,
     pub when: When,
     #[serde(default)]
     pub from: Sender,
@@ -46,7 +49,8 @@ impl QueuedPrompt {
     /// What a person has typed.
     #[must_use]
     pub fn typed(id: PromptId, text: impl Into<String>, when: When) -> Self {
-        Self { id, text: text.into(), when, from: Sender::Person, sub_agents: true }
+        let (from, meaning) = (Sender::Person, None);
+        Self { id, text: text.into(), meaning, when, from, sub_agents: true }
     }
 }
 

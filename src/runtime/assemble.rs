@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Open;
-use super::brought::Brought;
+use super::brought::{Brought, Told};
 use super::offer::Offer;
 use crate::agent::prompt::Facts;
 use crate::agent::{Agent, AgentSetup, Inbox, Operations};
 use crate::budget::{self, Budget};
 use crate::config::models::Catalogue;
+use crate::custom::{self, CustomSources, Customs};
 use crate::exec::Sandbox;
 use crate::permission::Gate;
 use crate::protocol::{
@@ -38,6 +39,7 @@ pub struct Parts {
     /// Absent when nothing is to be stored.
     pub store: Option<SessionStore>,
     pub definitions: DefinitionSources,
+    pub custom: CustomSources,
     pub builtin: BuiltinSettings,
     /// Only these tools, when given; by any of their names.
     pub tools: Option<Vec<String>>,
@@ -52,6 +54,8 @@ pub struct Parts {
     pub notices: Vec<String>,
     /// Where the person's own AGENTS.md lies.
     pub user_dir: PathBuf,
+    /// Where the person keeps the same for another program.
+    pub claude_dir: Option<PathBuf>,
     /// Replaces the built-in prompt.
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
@@ -199,9 +203,10 @@ pub(super) fn main_agent(
 ) -> Main {
     let facts = Facts::gather(&parts.cwd, &parts.date, &parts.platform);
     let brought = Brought::read(parts, facts.clone(), events);
+    let told = brought.for_agents();
     let operations = Operations::new(parts.max_operations);
     let gate = parts.gate.for_agent("main".to_owned(), events.clone());
-    let mut tools = ToolRegistry::new(session_tools(parts, &parts.builtin));
+    let mut tools = ToolRegistry::new(session_tools(parts, &parts.builtin, told.skill.as_ref()));
     let offer = parts.offers_subagents().then(|| {
         let caller = Caller {
             name: "main".to_owned(),
@@ -213,8 +218,7 @@ pub(super) fn main_agent(
             holds: None,
         };
         let operations = operations.clone();
-        let factory =
-            |definitions| factory(parts, tree, operations, facts, brought.memory(), definitions);
+        let factory = |definitions| factory(parts, tree, operations, facts, told, definitions);
         Offer::new(parts, caller, tools.clone(), factory, events)
     });
     if let Some(offer) = &offer {
@@ -249,10 +253,11 @@ pub(super) fn factory(
     tree: AgentTree,
     operations: Operations,
     facts: Facts,
-    memory: String,
+    told: Told,
     definitions: Definitions,
 ) -> Arc<Factory> {
     let tools_of = parts.clone();
+    let Told { memory, skill } = told;
     Arc::new(Factory {
         settings: parts.subagents.settings.clone(),
         tree,
@@ -260,7 +265,7 @@ pub(super) fn factory(
         gate: parts.gate.clone(),
         models: parts.models.clone(),
         builtin: parts.builtin.clone(),
-        tools: Box::new(move |settings| session_tools(&tools_of, settings)),
+        tools: Box::new(move |settings| session_tools(&tools_of, settings, skill.as_ref())),
         worktrees: parts.worktrees.clone(),
         sandbox: parts.sandbox.clone(),
         env: parts.env.clone(),
@@ -272,8 +277,13 @@ pub(super) fn factory(
 }
 
 /// A fresh set of the tools that this session's agents may have.
-fn session_tools(parts: &Parts, settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
+fn session_tools(
+    parts: &Parts,
+    settings: &BuiltinSettings,
+    skill: Option<&Arc<dyn Tool>>,
+) -> Vec<Arc<dyn Tool>> {
     let mut tools = builtin(settings);
+    tools.extend(skill.cloned());
     #[cfg(debug_assertions)]
     tools.extend(crate::tool::fault::offered(&parts.env));
     tools.retain(|tool| parts.allows(&tool.spec().name));
@@ -296,10 +306,11 @@ impl Parts {
             && self.tools.as_ref().is_none_or(listed)
     }
 
-    /// The names of the tools that the main agent gets with these definitions, in order.
+    /// The names of the tools that the main agent gets with these definitions and skills, in order.
     #[must_use]
-    pub fn tool_names(&self, definitions: &Definitions) -> Vec<String> {
-        let tools = session_tools(self, &self.builtin);
+    pub fn tool_names(&self, definitions: &Definitions, customs: &Customs) -> Vec<String> {
+        let skill = custom::tool(&self.custom, customs);
+        let tools = session_tools(self, &self.builtin, skill.as_ref());
         let mut names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         if self.offers_subagents() {
             names.extend(faces::names(&self.subagents.settings, definitions, &self.gate));

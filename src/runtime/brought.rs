@@ -11,13 +11,17 @@ use super::Runtime;
 use super::assemble::{MAIN_PROMPT, Parts};
 use crate::agent::Agent;
 use crate::agent::prompt::{Facts, SystemPrompt};
+use crate::custom::{self, Customs, Problem};
+use crate::markdown::Fingerprint;
 use crate::memory::{Memory, MemorySources};
 use crate::protocol::{EventSink, NoticeLevel};
+use crate::tool::Tool;
 
-/// The memory of a session's main agent.
+/// The memory of a session's main agent, and the skills that all its agents may load.
 pub(super) struct Brought {
     parts: Arc<Parts>,
     facts: Facts,
+    skills: Skills,
     /// As it was read last.
     memory: Memory,
     /// As the conversation has it, in the system prompt or in notes.
@@ -31,12 +35,19 @@ impl Brought {
     pub fn read(parts: &Arc<Parts>, facts: Facts, events: &EventSink) -> Self {
         let memory = read(parts);
         tell_problems(&memory, None, events);
-        Self { parts: parts.clone(), facts, told: memory.clone(), memory, noted: None }
+        let skills = Skills::read(parts);
+        for error in skills.refused(None) {
+            events.notice(NoticeLevel::Warning, error);
+        }
+        let (parts, told) = (parts.clone(), memory.clone());
+        Self { parts, facts, skills, memory, told, noted: None }
     }
 
-    /// The text of the memory, for the system prompts of new agents.
-    pub fn memory(&self) -> String {
-        self.memory.text()
+    /// What new agents get of it.
+    pub fn for_agents(&self) -> Told {
+        let skill = self.skills.tool.clone();
+        let skill = skill.filter(|tool| self.parts.allows(&tool.spec().name));
+        Told { memory: self.memory.text(), skill }
     }
 
     /// Main's system prompt.
@@ -50,8 +61,23 @@ impl Brought {
         prompt.assemble()
     }
 
-    /// Reads files again that have changed, and says so. It may block.
-    pub fn renew(&mut self, events: &EventSink) {
+    /// Reads files again that have changed, and says so. Answers whether the skills are others. It may block.
+    pub fn renew(&mut self, events: &EventSink) -> bool {
+        self.renew_memory(events);
+        if self.parts.custom.fingerprint() == self.skills.seen {
+            return false;
+        }
+        let skills = Skills::read(&self.parts);
+        for error in skills.refused(Some(&self.skills)) {
+            events.notice(NoticeLevel::Warning, error);
+        }
+        let spec = |skills: &Skills| skills.tool.as_ref().map(|tool| tool.spec().clone());
+        let changed = spec(&skills) != spec(&self.skills);
+        self.skills = skills;
+        changed
+    }
+
+    fn renew_memory(&mut self, events: &EventSink) {
         if self.memory.is_current() {
             return;
         }
@@ -84,6 +110,42 @@ impl Brought {
     }
 }
 
+/// What every agent of a session is told.
+#[derive(Clone, Default)]
+pub(super) struct Told {
+    /// For system prompts.
+    pub memory: String,
+    /// The tool that loads skills; absent when there are none, and where the person left it out.
+    pub skill: Option<Arc<dyn Tool>>,
+}
+
+/// The skills as they were read last.
+struct Skills {
+    customs: Customs,
+    tool: Option<Arc<dyn Tool>>,
+    /// What their files looked like just before that.
+    seen: Fingerprint,
+}
+
+impl Skills {
+    fn read(parts: &Parts) -> Self {
+        let seen = parts.custom.fingerprint();
+        let customs = Customs::load(&parts.custom);
+        let tool = custom::tool(&parts.custom, &customs);
+        Self { customs, tool, seen }
+    }
+
+    /// The files that do not count, as far as that was not said before.
+    fn refused(&self, before: Option<&Self>) -> Vec<String> {
+        let said = |problem: &&Problem| {
+            before.is_some_and(|before| before.customs.problems().contains(problem))
+        };
+        let refused = |problem: &&Problem| matches!(problem, Problem::Refused { .. });
+        let problems = self.customs.problems().iter().filter(refused).filter(|it| !said(it));
+        problems.map(|problem| problem.error().to_string()).collect()
+    }
+}
+
 impl Runtime {
     /// The note for main's next prompt: what the person's commands have printed, then what has changed in files.
     pub(super) fn note(&mut self, printed: Option<String>, main: &mut Agent) -> Option<String> {
@@ -96,8 +158,12 @@ impl Runtime {
 }
 
 fn read(parts: &Parts) -> Memory {
-    let home = parts.builtin.home.as_deref();
-    let sources = MemorySources { dir: &parts.cwd, own: &parts.user_dir, home };
+    let sources = MemorySources {
+        dir: &parts.cwd,
+        own: &parts.user_dir,
+        claude: parts.claude_dir.as_deref(),
+        home: parts.builtin.home.as_deref(),
+    };
     Memory::read(&sources, &|file| parts.builtin.hidden.hides(file, &parts.cwd))
 }
 

@@ -18,7 +18,8 @@ impl Runtime {
         prompt: &QueuedPrompt,
         model: &ModelSlot,
     ) -> Result<Option<Forced>, String> {
-        let names: Vec<_> = mention::agents(&prompt.text).collect();
+        let meaning = prompt.meaning.as_deref().unwrap_or_default();
+        let names: Vec<_> = mention::agents(&prompt.text).chain(mention::agents(meaning)).collect();
         let Some(first) = names.first().filter(|_| prompt.from == Sender::Person) else {
             return Ok(None);
         };

@@ -17,6 +17,7 @@ use crate::subagent::{AgentTree, faces};
 
 mod assemble;
 mod brought;
+mod called;
 mod mention;
 mod offer;
 mod resume;
@@ -151,8 +152,13 @@ impl Runtime {
 
     async fn handle(&mut self, command: Command) {
         match command {
-            Command::Prompt { to, prompt } if to.is_root() => self.prompt(prompt).await,
-            Command::Prompt { to, prompt } => self.steer(&to, prompt),
+            Command::Prompt { to, prompt } => {
+                let Some(prompt) = self.meant(&to, prompt).await else { return };
+                match to.is_root() {
+                    true => self.prompt(prompt).await,
+                    false => self.steer(&to, prompt),
+                }
+            }
             Command::Retry => self.retry().await,
             Command::TakeBack { to, id } => self.take_back(&to, id),
             Command::Requeue { to, id, when } => {
@@ -242,11 +248,11 @@ impl Runtime {
                 return;
             }
         };
-        let QueuedPrompt { id, text, from, sub_agents, .. } = prompt;
+        let QueuedPrompt { id, text, meaning, from, sub_agents, .. } = prompt;
         let note = self.shell.take_printed();
         self.sub_agents = sub_agents;
-        self.run_main(model, Some(Prompt { id: Some(id), from, note, force, ..Prompt::new(text) }))
-            .await;
+        let prompt = Prompt { id: Some(id), from, meaning, note, force, ..Prompt::new(text) };
+        self.run_main(model, Some(prompt)).await;
     }
 
     /// Asks once more after a failure, with the conversation as it is.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::Runtime;
 use super::assemble::{self, Parts};
-use super::brought::Brought;
+use super::brought::{Brought, Told};
 use crate::agent::Agent;
+use crate::custom;
 use crate::markdown::Fingerprint;
 use crate::protocol::{EventSink, NoticeLevel};
 use crate::subagent::registry::Definitions;
 use crate::subagent::{Caller, Executor, Factory, Settings, faces};
-use crate::tool::ToolRegistry;
+use crate::tool::{Tool, ToolRegistry};
 
 /// The agents' tools of main, and the definitions that they were made from.
 pub(super) struct Offer {
@@ -70,13 +71,14 @@ impl Offer {
     }
 
     /// Loads the definitions again when their files have changed, and says what is different. What runs keeps the
-    /// definition that it was started with, and the memory too. It may block.
-    fn renew(&mut self, memory: String, events: &EventSink) -> bool {
+    /// definition that it was started with, and what it was told. It may block.
+    fn renew(&mut self, told: Told, new_skills: bool, events: &EventSink) -> bool {
         let seen = self.parts.definitions.fingerprint();
         let before = self.factory.clone();
-        if seen == self.seen && memory == before.memory {
+        if seen == self.seen && told.memory == before.memory && !new_skills {
             return false;
         }
+        self.others = with_skills(&self.others, told.skill.clone());
         let mut definitions = before.definitions.clone();
         if seen != self.seen {
             self.seen = seen;
@@ -91,7 +93,7 @@ impl Offer {
             before.tree.clone(),
             before.operations.clone(),
             before.facts.clone(),
-            memory,
+            told,
             definitions,
         );
         true
@@ -105,25 +107,39 @@ impl Runtime {
         let (mut offer, mut brought) = (self.offer.take(), self.brought.take());
         let events = self.events.clone();
         let renewing = tokio::task::spawn_blocking(move || {
-            if let Some(brought) = &mut brought {
-                brought.renew(&events);
-            }
-            let memory = brought.as_ref().map(Brought::memory).unwrap_or_default();
-            let changed = offer.as_mut().is_some_and(|offer| offer.renew(memory, &events));
-            (changed, offer, brought)
+            let new_skills = brought.as_mut().is_some_and(|brought| brought.renew(&events));
+            let told = brought.as_ref().map(Brought::for_agents).unwrap_or_default();
+            let renew = |offer: &mut Offer| offer.renew(told, new_skills, &events);
+            let new_offer = offer.as_mut().is_some_and(renew);
+            (new_offer, new_skills, offer, brought)
         });
         // The closure only fails by panicking, and then there is nothing better than to pass that on.
-        let changed = match renewing.await {
-            Ok((changed, offer, brought)) => {
+        let (new_offer, new_skills) = match renewing.await {
+            Ok((new_offer, new_skills, offer, brought)) => {
                 (self.offer, self.brought) = (offer, brought);
-                changed
+                (new_offer, new_skills)
             }
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         };
-        if let Some(offer) = self.offer.as_ref().filter(|_| changed) {
-            agent.set_tools(offer.tools());
+        match &self.offer {
+            Some(offer) if new_offer => agent.set_tools(offer.tools()),
+            None if new_skills => {
+                let skill = self.brought.as_ref().and_then(|brought| brought.for_agents().skill);
+                let tools = with_skills(agent.tools(), skill);
+                agent.set_tools(tools.withholding(|name| self.parts.gate.withholds(name)));
+            }
+            _ => {}
         }
     }
+}
+
+/// The tools with this one for skills, or without any.
+fn with_skills(tools: &ToolRegistry, skill: Option<Arc<dyn Tool>>) -> ToolRegistry {
+    let mut tools = tools.filtered(|name| name != custom::TOOL);
+    if let Some(skill) = skill {
+        tools.insert(skill);
+    }
+    tools
 }
 
 /// Says what is wrong with definitions, as far as it was not said before.

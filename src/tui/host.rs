@@ -11,6 +11,8 @@ pub trait Host: Send + Sync {
     async fn files(&self, query: &str) -> Vec<String>;
     /// Sub-agent definitions.
     async fn agents(&self) -> Vec<AgentChoice>;
+    /// Commands and skills of the person and the project, by name.
+    async fn commands(&self) -> Vec<CommandChoice>;
     /// Stored sessions of this project, newest first.
     async fn sessions(&self) -> Vec<SessionChoice>;
     /// Models that can be picked.
@@ -37,6 +39,16 @@ pub struct AgentChoice {
     pub model: String,
     /// Where it was found, such as `built in` or a file.
     pub origin: String,
+}
+
+/// A command or skill that people have written, as the menu shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandChoice {
+    /// What stands behind the slash.
+    pub name: String,
+    pub description: String,
+    /// What may follow the name.
+    pub argument_hint: Option<String>,
 }
 
 /// A stored session as the picker shows it.
@@ -74,6 +86,7 @@ pub struct LocalServer {
 pub enum HostRequest {
     Files(String),
     Agents,
+    Commands,
     Sessions,
     Models,
     LocalServers,
@@ -86,6 +99,7 @@ pub enum HostRequest {
 pub enum HostReply {
     Files { query: String, paths: Vec<String> },
     Agents(Vec<AgentChoice>),
+    Commands(Vec<CommandChoice>),
     Sessions(Vec<SessionChoice>),
     Models(Vec<ModelChoice>),
     LocalServers(Vec<LocalServer>),
@@ -102,6 +116,7 @@ pub async fn ask(host: &dyn Host, request: HostRequest) -> HostReply {
             HostReply::Files { query, paths }
         }
         HostRequest::Agents => HostReply::Agents(host.agents().await),
+        HostRequest::Commands => HostReply::Commands(host.commands().await),
         HostRequest::Sessions => HostReply::Sessions(host.sessions().await),
         HostRequest::Models => HostReply::Models(host.models().await),
         HostRequest::LocalServers => HostReply::LocalServers(host.local_servers().await),

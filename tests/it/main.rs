@@ -15,6 +15,8 @@ mod cancel;
 mod command;
 #[cfg(feature = "sub-agents")]
 mod compaction;
+#[cfg(feature = "sub-agents")]
+mod custom;
 mod documents;
 #[cfg(feature = "sub-agents")]
 mod driven;

@@ -6,6 +6,8 @@ use crate::protocol::{AgentId, Mode, Sender, ViolationKind};
 fn open() -> Frames {
     let limits = LimitsOf::new(|_| ModelLimits { context_window: 1, max_output: 1 });
     let mut frames = Frames::new(SessionInfo {
+        slash_commands: Vec::new(),
+        skills: Vec::new(),
         cwd: "/work".to_owned(),
         model: "m".to_owned(),
         mode: Mode::Default,

@@ -10,7 +10,7 @@ const MAX_TOOL_NAME: usize = 64;
 const MAX_NAME: usize = MAX_TOOL_NAME - PREFIX.len();
 
 /// What an agent may not be called, because a rule or a call could mean either.
-pub(super) const TOOLS: [&str; 20] = [
+pub(super) const TOOLS: [&str; 21] = [
     "Read",
     "Write",
     "Edit",
@@ -21,6 +21,7 @@ pub(super) const TOOLS: [&str; 20] = [
     "KillShell",
     "WebFetch",
     "TodoWrite",
+    "Skill",
     "AgentTool",
     "Agent",
     "Task",

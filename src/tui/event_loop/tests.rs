@@ -6,7 +6,7 @@ use ratatui::{Frame, Terminal};
 
 use super::*;
 use crate::protocol::{EventKind, Sender};
-use crate::tui::host::{AgentChoice, LocalServer, ModelChoice, SessionChoice};
+use crate::tui::host::{AgentChoice, CommandChoice, LocalServer, ModelChoice, SessionChoice};
 use crate::tui::text::CopyError;
 
 struct NoHost;
@@ -17,6 +17,9 @@ impl Host for NoHost {
         Vec::new()
     }
     async fn agents(&self) -> Vec<AgentChoice> {
+        Vec::new()
+    }
+    async fn commands(&self) -> Vec<CommandChoice> {
         Vec::new()
     }
     async fn sessions(&self) -> Vec<SessionChoice> {

@@ -76,6 +76,10 @@ pub struct Model {
     pub judged: usize,
     /// Sub-agent definitions, once the host has told them.
     pub definitions: Option<Vec<super::host::AgentChoice>>,
+    /// What people have written as commands, once the host has told it.
+    pub commands: Option<Vec<super::host::CommandChoice>>,
+    /// A draft that names a command nobody knows yet: it is sent if the host knows it.
+    pub unknown_command: Option<String>,
     pub focused_window: bool,
     /// How soon the screen has to be drawn again.
     pub draw: Draw,
@@ -319,6 +323,8 @@ impl Model {
             can_retry: false,
             judged: 0,
             definitions: None,
+            commands: None,
+            unknown_command: None,
             focused_window: true,
             draw: Draw::Now,
         }

@@ -1,11 +1,14 @@
 //! Prompts, queueing, focus, folding, commands.
 
+use std::time::Duration;
+
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::protocol::{
     AgentPath, Command, CompactionState, End, EventKind, Message, Mode, NoticeLevel, Past,
     PromptId, Sender, SessionId, When,
 };
+use crate::tui::host::{CommandChoice, HostReply, HostRequest};
 use crate::tui::model::{ItemKind, QueuedState};
 use crate::tui::msg::{Effect, Msg};
 use crate::tui::testing::{Screen, agent_choice, finish};
@@ -129,11 +132,59 @@ fn commands_run_from_the_menu_and_unknown_ones_keep_the_draft() {
     assert!(screen.effects.contains(&Effect::Quit));
     let mut screen = Screen::new();
     screen.write("/frobnicate now").enter();
+    assert_eq!(screen.notice(), "", "a file may have it");
+    let reply = HostReply::Commands(Vec::new());
+    screen.send(Msg::Host { reply, at: Duration::ZERO });
     assert_eq!(screen.notice(), "there is no /frobnicate · /help lists the commands");
     assert_eq!(screen.model.composer.text(), "/frobnicate now");
     screen.model.composer.discard();
     screen.write("/usr/bin/env is a path").enter();
     assert_eq!(screen.sent().len(), 1);
+}
+
+#[test]
+fn a_command_that_people_have_written_is_sent_as_soon_as_it_is_known() {
+    let mend = || CommandChoice {
+        name: "gh:mend".to_owned(),
+        description: "Mends".to_owned(),
+        argument_hint: None,
+    };
+    let known = || Msg::Host { reply: HostReply::Commands(vec![mend()]), at: Duration::ZERO };
+    for draft in ["/gh:mend 12", "/mend 12"] {
+        let mut screen = Screen::new();
+        screen.write(draft).enter();
+        assert_eq!(screen.sent(), []);
+        let [Command::Prompt { prompt, .. }] = &screen.send(known()).sent()[..] else { panic!() };
+        assert_eq!(prompt.text, draft);
+        // Changed meanwhile, it stays.
+        let mut screen = Screen::new();
+        screen.write(draft).enter().write("3").send(known());
+        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], &*format!("{draft}3")));
+    }
+}
+
+#[test]
+fn what_the_host_answers_asks_it_nothing_again_but_for_files() {
+    let asked = |screen: &mut Screen| {
+        let asked = screen.effects.drain(..).filter_map(|effect| match effect {
+            Effect::Ask(HostRequest::Files(_)) => None,
+            Effect::Ask(request) => Some(request),
+            _ => None,
+        });
+        asked.collect::<Vec<_>>()
+    };
+    let agents = HostReply::Agents(vec![agent_choice("plan")]);
+    let table = [
+        ("/", HostRequest::Commands, HostReply::Commands(Vec::new())),
+        ("@", HostRequest::Agents, agents),
+    ];
+    for (draft, request, reply) in table {
+        let mut screen = Screen::new();
+        screen.write(draft);
+        assert_eq!(asked(&mut screen), [request]);
+        screen.send(Msg::Host { reply, at: Duration::ZERO });
+        assert_eq!(asked(&mut screen), []);
+    }
 }
 
 #[test]
@@ -252,7 +303,6 @@ fn a_click_focuses_a_second_one_zooms_and_a_click_on_an_answer_only_chooses_it()
 
 #[test]
 fn an_at_sign_offers_agents_and_the_files_that_the_host_finds() {
-    use crate::tui::host::{HostReply, HostRequest};
     let mut screen = Screen::new();
     screen.write("ask @ex");
     assert!(screen.effects.contains(&Effect::Ask(HostRequest::Agents)));
@@ -286,7 +336,6 @@ fn history_search_takes_the_newest_match() {
 
 #[test]
 fn tab_completes_a_file_in_an_own_command_and_only_when_asked() {
-    use crate::tui::host::{HostReply, HostRequest};
     let mut screen = Screen::new();
     screen.write("!cat ma");
     assert!(screen.effects.iter().all(|effect| !matches!(effect, Effect::Ask(_))));

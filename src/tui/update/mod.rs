@@ -219,6 +219,7 @@ fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
             model.definitions = Some(definitions);
             prompt::refresh_menu(model, effects);
         }
+        HostReply::Commands(commands) => slash::known(model, commands, effects),
         HostReply::Sessions(sessions) => fill(model, Rows::Sessions(sessions)),
         HostReply::Models(models) => fill(model, Rows::Models(models)),
         HostReply::LocalServers(servers) => {

@@ -184,7 +184,18 @@ fn end_of_input(model: &mut Model, effects: &mut Vec<Effect>) {
 pub fn edited(model: &mut Model, effects: &mut Vec<Effect>) {
     model.composer.edited();
     model.queue.returned = (0, 0);
+    look_up(model, effects);
     refresh_menu(model, effects);
+}
+
+/// Asks for what the menu may offer besides files. Only when the draft was changed: an answer asks for nothing.
+fn look_up(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(trigger) = model.composer.trigger() else { return };
+    match trigger.kind {
+        MenuKind::Command => slash::look_up(model, &trigger.query, effects),
+        MenuKind::Mention => mention::look_up(model, &trigger.query, effects),
+        MenuKind::Path => {}
+    }
 }
 
 /// Opens, fills or closes the menu for what stands at the cursor.
@@ -198,10 +209,11 @@ pub fn refresh_menu(model: &mut Model, effects: &mut Vec<Effect>) {
         return;
     }
     let items = match trigger.kind {
-        MenuKind::Command => slash::matching(&trigger.query),
+        MenuKind::Command => {
+            slash::matching(model.commands.as_deref().unwrap_or_default(), &trigger.query)
+        }
         MenuKind::Mention => {
             effects.push(Effect::Ask(HostRequest::Files(trigger.query.clone())));
-            mention::look_up(model, &trigger.query, effects);
             mention::items(model, &trigger.query, &[])
         }
         MenuKind::Path => {

@@ -5,11 +5,11 @@ use std::time::Duration;
 use crate::protocol::{Command, Mode};
 use crate::tui::composer::MenuItem;
 use crate::tui::figures::{count, money, tokens};
-use crate::tui::host::HostRequest;
+use crate::tui::host::{CommandChoice, HostRequest};
 use crate::tui::model::overlay::{Picker, Rows};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::Effect;
-use crate::tui::text::{padded, width};
+use crate::tui::text::{one_line, padded, truncate, width};
 use crate::tui::words;
 
 use super::{agent_list, focus, prompt, reader};
@@ -22,7 +22,7 @@ const MODES: [Mode; 5] =
     [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
 
 /// Every command with what it does, in the order of the menu.
-pub const COMMANDS: [(&str, &str); 13] = [
+pub const COMMANDS: [(&str, &str); 14] = [
     ("help", "keys and commands"),
     ("agents", "what runs, what ran, and definitions"),
     ("model", "use another model"),
@@ -34,35 +34,81 @@ pub const COMMANDS: [(&str, &str); 13] = [
     ("status", "session, model, directory"),
     ("copy", "copy the last answer"),
     ("read", "read the transcript in full"),
+    ("init", "draft an AGENTS.md, or improve the one there is"),
     ("edit", "write the prompt in your editor"),
     ("quit", "leave"),
 ];
 
-/// The menu's rows for what was typed behind the slash.
+/// Asks what people have written as commands: once, and anew with each fresh `/`, since files may have come.
+pub fn look_up(model: &mut Model, query: &str, effects: &mut Vec<Effect>) {
+    if model.commands.is_none() || query.is_empty() {
+        effects.push(Effect::Ask(HostRequest::Commands));
+        model.commands.get_or_insert_default();
+    }
+}
+
+/// The menu's rows for what was typed behind the slash: our commands, then those that people have written.
 #[must_use]
-pub fn matching(query: &str) -> Vec<MenuItem> {
+pub fn matching(written: &[CommandChoice], query: &str) -> Vec<MenuItem> {
     let query = query.to_lowercase();
-    let (mut first, rest): (Vec<_>, Vec<_>) = COMMANDS
-        .iter()
-        .filter(|(name, _)| name.contains(&query))
-        .partition(|(name, _)| name.starts_with(&query));
+    let ours = COMMANDS.iter().map(|(name, words)| ((*name).to_owned(), (*words).to_owned()));
+    let written = written.iter().map(|command| {
+        let hint = command.argument_hint.as_deref().map(|hint| format!(" · {hint}"));
+        let detail = format!("{}{}", command.description, hint.unwrap_or_default());
+        (command.name.clone(), truncate(&one_line(&detail), 60).into_owned())
+    });
+    let (mut first, rest): (Vec<_>, Vec<_>) = ours
+        .chain(written)
+        .filter(|(name, _)| name.to_lowercase().contains(&query))
+        .partition(|(name, _)| name.to_lowercase().starts_with(&query));
     first.extend(rest);
     first
         .into_iter()
-        .map(|(name, words)| MenuItem { insert: format!("/{name}"), detail: (*words).to_owned() })
+        .map(|(name, detail)| MenuItem { insert: format!("/{name}"), detail })
         .collect()
+}
+
+/// What people have written as commands is known: a draft that waits for it is sent, or is none.
+pub fn known(model: &mut Model, commands: Vec<CommandChoice>, effects: &mut Vec<Effect>) {
+    model.commands = Some(commands);
+    let waits = model.unknown_command.take().filter(|draft| model.composer.text() == draft);
+    match waits {
+        Some(draft) => match written(model, name_in(&draft).unwrap_or_default()) {
+            true => prompt::submit(model, effects),
+            false => {
+                let name = name_in(&draft).unwrap_or_default();
+                model.say(format!("there is no /{name} · /help lists the commands"));
+            }
+        },
+        None => prompt::refresh_menu(model, effects),
+    }
+}
+
+/// Whether this is a command that somebody has written. The last part of its name is enough.
+fn written(model: &Model, name: &str) -> bool {
+    let commands = model.commands.iter().flatten();
+    let mut named = commands.map(|command| command.name.as_str());
+    named.any(|known| known == name || known.rsplit_once(':').is_some_and(|(_, last)| last == name))
+}
+
+/// The name behind the slash, if the draft looks like a command.
+fn name_in(draft: &str) -> Option<&str> {
+    let name = draft.trim().strip_prefix('/')?.split(char::is_whitespace).next()?;
+    let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':' | '.');
+    (!name.is_empty() && name.chars().all(plain)).then_some(name)
 }
 
 /// Runs the draft if it is a command. Answers false when it is not.
 pub fn run(model: &mut Model, text: &str, effects: &mut Vec<Effect>) -> bool {
-    let Some(line) = text.trim().strip_prefix('/') else { return false };
-    let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    if name.is_empty() || !name.chars().all(|letter| letter.is_alphanumeric() || letter == '-') {
+    let Some(name) = name_in(text) else { return false };
+    let argument = text.trim()[1 + name.len()..].trim().to_owned();
+    // What is written in files the runtime reads: to the screen it is a prompt.
+    if name == "init" || written(model, name) {
         return false;
     }
-    let argument = argument.trim().to_owned();
     if !COMMANDS.iter().any(|(known, _)| *known == name) {
-        model.say(format!("there is no /{name} · /help lists the commands"));
+        model.unknown_command = Some(text.to_owned());
+        effects.push(Effect::Ask(HostRequest::Commands));
         return true;
     }
     let name = name.to_owned();

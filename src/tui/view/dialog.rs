@@ -101,7 +101,7 @@ fn what_lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'stati
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("\n")
         }
         Access::Fetch { url } => url.clone(),
-        Access::Agent { name } => name.clone(),
+        Access::Agent { name } | Access::Skill { name } => name.clone(),
         Access::Nothing | Access::Other => {
             serde_json::to_string_pretty(&question.input).unwrap_or_default()
         }

@@ -16,6 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("permission", &["protocol", "tool::canonical_name", "tool::path"]),
     ("hook", &["protocol", "config", "exec", "tool::canonical_name"]),
     ("session", &["protocol"]),
+    ("custom", &["protocol", "markdown", "tool"]),
     ("memory", &["markdown", "tool::path"]),
     ("agent", &["protocol", "markdown", "provider", "tool", "permission", "hook", "budget"]),
     (
@@ -39,6 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "protocol",
             "markdown",
             "memory",
+            "custom",
             "config",
             "provider",
             "tool",
