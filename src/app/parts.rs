@@ -191,7 +191,7 @@ impl Setup {
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// Runs a face to its end, on this thread and two more: the work is waiting. What hangs then is left behind.
-pub(super) fn run(face: impl Future<Output = Result<u8, AppError>>) -> Result<u8, AppError> {
+pub(super) fn run<T>(face: impl Future<Output = Result<T, AppError>>) -> Result<T, AppError> {
     let tasks = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(16)

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 
 use super::host::Machine;
 use super::parts::{self, Wishes};
+use super::trust::{self, Settled};
 use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
 use crate::cli::Cli;
 use crate::command::Report;
@@ -25,6 +26,10 @@ const HISTORY_FILE: &str = "history.jsonl";
 /// Shows the screen until the person leaves, and answers with the exit code.
 pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     setup.check_depth()?;
+    let setup = match trust::settle(cli, setup)? {
+        Settled::Start(setup) => *setup,
+        Settled::Leave(code) => return Ok(code),
+    };
     let open = session(&cli.session, &setup)?;
     let events = EventQueue::unhurried();
     let catalogue = parts::catalogue(&setup)?;
@@ -178,7 +183,8 @@ fn folder(cwd: &Path) -> String {
     cwd.file_name().unwrap_or(cwd.as_os_str()).to_string_lossy().into_owned()
 }
 
-fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
+/// How the screen is to look and move.
+pub(super) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
     let tui = &setup.loaded.config.tui;
     TuiSettings {
         theme: tui.theme.clone().unwrap_or_default(),

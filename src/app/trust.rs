@@ -1,12 +1,13 @@
-//! `caliban trust`: the person's word on what a project brings.
+//! The person's word on what a project brings: by `caliban trust`, and by a question before a session on the screen.
 
 use std::path::{Path, PathBuf};
 
-use super::{AppError, Setup, working_dir};
+use super::{AppError, Setup, parts, screen, working_dir};
 use crate::cli::Cli;
 use crate::command::{self, Report};
-use crate::config::{Dirs, trust};
+use crate::config::{Dirs, Inert, Origin, trust};
 use crate::protocol::EnvOverlay;
+use crate::tui::{self, TrustAnswer, TrustQuestion, TrustThing};
 
 /// Accepts what the project of `dir` brings, or takes that back.
 pub(super) fn report(
@@ -36,4 +37,53 @@ pub(super) fn report(
 pub(super) fn list(env: &EnvOverlay) -> Result<Report, AppError> {
     let dirs = Dirs::new(env, &working_dir(None)?)?;
     Ok(command::trust::list(&trust::trusted(&dirs)?))
+}
+
+/// What comes of the question.
+pub(super) enum Settled {
+    /// The session starts with this.
+    Start(Box<Setup>),
+    /// The program ends with this code.
+    Leave(u8),
+}
+
+/// Asks about what the project brings, if there is something to ask. What was shown and accepted counts in the setup
+/// that comes back, and nothing else: what a file says by then that was not shown stays inert.
+pub(super) fn settle(cli: &Cli, setup: Setup) -> Result<Settled, AppError> {
+    let Setup { trust, loaded, .. } = &setup;
+    // Where nothing can be kept there is nothing to ask; an agent's word is none.
+    if loaded.inert.is_empty() || trust.problem().is_some() || setup.depth()? > 0 {
+        return Ok(Settled::Start(Box::new(setup)));
+    }
+    let question = question(&setup);
+    let settings = screen::settings(&setup, cli.common.no_color);
+    match parts::run(async { Ok(tui::ask_trust(&question, &settings).await?) })? {
+        TrustAnswer::NotNow => Ok(Settled::Start(Box::new(setup))),
+        TrustAnswer::Quit => Ok(Settled::Leave(0)),
+        TrustAnswer::Signal(number) => Ok(Settled::Leave(u8::try_from(128 + number).unwrap_or(1))),
+        TrustAnswer::Trust => {
+            let accepted = trust.accept(&loaded.inert);
+            let mut setup = Setup::load(cli, setup.env.clone(), &cli.overrides())?;
+            if let Err(error) = accepted {
+                setup.loaded.notices.push(format!("The project is not trusted: {error}."));
+            }
+            Ok(Settled::Start(Box::new(setup)))
+        }
+    }
+}
+
+fn question(setup: &Setup) -> TrustQuestion {
+    let thing = |thing: &Inert| match &thing.origin {
+        Origin::File { path, line } => Some(TrustThing {
+            file: path.display().to_string(),
+            line: *line,
+            what: thing.what.clone(),
+        }),
+        _ => None,
+    };
+    TrustQuestion {
+        root: setup.trust.root().display().to_string(),
+        changed: setup.trust.accepts_some(),
+        things: setup.loaded.inert.iter().filter_map(thing).collect(),
+    }
 }

@@ -94,6 +94,12 @@ impl Trust {
         lines.is_some_and(|lines| lines.contains(&thing.what))
     }
 
+    /// Whether anything of the project was accepted.
+    #[must_use]
+    pub fn accepts_some(&self) -> bool {
+        self.known().as_ref().is_some_and(|known| !known.accepted.is_empty())
+    }
+
     /// Whether the thing counts; one that does not is added to the list of those.
     pub fn admit(&self, thing: Inert, inert: &mut Vec<Inert>) -> bool {
         let counts = self.accepts(&thing);

@@ -82,7 +82,8 @@ pub async fn run(io: TuiIo, host: Arc<dyn Host>) -> Result<Exit, TuiError> {
     run_on(io, host, theme, &mut guard, EventStream::new).await
 }
 
-fn theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
+/// The theme that the settings and the terminal ask for.
+pub(super) fn theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
     if settings.no_color {
         let env = settings.env.with([("NO_COLOR", "1")]);
         return Ok(Theme::no_color().for_terminal(&env));
@@ -148,7 +149,7 @@ where
 }
 
 /// The number of the signal that says that the terminal was closed.
-const HANGUP: i32 = 1;
+pub(super) const HANGUP: i32 = 1;
 
 /// Whether this is what a closed terminal answers to all who read and write.
 fn has_hung_up(error: &io::Error) -> bool {
@@ -156,14 +157,14 @@ fn has_hung_up(error: &io::Error) -> bool {
 }
 
 /// Signals that end the screen.
-struct Signals {
+pub(super) struct Signals {
     hangup: Signal,
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Signals {
-    fn new() -> io::Result<Self> {
+    pub fn new() -> io::Result<Self> {
         Ok(Self {
             hangup: signal(SignalKind::hangup())?,
             interrupt: signal(SignalKind::interrupt())?,
@@ -171,7 +172,8 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> i32 {
+    /// The number of the next one.
+    pub async fn next(&mut self) -> i32 {
         tokio::select! {
             _ = self.hangup.recv() => HANGUP,
             _ = self.interrupt.recv() => 2,

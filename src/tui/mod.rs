@@ -14,6 +14,7 @@ pub mod surface;
 pub mod terminal;
 pub mod text;
 pub mod theme;
+mod trust;
 pub mod update;
 pub mod view;
 pub mod words;
@@ -21,6 +22,7 @@ pub mod words;
 pub use event_loop::{TuiError, TuiIo, run};
 pub use host::Host;
 pub use settings::{Exit, FirstRun, Motion, Panes, StartInfo, TuiSettings};
+pub use trust::{TrustAnswer, TrustQuestion, TrustThing, ask_trust};
 
 #[cfg(test)]
 mod testing;

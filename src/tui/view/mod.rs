@@ -31,7 +31,8 @@ use super::settings::Motion;
 use super::text::Highlighter;
 use super::theme::Theme;
 use layout::{Layout, Needs};
-use paint::{Pen, put, put_all};
+use paint::{Pen, put_all};
+pub(super) use paint::{frame as boxed, put};
 use transcript::{Laid, Sight};
 
 pub use chrome::title;

@@ -1,0 +1,110 @@
+//! How the question looks.
+
+use std::time::Duration;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::{Asking, TrustThing};
+use crate::protocol::printable;
+use crate::tui::text::{sanitize, wrap_hanging, wrap_text};
+use crate::tui::theme::Theme;
+use crate::tui::view::{boxed, put};
+
+/// Lines longer than this are hard to read. Cells.
+const WIDTH: u16 = 100;
+
+/// Draws the question.
+pub(super) fn draw(asking: &mut Asking<'_>, theme: &Theme, now: Duration, frame: &mut Frame<'_>) {
+    let screen = frame.area();
+    let width = screen.width.min(WIDTH);
+    let room = width.saturating_sub(4).max(1);
+    let head = head(asking, room, theme);
+    let list = list(&asking.question.things, room, theme);
+    // Two edges, a blank line, two answers.
+    let around = 5;
+    let rows = usize::from(screen.height);
+    // The head goes first where there is little room: the list and the answers must be there.
+    let crowded = rows < around + head.len() + list.len().min(3);
+    let head = if crowded { &[][..] } else { &head[..] };
+    let needed = (around + head.len() + list.len()).min(rows);
+    let height = u16::try_from(needed).unwrap_or(u16::MAX);
+    let shown = needed.saturating_sub(around + head.len()).clamp(1, list.len().max(1));
+    asking.drawn(list.len(), shown);
+
+    let area = Rect::new(screen.x, screen.y, width, height);
+    let title = format!("{} trust this project?", theme.glyphs.asks);
+    let foot = match asking.lines > asking.shown {
+        true => "Esc not now · Ctrl+C quits · PgUp PgDn scroll",
+        false => "Esc not now · Ctrl+C quits",
+    };
+    let buffer = frame.buffer_mut();
+    let inner = boxed(buffer, area, theme, theme.question, &title, foot);
+    let visible = list.iter().skip(asking.scroll).take(shown);
+    let space = Line::default();
+    let lines = head.iter().chain(visible).chain([&space]);
+    let mut row = 0;
+    for line in lines {
+        put(buffer, inner, row, line);
+        row += 1;
+    }
+    for line in answers(asking, theme, now) {
+        put(buffer, inner, row, &line);
+        row += 1;
+    }
+}
+
+fn head(asking: &Asking<'_>, room: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let question = asking.question;
+    let root = visible(&question.root);
+    let why = match question.changed {
+        false => {
+            "It brings what runs code or gives agents more rights. That does nothing until you trust it:"
+        }
+        true => {
+            "It has changed since you trusted it. This is new, and does nothing until you trust it too:"
+        }
+    };
+    let mut lines = wrap_text(&root, room, theme.accent);
+    lines.extend(wrap_text(why, room, theme.text));
+    lines.push(Line::default());
+    lines
+}
+
+/// The things by their files, in full.
+fn list(things: &[TrustThing], room: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let mut last = None;
+    for thing in things {
+        if last != Some(&thing.file) {
+            lines.extend(wrap_text(&visible(&thing.file), room, theme.dim));
+            last = Some(&thing.file);
+        }
+        let number = Line::from(Span::styled(format!("{:>5}  ", thing.line), theme.dim));
+        let what = Line::styled(visible(&thing.what), theme.text);
+        lines.extend(wrap_hanging(&what, room, &number, &Line::from(" ".repeat(7))));
+    }
+    lines
+}
+
+/// The answers that a key can give by now.
+fn answers(asking: &Asking<'_>, theme: &Theme, now: Duration) -> [Line<'static>; 2] {
+    if !asking.answers(now) {
+        return [Line::default(), Line::default()];
+    }
+    let below = asking.lines.saturating_sub(asking.scroll + asking.shown);
+    let trust = match asking.seen_all {
+        true => Line::styled("1  trust this, now and in later sessions", theme.text),
+        false => {
+            Line::styled(format!("   {below} more lines: PgDn or End shows them first"), theme.dim)
+        }
+    };
+    [trust, Line::styled("2  not now: go on without it", theme.text)]
+}
+
+/// One line in which nothing hides and nothing acts on the terminal.
+fn visible(text: &str) -> String {
+    let escaped = printable(text).replace('\n', "\\n").replace('\t', "\\t");
+    sanitize(&escaped).into_owned()
+}

@@ -1,0 +1,99 @@
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::*;
+use crate::tui::theme::Theme;
+
+fn thing(file: &str, line: usize, what: &str) -> TrustThing {
+    TrustThing { file: file.to_owned(), line, what: what.to_owned() }
+}
+
+fn question(things: usize) -> TrustQuestion {
+    let rule =
+        |number| thing(".claude/settings.json", number, &format!("allow rule Bash(x{number})"));
+    TrustQuestion {
+        root: "/p/shop".to_owned(),
+        changed: false,
+        things: (1..=things).map(rule).collect(),
+    }
+}
+
+/// Draws a frame of this size at this moment.
+fn picture(asking: &mut Asking<'_>, width: u16, height: u16, seconds: u64) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let now = Duration::from_secs(seconds);
+    terminal.draw(|frame| draw::draw(asking, &Theme::no_color(), now, frame)).unwrap();
+    terminal.backend().to_string()
+}
+
+fn press(asking: &mut Asking<'_>, code: KeyCode, seconds: u64) -> Option<TrustAnswer> {
+    asking.press(KeyEvent::new(code, KeyModifiers::NONE), Duration::from_secs(seconds))
+}
+
+#[test]
+fn the_question_shows_each_thing_with_its_place_and_hides_nothing() {
+    let question = TrustQuestion {
+        root: "/p/shop".to_owned(),
+        changed: false,
+        things: vec![
+            thing(".caliban/config.toml", 2, "permissions.mode: acceptEdits"),
+            thing(
+                ".caliban/config.toml",
+                12,
+                "providers.work: api_key_command = \"pass show a-long-name\", base_url = \"http://127.0.0.1:9/v1\"",
+            ),
+            thing(".claude/settings.json", 4, "hook Stop: a\u{1b}[2J\u{202e}b\nc\td"),
+        ],
+    };
+    insta::assert_snapshot!("trust_70x24", picture(&mut Asking::new(&question), 70, 24, 2));
+    let changed =
+        TrustQuestion { changed: true, things: question.things[..1].to_vec(), ..question };
+    insta::assert_snapshot!("trust_changed_60x15", picture(&mut Asking::new(&changed), 60, 15, 2));
+}
+
+#[test]
+fn a_digit_answers_only_when_nothing_was_typed_for_a_second() {
+    let question = question(1);
+    let mut asking = Asking::new(&question);
+    assert!(!picture(&mut asking, 80, 24, 0).contains("1  trust"));
+    assert_eq!(press(&mut asking, KeyCode::Char('1'), 0), None, "typed ahead");
+    assert!(picture(&mut asking, 80, 24, 1).contains("1  trust"));
+    assert_eq!(press(&mut asking, KeyCode::Char('x'), 2), None);
+    assert!(!picture(&mut asking, 80, 24, 2).contains("1  trust"));
+    assert_eq!(press(&mut asking, KeyCode::Char('1'), 2), None);
+    assert_eq!(press(&mut asking, KeyCode::Enter, 3), None, "nothing is preselected");
+    assert_eq!(press(&mut asking, KeyCode::Char('1'), 4), Some(TrustAnswer::Trust));
+    assert_eq!(press(&mut asking, KeyCode::Char('2'), 4), Some(TrustAnswer::NotNow));
+    assert_eq!(press(&mut asking, KeyCode::Esc, 0), Some(TrustAnswer::NotNow));
+    let quit = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    assert_eq!(asking.press(quit, Duration::ZERO), Some(TrustAnswer::Quit));
+}
+
+#[test]
+fn what_does_not_fit_has_to_be_scrolled_to_before_it_can_be_trusted() {
+    for (width, height) in [(80, 24), (60, 10), (20, 5)] {
+        let question = question(40);
+        let mut asking = Asking::new(&question);
+        picture(&mut asking, width, height, 2);
+        assert_eq!(press(&mut asking, KeyCode::Char('1'), 3), None, "{width}x{height}");
+        for _ in 0..200 {
+            press(&mut asking, KeyCode::PageDown, 4);
+        }
+        let last = picture(&mut asking, width, height, 4);
+        assert!(last.contains("Bash(x40)") || width < 40, "{last}");
+        press(&mut asking, KeyCode::Home, 5);
+        let top = picture(&mut asking, width, height, 5);
+        assert!(top.contains(".claude/settings"), "{top}");
+        assert_eq!(press(&mut asking, KeyCode::Char('1'), 5), Some(TrustAnswer::Trust), "{top}");
+    }
+}
+
+#[test]
+fn no_size_of_a_terminal_breaks_the_question() {
+    let question = question(3);
+    for width in 1..30 {
+        for height in 1..16 {
+            picture(&mut Asking::new(&question), width, height, 2);
+        }
+    }
+}
