@@ -130,6 +130,10 @@ pub struct ModelArgs {
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
 
+    /// How hard the model thinks, in the provider's words, such as low or high.
+    #[arg(long, value_name = "LEVEL")]
+    pub effort: Option<String>,
+
     /// Use this system prompt instead of the built-in one.
     #[arg(long, value_name = "TEXT")]
     pub system_prompt: Option<String>,
@@ -405,6 +409,7 @@ impl Cli {
         Overrides {
             provider: model.provider.clone(),
             model: model.model.clone(),
+            effort: model.effort.clone(),
             permission_mode: tools.permission_mode,
             skip_permissions: tools.dangerously_skip_permissions,
             allow: flat(&tools.allowed_tools),

@@ -51,7 +51,8 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         let wishes = Wishes { stored: false, ..Wishes::of(cli, events)? };
         let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(OneModel), catalogue);
         let info = headless::info(&setup, &parts, &model);
-        let backend = Backend { info, parts, open, backstage: Arc::new(OneModel) };
+        let backend =
+            Backend { info, parts, open, backstage: Arc::new(OneModel), tells_state: false };
         return parts::run(headless::serve(backend, PromptSource::One(prompt), Face::of(args)));
     }
     let wishes = Wishes { stored: false, ..Wishes::of(cli, events.clone())? };

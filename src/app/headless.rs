@@ -27,6 +27,9 @@ use crate::subagent::registry::Definitions;
 /// More of stdin than this is not a prompt. Bytes.
 const STDIN_LIMIT: u64 = 8 << 20;
 
+/// The variable by which the SDK says that it reads `session_state_changed`.
+const READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
+
 /// How long a run that is done waits for agents in the background before they are cancelled.
 const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
 
@@ -100,6 +103,8 @@ pub(super) struct Backend {
     pub parts: Parts,
     pub open: Open,
     pub backstage: Arc<dyn Backstage>,
+    /// Whether the driving program wants to know when the run is idle.
+    pub tells_state: bool,
 }
 
 impl Backend {
@@ -130,7 +135,8 @@ impl Backend {
         let backstage = Arc::new(Behind { models: models.clone() });
         let parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
         let info = info(&setup, &parts, &model);
-        Ok(Self { info, parts, open, backstage })
+        let tells_state = setup.env.non_empty(READS_STATE).is_some();
+        Ok(Self { info, parts, open, backstage, tells_state })
     }
 }
 
@@ -177,14 +183,21 @@ pub(super) async fn serve(
     face: Face,
 ) -> Result<u8, AppError> {
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
-    let Backend { info, parts, open, backstage } = backend;
+    let Backend { info, parts, open, backstage, tells_state } = backend;
     let Face { format, verbose } = face;
     let events = parts.events.clone();
     let mut runtime = Runtime::new(parts);
     runtime.open(open).await.map_err(AppError::Usage)?;
     let mut backend = tokio::spawn(runtime.serve(receiver));
-    let headless =
-        Headless { commands: commands.clone(), events, info, format, verbose, backstage };
+    let headless = Headless {
+        commands: commands.clone(),
+        events,
+        info,
+        format,
+        verbose,
+        backstage,
+        tells_state,
+    };
     let code = tokio::select! {
         code = headless::run(headless, prompts) => code?,
         _ = &mut backend => return Err(AppError::Internal),

@@ -20,6 +20,7 @@ const VARIABLES: [(&str, &str); 5] = [
 pub struct Overrides {
     pub provider: Option<String>,
     pub model: Option<String>,
+    pub effort: Option<String>,
     pub permission_mode: Option<Mode>,
     /// `--dangerously-skip-permissions`: wins over `permission_mode`.
     pub skip_permissions: bool,
@@ -47,6 +48,7 @@ impl Overrides {
         let all = [
             ("--provider", "model.provider", text(&self.provider)),
             ("--model", "model.name", text(&self.model)),
+            ("--effort", "model.effort", text(&self.effort)),
             ("--permission-mode", "permissions.mode", self.permission_mode.map(mode)),
             ("--dangerously-skip-permissions", "permissions.mode", skip),
             ("--allowed-tools", "permissions.allow", list(&self.allow)),

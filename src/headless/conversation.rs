@@ -10,7 +10,7 @@ use super::control::permission::Said;
 use super::control::{Client, Desk};
 use super::exit_code;
 use super::input::Asked;
-use super::intake::Intake;
+use super::intake::{Intake, Next};
 use super::output::Output;
 use super::questions::Questions;
 use crate::protocol::{
@@ -34,6 +34,30 @@ pub(super) struct Conversation {
     pub questions: Questions,
     pub desk: Desk,
     pub tally: Tally,
+    /// What was told last of what the run does; absent where nobody asked to be told.
+    pub state: Option<State>,
+}
+
+/// What a run does, for a program that must know when stdin may be closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing waits and nothing runs.
+    #[default]
+    Idle,
+    Running,
+    /// A question of ours is open.
+    Asking,
+}
+
+impl State {
+    /// The word on the wire.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Running => "running",
+            Self::Asking => "requires_action",
+        }
+    }
 }
 
 /// What was sent, and how it ended.
@@ -74,8 +98,8 @@ impl Conversation {
     pub async fn run(mut self, stop: &CancellationToken) -> io::Result<u8> {
         let mut batch = Vec::with_capacity(BATCH);
         loop {
-            self.send_next().await?;
-            self.answer_requests().await?;
+            self.take_in().await?;
+            self.tell_state().await?;
             if self.tally.sent.is_none() && self.intake.is_over() {
                 self.output.finish().await?;
                 return Ok(self.tally.code);
@@ -98,34 +122,43 @@ impl Conversation {
         }
     }
 
-    /// Sends the next prompt when the one before it has its answer.
-    async fn send_next(&mut self) -> io::Result<()> {
-        while self.tally.sent.is_none() && self.output.is_open() {
-            match self.intake.take() {
-                None => return Ok(()),
-                Some(Ok(asked)) => self.send(asked).await,
-                Some(Err(why)) => {
+    /// Deals with what has come over stdin as far as it can be dealt with now, in order: a prompt is sent when the one
+    /// before it has its answer, a request is answered at once.
+    async fn take_in(&mut self) -> io::Result<()> {
+        while self.output.is_open()
+            && let Some(next) = self.intake.next(self.tally.sent.is_none())
+        {
+            match next {
+                Next::Prompt(Ok(asked)) => self.send(asked).await,
+                Next::Prompt(Err(why)) => {
                     self.output.next_prompt();
                     self.output.refuse(&why).await?;
                     self.tally.ended_with(BAD_INPUT);
                 }
+                Next::Request(request) => {
+                    let answer = self.desk.answer(&request).await;
+                    self.output.control(&[request.answer(answer)]).await?;
+                }
             }
-        }
-        Ok(())
-    }
-
-    /// Answers what was asked of us, each request once.
-    async fn answer_requests(&mut self) -> io::Result<()> {
-        while let Some(request) =
-            self.output.is_open().then(|| self.intake.take_request()).flatten()
-        {
-            let answer = self.desk.answer(&request).await;
-            self.output.control(&[request.answer(answer)]).await?;
         }
         for remark in self.intake.take_remarks() {
             self.output.remark_on(&remark)?;
         }
         Ok(())
+    }
+
+    /// Tells what the run does now, if that is something else than before.
+    async fn tell_state(&mut self) -> io::Result<()> {
+        let now = match self.tally.sent {
+            None => State::Idle,
+            Some(_) if self.questions.any() => State::Asking,
+            Some(_) => State::Running,
+        };
+        if self.state.is_none_or(|told| told == now) {
+            return Ok(());
+        }
+        self.state = Some(now);
+        self.output.state(now).await
     }
 
     /// Carries the answer to a question of ours out.

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::conversation::State;
 use super::info::SessionInfo;
 use super::totals::Totals;
 use super::{result, step};
@@ -148,6 +149,15 @@ impl Frames {
     #[must_use]
     pub fn refusal(&self, why: &str, totals: &Totals) -> Value {
         self.frame("result", &AgentPath::root(), result::refusal(why, totals, &self.info))
+    }
+
+    /// The frame that tells what the run does. The SDK keeps it to itself.
+    #[must_use]
+    pub(super) fn state(&self, state: State) -> Value {
+        let body = json!({
+            "subtype": "session_state_changed", "state": state.word(), "sdk_host_only": true,
+        });
+        self.frame("system", &AgentPath::root(), body)
     }
 
     fn init(&self) -> Value {

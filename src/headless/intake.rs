@@ -27,6 +27,12 @@ const REMARK_LIMIT: usize = 64;
 /// A prompt that waits, or what is wrong with the line that should have been one.
 pub(super) type Entry = Result<Asked, String>;
 
+/// What is to be dealt with next.
+pub(super) enum Next {
+    Prompt(Entry),
+    Request(Request),
+}
+
 /// Prompts and requests in the order in which they came.
 pub(super) struct Intake {
     shared: Arc<Shared>,
@@ -48,7 +54,11 @@ struct State {
     waiting: VecDeque<Waiting>,
     /// Of the prompts that wait.
     bytes: usize,
-    requests: VecDeque<Request>,
+    /// How many prompts have come, and how many of them were taken.
+    came: usize,
+    taken: usize,
+    /// Each with the number of prompts that had come before it.
+    requests: VecDeque<(usize, Request)>,
     /// What is to be said on stderr.
     remarks: Vec<String>,
     /// Nothing more can come.
@@ -96,24 +106,12 @@ impl Intake {
         self.shared.filled.notified().await;
     }
 
-    /// The next prompt.
-    pub fn take(&self) -> Option<Entry> {
-        let mut state = self.shared.lock();
-        let entry = match state.waiting.pop_front()? {
-            Waiting::Entry(entry) => {
-                state.bytes -= size(&entry);
-                entry
-            }
-            Waiting::LeftOut(count) => {
-                if count > 1 {
-                    state.waiting.push_front(Waiting::LeftOut(count - 1));
-                }
-                Err("too many prompts were waiting, so this one was left out: send it again when there are results".to_owned())
-            }
-        };
-        drop(state);
+    /// What came first of what can be dealt with: a prompt only while there is no other (`idle`), a request also before
+    /// prompts that have to wait.
+    pub fn next(&self, idle: bool) -> Option<Next> {
+        let next = self.shared.lock().next(idle)?;
         self.shared.drained.notify_one();
-        Some(entry)
+        Some(next)
     }
 
     /// Puts a prompt back that could not be worked on yet.
@@ -121,14 +119,8 @@ impl Intake {
         let mut state = self.shared.lock();
         let entry = Ok(asked);
         state.bytes += size(&entry);
+        state.taken = state.taken.saturating_sub(1);
         state.waiting.push_front(Waiting::Entry(entry));
-    }
-
-    /// The next request.
-    pub fn take_request(&self) -> Option<Request> {
-        let request = self.shared.lock().requests.pop_front();
-        self.shared.drained.notify_one();
-        request
     }
 
     /// What there is to say on stderr.
@@ -224,7 +216,9 @@ impl Router {
             Ok(Line::Nothing) => return,
             Ok(Line::Prompt(asked)) => Ok(asked),
             Ok(Line::Request(request)) => {
-                self.shared.lock().requests.push_back(request);
+                let mut state = self.shared.lock();
+                let before = state.came;
+                state.requests.push_back((before, request));
                 return;
             }
             Ok(Line::Answer { id, answer }) => {
@@ -249,9 +243,36 @@ impl Router {
 }
 
 impl State {
+    fn next(&mut self, idle: bool) -> Option<Next> {
+        let first = self.requests.front().is_some_and(|(before, _)| *before <= self.taken);
+        if first || !idle {
+            return self.requests.pop_front().map(|(_, request)| Next::Request(request));
+        }
+        self.take().map(Next::Prompt)
+    }
+
+    fn take(&mut self) -> Option<Entry> {
+        let waiting = self.waiting.pop_front()?;
+        self.taken += 1;
+        Some(match waiting {
+            Waiting::Entry(entry) => {
+                self.bytes -= size(&entry);
+                entry
+            }
+            Waiting::LeftOut(count) => {
+                if count > 1 {
+                    self.waiting.push_front(Waiting::LeftOut(count - 1));
+                }
+                let why = "too many prompts were waiting, so this one was left out: send it again when there are results";
+                Err(why.to_owned())
+            }
+        })
+    }
+
     /// Takes a prompt in; where too many wait it only counts it.
     fn push(&mut self, entry: Entry) {
         let size = size(&entry);
+        self.came += 1;
         if self.waiting.len() < HARD_LIMIT && self.bytes + size <= BYTES_LIMIT {
             self.bytes += size;
             self.waiting.push_back(Waiting::Entry(entry));
@@ -299,18 +320,48 @@ mod tests {
         intake
     }
 
+    /// The next thing, which is a prompt.
+    fn prompt(intake: &Intake) -> Option<Result<String, String>> {
+        match intake.next(true)? {
+            Next::Prompt(entry) => Some(entry.map(|asked| asked.text)),
+            Next::Request(request) => panic!("{request:?}"),
+        }
+    }
+
+    #[test]
+    fn a_request_comes_in_its_turn_or_before_prompts_that_wait() {
+        let request = |id: u64| Request { id: json!(id), body: json!({}) };
+        let asked = |text: &str| Ok(Asked { text: text.to_owned(), sub_agents: true });
+        let mut state = State::default();
+        state.push(asked("a"));
+        state.requests.push_back((1, request(1)));
+        state.push(asked("b"));
+        state.requests.push_back((2, request(2)));
+        let mut next = |idle| match state.next(idle) {
+            Some(Next::Prompt(entry)) => entry.unwrap().text,
+            Some(Next::Request(request)) => request.id.to_string(),
+            None => "-".to_owned(),
+        };
+        assert_eq!([next(true), next(true)], ["a", "1"], "in order");
+        assert_eq!(
+            [next(false), next(false)],
+            ["2", "-"],
+            "the prompt waits, the request does not"
+        );
+        assert_eq!([next(true), next(true)], ["b", "-"]);
+    }
+
     #[tokio::test]
     async fn a_flood_of_prompts_is_bounded_and_each_that_is_left_out_is_told_in_its_place() {
         let intake = filled(HARD_LIMIT + 3).await;
         assert_eq!(intake.shared.lock().waiting.len(), HARD_LIMIT + 1, "three in one entry");
         for number in 0..HARD_LIMIT {
-            let asked = intake.take().unwrap().unwrap();
-            assert_eq!(asked.text, number.to_string());
+            assert_eq!(prompt(&intake), Some(Ok(number.to_string())));
         }
         for _ in 0..3 {
-            assert!(intake.take().unwrap().unwrap_err().contains("send it again"));
+            assert!(prompt(&intake).unwrap().unwrap_err().contains("send it again"));
         }
-        assert!(intake.take().is_none() && intake.is_over());
+        assert!(prompt(&intake).is_none() && intake.is_over());
         assert_eq!(intake.shared.lock().bytes, 0);
     }
 
@@ -328,8 +379,8 @@ mod tests {
         });
         let mut taken = Vec::new();
         while !intake.is_over() {
-            match intake.take() {
-                Some(asked) => taken.push(asked.unwrap().text),
+            match prompt(&intake) {
+                Some(text) => taken.push(text.unwrap()),
                 None => intake.changed().await,
             }
             assert!(intake.shared.lock().waiting.len() <= WAITING_LIMIT);

@@ -30,7 +30,7 @@ mod totals;
 
 use control::Desk;
 pub use control::{Backstage, HookCallbacks, Initialize};
-use conversation::{Conversation, Tally};
+use conversation::{Conversation, State, Tally};
 pub use info::{LimitsOf, ModelLimits, SessionInfo};
 pub use link::{Introduction, Link};
 use output::Output;
@@ -61,6 +61,8 @@ pub struct Headless {
     pub verbose: bool,
     /// For control requests.
     pub backstage: Arc<dyn Backstage>,
+    /// Whether frames tell when the run begins to work and when it is idle.
+    pub tells_state: bool,
 }
 
 /// Sends the prompts one after the other and writes what comes of them. Answers with the exit code: that of the first
@@ -71,7 +73,7 @@ pub struct Headless {
 /// # Errors
 /// When stdout or stderr cannot be written, or the signals cannot be listened to.
 pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
-    let Headless { commands, events, info, format, verbose, backstage } = headless;
+    let Headless { commands, events, info, format, verbose, backstage, tells_state } = headless;
     let mut signals = Signals::listen()?;
     let link = match prompts {
         PromptSource::One(prompt) => Link::one(prompt),
@@ -88,6 +90,7 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         client,
         questions: Questions::to(peer),
         tally,
+        state: tells_state.then(State::default),
     };
     let stop = CancellationToken::new();
     let written = conversation.run(&stop);

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
+use super::conversation::State;
 use super::frame::Frames;
 use super::info::SessionInfo;
 use super::result;
@@ -78,6 +79,11 @@ impl Output {
     /// Writes lines of the control protocol.
     pub async fn control(&mut self, lines: &[Value]) -> io::Result<()> {
         self.frames_out(lines).await
+    }
+
+    /// Tells what the run does.
+    pub async fn state(&mut self, state: State) -> io::Result<()> {
+        self.frames_out(&[self.frames.state(state)]).await
     }
 
     /// Says something to the person.

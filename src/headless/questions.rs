@@ -22,6 +22,11 @@ impl Questions {
         Self { answers: JoinSet::new(), open: HashMap::new(), peer }
     }
 
+    /// Whether one is open.
+    pub fn any(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Passes a question on.
     pub fn ask(&mut self, question: &Question) {
         let (id, peer) = (question.id, self.peer.clone());

@@ -152,7 +152,7 @@ async fn an_interrupt_right_behind_its_prompt_stops_that_prompt_and_none_that_co
     let scene = Scene::new();
     // Whether the first prompt comes as far as a request is not said: its answer never ends.
     scene.server.when("HELLO-1").forever(dynamic(|request| match request.text() {
-        text_of if text_of.contains("second") => text("later"),
+        text_of if text_of.contains("SECOND-2") => text("later"),
         _ => text("half").stall(),
     }));
     let mut client = connect(&scene, &[]).await;
@@ -160,7 +160,7 @@ async fn an_interrupt_right_behind_its_prompt_stops_that_prompt_and_none_that_co
     client.prompt("HELLO-1 first");
     client.request(request("interrupt")).await.unwrap();
     assert_eq!(client.result().await["error_kind"], "cancelled");
-    assert_eq!(client.turn("HELLO-1 second").await["is_error"], false);
+    assert_eq!(client.turn("SECOND-2").await["is_error"], false);
     client.close().await.assert_code(0);
 }
 

@@ -26,6 +26,26 @@ async fn the_system_prompt_can_be_replaced_and_added_to() {
 }
 
 #[tokio::test]
+async fn the_system_prompt_can_come_from_a_file_and_must_be_there() {
+    let scene = Scene::new();
+    scene.world.write("prompt.md", "PROMPT-99 from a file");
+    scene.server.when("HELLO-1").reply(text("hi"));
+    let run = async |path: &str| {
+        scene.world.run(["-p", "HELLO-1", "--system-prompt-file", path]).finish().await
+    };
+    run("prompt.md").await.assert_code(0);
+    assert!(scene.server.requests()[0].system().contains("PROMPT-99 from a file"));
+    let missing = run("none.md").await;
+    assert!(missing.assert_code(2).stderr.contains("none.md"), "{missing}");
+}
+
+#[tokio::test]
+async fn the_effort_is_asked_for() {
+    let request = first_request(&["--model", "claude-sonnet-5", "--effort", "high"]).await;
+    assert_eq!(request.body["output_config"]["effort"], "high", "{}", request.body);
+}
+
+#[tokio::test]
 async fn the_tools_on_offer_can_be_chosen() {
     let names = async |args: &[&str]| {
         let request = first_request(args).await;

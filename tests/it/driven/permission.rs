@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{connect, request};
-use crate::support::client::Client;
+use crate::support::client::{ARGS, Client};
 use crate::support::run::Finished;
 use crate::support::scene::{Scene, agent, bash, calls};
 use crate::support::script::{text, tool_use};
@@ -167,6 +167,24 @@ async fn a_question_of_a_sub_agent_names_it_and_waits_beside_others() {
 }
 
 #[tokio::test]
+async fn s2_16_an_agent_call_that_is_not_allowed_falls_through_to_the_permission_prompt() {
+    for (behavior, children) in [("deny", 0), ("allow", 1)] {
+        let scene = Scene::new();
+        scene.world.config("[permissions]\nask = [\"AgentTool\"]\n");
+        scene.server.when("HELLO-1").reply(calls([agent("CHILD-A")])).then(text("done"));
+        scene.server.when("CHILD-A").reply(text("seen"));
+        let mut client = connect(&scene, &ASKS).await;
+        client.prompt("HELLO-1");
+        let question = client.question("can_use_tool").await;
+        assert_eq!(question.body["tool_name"], "AgentTool");
+        assert_eq!(question.body["input"], agent("CHILD-A"));
+        client.answer(&question, json!({ "behavior": behavior, "message": "no" }));
+        end(client).await;
+        assert_eq!(scene.server.requests_of("CHILD-A").len(), children);
+    }
+}
+
+#[tokio::test]
 async fn an_interrupt_withdraws_the_question_and_a_late_answer_is_no_mistake() {
     let scene = Scene::new();
     let mut client = touching(&scene, "a.txt").await;
@@ -195,6 +213,28 @@ async fn a_client_that_leaves_in_the_middle_of_a_question_has_said_no_and_the_tu
     assert!(result.text.contains("is gone"), "{result:?}");
     assert!(!scene.world.exists("a.txt"));
     scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_program_that_asks_is_told_when_the_run_works_waits_for_it_and_is_idle() {
+    let scene = Scene::new();
+    let call = tool_use("Bash", bash("touch a.txt"));
+    scene.server.when("HELLO-1").reply(call).then(text("done")).then(text("done"));
+    let run = scene.world.run(ARGS).args(ASKS).env("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1");
+    let mut client = Client::start(run);
+    client.initialize(json!({})).await.unwrap();
+    client.prompt("HELLO-1");
+    let question = client.question("can_use_tool").await;
+    client.prompt("and on");
+    client.answer(&question, json!({ "behavior": "allow" }));
+    client.result().await;
+    let frames = end(client).await.frames();
+    let shown = |frame: &Value| match frame["type"].as_str() {
+        Some("result") => Some("result".to_owned()),
+        _ => frame["state"].as_str().map(str::to_owned),
+    };
+    let states: Vec<_> = frames.iter().filter_map(shown).collect();
+    assert_eq!(states, ["running", "requires_action", "running", "result", "result", "idle"]);
 }
 
 #[tokio::test]
