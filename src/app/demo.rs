@@ -65,7 +65,11 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         pick_session: false,
         scripted: true,
     };
-    screen::show(&setup, async { parts }, Shown { events, catalogue, gate, open, start })
+    screen::show(
+        &setup,
+        async { parts },
+        Shown { events, catalogue, models: None, gate, open, start },
+    )
 }
 
 /// A setup that neither reads nor writes anything of the person's.

@@ -8,16 +8,15 @@ use async_trait::async_trait;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 
+use super::models::Models;
 use crate::agent::prompt::git_branch;
-use crate::config::models::Catalogue;
 use crate::custom::{CustomSources, Customs, Place};
 use crate::exec::child_env;
 use crate::protocol::EnvOverlay;
-use crate::provider::{HttpClient, local};
 use crate::session::SessionStore;
 use crate::subagent::definition::Definition;
 use crate::subagent::registry::{DefinitionSources, Definitions};
-use crate::tui::host::{AgentChoice, CommandChoice, Host, LocalServer, ModelChoice, SessionChoice};
+use crate::tui::host::{AgentChoice, CommandChoice, Host, LocalServer, ModelList, SessionChoice};
 
 /// More files than this are not searched.
 const FILES_SEARCHED: usize = 50_000;
@@ -28,9 +27,6 @@ const FILES_SHOWN: usize = 50;
 /// How much of the prompt history is kept. Bytes.
 const HISTORY_LIMIT: u64 = 256 * 1024;
 
-/// Of the servers on this machine the only one that is a provider in the built-in configuration.
-const PICKABLE: &str = "Ollama";
-
 /// The screen's window on the machine.
 pub(super) struct Machine {
     pub cwd: Arc<Path>,
@@ -38,12 +34,10 @@ pub(super) struct Machine {
     pub definitions: DefinitionSources,
     pub custom: CustomSources,
     pub store: SessionStore,
-    pub catalogue: Arc<Catalogue>,
-    pub http: HttpClient,
+    /// The source of models; absent where there is only one, as in the demo.
+    pub models: Option<Arc<Models>>,
     /// Names of variables that hold keys: the editor does not get them.
     pub secrets: Vec<String>,
-    /// The name of the configured provider.
-    pub provider: Option<String>,
     /// Where prompts are remembered; absent when nothing is to be kept.
     pub history: Option<PathBuf>,
 }
@@ -117,40 +111,18 @@ impl Host for Machine {
         tokio::task::spawn_blocking(list).await.unwrap_or_default()
     }
 
-    async fn models(&self) -> Vec<ModelChoice> {
-        let mut choices = Vec::new();
-        let local = local::find(&self.http).await;
-        for server in local.into_iter().filter(|server| server.name == PICKABLE) {
-            choices.extend(server.models.into_iter().map(|name| ModelChoice {
-                provider: PICKABLE.to_lowercase(),
-                name,
-                detail: "on this machine".to_owned(),
-            }));
+    async fn models(&self) -> ModelList {
+        match &self.models {
+            Some(models) => models.list().await,
+            None => ModelList::default(),
         }
-        // The catalogue tells whose model it is by the name alone; what it does not know is typed.
-        let (provider, family) = match self.provider.as_deref() {
-            Some("anthropic") => ("anthropic", "claude-"),
-            Some("openai") => ("openai", "gpt-"),
-            _ => return choices,
-        };
-        let names = self.catalogue.names().filter(|name| name.starts_with(family));
-        choices.extend(names.map(|name| ModelChoice {
-            provider: provider.to_owned(),
-            name: name.to_owned(),
-            detail: format!("{}k window", self.catalogue.get(name).context_window / 1000),
-        }));
-        choices
     }
 
     async fn local_servers(&self) -> Vec<LocalServer> {
-        let found = local::find(&self.http).await.into_iter();
-        let shown = found.map(|server| LocalServer {
-            name: server.name.to_owned(),
-            base_url: server.base_url.to_owned(),
-            provider: (server.name == PICKABLE).then(|| PICKABLE.to_lowercase()),
-            models: server.models,
-        });
-        shown.collect()
+        match &self.models {
+            Some(models) => models.local_servers().await,
+            None => Vec::new(),
+        }
     }
 
     async fn branch(&self) -> Option<String> {

@@ -11,6 +11,7 @@ use crate::protocol::EnvOverlay;
 use crate::provider::{ChildModel, Model, ModelError, ModelSource, Provider, RetryPolicy};
 
 mod choice;
+mod list;
 mod pool;
 #[cfg(test)]
 mod tests;
@@ -43,9 +44,7 @@ impl Models {
     pub async fn first(&self) -> Result<Option<Model>, ModelError> {
         let Some(choice) = self.config.choose(&self.env) else { return Ok(None) };
         let Some(model) = choice.model else {
-            let provider = choice.provider;
-            let why = format!("{provider} has no default model: name one with --model");
-            return Err(ModelError::Usage(why));
+            return self.first_offered(&choice.provider).await.map(Some);
         };
         self.resolve(Some(&choice.provider), &model).await.map(Some)
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::host::Machine;
+use super::models::Models;
 use super::parts::{self, Wishes};
 use super::trust::{self, Settled};
 use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
@@ -15,7 +16,6 @@ use crate::config::models::Catalogue;
 use crate::config::{self, Config};
 use crate::permission::Gate;
 use crate::protocol::{Command, EventQueue, NoticeLevel, SessionId};
-use crate::provider::HttpClient;
 use crate::runtime::{Open, Parts, Runtime};
 use crate::tui::settings::{FirstRun, Motion, Panes, StartInfo, TuiSettings};
 use crate::tui::{self, TuiIo};
@@ -44,9 +44,11 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     let open = open.unwrap_or_else(|| Open::New(SessionId::generate()));
     let mut wishes = Wishes::of(cli, events.clone())?;
     let setup = Arc::new(setup);
+    let models = Arc::new(setup.models(&catalogue));
     let (theirs, for_gate, for_catalogue) = (setup.clone(), gate.clone(), catalogue.clone());
+    let for_parts = models.clone();
     let parts = async move {
-        let models = Arc::new(theirs.models(&for_catalogue));
+        let models = for_parts;
         let model = models.first().await.unwrap_or_else(|error| {
             wishes.events.sink().notice(NoticeLevel::Error, error.to_string());
             None
@@ -54,7 +56,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         wishes.notices.extend(model.as_ref().and_then(|model| models.notice(model)));
         theirs.parts(wishes, for_gate, model, models, for_catalogue)
     };
-    show(&setup, parts, Shown { events, catalogue, gate, open, start })
+    show(&setup, parts, Shown { events, catalogue, models: Some(models), gate, open, start })
 }
 
 /// How a screen starts.
@@ -73,6 +75,8 @@ pub(super) struct Start {
 pub(super) struct Shown {
     pub events: EventQueue,
     pub catalogue: Arc<Catalogue>,
+    /// What models can be picked from.
+    pub models: Option<Arc<Models>>,
     pub gate: Gate,
     pub open: Open,
     pub start: Start,
@@ -86,7 +90,7 @@ pub(super) fn show(
 ) -> Result<u8, AppError> {
     let config = &setup.loaded.config;
     let log = log::start(setup);
-    let Shown { events, catalogue, gate, open, start } = shown;
+    let Shown { events, catalogue, models, gate, open, start } = shown;
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let machine = Machine {
         cwd: setup.cwd.clone(),
@@ -94,15 +98,12 @@ pub(super) fn show(
         definitions: setup.definitions.clone(),
         custom: setup.custom(),
         store: setup.store(),
-        http: HttpClient::new(&setup.env),
+        models,
         secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
-        provider: config.choose(&setup.env).map(|choice| choice.provider),
         history: start.stored.then(|| setup.dirs.data.join(HISTORY_FILE)),
-        catalogue,
     };
     let window = (!start.scripted).then(|| label(config, setup)).flatten();
-    let window = window
-        .map(|name| machine.catalogue.get(machine.catalogue.resolve_alias(&name)).context_window);
+    let window = window.map(|name| catalogue.get(catalogue.resolve_alias(&name)).context_window);
     let io = TuiIo {
         commands: commands.clone(),
         events,

@@ -19,7 +19,7 @@ use crate::protocol::{HookEvent, Mode};
 #[serde(deny_unknown_fields)]
 pub struct Config {
     pub model: ModelConfig,
-    /// Places that answer model requests, by name. Built in: anthropic, openai, gemini, ollama.
+    /// Places that answer model requests, by name. Built in: anthropic, openai, gemini, ollama, llamacpp, vllm.
     pub providers: BTreeMap<String, ProviderConfig>,
     pub permissions: PermissionsConfig,
     /// Commands that run at certain moments, by event.

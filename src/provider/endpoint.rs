@@ -48,7 +48,7 @@ impl Endpoint {
             headers,
             host: authority(&url),
             local: is_local(&url),
-            label: label(&settings.name),
+            label: label(&settings.name).to_owned(),
             idle_timeout: settings.idle_timeout,
             key: settings.key.as_ref().map(|key| key.secret().clone()),
             key_hint: settings.key_hint.clone(),
@@ -162,15 +162,18 @@ fn is_local_v4(ip: Ipv4Addr) -> bool {
     ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_unspecified()
 }
 
-fn label(name: &str) -> String {
-    match name {
+/// A provider's name as a person writes it.
+#[must_use]
+pub fn label(provider: &str) -> &str {
+    match provider {
         "anthropic" => "Anthropic",
         "openai" => "OpenAI",
         "gemini" => "Gemini",
         "ollama" => "Ollama",
+        "llamacpp" => "llama.cpp",
+        "vllm" => "vLLM",
         other => other,
     }
-    .to_owned()
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use reqwest::header::HeaderName;
+use serde_json::Value;
 
 use super::endpoint::Endpoint;
 use super::exchange;
 use super::http::HttpClient;
+use super::offer::{self, Offer, OfferedModel};
 use super::settings::ProviderSettings;
 use super::{EventStream, ModelRequest, Provider, ProviderError};
 use crate::config::models::ModelInfo;
@@ -45,9 +47,29 @@ impl Provider for Gemini {
         exchange::run(&self.http, &endpoint, body, events::Decoder::default())
     }
 
+    fn models(&self) -> Offer {
+        let list =
+            self.base.clone().map(|base| base.below(&["models"], Some(("pageSize", "1000"))));
+        offer::fetch(&self.http, list, offered)
+    }
+
     fn can_force(&self, _model: &ModelInfo) -> bool {
         true
     }
+}
+
+/// The models of a list that answer prompts.
+fn offered(body: &Value) -> Option<Vec<OfferedModel>> {
+    let answers = |model: &&Value| {
+        let methods = model["supportedGenerationMethods"].as_array();
+        methods.is_some_and(|methods| methods.iter().any(|method| method == "generateContent"))
+    };
+    let models = body["models"].as_array()?.iter().filter(answers);
+    let named = models.filter_map(|model| {
+        let context_window = model["inputTokenLimit"].as_u64();
+        Some(OfferedModel { name: bare(model["name"].as_str()?).to_owned(), context_window })
+    });
+    Some(named.collect())
 }
 
 /// The name without the folder that the API itself puts before it.

@@ -17,8 +17,8 @@ mod exchange;
 mod failure;
 mod gemini;
 mod http;
-pub mod local;
 mod model;
+mod offer;
 mod openai_chat;
 mod openai_responses;
 mod report;
@@ -32,9 +32,11 @@ mod sse;
 mod test_server;
 mod turns;
 
+pub use endpoint::label;
 pub use error::{ErrorKind, ProviderError};
 pub use http::{DEFAULT_CONNECT_TIMEOUT, HttpClient};
 pub use model::{Model, ModelSlot};
+pub use offer::{Offer, OfferedModel};
 pub use retry::RetryPolicy;
 pub use secret::Secret;
 pub use settings::{DEFAULT_IDLE_TIMEOUT, Key, Kind, ProviderSettings, build};
@@ -51,6 +53,12 @@ pub trait Provider: Send + Sync {
     /// Sends one request, once. The request is put into wire form before this returns.
     /// Failures, also those of the connection, are the stream's first item.
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream;
+
+    /// The models that it offers: one cheap request, which also tells whether its address and key work.
+    fn models(&self) -> Offer {
+        let message = format!("{} does not list its models", self.name());
+        Box::pin(std::future::ready(Err(ProviderError::new(ErrorKind::BadRequest, message))))
+    }
 
     /// Whether a model of this provider takes [`ToolChoice::Tool`].
     fn can_force(&self, _model: &ModelInfo) -> bool {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::endpoint::Endpoint;
 use super::exchange;
 use super::http::HttpClient;
+use super::offer::{self, Offer};
 use super::settings::ProviderSettings;
 use super::{EventStream, ModelRequest, Provider, ProviderError};
 use crate::config::models::ModelInfo;
@@ -20,12 +21,15 @@ pub(super) struct OpenaiChat {
     name: String,
     http: HttpClient,
     endpoint: Result<Arc<Endpoint>, ProviderError>,
+    /// Where its models are listed.
+    list: Result<Endpoint, ProviderError>,
 }
 
 impl OpenaiChat {
     pub fn new(settings: &ProviderSettings, http: &HttpClient) -> Self {
         let endpoint = Endpoint::new(settings, &["chat", "completions"], None).map(Arc::new);
-        Self { name: settings.name.clone(), http: http.clone(), endpoint }
+        let list = Endpoint::new(settings, &["models"], None);
+        Self { name: settings.name.clone(), http: http.clone(), endpoint, list }
     }
 }
 
@@ -37,6 +41,10 @@ impl Provider for OpenaiChat {
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
         let body = |endpoint: &Endpoint| request::body(request, Dialect::of(&endpoint.url));
         exchange::run(&self.http, &self.endpoint, body, events::Decoder::default())
+    }
+
+    fn models(&self) -> Offer {
+        offer::fetch(&self.http, self.list.clone(), offer::ids)
     }
 
     fn can_force(&self, _model: &ModelInfo) -> bool {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::endpoint::Endpoint;
 use super::exchange;
 use super::http::HttpClient;
+use super::offer::{self, Offer};
 use super::settings::ProviderSettings;
 use super::{EventStream, ModelRequest, Provider, ProviderError};
 use crate::config::models::ModelInfo;
@@ -18,12 +19,15 @@ pub(super) struct OpenaiResponses {
     name: String,
     http: HttpClient,
     endpoint: Result<Arc<Endpoint>, ProviderError>,
+    /// Where its models are listed.
+    list: Result<Endpoint, ProviderError>,
 }
 
 impl OpenaiResponses {
     pub fn new(settings: &ProviderSettings, http: &HttpClient) -> Self {
         let endpoint = Endpoint::new(settings, &["responses"], None).map(Arc::new);
-        Self { name: settings.name.clone(), http: http.clone(), endpoint }
+        let list = Endpoint::new(settings, &["models"], None);
+        Self { name: settings.name.clone(), http: http.clone(), endpoint, list }
     }
 }
 
@@ -35,6 +39,10 @@ impl Provider for OpenaiResponses {
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
         let body = |_: &Endpoint| request::body(request);
         exchange::run(&self.http, &self.endpoint, body, events::Decoder::default())
+    }
+
+    fn models(&self) -> Offer {
+        offer::fetch(&self.http, self.list.clone(), offer::ids)
     }
 
     fn can_force(&self, _model: &ModelInfo) -> bool {

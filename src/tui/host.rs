@@ -16,7 +16,7 @@ pub trait Host: Send + Sync {
     /// Stored sessions of this project, newest first.
     async fn sessions(&self) -> Vec<SessionChoice>;
     /// Models that can be picked.
-    async fn models(&self) -> Vec<ModelChoice>;
+    async fn models(&self) -> ModelList;
     /// Model servers on this machine that answer on the ports that they usually take.
     async fn local_servers(&self) -> Vec<LocalServer>;
     /// The git branch of the working directory.
@@ -69,16 +69,22 @@ pub struct ModelChoice {
     pub detail: String,
 }
 
+/// The models that can be picked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelList {
+    pub choices: Vec<ModelChoice>,
+    /// Why some may be missing, one a line.
+    pub notes: Vec<String>,
+}
+
 /// A model server on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalServer {
-    /// Its kind, such as `Ollama`.
+    /// As a person calls it, such as `llama.cpp`.
     pub name: String,
-    /// Where it answers, with the `/v1` that its wire begins with.
-    pub base_url: String,
     pub models: Vec<String>,
-    /// The provider of its models, if the configuration has one: then `/model` can pick them.
-    pub provider: Option<String>,
+    /// The provider of its models.
+    pub provider: String,
 }
 
 /// What `update` asks of the host.
@@ -101,7 +107,7 @@ pub enum HostReply {
     Agents(Vec<AgentChoice>),
     Commands(Vec<CommandChoice>),
     Sessions(Vec<SessionChoice>),
-    Models(Vec<ModelChoice>),
+    Models(ModelList),
     LocalServers(Vec<LocalServer>),
     Branch(Option<String>),
     Edited(Result<String, String>),

@@ -28,7 +28,9 @@ async fn a_provider_of_sub_agents_that_is_not_there_is_exit_2_and_names_those_th
         scene.world.config(config);
         let run = scene.world.run(["-p", "HELLO-1"]).finish().await;
         run.assert_code(2);
-        for named in ["config.toml:2", "gemeni", "anthropic, gemini, ollama, openai"] {
+        for named in
+            ["config.toml:2", "gemeni", "anthropic, gemini, llamacpp, ollama, openai, vllm"]
+        {
             assert!(run.stderr.contains(named), "{named}: {run}");
         }
     }

@@ -84,7 +84,7 @@ fn the_built_in_defaults_are_valid_and_as_documented() {
     assert_eq!((config.subagents.max_concurrent_agents, config.subagents.max_turns), (8, 20));
     assert_eq!(
         config.providers.keys().collect::<Vec<_>>(),
-        ["anthropic", "gemini", "ollama", "openai"]
+        ["anthropic", "gemini", "llamacpp", "ollama", "openai", "vllm"]
     );
     let anthropic = &config.providers["anthropic"];
     assert_eq!((anthropic.idle_timeout().as_secs(), anthropic.max_retries), (120, 8));
@@ -427,15 +427,15 @@ fn mistakes_name_the_place_and_the_remedy() {
         ),
         (
             &[("home/config.toml", "[model]\nprovider = \"antropic\"")],
-            "home/config.toml:2: there is no provider \"antropic\"; defined: anthropic, gemini, ollama, openai",
+            "home/config.toml:2: there is no provider \"antropic\"; defined: anthropic, gemini, llamacpp, ollama, openai, vllm",
         ),
         (
             &[("home/config.toml", "[subagents]\ndefault_provider = \"gemeni\"")],
-            "home/config.toml:2: there is no provider \"gemeni\"; defined: anthropic, gemini, ollama, openai",
+            "home/config.toml:2: there is no provider \"gemeni\"; defined: anthropic, gemini, llamacpp, ollama, openai, vllm",
         ),
         (
             &[("home/config.toml", "[subagents.allowed_models]\nopenia = [\"gpt-5.5\"]")],
-            "home/config.toml:2: there is no provider \"openia\"; defined: anthropic, gemini, ollama, openai",
+            "home/config.toml:2: there is no provider \"openia\"; defined: anthropic, gemini, llamacpp, ollama, openai, vllm",
         ),
         (&[("home/config.toml/x", "")], "home/config.toml: cannot be read: it is not a file"),
     ];

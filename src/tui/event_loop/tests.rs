@@ -6,7 +6,7 @@ use ratatui::{Frame, Terminal};
 
 use super::*;
 use crate::protocol::{EventKind, Sender};
-use crate::tui::host::{AgentChoice, CommandChoice, LocalServer, ModelChoice, SessionChoice};
+use crate::tui::host::{AgentChoice, CommandChoice, LocalServer, ModelList, SessionChoice};
 use crate::tui::text::CopyError;
 
 struct NoHost;
@@ -25,8 +25,8 @@ impl Host for NoHost {
     async fn sessions(&self) -> Vec<SessionChoice> {
         Vec::new()
     }
-    async fn models(&self) -> Vec<ModelChoice> {
-        Vec::new()
+    async fn models(&self) -> ModelList {
+        ModelList::default()
     }
     async fn local_servers(&self) -> Vec<LocalServer> {
         Vec::new()

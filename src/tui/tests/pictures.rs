@@ -272,14 +272,14 @@ fn without_a_model_the_first_screen_says_what_is_enough() {
     let asked = start(&mut screen.model, None, false);
     assert_eq!(asked, [Effect::Ask(HostRequest::LocalServers)]);
     insta::assert_snapshot!("first_run_looking", picture(&mut screen, 100, 12));
-    let server = |name: &str, port: u16, provider: Option<&str>| LocalServer {
+    let server = |name: &str, models: &[&str], provider: &str| LocalServer {
         name: name.to_owned(),
-        base_url: format!("http://127.0.0.1:{port}/v1"),
-        models: vec!["qwen3-coder".to_owned(), "gpt-oss".to_owned()],
-        provider: provider.map(str::to_owned),
+        models: models.iter().copied().map(str::to_owned).collect(),
+        provider: provider.to_owned(),
     };
     let at = screen.at;
-    let found = vec![server("Ollama", 11434, Some("ollama")), server("llama.cpp", 8080, None)];
+    let models = ["qwen3-coder", "gpt-oss"];
+    let found = vec![server("Ollama", &models, "ollama"), server("llama.cpp", &[], "llamacpp")];
     screen.send(Msg::Host { reply: HostReply::LocalServers(found), at });
     insta::assert_snapshot!("first_run_found", picture(&mut screen, 100, 12));
     screen.write("hello").enter();

@@ -20,7 +20,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::protocol::Command;
 
-use super::host::{HostReply, HostRequest};
+use super::host::{HostReply, HostRequest, ModelList};
 use super::keymap::Keymap;
 use super::model::overlay::{Choice, Rows};
 use super::model::{Draw, Extent, Metrics, Model, Overlay, Scroll, StepKey};
@@ -221,7 +221,10 @@ fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
         }
         HostReply::Commands(commands) => slash::known(model, commands, effects),
         HostReply::Sessions(sessions) => fill(model, Rows::Sessions(sessions)),
-        HostReply::Models(models) => fill(model, Rows::Models(models)),
+        HostReply::Models(ModelList { choices, notes }) => {
+            fill(model, Rows::Models(choices));
+            note(model, notes);
+        }
         HostReply::LocalServers(servers) => {
             if let Some(first) = &mut model.session.first_run {
                 first.found = Some(servers);
@@ -243,6 +246,15 @@ fn fill(model: &mut Model, rows: Rows) {
         && picker.rows == Rows::Loading
     {
         picker.rows = rows;
+    }
+}
+
+/// What is to be said of the rows of the open picker of models.
+fn note(model: &mut Model, notes: Vec<String>) {
+    if let Some(Overlay::Picker(picker)) = &mut model.overlay
+        && matches!(picker.rows, Rows::Models(_))
+    {
+        picker.notes = notes;
     }
 }
 

@@ -167,7 +167,7 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
 fn local_provider(model: &Model, name: &str) -> Option<String> {
     let found = model.session.first_run.as_ref()?.found.as_ref()?;
     let server = found.iter().find(|server| server.models.iter().any(|other| other == name))?;
-    server.provider.clone()
+    Some(server.provider.clone())
 }
 
 /// Opens the list of stored sessions.

@@ -22,7 +22,7 @@ pub fn lines(first: &FirstRun, style: Style, width: u16) -> Vec<Line<'static>> {
             "  a local server: none on 127.0.0.1:11434 (Ollama), :8080 (llama.cpp), :8000 (vLLM)"
                 .to_owned(),
         ),
-        Some(found) => words.extend(found.iter().flat_map(server)),
+        Some(found) => words.extend(found.iter().map(server)),
     }
     words.push("  caliban demo: three agents on a sample project, no key, no network".to_owned());
     let (first, rest) = (Line::raw("  "), Line::raw("      "));
@@ -32,20 +32,11 @@ pub fn lines(first: &FirstRun, style: Style, width: u16) -> Vec<Line<'static>> {
     wrapped.collect()
 }
 
-/// A server that answered, and how to use it.
-fn server(server: &LocalServer) -> Vec<String> {
-    let name = &server.name;
-    let models = count(server.models.len(), "model");
-    match (server.provider.is_some(), server.models.first()) {
-        (true, None) => vec![format!("  found {name} without a model: pull one, then /model")],
-        (true, Some(_)) => vec![format!("  found {name} with {models}: /model picks one")],
-        (false, first) => {
-            let model = first.map_or("NAME".to_owned(), |model| one_line(model));
-            let start = format!("caliban --provider openai --model {model}");
-            vec![
-                format!("  found {name} with {models}; start again with"),
-                format!("    OPENAI_BASE_URL={} {start}", server.base_url),
-            ]
-        }
+/// A server that answered.
+fn server(server: &LocalServer) -> String {
+    let name = one_line(&server.name);
+    match server.models.len() {
+        0 => format!("  found {name} without a model: pull one, then /model"),
+        many => format!("  found {name} with {}: /model picks one", count(many, "model")),
     }
 }

@@ -156,8 +156,11 @@ fn pick(picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
     }
     let selected = picker.selected.min(lines.len() - 1);
     let used = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(1);
-    rows(lines, selected, inner, pen, buffer);
-    let below = inner.height.saturating_sub(used);
+    // However many rows there are, the first notes can be read.
+    let kept = u16::try_from(picker.notes.len()).unwrap_or(u16::MAX).min(inner.height / 3);
+    let above = Rect { height: inner.height - kept, ..inner };
+    rows(lines, selected, above, pen, buffer);
+    let below = inner.height.saturating_sub(used).max(kept);
     let area = Rect { y: inner.bottom() - below, height: below, ..inner };
     for (at, note) in picker.notes.iter().enumerate() {
         put(buffer, area, at, &Line::styled(one_line(note), pen.theme.dim));
