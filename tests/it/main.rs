@@ -25,6 +25,7 @@ mod headless;
 mod layering;
 #[cfg(feature = "sub-agents")]
 mod memory;
+mod offers;
 #[cfg(feature = "sub-agents")]
 mod options;
 mod packages;

@@ -464,9 +464,14 @@ async fn missing_headers_and_unknown_paths_are_refused() {
     assert_eq!(bare.send().await.unwrap().status(), 400);
     let bare = client.0.post(format!("{}/v1/chat/completions", server.url())).json(&body);
     assert_eq!(bare.send().await.unwrap().status(), 400);
-    let other = client.0.get(format!("{}/v1/models", server.url()));
+    let other = client.0.get(format!("{}/v1/files", server.url()));
     assert_eq!(other.send().await.unwrap().status(), 404);
-    assert_eq!(server.take_violations().len(), 3);
+    let list = client.0.get(format!("{}/v1/models", server.url()));
+    assert_eq!(list.send().await.unwrap().status(), 400, "nobody may ask without an offer");
+    server.offer(&["a"]);
+    let list = client.0.get(format!("{}/v1/models", server.url()));
+    assert_eq!(list.send().await.unwrap().status(), 400, "without a key");
+    assert_eq!(server.take_violations().len(), 5);
 }
 
 #[tokio::test]

@@ -6,7 +6,8 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{ConnectInfo, Request, State as Shared};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use axum::serve::ListenerExt;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use tokio::sync::oneshot;
 use super::player::Player;
 use super::record::{Recorded, Wire, first_user_text};
 use super::script::{self, Http, Reply, Step, Stream};
-use super::server::State;
+use super::server::{Offer, State};
 use super::watched::Watched;
 use super::wire;
 
@@ -56,6 +57,9 @@ async fn answer(
             Wire::Gemini
         }
         (&Method::POST, "/v1/messages/count_tokens") => return count_tokens(&bytes),
+        (&Method::GET, "/v1/models" | "/v1beta/models") => {
+            return state.update(|state| list(state, path, &parts.headers));
+        }
         (method, path) => {
             let violation = format!("{method} {path}: no such endpoint");
             state.update(|state| state.violations.push(violation.clone()));
@@ -93,30 +97,68 @@ fn gemini_model(path: &str) -> Option<&str> {
     path.strip_prefix("/v1beta/models/")?.strip_suffix(":streamGenerateContent")
 }
 
+/// Answers to a request for the models.
+fn list(state: &mut State, path: &str, headers: &HeaderMap) -> Response {
+    state.lists.push(path.to_owned());
+    let wire = match path {
+        "/v1beta/models" => Wire::Gemini,
+        _ if headers.contains_key("anthropic-version") => Wire::Anthropic,
+        _ => Wire::Chat,
+    };
+    let refused = match &state.offer {
+        None => Err("nobody may ask for the models".to_owned()),
+        Some(_) => check_key(headers, wire, state.keyless),
+    };
+    if let Err(violation) = refused {
+        state.violations.push(format!("GET {path}: {violation}"));
+        let body = wire::error(wire, 400, "invalid_request_error", &violation);
+        return plain(400, &[], body.to_string());
+    }
+    match &state.offer {
+        Some(Offer::Models(models)) => plain(200, &[], wire::models(wire, models).to_string()),
+        Some(Offer::Error(status)) => {
+            let body = wire::error(wire, *status, "some_error", "no models for you");
+            plain(*status, &[], body.to_string())
+        }
+        None => unreachable!("refused above"),
+    }
+}
+
 fn check(request: &Recorded, state: &State) -> Result<(), String> {
-    check_headers(&request.headers, request.wire)?;
+    check_headers(&request.headers)?;
+    check_key(&request.headers, request.wire, state.keyless)?;
     wire::check(request, &state.issued)
 }
 
-fn check_headers(headers: &HeaderMap, wire: Wire) -> Result<(), String> {
-    let get = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
-    if !get("content-type").starts_with("application/json") {
-        return Err("content-type: must be application/json".to_owned());
+fn check_headers(headers: &HeaderMap) -> Result<(), String> {
+    if header(headers, "content-type").starts_with("application/json") {
+        return Ok(());
     }
-    let bearer = get("authorization").strip_prefix("Bearer ").is_some_and(|key| !key.is_empty());
+    Err("content-type: must be application/json".to_owned())
+}
+
+/// Whether the request shows who sends it, as the wire wants it.
+fn check_key(headers: &HeaderMap, wire: Wire, keyless: bool) -> Result<(), String> {
+    let bearer = header(headers, "authorization").strip_prefix("Bearer ");
+    let bearer = bearer.is_some_and(|key| !key.is_empty());
+    let keys = ["x-api-key", "x-goog-api-key"].map(|name| !header(headers, name).is_empty());
+    if keyless {
+        let shown = bearer || keys.contains(&true);
+        return if shown { Err("a key where none is wanted".to_owned()) } else { Ok(()) };
+    }
     match wire {
-        Wire::Anthropic if get("anthropic-version") != "2023-06-01" => {
+        Wire::Anthropic if header(headers, "anthropic-version") != "2023-06-01" => {
             Err("anthropic-version: header is required".to_owned())
         }
-        Wire::Anthropic if get("x-api-key").is_empty() && !bearer => {
-            Err("x-api-key: header is required".to_owned())
-        }
+        Wire::Anthropic if !keys[0] && !bearer => Err("x-api-key: header is required".to_owned()),
         Wire::Chat | Wire::Responses if !bearer => Err("You didn't provide an API key.".to_owned()),
-        Wire::Gemini if get("x-goog-api-key").is_empty() => {
-            Err("Method doesn't allow unregistered callers.".to_owned())
-        }
+        Wire::Gemini if !keys[1] => Err("Method doesn't allow unregistered callers.".to_owned()),
         _ => Ok(()),
     }
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// Takes the next answer of the one script whose word stands in the first user text.
@@ -164,7 +206,7 @@ async fn play_stream(state: &Watched<State>, request: &Recorded, mut reply: Stre
     }
     let body = Body::from_stream(player.into_stream());
     let response = Response::builder()
-        .header(header::CONTENT_TYPE, "text/event-stream; charset=utf-8")
+        .header(CONTENT_TYPE, "text/event-stream; charset=utf-8")
         .header("request-id", format!("req_{:04}", request.index));
     response.body(body).unwrap()
 }
@@ -187,7 +229,7 @@ fn count_tokens(body: &Bytes) -> Response {
 fn plain(status: u16, headers: &[(String, String)], body: String) -> Response {
     let mut response = Response::builder().status(StatusCode::from_u16(status).unwrap());
     if !headers.iter().any(|(name, _)| name == "content-type") {
-        response = response.header(header::CONTENT_TYPE, "application/json");
+        response = response.header(CONTENT_TYPE, "application/json");
     }
     for (name, value) in headers {
         response = response.header(name, value);

@@ -37,6 +37,20 @@ pub struct State {
     pub issued: Issued,
     /// Tool calls made so far: their ids are numbered through.
     pub calls: usize,
+    /// What is answered to who asks for the models; without it nobody may ask.
+    pub offer: Option<Offer>,
+    /// The paths of such requests.
+    pub lists: Vec<String>,
+    /// Whether requests come without any key, rather than with one.
+    pub keyless: bool,
+}
+
+/// The answer to a request for the models.
+#[derive(Clone, Debug)]
+pub enum Offer {
+    Models(Vec<String>),
+    /// An error with this status.
+    Error(u16),
 }
 
 /// The answers to one agent, in order.
@@ -112,6 +126,27 @@ impl Server {
             |state: &State| (state.at_gate.get(gate).copied().unwrap_or(0) >= count).then_some(());
         let waited = self.state.wait(arrived).await;
         self.in_time(waited, &format!("{count} answers to come to the gate `{gate}`"));
+    }
+
+    /// Offers these models to who asks for them.
+    pub fn offer(&self, models: &[&str]) {
+        let models = models.iter().copied().map(str::to_owned).collect();
+        self.state.update(|state| state.offer = Some(Offer::Models(models)));
+    }
+
+    /// Answers with an error to who asks for the models.
+    pub fn offer_error(&self, status: u16) {
+        self.state.update(|state| state.offer = Some(Offer::Error(status)));
+    }
+
+    /// The paths of all requests for the models so far.
+    pub fn lists(&self) -> Vec<String> {
+        self.state.read(|state| state.lists.clone())
+    }
+
+    /// From now on a request with a key is invalid, rather than one without.
+    pub fn keyless(&self) {
+        self.state.update(|state| state.keyless = true);
     }
 
     /// All requests so far, in order of arrival.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::record::{Recorded, Wire};
 use super::script::{Step, Stream};
@@ -29,6 +29,31 @@ pub trait Encoder: Send {
     fn step(&mut self, step: &Step) -> String;
     /// What comes after the last step.
     fn finish(&mut self, reply: &Stream) -> String;
+}
+
+/// A list of models, as the wire writes it.
+pub fn models(wire: Wire, names: &[String]) -> Value {
+    let each = |make: fn(&str) -> Value| names.iter().map(|name| make(name)).collect::<Vec<_>>();
+    match wire {
+        Wire::Anthropic => json!({
+            "data": each(|name| json!({
+                "type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z",
+            })),
+            "has_more": false, "first_id": names.first(), "last_id": names.last(),
+        }),
+        Wire::Chat | Wire::Responses => json!({
+            "object": "list",
+            "data": each(|name| json!({
+                "id": name, "object": "model", "created": 1, "owned_by": "house",
+            })),
+        }),
+        Wire::Gemini => json!({
+            "models": each(|name| json!({
+                "name": format!("models/{name}"), "displayName": name, "inputTokenLimit": 77_000,
+                "supportedGenerationMethods": ["generateContent", "countTokens"],
+            })),
+        }),
+    }
 }
 
 /// Why a request is refused: the vendor's words.
