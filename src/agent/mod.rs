@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::{Budget, Limits};
 use crate::permission::AgentGate;
 use crate::protocol::{
-    AgentPath, ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, Journal,
-    JournalError, Message, Outcome, PromptId, QueuedPrompt, Redactor, Reply, Role, Sender, Span,
-    Spent, StopReason, Usage,
+    AgentPath, ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, ImageSource,
+    Journal, JournalError, Message, Outcome, PromptId, QueuedPrompt, Redactor, Reply, Role, Sender,
+    Span, Spent, StopReason, Usage,
 };
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
@@ -115,6 +115,8 @@ pub struct Agent {
 pub struct Prompt {
     pub id: Option<PromptId>,
     pub text: String,
+    /// What the model sees behind the text.
+    pub images: Vec<ImageSource>,
     /// What a command in it stands for.
     pub meaning: Option<String>,
     pub from: Sender,
@@ -440,8 +442,8 @@ impl Agent {
     /// Reads what the person queued for this step.
     fn read_queue(&self, blocks: &mut Vec<ContentBlock>, run: &Run<'_>) {
         for queued in self.setup.inbox.take_next_step() {
-            let QueuedPrompt { id, text, meaning, from, .. } = queued;
-            let prompt = Prompt { id: Some(id), from, meaning, ..Prompt::new(text) };
+            let QueuedPrompt { id, text, images, meaning, from, .. } = queued;
+            let prompt = Prompt { id: Some(id), images, from, meaning, ..Prompt::new(text) };
             read_prompt(prompt, blocks, run.events);
         }
     }
@@ -481,12 +483,14 @@ fn holds_results(message: &Message) -> bool {
 
 /// Puts a prompt into the message that is being made, and says so.
 fn read_prompt(prompt: Prompt, blocks: &mut Vec<ContentBlock>, events: &EventSink) {
-    let Prompt { id, text, meaning, from, results, note, force } = prompt;
+    let Prompt { id, text, images, meaning, from, results, note, force } = prompt;
     events.emit(EventKind::PromptRead { id, text: text.clone(), from });
     // Results come first in a message: every wire wants them so.
     blocks.splice(0..0, results);
     blocks.extend(note.map(ContentBlock::text));
-    blocks.push(ContentBlock::text(text));
+    // No wire accepts an empty text.
+    blocks.extend((!text.trim().is_empty()).then(|| ContentBlock::text(text)));
+    blocks.extend(images.into_iter().map(|source| ContentBlock::Image { source }));
     blocks.extend(meaning.map(ContentBlock::text));
     blocks.extend(force.map(|force| ContentBlock::text(force.hint)));
 }

@@ -114,6 +114,10 @@ impl Backend {
         open: Open,
         initialize: Initialize,
     ) -> Result<Self, AppError> {
+        if !initialize.hooks.is_empty() {
+            let why = "initialize: `hooks` are not supported yet: leave them out";
+            return Err(AppError::Usage(why.to_owned()));
+        }
         let setup = setup.with_agents(initialize.agents.as_deref())?;
         let catalogue = parts::catalogue(&setup)?;
         let events = match cli.drive.include_partial_messages {

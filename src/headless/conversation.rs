@@ -183,6 +183,7 @@ impl Conversation {
         self.output.next_prompt();
         let prompt = QueuedPrompt {
             sub_agents: asked.sub_agents,
+            images: asked.images.clone(),
             ..QueuedPrompt::typed(id, asked.text.clone(), When::Done)
         };
         self.tally.sent = Some(Sent { id, asked, queued: false });

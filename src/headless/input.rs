@@ -1,9 +1,14 @@
 //! Lines of `--input-format stream-json`: one line of stdin into what it is. Pure: reads no file.
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::control::Request;
+use crate::protocol::ImageSource;
+
+/// What models can see.
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// What one line is.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,8 +29,16 @@ pub(super) enum Line {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub text: String,
+    pub images: Vec<ImageSource>,
     /// Whether sub-agents may be started for it.
     pub sub_agents: bool,
+}
+
+impl Asked {
+    /// A prompt of nothing but a text.
+    pub fn text(text: String) -> Self {
+        Self { text, images: Vec::new(), sub_agents: true }
+    }
 }
 
 /// The frames that may come in.
@@ -122,30 +135,56 @@ impl UserFrame {
                 "`parent_tool_use_id` must be null: prompts go to the main agent".to_owned()
             );
         }
-        let text = self.message.content.text()?;
-        if text.trim().is_empty() {
+        let (text, images) = self.message.content.read()?;
+        if text.trim().is_empty() && images.is_empty() {
             return Err("the prompt is blank".to_owned());
         }
-        Ok(Asked { text, sub_agents: self.subagents.unwrap_or(true) })
+        Ok(Asked { text, images, sub_agents: self.subagents.unwrap_or(true) })
     }
 }
 
 impl Content {
-    fn text(self) -> Result<String, String> {
+    /// The text and the images.
+    fn read(self) -> Result<(String, Vec<ImageSource>), String> {
         let blocks = match self {
-            Self::Text(text) => return Ok(text),
+            Self::Text(text) => return Ok((text, Vec::new())),
             Self::Blocks(blocks) => blocks,
         };
-        let texts =
-            blocks.iter().map(|block| match (block["type"].as_str(), block["text"].as_str()) {
-                (Some("text"), Some(text)) => Ok(text),
-                (kind, _) => Err(format!(
-                    "a block of type {} cannot be read: only text can",
-                    kind.unwrap_or("unknown")
-                )),
-            });
-        let texts: Vec<_> = texts.collect::<Result<_, _>>()?;
-        Ok(texts.join("\n\n"))
+        let (mut texts, mut images) = (Vec::new(), Vec::new());
+        for mut block in blocks {
+            match (block["type"].as_str(), block["text"].as_str()) {
+                (Some("text"), Some(text)) => texts.push(text.to_owned()),
+                (Some("image"), _) => images.push(image(block["source"].take())?),
+                (kind, _) => {
+                    let kind = kind.unwrap_or("unknown").escape_debug();
+                    return Err(format!(
+                        "a block of type {kind} cannot be read: only text and image can"
+                    ));
+                }
+            }
+        }
+        Ok((texts.join("\n\n"), images))
+    }
+}
+
+/// An image that came with its bytes.
+fn image(source: Value) -> Result<ImageSource, String> {
+    if source["type"] != "base64" {
+        return Err(
+            "the source of an image must be of type base64, with the bytes in it".to_owned()
+        );
+    }
+    let image: ImageSource =
+        serde_json::from_value(source).map_err(|error| format!("an image: {error}"))?;
+    if !IMAGE_TYPES.contains(&image.media_type.as_str()) {
+        let known = IMAGE_TYPES.join(", ");
+        let given = image.media_type.escape_debug();
+        return Err(format!("an image cannot be of media_type `{given}`: only {known}"));
+    }
+    match BASE64_STANDARD.decode(&image.data) {
+        Ok(bytes) if !bytes.is_empty() => Ok(image),
+        Ok(_) => Err("an image is empty".to_owned()),
+        Err(error) => Err(format!("the data of an image is not base64: {error}")),
     }
 }
 
@@ -168,14 +207,32 @@ mod tests {
 
     #[test]
     fn a_user_frame_is_a_prompt_whichever_way_its_text_is_written() {
-        let asked =
-            |text: &str, sub_agents| Ok(Line::Prompt(Asked { text: text.to_owned(), sub_agents }));
+        let asked = |text: &str, sub_agents| {
+            Ok(Line::Prompt(Asked { sub_agents, ..Asked::text(text.to_owned()) }))
+        };
         assert_eq!(parse(&user(&json!("go"))), asked("go", true));
         let blocks = json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]);
         assert_eq!(parse(&user(&blocks)), asked("a\n\nb", true));
         let mut without = user(&json!("go"));
         without["subagents"] = json!(false);
         assert_eq!(parse(&without), asked("go", false));
+    }
+
+    fn image(media_type: &str, data: &str) -> Value {
+        let source = json!({"type": "base64", "media_type": media_type, "data": data});
+        json!({"type": "image", "source": source})
+    }
+
+    #[test]
+    fn an_image_may_come_with_a_text_or_alone() {
+        let png = image("image/png", "iVBORw0=");
+        for (text, blocks) in [
+            ("what is it?", json!([png, {"type": "text", "text": "what is it?"}])),
+            ("", json!([png])),
+        ] {
+            let Ok(Line::Prompt(asked)) = parse(&user(&blocks)) else { panic!("{blocks}") };
+            assert_eq!((asked.text.as_str(), asked.images[0].data.as_str()), (text, "iVBORw0="));
+        }
     }
 
     #[test]
@@ -216,7 +273,11 @@ mod tests {
             (user(&json!(7)), "`content` must be a text or a list of blocks"),
             (user(&json!(" \n")), "the prompt is blank"),
             (user(&json!([])), "the prompt is blank"),
-            (user(&json!([{"type": "image"}])), "a block of type image cannot be read"),
+            (user(&json!([{"type": "audio"}])), "a block of type audio cannot be read"),
+            (user(&json!([{"type": "image"}])), "must be of type base64"),
+            (user(&json!([image("image/tiff", "AAAA")])), "`image/tiff`"),
+            (user(&json!([image("image/png", "A~")])), "not base64"),
+            (user(&json!([image("image/png", "")])), "empty"),
             (flag, "expected a boolean"),
             (parent, "`parent_tool_use_id` must be null"),
             (role, "unknown variant `assistant`"),

@@ -87,7 +87,7 @@ impl Intake {
     /// One prompt, and nothing more.
     pub fn one(text: String) -> Self {
         let mut state = State { over: true, ..State::default() };
-        state.push(Ok(Asked { text, sub_agents: true }));
+        state.push(Ok(Asked::text(text)));
         let state = Mutex::new(state);
         Self { shared: Arc::new(Shared { state, ..Shared::default() }), router: None }
     }
@@ -287,7 +287,9 @@ impl State {
 /// In memory, about. Bytes.
 fn size(entry: &Entry) -> usize {
     match entry {
-        Ok(asked) => asked.text.len(),
+        Ok(asked) => {
+            asked.text.len() + asked.images.iter().map(|image| image.data.len()).sum::<usize>()
+        }
         Err(why) => why.len(),
     }
 }
@@ -331,7 +333,7 @@ mod tests {
     #[test]
     fn a_request_comes_in_its_turn_or_before_prompts_that_wait() {
         let request = |id: u64| Request { id: json!(id), body: json!({}) };
-        let asked = |text: &str| Ok(Asked { text: text.to_owned(), sub_agents: true });
+        let asked = |text: &str| Ok(Asked::text(text.to_owned()));
         let mut state = State::default();
         state.push(asked("a"));
         state.requests.push_back((1, request(1)));

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId};
+use super::message::ImageSource;
 use super::question::{Answer, Mode};
 
 /// When a queued prompt is read.
@@ -34,6 +35,9 @@ pub enum Sender {
 pub struct QueuedPrompt {
     pub id: PromptId,
     pub text: String,
+    /// What the model sees behind the text.
+    #[serde(default)]
+    pub images: Vec<ImageSource>,
     /// What a command in `text` stands for, which the model reads behind it. Filled in by the runtime.
     #[serde(default)]
     pub meaning: Option<String>,
@@ -50,7 +54,7 @@ impl QueuedPrompt {
     #[must_use]
     pub fn typed(id: PromptId, text: impl Into<String>, when: When) -> Self {
         let (from, meaning) = (Sender::Person, None);
-        Self { id, text: text.into(), meaning, when, from, sub_agents: true }
+        Self { id, text: text.into(), images: Vec::new(), meaning, when, from, sub_agents: true }
     }
 }
 

@@ -133,7 +133,7 @@ impl ResultBlock {
 }
 
 /// An image, base64-encoded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageSource {
     /// For example `image/png`.
     pub media_type: String,

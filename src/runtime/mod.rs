@@ -248,10 +248,11 @@ impl Runtime {
                 return;
             }
         };
-        let QueuedPrompt { id, text, meaning, from, sub_agents, .. } = prompt;
+        let QueuedPrompt { id, text, images, meaning, from, sub_agents, .. } = prompt;
         let note = self.shell.take_printed();
         self.sub_agents = sub_agents;
-        let prompt = Prompt { id: Some(id), from, meaning, note, force, ..Prompt::new(text) };
+        let prompt =
+            Prompt { id: Some(id), images, from, meaning, note, force, ..Prompt::new(text) };
         self.run_main(model, Some(prompt)).await;
     }
 

@@ -230,3 +230,23 @@ async fn s3_2_a_frame_can_do_without_sub_agents_for_its_turn() {
     assert_eq!(requests[3].tool_result().text, "from B");
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn an_image_of_a_frame_reaches_the_model_and_stays_in_the_conversation() {
+    for chat in [false, true] {
+        let scene = if chat { Scene::on_chat() } else { Scene::new() };
+        scene.server.when("HELLO-1").reply(text("a dot")).then(text("still a dot"));
+        let mut frame = user("");
+        let source = json!({ "type": "base64", "media_type": "image/png", "data": "iVBORw0=" });
+        frame["message"]["content"] = json!([
+            { "type": "text", "text": "HELLO-1 what is it?" },
+            { "type": "image", "source": source },
+        ]);
+        let run = run(&scene).stdin(lines([&frame, &user("and now?")])).finish().await;
+        run.assert_code(0);
+        for request in scene.server.requests() {
+            assert!(request.body.to_string().contains("iVBORw0="), "{}", request.body);
+        }
+        scene.server.finish();
+    }
+}
