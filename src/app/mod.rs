@@ -7,13 +7,15 @@ use crate::cli::{Cli, Command, SessionArgs};
 use crate::command;
 use crate::config::models::ModelsError;
 use crate::config::trust::TrustError;
-use crate::config::{self, ConfigError, Dirs, Loaded, Overrides, Project, Sources, Trust};
+use crate::config::{
+    self, ChildPermissions, ConfigError, Dirs, Loaded, Overrides, Project, Sources, Trust,
+};
 use crate::custom::CustomSources;
 use crate::protocol::{EnvOverlay, Redactor, SessionId};
 use crate::provider::ModelError;
 use crate::runtime::Open;
 use crate::session::{FindError, SessionStore, StoreError};
-use crate::subagent::definition::DefinitionError;
+use crate::subagent::definition::{Accepted, DefinitionError};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tui::{self, TuiError};
 
@@ -164,12 +166,15 @@ impl Setup {
         // Before they are read: a change in between is then one that is still to come.
         let seen = rules::Seen::of(&sources, &project);
         let mut loaded = config::load_for(&sources, project)?;
+        let own_modes = loaded.config.subagents.permissions == ChildPermissions::Own;
+        let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents())
+            .with_accepted(Accepted { trust: trust.clone(), own_modes });
+        loaded.inert.extend(definitions.inert());
         loaded.notices.extend(trust.notice(&loaded.inert));
         let redactor = Redactor::default();
         for name in loaded.config.key_variables() {
             redactor.add(env.get(name).unwrap_or_default());
         }
-        let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents());
         let overrides = overrides.clone();
         let claude_dir = env.get_os("HOME").map(|home| Path::new(home).join(".claude"));
         let mut setup = Self {

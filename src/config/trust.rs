@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::dirs::Dirs;
-use super::error::Origin;
+use super::error::{self, Origin};
 use super::inert::Inert;
 use super::project::Project;
 
@@ -92,6 +92,12 @@ impl Trust {
         let known = self.known();
         let lines = known.as_ref().and_then(|known| known.accepted.get(&file));
         lines.is_some_and(|lines| lines.contains(&thing.what))
+    }
+
+    /// The path as the person would write it: origins name files so.
+    #[must_use]
+    pub fn shown(&self, path: &Path) -> PathBuf {
+        error::shown(path, &self.0.cwd)
     }
 
     /// Whether anything of the project was accepted.

@@ -84,6 +84,11 @@ impl Offer {
             self.seen = seen;
             definitions = Definitions::load(&self.parts.definitions);
             tell_problems(&definitions, Some(&before.definitions), events);
+            let known = before.definitions.inert();
+            let new = definitions.inert().iter().filter(|thing| !known.contains(thing));
+            if let Some(told) = self.parts.definitions.notice(&new.cloned().collect::<Vec<_>>()) {
+                events.notice(NoticeLevel::Warning, told);
+            }
             if let Some(text) = difference(&before.definitions, &definitions) {
                 events.notice(NoticeLevel::Info, text);
             }

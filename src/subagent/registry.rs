@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::definition::{Definition, DefinitionError, Dialect, Parsed, Source, flag, tool_name};
+use super::definition::{
+    Accepted, Definition, DefinitionError, Dialect, Parsed, Source, flag, tool_name,
+};
 use super::folder;
+use crate::config::Inert;
 use crate::markdown::Fingerprint;
 
 const BUILT_IN: [(&str, &str); 3] = [
@@ -21,6 +24,8 @@ pub struct DefinitionSources {
     flag: Definitions,
     /// Highest first.
     folders: Vec<Folder>,
+    /// What the person has accepted of the project; nothing where it is absent.
+    accepted: Option<Accepted>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,7 +50,30 @@ impl DefinitionSources {
             .chain(below(".claude/agents", Dialect::Foreign))
             .chain([own])
             .collect();
-        Self { flag: Definitions::default(), folders }
+        Self { flag: Definitions::default(), folders, accepted: None }
+    }
+
+    /// The same, with what the person has accepted of the project.
+    #[must_use]
+    pub fn with_accepted(self, accepted: Accepted) -> Self {
+        Self { accepted: Some(accepted), ..self }
+    }
+
+    /// The parts of the project's definitions that do nothing, because the person has not accepted them. Reads the
+    /// project's folders alone.
+    #[must_use]
+    pub fn inert(&self) -> Vec<Inert> {
+        let mut all = Definitions::default();
+        for folder in self.folders.iter().filter(|folder| folder.project) {
+            all.add_folder(folder, self.accepted.as_ref());
+        }
+        all.inert
+    }
+
+    /// One line for the person about such parts; `None` when there are none.
+    #[must_use]
+    pub fn notice(&self, inert: &[Inert]) -> Option<String> {
+        self.accepted.as_ref()?.trust.notice(inert)
     }
 
     /// The same, with the definitions of `--agents` before all others, behind those that were given before.
@@ -97,6 +125,7 @@ pub struct Definitions {
     found: BTreeMap<String, Arc<Definition>>,
     problems: Vec<Problem>,
     advice: Vec<DefinitionError>,
+    inert: Vec<Inert>,
 }
 
 impl Definitions {
@@ -113,7 +142,7 @@ impl Definitions {
     pub fn load(sources: &DefinitionSources) -> Self {
         let mut all = sources.flag.clone();
         for folder in &sources.folders {
-            all.add_folder(folder);
+            all.add_folder(folder, sources.accepted.as_ref());
         }
         all.add_built_in();
         all
@@ -142,11 +171,17 @@ impl Definitions {
         &self.advice
     }
 
+    /// Parts of the project's definitions that do nothing until the person accepts them.
+    #[must_use]
+    pub fn inert(&self) -> &[Inert] {
+        &self.inert
+    }
+
     fn add_built_in(&mut self) {
         for (name, text) in BUILT_IN {
             // A file's source gives the text its name; then it is ours.
             let source = Source::File { path: Path::new(name).to_owned(), project: false };
-            let parsed = Definition::parse(text, &source, Dialect::Own).map(|parsed| {
+            let parsed = Definition::parse(text, &source, Dialect::Own, None).map(|parsed| {
                 let definition = Definition { source: Source::BuiltIn, ..parsed.definition };
                 Parsed { definition, ..parsed }
             });
@@ -154,7 +189,7 @@ impl Definitions {
         }
     }
 
-    fn add_folder(&mut self, folder: &Folder) {
+    fn add_folder(&mut self, folder: &Folder, accepted: Option<&Accepted>) {
         let Folder { path, dialect, project } = folder;
         let files = match folder::markdown_files(path) {
             Ok(files) => files,
@@ -166,8 +201,8 @@ impl Definitions {
         let mut here: BTreeMap<String, Source> = BTreeMap::new();
         for file in files {
             let source = Source::File { path: file, project: *project };
-            let parsed =
-                folder::read(&source).and_then(|text| Definition::parse(&text, &source, *dialect));
+            let parsed = folder::read(&source)
+                .and_then(|text| Definition::parse(&text, &source, *dialect, accepted));
             if let Ok(Parsed { definition, .. }) = &parsed {
                 let name = &definition.name;
                 if let Some(first) = here.get(name) {
@@ -204,7 +239,8 @@ impl Definitions {
 
     fn add(&mut self, parsed: Result<Parsed, DefinitionError>) {
         match parsed {
-            Ok(Parsed { definition, warnings, advice }) => {
+            Ok(Parsed { definition, warnings, advice, inert }) => {
+                self.inert.extend(inert);
                 self.problems.extend(warnings.into_iter().map(Problem::Warning));
                 self.advice.extend(advice);
                 let name = definition.name.clone();

@@ -4,7 +4,7 @@ use nix::sys::signal::Signal;
 
 use crate::support::pty::{CTRL_C, CTRL_D, ENTER, ESC, Screen};
 use crate::support::run::Finished;
-use crate::support::scene::{Scene, bash};
+use crate::support::scene::{Scene, agent_with, bash};
 use crate::support::script::{Reply, text, tool_use};
 use crate::support::server::Server;
 
@@ -153,7 +153,7 @@ async fn what_a_change_brings_to_a_running_session_does_nothing_and_is_told() {
 /// A folder as people have it for another agent.
 const SETTINGS: &str = r#"{
   "permissions": {
-    "allow": ["Bash(touch:*)", "Bash(npm run test:*)", "Read(~/.zshrc)", "Skill(commit)"],
+    "allow": ["Bash(touch:*)", "Bash(npm run test:*)", "Read(~/.zshrc)", "NotebookEdit(*.ipynb)"],
     "deny": ["Bash(mkdir:*)", "Read(./.env)"]
   },
   "env": {"GREETING": "hello", "ANTHROPIC_API_KEY": "sk-of-the-project", "PATH": "/nowhere:/usr/bin:/bin"},
@@ -192,7 +192,7 @@ async fn a_claude_folder_is_picked_up_as_it_is_once_it_is_trusted() {
     assert!(told(&run).is_empty(), "{run}");
     let unread: Vec<&str> = run.stderr.lines().filter(|it| it.contains("mean nothing")).collect();
     assert_eq!(unread.len(), 1, "{run}");
-    assert!(unread[0].contains(": Skill(commit) (.claude/settings.json:3: "), "{run}");
+    assert!(unread[0].contains(": NotebookEdit(*.ipynb) (.claude/settings.json:3: "), "{run}");
     assert!(scene.world.exists("made.txt") && !scene.world.exists("made"), "{run}");
     let requests = scene.server.requests();
     let results = requests[3].tool_results();
@@ -268,6 +268,7 @@ async fn the_screen_asks_before_the_session_and_what_was_shown_counts_from_then_
     assert!(scene.world.exists("made.txt"), "{}", screen.contents());
     let notice = screen.wait_for("Not trusted");
     assert!(notice.contains("Bash(mkdir:*)") && !notice.contains("Bash(touch:*)"), "{notice}");
+    screen.wait_for("Ctrl+D quits");
     screen.keys(CTRL_D);
     screen.exit().assert_restored();
 
@@ -298,8 +299,6 @@ async fn not_now_goes_on_without_it_and_says_so_once() {
         let shown = screen.wait_for("yes, once");
         assert_eq!(shown.matches("Not trusted").count(), 1, "{shown}");
         assert!(!scene.world.exists("made.txt"), "{shown}");
-        screen.keys("5");
-        screen.keys(CTRL_D);
         let later = Screen::start(&scene.world, NOTHING, 100, 30);
         later.wait_for(QUESTION);
     }
@@ -348,4 +347,34 @@ async fn nothing_is_asked_where_nothing_is_brought_or_nothing_can_be_kept() {
     std::fs::write(scene.world.settings_dir().join("trust.json"), "{").unwrap();
     let shown = Screen::start(&scene.world, NOTHING, 100, 30).wait_for("? keys");
     assert!(shown.contains("Not trusted") && shown.contains("mended or removed"), "{shown}");
+}
+
+#[tokio::test]
+async fn the_variables_of_a_projects_agent_wait_for_trust_also_when_they_change_in_a_session() {
+    let scout = |value: &str| {
+        format!("---\nname: scout\ndescription: Looks.\nenv:\n  LEVEL: \"{value}\"\n---\nLook.\n")
+    };
+    let scene = Scene::new();
+    scene.world.write(".claude/agents/scout.md", &scout("one"));
+    let run = async || {
+        let call = agent_with("CHILD-A", "agent", "scout".into());
+        scene.parent_calls([call]);
+        let tell = tool_use("Bash", bash("echo level=${LEVEL:-none}"));
+        scene.server.when("CHILD-A").reply(tell).then(text("told"));
+        let run = scene.go().await;
+        let told = told(&run).concat();
+        (scene.server.requests_of("CHILD-A").pop().unwrap().tool_result().text, told)
+    };
+    let (level, told) = run().await;
+    assert!(level.contains("level=none"), "{level}");
+    assert!(told.contains("agent scout env (.claude/agents/scout.md:4)"), "{told}");
+    assert!(!told.contains("one"), "{told}");
+    let shown = trust(&scene, &[]).await;
+    assert!(shown.stdout.contains("agent scout env: LEVEL = \"one\""), "{shown}");
+    let (level, told) = run().await;
+    assert!(level.contains("level=one") && told.is_empty(), "{level} {told}");
+    scene.world.write(".claude/agents/scout.md", &scout("two"));
+    let (level, told) = run().await;
+    assert!(level.contains("level=none") && !told.is_empty(), "{level} {told}");
+    scene.server.finish();
 }

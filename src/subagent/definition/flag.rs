@@ -33,7 +33,7 @@ fn agent(name: &str, value: Value) -> Result<Parsed, DefinitionError> {
     let prompt = key.text()?.ok_or_else(missing)?;
     let document = Document { fields, prompt, prompt_line: None };
     let (source, name) = (&Source::Flag, name.to_owned());
-    Reader { source, dialect: Dialect::Own, document: &document, name }.read()
+    Reader { source, dialect: Dialect::Own, document: &document, name, accepted: None }.read()
 }
 
 fn wrong(message: String) -> DefinitionError {
@@ -163,6 +163,7 @@ mod tests {
             max_turns: Some(4),
             budget: BudgetSpec { max_usd: Some(0.5), max_turns: Some(4), ..BudgetSpec::default() },
             permission_mode: Some(Mode::Plan),
+            own_mode: true,
             memory: Some(Memory::None),
             color: Some("green".to_owned()),
             background: true,

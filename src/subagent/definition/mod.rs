@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use crate::config::{Inert, Trust};
 use crate::markdown::front_matter;
 use crate::protocol::Mode;
 
@@ -41,8 +42,10 @@ pub struct Definition {
     /// The same as `budget.max_turns`.
     pub max_turns: Option<u32>,
     pub budget: BudgetSpec,
-    /// How freely its tools act. It narrows the mode of the session and never widens it.
+    /// How freely its tools act. It narrows the mode of the session.
     pub permission_mode: Option<Mode>,
+    /// Whether that mode may also widen, where the configuration lets modes of definitions count alone.
+    pub own_mode: bool,
     /// `None`: as the call has it.
     pub memory: Option<Memory>,
     pub color: Option<String>,
@@ -132,18 +135,34 @@ pub struct Parsed {
     pub warnings: Vec<DefinitionError>,
     /// What counts and could be better.
     pub advice: Vec<DefinitionError>,
+    /// Parts that do nothing until the person accepts them.
+    pub inert: Vec<Inert>,
+}
+
+/// What the person has accepted of the definitions that a project brings.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    pub trust: Trust,
+    /// Whether the configuration lets modes of definitions count alone, so that they may widen rights.
+    pub own_modes: bool,
 }
 
 impl Definition {
     /// Reads a file's text. Its path is for messages, and gives the name when the front matter has none.
-    pub fn parse(text: &str, source: &Source, dialect: Dialect) -> Result<Parsed, DefinitionError> {
+    /// Of a project's file, what widens rights counts as far as the person has `accepted` it.
+    pub fn parse(
+        text: &str,
+        source: &Source,
+        dialect: Dialect,
+        accepted: Option<&Accepted>,
+    ) -> Result<Parsed, DefinitionError> {
         let document =
             front_matter::parse(text, dialect == Dialect::Foreign).map_err(|(line, message)| {
                 DefinitionError { place: source.clone(), line: Some(line), message }
             })?;
         let stem = source.path().and_then(Path::file_stem);
         let name = stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        reader::Reader { source, dialect, document: &document, name }.read()
+        reader::Reader { source, dialect, document: &document, name, accepted }.read()
     }
 
     /// The name of the tool that delegates to this agent alone.

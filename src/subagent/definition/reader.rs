@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::budget::BudgetSpec;
 use super::field::{Document, Key};
 use super::source::{DefinitionError, Source};
-use super::{Definition, Dialect, Isolation, Memory, Parsed, Returns, advice, name};
+use super::{Accepted, Definition, Dialect, Isolation, Memory, Parsed, Returns, advice, name};
+use crate::config::{Inert, Origin};
 use crate::protocol::Mode;
 
 /// The keys that a definition may have, besides its name and its prompt.
@@ -42,17 +43,21 @@ pub(super) struct Reader<'a> {
     pub document: &'a Document,
     /// The name when no key gives one.
     pub name: String,
+    /// What the person has accepted of the project; nothing where it is absent.
+    pub accepted: Option<&'a Accepted>,
 }
 
 impl<'a> Reader<'a> {
     pub fn read(self) -> Result<Parsed, DefinitionError> {
         let mut warnings = self.unknown_keys()?;
+        let mut inert = Vec::new();
         let Some(description) = self.key("description").text()? else {
             let message =
                 "`description` is missing: it says what the agent does and when to use it";
             return Err(self.error(message));
         };
         let (max_turns, budget) = self.limits()?;
+        let permission_mode = self.choice("permissionMode", &modes(), &mut warnings)?;
         let definition = Definition {
             name: self.name()?,
             description,
@@ -63,19 +68,21 @@ impl<'a> Reader<'a> {
             provider: self.key("provider").text()?,
             max_turns,
             budget,
-            permission_mode: self.choice("permissionMode", &modes(), &mut warnings)?,
+            own_mode: self.own_mode(permission_mode, &mut inert)?,
+            permission_mode,
             memory: self.choice("memory", &Memory::WORDS, &mut warnings)?,
             color: self.key("color").text()?,
             background: self.key("background").flag()?,
             isolation: self
                 .choice("isolation", &Isolation::WORDS, &mut warnings)?
                 .unwrap_or_default(),
-            env: self.env(&mut warnings)?,
+            env: self.env(&mut inert)?,
             returns: self.key("return").one_of(&Returns::WORDS)?.unwrap_or_default(),
             source: self.source.clone(),
         };
-        let advice = advice::of(&definition, self.key("description"), self.key("tools"));
-        Ok(Parsed { definition, warnings, advice })
+        let mut advice = advice::of(&definition, self.key("description"), self.key("tools"));
+        advice.extend(inert.iter().map(|thing| self.waits(thing)));
+        Ok(Parsed { definition, warnings, advice, inert })
     }
 
     fn key(&self, name: &'a str) -> Key<'a> {
@@ -164,10 +171,56 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn env(
+    /// Whether a part counts that runs code or widens rights: of a project the person has to have accepted it. `what`
+    /// says in one line all that the part does; a part that does not count is added to `inert`.
+    fn admits(
         &self,
-        warnings: &mut Vec<DefinitionError>,
-    ) -> Result<BTreeMap<String, String>, DefinitionError> {
+        key: Key<'a>,
+        what: &str,
+        inert: &mut Vec<Inert>,
+    ) -> Result<bool, DefinitionError> {
+        let Some(path) = self.source.path().filter(|_| self.source.is_project()) else {
+            return Ok(true);
+        };
+        let line = key.field.and_then(|field| field.line).unwrap_or(1);
+        let path = self.accepted.map_or(path.to_owned(), |accepted| accepted.trust.shown(path));
+        let what = format!("agent {} {}: {what}", self.name()?, key.name);
+        let thing = Inert { what, origin: Origin::File { path, line } };
+        Ok(match self.accepted {
+            Some(accepted) => accepted.trust.admit(thing, inert),
+            None => {
+                inert.push(thing);
+                false
+            }
+        })
+    }
+
+    /// What is said of a part that does not count.
+    fn waits(&self, thing: &Inert) -> DefinitionError {
+        let line = match &thing.origin {
+            Origin::File { line, .. } => Some(*line),
+            _ => None,
+        };
+        let message = format!("{} does nothing until you trust it: caliban trust", thing.name());
+        DefinitionError { place: self.source.clone(), line, message }
+    }
+
+    /// Whether the mode may count without regard to the session's, where the configuration lets modes do that.
+    fn own_mode(
+        &self,
+        mode: Option<Mode>,
+        inert: &mut Vec<Inert>,
+    ) -> Result<bool, DefinitionError> {
+        let widens = mode.filter(|mode| *mode != Mode::Plan);
+        match widens {
+            Some(mode) if self.accepted.is_some_and(|accepted| accepted.own_modes) => {
+                self.admits(self.key("permissionMode"), mode.name(), inert)
+            }
+            _ => Ok(!self.source.is_project()),
+        }
+    }
+
+    fn env(&self, inert: &mut Vec<Inert>) -> Result<BTreeMap<String, String>, DefinitionError> {
         let key = self.key("env");
         let mut variables = BTreeMap::new();
         for (variable, value) in key.table("RUST_LOG: debug")? {
@@ -189,9 +242,9 @@ impl<'a> Reader<'a> {
             }
             variables.insert(variable.name.to_owned(), value.to_owned());
         }
-        if self.source.is_project() && key.field.is_some() {
-            let message = "`env` is left out: a project's files may not set variables; put the definition into `agents/` of your configuration folder, or give it with --agents";
-            warnings.push(key.error(message));
+        let pairs: Vec<String> =
+            variables.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
+        if !pairs.is_empty() && !self.admits(key, &pairs.join(", "), inert)? {
             return Ok(BTreeMap::new());
         }
         Ok(variables)

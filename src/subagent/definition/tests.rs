@@ -3,13 +3,14 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
+use crate::config::{Dirs, Project};
 
 fn scout(project: bool) -> Source {
     Source::File { path: ".caliban/agents/scout.md".into(), project }
 }
 
 fn parse(text: &str, dialect: Dialect) -> Result<Parsed, String> {
-    Definition::parse(text, &scout(false), dialect).map_err(|error| error.to_string())
+    Definition::parse(text, &scout(false), dialect, None).map_err(|error| error.to_string())
 }
 
 fn own(text: &str) -> Definition {
@@ -75,6 +76,7 @@ fn every_key_is_read() {
             max_wall_s: Some(600),
         },
         permission_mode: Some(Mode::DontAsk),
+        own_mode: true,
         memory: Some(Memory::None),
         color: Some("green".to_owned()),
         background: true,
@@ -113,6 +115,7 @@ fn what_is_left_out_takes_its_default() {
         max_turns: None,
         budget: BudgetSpec::default(),
         permission_mode: None,
+        own_mode: true,
         memory: None,
         color: None,
         background: false,
@@ -284,17 +287,56 @@ fn what_narrows_an_agent_is_never_skipped_in_files_for_other_tools() {
     }
 }
 
+/// What the person has accepted of the project at `top`.
+fn accepted(top: &Path, own_modes: bool) -> Accepted {
+    let dirs = Dirs { config: top.join("home"), data: top.join("home"), state: top.join("home") };
+    Accepted { trust: Trust::new(&dirs, &Project::discover(top), top), own_modes }
+}
+
 #[test]
-fn a_projects_file_sets_no_variables_and_is_told_where_to() {
-    let parsed = Definition::parse(EVERY_KEY, &scout(true), Dialect::Own).unwrap();
-    assert_eq!(parsed.definition.env, BTreeMap::new());
-    assert_eq!(
-        messages(&parsed.warnings),
-        [
-            "22: `env` is left out: a project's files may not set variables; put the definition into `agents/` of your configuration folder, or give it with --agents"
-        ]
-    );
-    assert_eq!(parse(EVERY_KEY, Dialect::Own).unwrap().warnings, []);
+fn a_projects_variables_count_once_they_are_accepted_and_not_when_they_change() {
+    let top = tempfile::tempdir().unwrap();
+    let source = Source::File { path: top.path().join(".claude/agents/scout.md"), project: true };
+    let read = |text: &str| {
+        let accepted = accepted(top.path(), false);
+        Definition::parse(text, &source, Dialect::Own, Some(&accepted)).unwrap()
+    };
+    let before = read(EVERY_KEY);
+    assert_eq!(before.definition.env, BTreeMap::new());
+    let [thing] = &before.inert[..] else { panic!("{:?}", before.inert) };
+    let line = format!("{} {}", thing.origin, thing.what);
+    let env = own(EVERY_KEY).env;
+    let (name, value) = env.first_key_value().unwrap();
+    let start = format!(".claude/agents/scout.md:22 agent db-scout env: {name} = {value:?}");
+    assert!(line.starts_with(&start), "{line}");
+
+    accepted(top.path(), false).trust.accept(&before.inert).unwrap();
+    let after = read(EVERY_KEY);
+    assert_eq!((after.definition.env, after.inert), (env.clone(), vec![]));
+    let changed = read(&EVERY_KEY.replace(&format!("{name}:"), "OTHER:"));
+    assert_eq!((changed.definition.env.len(), changed.inert.len()), (0, 1));
+    let unknown = Definition::parse(EVERY_KEY, &scout(true), Dialect::Own, None).unwrap();
+    assert_eq!((unknown.definition.env.len(), unknown.inert.len()), (0, 1));
+}
+
+#[test]
+fn a_projects_mode_counts_alone_only_where_modes_may_and_it_is_accepted() {
+    let top = tempfile::tempdir().unwrap();
+    let source = Source::File { path: top.path().join(".claude/agents/scout.md"), project: true };
+    let read = |mode: &str, own_modes: bool| {
+        let text = format!("---\ndescription: d\npermissionMode: {mode}\n---\nLook.");
+        let accepted = accepted(top.path(), own_modes);
+        let parsed = Definition::parse(&text, &source, Dialect::Own, Some(&accepted)).unwrap();
+        assert_eq!(parsed.definition.permission_mode.unwrap().name(), mode, "it always narrows");
+        (parsed.definition.own_mode, parsed.inert)
+    };
+    assert_eq!(read("acceptEdits", false), (false, vec![]), "it only narrows");
+    let (own, inert) = read("acceptEdits", true);
+    assert_eq!((own, inert[0].what.as_str()), (false, "agent scout permissionMode: acceptEdits"));
+    assert_eq!(read("plan", true), (false, vec![]));
+    accepted(top.path(), true).trust.accept(&inert).unwrap();
+    assert_eq!(read("acceptEdits", true), (true, vec![]));
+    assert!(!read("bypassPermissions", true).0);
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Executor {
     /// Its rights. A definition of the project may only narrow them.
     pub(in crate::subagent) fn rights(&self, definition: &Definition) -> Rights {
         let permissions = self.factory.settings.permissions;
-        let own = permissions == ChildPermissions::Own && !definition.source.is_project();
+        let own = permissions == ChildPermissions::Own && definition.own_mode;
         Rights {
             shares_grants: permissions == ChildPermissions::Inherit,
             mode: match definition.permission_mode {

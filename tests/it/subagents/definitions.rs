@@ -391,13 +391,16 @@ async fn t29_an_edit_during_a_call_changes_nothing_of_that_call() {
 }
 
 #[tokio::test]
-async fn a_projects_definition_sets_no_variables_and_the_persons_own_shows_no_value() {
+async fn a_projects_definition_sets_no_variables_before_it_is_trusted_and_no_value_is_shown() {
     let scene = Scene::new();
     let env = "env:\n  TOKEN_77: sk-secret-77\n";
     scene.world.write(".caliban/agents/theirs.md", &file("theirs", env));
     scene.world.agent("mine", &file("mine", env));
     let said = check(&scene, 0).await;
-    assert!(said.contains("theirs.md:4: `env` is left out: "), "{said}");
+    assert!(
+        said.contains("theirs.md:4: agent theirs env does nothing until you trust it"),
+        "{said}"
+    );
     assert!(said.ends_with("5 agents; errors: 0, warnings: 1\n"), "{said}");
     for (name, listed) in [("theirs", false), ("mine", true)] {
         let run = scene.world.run(["agents", "show", name]).finish().await;
