@@ -1,10 +1,12 @@
 //! One command with all that it starts, ended together.
 
 use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
@@ -12,16 +14,15 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::descendants::{self, Process};
 use super::sandbox::Confinement;
+use super::service::ServiceCommand;
 use crate::protocol::EnvOverlay;
 
-/// Starts bash with one pipe for both outputs and nothing to read, beside a watchdog that kills the whole group as soon
-/// as its own pipe closes: at the end of the command, or when this program dies in whatever way. In the second case the
-/// command is still there, and the watchdog also kills what stands below it in groups of its own, where `/proc` tells
-/// of them. `$1` is the text that bash reads first, which finds the pipe to us at descriptor 5; then comes what starts
-/// bash.
-const START: &str = r#"
-trap '' HUP INT TERM
-exec 3<&0 </dev/null
+/// Begins with its leash at descriptor 3: a watchdog that kills the whole group as soon as that pipe closes, at the end
+/// of the command, or when this program dies in whatever way. In the second case the command is still there, and the
+/// watchdog also kills what stands below it in groups of its own, where `/proc` tells of them.
+macro_rules! watchdog {
+    () => {
+        r#"
 ( read -r _ <&3
 if [ -e /proc/$$ ]; then
     read -r me _ </proc/self/stat
@@ -42,13 +43,33 @@ if [ -e /proc/$$ ]; then
 fi
 kill -KILL 0 ) >/dev/null 2>&1 &
 trap - HUP INT TERM
-exec 3<&- 4<<END 5>&2 2>&1
+"#
+    };
+}
+
+/// Starts bash with one pipe for both outputs and nothing to read, beside its watchdog. `$1` is the text that bash reads
+/// first, which finds the pipe to us at descriptor 5; then comes what starts bash.
+const START: &str = concat!(
+    "trap '' HUP INT TERM\nexec 3<&0 </dev/null",
+    watchdog!(),
+    r#"exec 3<&- 4<<END 5>&2 2>&1
 $1
 END
 shift
 BASH_ENV=/dev/fd/4; export BASH_ENV
 exec "$@"
-"#;
+"#
+);
+
+/// Starts a program with its three streams as they are, beside its watchdog. `$1` is the descriptor of the leash; then
+/// comes the program.
+const SERVE: &str = concat!(
+    "trap '' HUP INT TERM\nexec 3</dev/fd/$1\nshift",
+    watchdog!(),
+    r#"exec 3<&-
+exec "$@"
+"#
+);
 
 /// How often it is looked whether a killed group is gone: nobody tells of the end of processes that are not our own.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
@@ -58,7 +79,7 @@ pub struct Group {
     child: Box<dyn ChildWrapper>,
     pid: i32,
     /// Held open while the command may run. Its end, also by a crash of ours, makes the group's watchdog kill the rest.
-    leash: Option<ChildStdin>,
+    leash: Option<OwnedFd>,
     /// Processes seen below the command when it was told to end, in its group or not.
     strays: Vec<Process>,
     status: Option<ExitStatus>,
@@ -86,7 +107,32 @@ impl Group {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?.into_inner();
-        let leash = child.stdin().take();
+        let leash = child.stdin().take().map(ChildStdin::into_owned_fd).transpose()?;
+        Self::of(child, leash)
+    }
+
+    /// Starts a program that we speak to over its three streams, of which its input is handed out.
+    pub fn serve(start: ServiceCommand<'_>) -> io::Result<(Self, ChildStdin)> {
+        let (theirs, ours) = io::pipe()?;
+        // Only the program's end of the leash outlives the start: whoever holds it too can but read.
+        fcntl(&theirs, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", SERVE, "caliban", &theirs.as_raw_fd().to_string(), start.program])
+            .args(start.args)
+            .current_dir(start.cwd)
+            .env_clear()
+            .envs(start.env.iter())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?.into_inner();
+        let stdin = child.stdin().take();
+        let stdin = stdin.ok_or_else(|| io::Error::other("the program has no pipes"))?;
+        Ok((Self::of(child, Some(ours.into()))?, stdin))
+    }
+
+    fn of(child: Box<dyn ChildWrapper>, leash: Option<OwnedFd>) -> io::Result<Self> {
         let pid = child.id().and_then(|id| i32::try_from(id).ok());
         let Some(pid) = pid else { return Err(io::Error::other("the process has no id")) };
         Ok(Self { child, pid, leash, strays: Vec::new(), status: None })
@@ -173,7 +219,7 @@ mod tests {
     use std::io::Read as _;
     use std::time::Duration;
 
-    use nix::fcntl::{FcntlArg, OFlag, fcntl};
+    use nix::fcntl::OFlag;
     use tokio::io::AsyncReadExt as _;
 
     use super::*;

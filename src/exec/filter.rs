@@ -1,0 +1,203 @@
+//! A command that is given a text and answers with another: what hooks are run as.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::follow::{Leave, follow};
+use super::group::Group;
+use super::outcome::Exit;
+use super::pump::Output;
+use super::service::ServiceCommand;
+use super::shell::ExecError;
+use crate::protocol::EnvOverlay;
+
+const CHUNK: usize = 16 * 1024;
+
+/// A bash command with its input.
+#[derive(Clone, Copy, Debug)]
+pub struct Filter<'a> {
+    pub line: &'a str,
+    pub cwd: &'a Path,
+    /// Exactly these variables.
+    pub env: &'a EnvOverlay,
+    /// What it may read; it need not.
+    pub input: &'a [u8],
+    /// How much of each output is kept. Bytes.
+    pub keep: usize,
+    pub limit: Duration,
+    pub cancel: &'a CancellationToken,
+}
+
+/// What became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filtered {
+    pub exit: Exit,
+    pub stdout: Kept,
+    pub stderr: Kept,
+}
+
+/// The beginning of an output; what is no UTF-8 is U+FFFD.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    pub text: String,
+    /// Whether there was more.
+    pub is_cut: bool,
+}
+
+impl Filter<'_> {
+    /// Runs it to its end. What it leaves in its process group ends with it, and at the limit, at a cancel and when
+    /// the future is dropped so does all that it started.
+    pub async fn run(&self) -> Result<Filtered, ExecError> {
+        let Self { line, cwd, env, limit, cancel, .. } = *self;
+        if !cwd.is_dir() {
+            return Err(ExecError::NoDirectory(cwd.to_owned()));
+        }
+        let args = ["-c".to_owned(), line.to_owned()];
+        let command = ServiceCommand { program: "bash", args: &args, cwd, env };
+        let (mut group, stdin) = Group::serve(command).map_err(ExecError::Spawn)?;
+        let mut pipes = Pipes {
+            stdin: Some(stdin),
+            input: self.input,
+            stdout: Pipe::new(group.take_output(), self.keep),
+            stderr: Pipe::new(group.take_words(), self.keep),
+        };
+        let leave = Leave { began: Instant::now(), limit: Some(limit), cancel: cancel.clone() };
+        let exit = follow(&mut group, &mut pipes, &leave).await?;
+        Ok(Filtered { exit, stdout: pipes.stdout.finish(), stderr: pipes.stderr.finish() })
+    }
+}
+
+/// The three streams while the command runs.
+struct Pipes<'a> {
+    /// Closed when all is written, or nobody reads.
+    stdin: Option<ChildStdin>,
+    /// What is still to be written.
+    input: &'a [u8],
+    stdout: Pipe<ChildStdout>,
+    stderr: Pipe<ChildStderr>,
+}
+
+impl Output for Pipes<'_> {
+    fn is_closed(&self) -> bool {
+        self.stdout.pipe.is_none() && self.stderr.pipe.is_none()
+    }
+
+    async fn step(&mut self) {
+        tokio::select! {
+            () = write(&mut self.stdin, &mut self.input) => {}
+            () = self.stdout.read() => {}
+            () = self.stderr.read() => {}
+        }
+    }
+}
+
+/// Writes a piece, and closes the pipe after the last. Never returns once it is closed.
+async fn write(stdin: &mut Option<ChildStdin>, input: &mut &[u8]) {
+    let Some(pipe) = stdin else { return std::future::pending().await };
+    if !input.is_empty()
+        && let Ok(count @ 1..) = pipe.write(input).await
+    {
+        *input = &input[count..];
+        return;
+    }
+    *stdin = None;
+}
+
+/// One output, read to its end, of which the beginning is kept.
+struct Pipe<R> {
+    pipe: Option<R>,
+    kept: Vec<u8>,
+    keep: usize,
+    is_cut: bool,
+    chunk: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Pipe<R> {
+    fn new(pipe: Option<R>, keep: usize) -> Self {
+        Self { pipe, kept: Vec::new(), keep, is_cut: false, chunk: vec![0; CHUNK] }
+    }
+
+    /// Never returns once the pipe is closed.
+    async fn read(&mut self) {
+        let Some(pipe) = &mut self.pipe else { return std::future::pending().await };
+        let count = pipe.read(&mut self.chunk).await.unwrap_or(0);
+        if count == 0 {
+            self.pipe = None;
+        }
+        let fits = count.min(self.keep - self.kept.len());
+        self.kept.extend_from_slice(&self.chunk[..fits]);
+        self.is_cut |= fits < count;
+    }
+
+    fn finish(self) -> Kept {
+        let text = String::from_utf8_lossy(&self.kept).into_owned();
+        Kept { text, is_cut: self.is_cut }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::unix::pipe;
+
+    use super::*;
+
+    async fn run(line: &str, input: &[u8], limit: Duration) -> Filtered {
+        run_in(Path::new("/"), line, input, limit).await
+    }
+
+    async fn run_in(cwd: &Path, line: &str, input: &[u8], limit: Duration) -> Filtered {
+        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin"), ("OWN", "yes")]);
+        let cancel = CancellationToken::new();
+        let env = &env;
+        let filter = Filter { line, cwd, env, input, keep: 1000, limit, cancel: &cancel };
+        filter.run().await.unwrap()
+    }
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    #[tokio::test]
+    async fn it_reads_its_input_and_both_outputs_are_told_apart() {
+        let done = run("read line; echo \"$line $OWN\"; echo oops >&2; exit 2", b"hello\n", LONG);
+        let done = done.await;
+        assert_eq!(done.exit, Exit::Code(2));
+        assert_eq!((&*done.stdout.text, &*done.stderr.text), ("hello yes\n", "oops\n"));
+    }
+
+    #[tokio::test]
+    async fn input_longer_than_a_pipe_arrives_whole_or_stays_unread() {
+        let input = vec![b'x'; 3_000_000];
+        assert_eq!(run("wc -c", &input, LONG).await.stdout.text.trim(), "3000000");
+        let done = run("echo done", &input, LONG).await;
+        assert_eq!((done.exit, &*done.stdout.text), (Exit::Code(0), "done\n"));
+    }
+
+    #[tokio::test]
+    async fn of_a_flood_the_beginning_is_kept() {
+        let done = run("head -c 3000000 /dev/zero | tr '\\0' x; echo y >&2; exit 3", b"", LONG);
+        let Filtered { exit, stdout, stderr } = done.await;
+        assert_eq!((exit, stdout.is_cut, stdout.text.len()), (Exit::Code(3), true, 1000));
+        assert_eq!(stderr, Kept { text: "y\n".to_owned(), is_cut: false });
+    }
+
+    #[tokio::test]
+    async fn at_its_limit_all_that_it_started_is_killed_also_what_ignores_term() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fifo");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let mut witness = pipe::OpenOptions::new().open_receiver(&path).unwrap();
+        let line = "trap '' TERM; exec 9>fifo; printf '!' >&9; (trap '' TERM; sleep 1000) & \
+                    setsid sleep 1000 & sleep 1000";
+        let limit = Duration::from_secs(1);
+        let done = run_in(folder.path(), line, b"", limit).await;
+        assert_eq!(done.exit, Exit::TimedOut(limit));
+        let mut said = String::new();
+        let read = witness.read_to_string(&mut said);
+        tokio::time::timeout(Duration::from_secs(2), read).await.expect("still there").unwrap();
+        assert_eq!(said, "!");
+    }
+}
