@@ -10,6 +10,7 @@
 //! - [`custom`]: commands and skills that people write
 //! - [`memory`]: the instructions that projects keep for agents
 //! - [`permission`]: what may run, and who is asked
+//! - [`hook`]: commands of the person that hear of what agents do and have a say
 //! - [`budget`]: what may be spent
 //! - [`agent`]: the loop: ask the model, run its tools, repeat
 //! - [`subagent`]: the tool whose body is another agent's loop
@@ -29,6 +30,7 @@ pub mod config;
 pub mod custom;
 pub mod exec;
 pub mod headless;
+pub mod hook;
 pub mod markdown;
 pub mod memory;
 pub mod permission;

@@ -34,7 +34,7 @@ const TRIES: usize = 3;
 const KEPT: u64 = 20_000;
 
 /// Why a conversation is compacted.
-enum Cause<'a> {
+pub(super) enum Cause<'a> {
     /// The person wants it, and may say what the summary must keep.
     ByHand(Option<&'a str>),
     /// There is little room left.
@@ -123,8 +123,12 @@ impl Agent {
             tell(CompactionState::Failed { why });
             return Ok(false);
         }
-        tell(CompactionState::Started);
         run.compacted = true;
+        if let Some(why) = self.keeps_from_compacting(&cause, run).await {
+            tell(CompactionState::Failed { why });
+            return Ok(false);
+        }
+        tell(CompactionState::Started);
         match self.summarized(&cause, run).await {
             Ok(done) => tell(done),
             Err(Undone::Cancelled) => {

@@ -10,12 +10,13 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, enabled};
 
+use super::hooks::Heard;
 use super::record::CallRecord;
 use super::{Agent, Run};
 use crate::budget::UsedUp;
-use crate::permission::{Call, Verdict};
+use crate::permission::{Advice, Call, Verdict};
 use crate::protocol::{
-    Access, ContentBlock, EventKind, Failure, ResultBlock, Span, ToolUseId, clock,
+    Access, ContentBlock, EventKind, Failure, HookEvent, ResultBlock, Span, ToolUseId, clock,
 };
 use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
@@ -27,12 +28,22 @@ pub(super) struct Dispatched {
     pub fatal: Option<(Failure, String)>,
 }
 
+/// Where in a run a call is.
+#[derive(Clone, Copy)]
+pub(super) struct Station<'a> {
+    pub span: Span,
+    pub run: &'a Run<'a>,
+    /// Ends all calls of the message.
+    pub cancel: &'a CancellationToken,
+}
+
 /// One call, as the model wrote it.
-struct ToolCall {
-    id: ToolUseId,
-    name: String,
-    input: Value,
-    malformed: Option<String>,
+#[derive(Clone)]
+pub(super) struct ToolCall {
+    pub id: ToolUseId,
+    pub name: String,
+    pub input: Value,
+    pub malformed: Option<String>,
 }
 
 impl Agent {
@@ -131,11 +142,26 @@ impl Agent {
         }
         tool.validate(&call.input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
-        let call = self.permit(tool.as_ref(), call, run, batch).await?;
+        let at = Station { span, run, cancel: batch };
+        let (call, heard) = self.before_call(tool.as_ref(), call, at).await?;
+        let answer = self.permit_and_run(tool.as_ref(), call, &heard, at).await;
+        heard.told(answer)
+    }
+
+    /// Takes a valid call through the gate, and runs it.
+    async fn permit_and_run(
+        &self,
+        tool: &dyn Tool,
+        call: ToolCall,
+        heard: &Heard,
+        at: Station<'_>,
+    ) -> Result<ToolOutcome, ToolError> {
+        let call = self.permit(tool, call, heard, at).await?;
+        let Station { span, run, cancel } = at;
         // A tool that only waits for the work of others would keep a place from them.
-        let _place = match tool.waits() {
+        let place = match tool.waits() {
             true => None,
-            false => Some(self.setup.operations.enter(batch).await.ok_or_else(cancelled)?),
+            false => Some(self.setup.operations.enter(cancel).await.ok_or_else(cancelled)?),
         };
         run.events.emit(EventKind::ToolStarted {
             id: call.id.clone(),
@@ -143,9 +169,9 @@ impl Agent {
             summary: tool.summary(&call.input),
         });
         let context = ToolContext {
-            tool_use_id: call.id,
+            tool_use_id: call.id.clone(),
             events: run.events.clone(),
-            cancel: batch.child_token(),
+            cancel: cancel.child_token(),
             cwd: self.setup.cwd.clone(),
             env: self.setup.env.clone(),
             budget: run.budget.clone(),
@@ -157,7 +183,14 @@ impl Agent {
                 thinker: self.setup.thinker.clone(),
             },
         };
-        run_tool(tool.as_ref(), call.input, context).await
+        let began = Instant::now();
+        let kept = self.setup.hooks.listen(HookEvent::PostToolUse).then(|| call.clone());
+        let outcome = run_tool(tool, call.input, context).await?;
+        drop(place);
+        match kept {
+            Some(call) => Ok(self.after_call(tool, &call, outcome, began.elapsed(), at).await),
+            None => Ok(outcome),
+        }
     }
 
     /// Asks whether a valid call may run, and answers with the call as it may: whoever allows it can change its input.
@@ -165,16 +198,18 @@ impl Agent {
         &self,
         tool: &dyn Tool,
         call: ToolCall,
-        run: &Run<'_>,
-        cancel: &CancellationToken,
+        heard: &Heard,
+        Station { run, cancel, .. }: Station<'_>,
     ) -> Result<ToolCall, ToolError> {
         let access = tool.access(&call.input, &self.setup.cwd);
-        let mut request = self.asked_call(tool, &call, &access);
+        let advice = heard.advice.clone();
+        let mut request = Call { advice, ..self.asked_call(tool, &call, &access) };
         // A preview may cost a read of the file: it is made only for one who will see it. How long that one takes is
         // not the agent's time.
         let asks = self.setup.gate.would_ask(&request);
         let _pause = asks.then(|| run.budget.pause());
         if asks {
+            self.tell_of_question(tool, run);
             request.preview = tokio::select! {
                 biased;
                 () = cancel.cancelled() => None,
@@ -209,7 +244,7 @@ impl Agent {
     }
 
     /// What the gate is asked.
-    fn asked_call<'a>(
+    pub(super) fn asked_call<'a>(
         &'a self,
         tool: &'a dyn Tool,
         call: &'a ToolCall,
@@ -222,6 +257,7 @@ impl Agent {
             access,
             cwd: &self.setup.cwd,
             preview: None,
+            advice: Advice::None,
         }
     }
 }
@@ -284,7 +320,7 @@ async fn elapsed(limit: Option<Duration>) -> Duration {
     }
 }
 
-fn cancelled() -> ToolError {
+pub(super) fn cancelled() -> ToolError {
     ToolError::soft(SoftKind::Cancelled, "This call was cancelled.")
 }
 

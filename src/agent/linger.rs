@@ -30,7 +30,7 @@ impl Agent {
         if self.setup.inbox.announced() == 0 {
             // The last of it may have reported since the queue was read.
             self.check_background()?;
-            self.read_queue(blocks, run);
+            self.read_queue(blocks, run).await;
             return Ok(());
         }
         let respite = self.setup.respite.as_deref();
@@ -67,10 +67,10 @@ impl Agent {
             if overdue {
                 continue;
             }
-            self.read_queue(blocks, run);
+            self.read_queue(blocks, run).await;
         }
         if !overdue {
-            self.read_queue(blocks, run);
+            self.read_queue(blocks, run).await;
         }
         Ok(())
     }

@@ -13,11 +13,12 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::{Budget, Limits};
+use crate::hook::Hooks;
 use crate::permission::AgentGate;
 use crate::protocol::{
-    AgentPath, ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, ImageSource,
-    Journal, JournalError, Message, Outcome, PromptId, QueuedPrompt, Redactor, Reply, Role, Sender,
-    Span, Spent, StopReason, Usage,
+    ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, ImageSource, Journal,
+    JournalError, Message, Outcome, PromptId, QueuedPrompt, Redactor, Reply, Role, Sender, Span,
+    Spent, StopReason, Usage,
 };
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
@@ -25,6 +26,7 @@ use crate::tool::{ToolRegistry, ToolSpec};
 pub mod compact;
 mod dispatch;
 mod forced;
+mod hooks;
 mod inbox;
 mod linger;
 mod meter;
@@ -64,6 +66,7 @@ pub struct AgentSetup {
     pub system: Arc<str>,
     pub tools: ToolRegistry,
     pub gate: AgentGate,
+    pub hooks: Hooks,
     pub journal: Arc<dyn Journal>,
     pub inbox: Inbox,
     /// How long the agent waits, when it is done, for work in the background that will report to it. `None`: not at
@@ -106,6 +109,8 @@ pub struct Agent {
     unbooked: (Usage, Cost),
     /// How often a summary has taken the conversation's place.
     summaries: u32,
+    /// Whether hooks have not heard of the end of the present run yet.
+    end_untold: bool,
     /// The size of the conversation when it was last reported; absent when it became another since.
     measured: Option<Measured>,
 }
@@ -134,6 +139,16 @@ impl Prompt {
     pub fn new(text: String) -> Self {
         Self { text, ..Self::default() }
     }
+
+    /// With more for the model to read before it.
+    #[must_use]
+    pub fn with_note(self, more: Option<String>) -> Self {
+        let note = match (self.note, more) {
+            (Some(note), Some(more)) => Some(format!("{note}\n\n{more}")),
+            (note, more) => note.or(more),
+        };
+        Self { note, ..self }
+    }
 }
 
 impl Agent {
@@ -150,6 +165,7 @@ impl Agent {
             was_stopped: false,
             ended_fatally: false,
             unbooked: Default::default(),
+            end_untold: false,
             summaries: 0,
             measured: None,
         }
@@ -217,8 +233,10 @@ impl Agent {
         let stop = cancel.child_token();
         let budget = self.setup.budget.for_run(self.setup.per_run);
         let mut run = Run::new(budget.clone(), events, &stop);
+        self.end_untold = true;
         let end =
             within_time(&budget, cancel, &stop, self.drive_to_the_end(prompt, &mut run)).await;
+        self.tell_end(&run.text, events);
         self.was_stopped = matches!(end, End::Cancelled { .. });
         self.ended_fatally = matches!(end, End::Failed { failure, .. } if failure.is_fatal());
         let outcome = Outcome {
@@ -244,8 +262,9 @@ impl Agent {
     }
 
     /// Ends what calls have left running, and writes the end: for a run that a bug inside has broken off.
-    pub async fn clear_up(&self, outcome: &Outcome, path: &AgentPath) {
-        self.setup.tools.end(path).await;
+    pub async fn clear_up(&mut self, outcome: &Outcome, events: &EventSink) {
+        self.tell_end(&outcome.text, events);
+        self.setup.tools.end(events.path()).await;
         if let Err(error) = self.setup.journal.finish(outcome).await {
             tracing::warn!(%error, "the end of a run could not be written");
         }
@@ -266,7 +285,7 @@ impl Agent {
             blocks.push(ContentBlock::text(WAS_STOPPED));
         }
         // What came while nobody worked goes first.
-        self.read_queue(&mut blocks, run);
+        self.read_queue(&mut blocks, run).await;
         if let Some(prompt) = prompt {
             run.forced.clone_from(&prompt.force);
             read_prompt(prompt, &mut blocks, run.events);
@@ -316,9 +335,12 @@ impl Agent {
             }
             in_vain = 0;
             if calls.is_empty() {
-                self.read_queue(&mut blocks, run);
+                self.read_queue(&mut blocks, run).await;
                 if blocks.is_empty() {
                     self.linger(&mut blocks, run).await?;
+                }
+                if blocks.is_empty() {
+                    blocks.extend(self.held_back(run).await.map(ContentBlock::text));
                 }
                 if blocks.is_empty() {
                     return Ok(if run.text.is_empty() { End::Empty } else { End::Completed });
@@ -328,8 +350,9 @@ impl Agent {
             run.tool_uses += u32::try_from(calls.len()).unwrap_or(u32::MAX);
             let done = self.dispatch(calls, run).await;
             blocks = done.results;
-            if done.fatal.is_none() && !run.cancel.is_cancelled() {
-                self.read_queue(&mut blocks, run);
+            let stopped = run.stopped.get().is_some();
+            if done.fatal.is_none() && !stopped && !run.cancel.is_cancelled() {
+                self.read_queue(&mut blocks, run).await;
                 continue;
             }
             self.keep(Message::user(blocks)).await?;
@@ -440,11 +463,13 @@ impl Agent {
     }
 
     /// Reads what the person queued for this step.
-    fn read_queue(&self, blocks: &mut Vec<ContentBlock>, run: &Run<'_>) {
+    async fn read_queue(&self, blocks: &mut Vec<ContentBlock>, run: &Run<'_>) {
         for queued in self.setup.inbox.take_next_step() {
             let QueuedPrompt { id, text, images, meaning, from, .. } = queued;
             let prompt = Prompt { id: Some(id), images, from, meaning, ..Prompt::new(text) };
-            read_prompt(prompt, blocks, run.events);
+            if let Some(prompt) = self.let_in(prompt, run.events, run.cancel).await {
+                read_prompt(prompt, blocks, run.events);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One run of an agent: what it has come to so far, and why it ends.
 
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
@@ -26,6 +27,10 @@ pub(super) struct Run<'a> {
     pub(super) compacted: bool,
     /// The call that its first answer is to make, until that has come.
     pub(super) forced: Option<Forced>,
+    /// How often a hook has made it go on at its end.
+    pub(super) held_back: u32,
+    /// Why a hook has ended it.
+    pub(super) stopped: OnceLock<String>,
 }
 
 impl<'a> Run<'a> {
@@ -46,6 +51,8 @@ impl<'a> Run<'a> {
             text: String::new(),
             compacted: false,
             forced: None,
+            held_back: 0,
+            stopped: OnceLock::new(),
         }
     }
 }

@@ -142,6 +142,7 @@ impl Bench {
             system: "".into(),
             tools: ToolRegistry::new([Arc::new(count) as Arc<dyn crate::tool::Tool>]),
             gate: gate.for_agent("main".to_owned(), queue.sink()),
+            hooks: crate::hook::Hooks::default(),
             journal: Arc::new(NoJournal),
             inbox: Inbox::default(),
             patience: None,

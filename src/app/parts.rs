@@ -12,6 +12,7 @@ use crate::cli::Cli;
 use crate::config::models::Catalogue;
 use crate::config::{self, ConfigError};
 use crate::exec::Sandbox;
+use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
 use crate::protocol::EventQueue;
 use crate::provider::{Model, ModelSource};
@@ -79,6 +80,16 @@ impl Setup {
         self.env.get_os("HOME").map(PathBuf::from)
     }
 
+    /// The configured hooks.
+    fn hooks(&self, secrets: &[String]) -> HookSet {
+        HookSet::new(HookSettings {
+            hooks: self.loaded.hooks.clone(),
+            project: self.loaded.project.home().into(),
+            env: self.env.clone(),
+            secrets: secrets.to_vec(),
+        })
+    }
+
     /// The source of models.
     pub fn models(&self, catalogue: &Arc<Catalogue>) -> Models {
         Models::new(self, catalogue)
@@ -94,9 +105,10 @@ impl Setup {
         catalogue: Arc<Catalogue>,
     ) -> Parts {
         let config = &self.loaded.config;
-        let secrets = config.key_variables().into_iter().map(str::to_owned).collect();
+        let secrets: Vec<String> = config.key_variables().into_iter().map(str::to_owned).collect();
         let judge = gate.clone();
         Parts {
+            hooks: self.hooks(&secrets),
             events: wishes.events,
             model,
             models,
@@ -107,7 +119,7 @@ impl Setup {
             custom: self.custom(),
             builtin: BuiltinSettings {
                 home: self.home(),
-                secret_env: secrets,
+                secret_env: secrets.into(),
                 hidden: Hidden::by(move |file, cwd| judge.denies_reading(file, cwd)),
                 ..BuiltinSettings::new(self.cwd.clone())
             },

@@ -364,6 +364,17 @@ impl AgentGate {
         self
     }
 
+    /// The mode that this agent's calls are judged by now.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.standing.mode.given(self.shared.lock().mode)
+    }
+
+    /// Tells that a call was denied by what is not the gate.
+    pub fn denied(&self, call: &Call<'_>, reason: String) {
+        self.tell_denied(call, &Verdict::Denied { reason });
+    }
+
     /// Whether the call would have to be asked about now: only then a preview is worth its while.
     #[must_use]
     pub fn would_ask(&self, call: &Call<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! One pure decision: given rules, mode and a call, may it run?
 //!
-//! The order: deny rules, the agent's bound, what the mode forbids, ask rules, then for each unit of the call allow rules, the agent's
-//! grants, and what the mode leaves free.
+//! The order: deny rules, the agent's bound, what the mode forbids, hooks that ask and ask rules, hooks that allow, then
+//! for each unit of the call allow rules, the agent's grants, and what the mode leaves free.
 
 use std::path::Path;
 
@@ -26,6 +26,20 @@ pub struct Call<'a> {
     pub cwd: &'a Path,
     /// Shows the person what would happen.
     pub preview: Option<String>,
+    /// What hooks say to it.
+    pub advice: Advice,
+}
+
+/// What hooks say to a call. It stands below the rules: deny rules and ask rules hold whatever hooks allow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Advice {
+    /// Nothing: rules and mode decide.
+    #[default]
+    None,
+    /// It may run without a question.
+    Allow,
+    /// It must be asked about.
+    Ask { why: String },
 }
 
 /// All that a judgement rests on besides the call and the disk.
@@ -86,18 +100,25 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
         return Judgement::new(Decision::Deny, why);
     }
     let bypass = policy.mode == Mode::BypassPermissions;
-    if let Some(rule) = restricting(&policy.rules.ask).filter(|_| !bypass || policy.interactive) {
+    let asks = match &call.advice {
+        Advice::Ask { why } => Some(format!("a hook asks: {why}")),
+        _ => restricting(&policy.rules.ask).map(|rule| format!("{rule} asks")),
+    };
+    if let Some(asks) = asks.filter(|_| !bypass || policy.interactive) {
         let mut judgement = match policy.mode {
             Mode::DontAsk => {
-                Judgement::new(Decision::Deny, format!("{rule} asks, and dontAsk mode asks nobody"))
+                Judgement::new(Decision::Deny, format!("{asks}, and dontAsk mode asks nobody"))
             }
-            _ => Judgement::new(Decision::Ask, format!("{rule} asks")),
+            _ => Judgement::new(Decision::Ask, asks),
         };
         judgement.warnings = warnings(&facts, places);
         return judgement;
     }
     if bypass {
         return Judgement::new(Decision::Allow, "bypassPermissions mode allows it");
+    }
+    if call.advice == Advice::Allow {
+        return Judgement::new(Decision::Allow, "a hook allows it");
     }
     judge_units(policy, &facts)
 }

@@ -21,7 +21,7 @@ mod suggest;
 mod wrapper;
 
 pub use gate::{AgentGate, Gate, GateSettings, Verdict};
-pub use judge::{Call, Decision, Judgement, Policy, judge};
+pub use judge::{Advice, Call, Decision, Judgement, Policy, judge};
 pub use path::Places;
 pub use question::AnswerError;
 pub use rule::{Base, List, Origin, Rule, RuleError, RuleSet};

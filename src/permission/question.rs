@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::gate::Verdict;
-use super::judge::Call;
+use super::judge::{Advice, Call};
 use super::rule::RuleError;
 use super::standing::Standing;
 use crate::protocol::{Access, ToolUseId};
@@ -44,6 +44,7 @@ pub(super) struct Asked {
     input: Value,
     access: Access,
     cwd: PathBuf,
+    advice: Advice,
 }
 
 impl Asked {
@@ -56,6 +57,7 @@ impl Asked {
             input: call.input.clone(),
             access: call.access.clone(),
             cwd: call.cwd.to_owned(),
+            advice: call.advice.clone(),
         }
     }
 
@@ -67,6 +69,7 @@ impl Asked {
             access: &self.access,
             cwd: &self.cwd,
             preview: None,
+            advice: self.advice.clone(),
         }
     }
 }

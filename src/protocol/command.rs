@@ -118,6 +118,8 @@ pub enum Command {
     Clear,
     /// Load a stored session and go on with it.
     Resume(SessionId),
+    /// The person leaves: stop everything and end.
+    Quit,
     /// Stop everything and end.
     Shutdown,
 }

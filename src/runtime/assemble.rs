@@ -14,6 +14,7 @@ use crate::budget::{self, Budget};
 use crate::config::models::Catalogue;
 use crate::custom::{self, CustomSources, Customs};
 use crate::exec::Sandbox;
+use crate::hook::{HookSet, Hooks, SessionFacts};
 use crate::permission::Gate;
 use crate::protocol::{
     AgentPath, Cost, EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, Past,
@@ -36,6 +37,7 @@ pub struct Parts {
     pub models: Arc<dyn ModelSource>,
     pub catalogue: Arc<Catalogue>,
     pub gate: Gate,
+    pub hooks: HookSet,
     /// Absent when nothing is to be stored.
     pub store: Option<SessionStore>,
     pub definitions: DefinitionSources,
@@ -98,6 +100,7 @@ pub(super) struct Session {
     pub notices: Vec<String>,
     /// What the tree may spend: one account per session.
     pub budget: Budget,
+    pub hooks: Hooks,
 }
 
 impl Session {
@@ -112,6 +115,7 @@ impl Session {
             agents: Vec::new(),
             notices: Vec::new(),
             budget: Budget::new(limits),
+            hooks: Hooks::default(),
         }
     }
 
@@ -128,6 +132,9 @@ impl Session {
 pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, String> {
     let (Open::New(id) | Open::Stored(id) | Open::Fork { to: id, .. }) = open;
     let mut session = Session::empty(id, parts.budget);
+    let folder = parts.store.as_ref().map(|store| store.dir(id));
+    let transcript = folder.map(|folder| folder.join("transcript.jsonl")).unwrap_or_default();
+    session.hooks = Hooks::new(parts.hooks.clone(), SessionFacts { id: Some(id), transcript });
     let Some(store) = parts.store.clone() else { return Ok(session) };
     match open {
         Open::New(id) => {
@@ -218,7 +225,8 @@ pub(super) fn main_agent(
             holds: None,
         };
         let operations = operations.clone();
-        let factory = |definitions| factory(parts, tree, operations, facts, told, definitions);
+        let session = Shared { tree, operations, hooks: session.hooks.clone() };
+        let factory = |definitions| factory(parts, session, facts, told, definitions);
         Offer::new(parts, caller, tools.clone(), factory, events)
     });
     if let Some(offer) = &offer {
@@ -230,6 +238,7 @@ pub(super) fn main_agent(
         system: brought.system().into(),
         tools: tools.withholding(|name| parts.gate.withholds(name)),
         gate,
+        hooks: session.hooks,
         journal: session.journal,
         inbox,
         patience: parts.patience,
@@ -247,11 +256,17 @@ pub(super) fn main_agent(
     Main { agent, offer, brought }
 }
 
+/// What all agents of a session have in common.
+pub(super) struct Shared {
+    pub tree: AgentTree,
+    pub operations: Operations,
+    pub hooks: Hooks,
+}
+
 /// What sub-agents of a session are built from, with these definitions.
 pub(super) fn factory(
     parts: &Arc<Parts>,
-    tree: AgentTree,
-    operations: Operations,
+    session: Shared,
     facts: Facts,
     told: Told,
     definitions: Definitions,
@@ -260,9 +275,10 @@ pub(super) fn factory(
     let Told { memory, skill } = told;
     Arc::new(Factory {
         settings: parts.subagents.settings.clone(),
-        tree,
+        tree: session.tree,
         definitions,
         gate: parts.gate.clone(),
+        hooks: session.hooks,
         models: parts.models.clone(),
         builtin: parts.builtin.clone(),
         tools: Box::new(move |settings| session_tools(&tools_of, settings, skill.as_ref())),
@@ -271,7 +287,7 @@ pub(super) fn factory(
         env: parts.env.clone(),
         facts,
         memory,
-        operations,
+        operations: session.operations,
         redactor: parts.redactor.clone(),
     })
 }

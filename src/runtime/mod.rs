@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, Inbox, Prompt};
+use crate::hook::Leaving;
 use crate::protocol::{
     AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoJournal, NoticeLevel,
     Outcome, PromptId, QuestionId, QueuedPrompt, SessionId, ShellId,
@@ -18,6 +19,7 @@ use crate::subagent::{AgentTree, faces};
 mod assemble;
 mod brought;
 mod called;
+mod hooks;
 mod mention;
 mod offer;
 mod resume;
@@ -26,6 +28,7 @@ mod shell;
 use assemble::{Main, Session};
 pub use assemble::{Parts, SubAgents};
 use brought::Brought;
+use hooks::Begun;
 use offer::Offer;
 use shell::OwnShell;
 
@@ -58,6 +61,8 @@ pub struct Runtime {
     offer: Option<Offer>,
     /// What its files tell main; absent as long as main is.
     brought: Option<Brought>,
+    /// What hooks have said at the beginning of the session, and whether there is one.
+    begun: Option<Begun>,
     inbox: Inbox,
     run: Option<Run>,
     /// Prompts for the run after the one that is being stopped.
@@ -103,6 +108,7 @@ impl Runtime {
             main: None,
             offer: None,
             brought: None,
+            begun: None,
             inbox,
             run: None,
             next: Vec::new(),
@@ -116,11 +122,12 @@ impl Runtime {
 
     /// Serves commands until `Shutdown`, or until the front end is gone. Nothing runs any more when this returns.
     pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>) {
-        loop {
+        let leaving = loop {
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
-                    None | Some(Command::Shutdown) => break,
+                    None | Some(Command::Shutdown) => break Leaving::Other,
+                    Some(Command::Quit) => break Leaving::PromptInputExit,
                     Some(command) => self.handle(command).await,
                 },
                 ended = ended(&mut self.run) => self.run_ended(ended).await,
@@ -128,8 +135,9 @@ impl Runtime {
                 () = self.shell.ended() => {}
                 Some(resolved) = self.resolved.1.recv() => self.model_resolved(resolved),
             }
-        }
+        };
         self.stop().await;
+        self.leave(leaving).await;
     }
 
     /// Ends everything at once, and waits until it has ended.
@@ -190,7 +198,7 @@ impl Runtime {
             Command::Compact { instructions } => self.compact(instructions).await,
             Command::Clear => self.change_session(Open::New(SessionId::generate())).await,
             Command::Resume(id) => self.change_session(Open::Stored(id)).await,
-            Command::Shutdown => {}
+            Command::Quit | Command::Shutdown => {}
         }
     }
 
@@ -276,8 +284,9 @@ impl Runtime {
         agent.withhold(|name| !may_start && faces::is_face(name));
         let cancel = CancellationToken::new();
         let (token, events) = (cancel.clone(), self.events.clone());
+        let begun = self.begun.clone();
         let task = tokio::spawn(async move {
-            agent.run(prompt, &events, &token).await;
+            hooks::run(&mut agent, prompt, begun, &events, &token).await;
             agent
         });
         self.run = Some(Run { task, cancel });
@@ -355,6 +364,7 @@ impl Runtime {
         next.into_iter().for_each(|prompt| self.inbox.push(prompt));
         // An agent that did not complete has given its queue back: what is there now was sent after that.
         self.start_next().await;
+        self.tell_of_idleness();
     }
 
     /// What main goes on with. Where it waits for its agents it is not woken by anything but a prompt: what else has
@@ -465,7 +475,8 @@ impl Runtime {
         for notice in &session.notices {
             self.events.notice(NoticeLevel::Warning, notice.clone());
         }
-        self.session = session;
+        let before = std::mem::replace(&mut self.session, session);
+        self.session_begins(open, &before);
         Ok(())
     }
 

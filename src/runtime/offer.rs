@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Runtime;
-use super::assemble::{self, Parts};
+use super::assemble::{self, Parts, Shared};
 use super::brought::{Brought, Told};
 use crate::agent::Agent;
 use crate::custom;
@@ -95,8 +95,11 @@ impl Offer {
         }
         self.factory = assemble::factory(
             &self.parts,
-            before.tree.clone(),
-            before.operations.clone(),
+            Shared {
+                tree: before.tree.clone(),
+                operations: before.operations.clone(),
+                hooks: before.hooks.clone(),
+            },
             before.facts.clone(),
             told,
             definitions,

@@ -20,6 +20,7 @@ use crate::agent::{Agent, AgentSetup, Operations};
 use crate::budget::{Budget, Limits};
 use crate::config::{ChildAuth, ChildPermissions, Face, OnLimit, OnViolation};
 use crate::exec::Sandbox;
+use crate::hook::{Hook, Hooks};
 use crate::permission::{AgentGate, Gate, Rights};
 use crate::protocol::{EnvOverlay, EventSink, Journal, Redactor, Span};
 use crate::provider::{Model, ModelSlot, ModelSource};
@@ -92,6 +93,8 @@ pub struct Factory {
     pub tree: AgentTree,
     pub definitions: Definitions,
     pub gate: Gate,
+    /// Those of the session.
+    pub hooks: Hooks,
     pub models: Arc<dyn ModelSource>,
     /// What their tools are made from.
     pub builtin: BuiltinSettings,
@@ -165,6 +168,8 @@ impl Factory {
             is_whole_copy: plan.fork.is_some() && plan.access == ToolAccess::Inherit,
             may_send: self.may_send(&lists),
         };
+        let own = plan.definition.hooks.iter().map(Hook::command).map(Arc::new).collect();
+        let hooks = self.hooks.of_agent(member.id(), &plan.definition.name, own);
         let Plan { name, model, fork, resumed, max_turns, budget, span, journal, place, .. } = plan;
         let model = ModelSlot::new(model);
         let caller = Caller {
@@ -182,6 +187,7 @@ impl Factory {
         let (history, thinker) = own.or(inherited).unwrap_or_default();
         Agent::new(AgentSetup {
             gate,
+            hooks,
             name,
             model,
             system,

@@ -105,6 +105,8 @@ async fn run(
     let prompt = prompt.map(|prompt| Prompt { results: results.unwrap_or_default(), ..prompt });
     let (host, budget, journal) = (plan.host, plan.budget.clone(), plan.journal.clone());
     let mut agent = factory.build(plan, member, events, caller);
+    let context = agent.begins(events, member.cancel()).await;
+    let prompt = prompt.map(|prompt| prompt.with_note(context));
     let mut outcome = work(&mut agent, prompt, events, member).await;
     if host {
         let (agent, budget, journal) = (&mut agent, &budget, journal.as_ref());
@@ -133,7 +135,7 @@ pub(super) async fn work(
         Ok(outcome) => outcome,
         Err(_) => {
             let outcome = crashed();
-            agent.clear_up(&outcome, events.path()).await;
+            agent.clear_up(&outcome, events).await;
             outcome
         }
     }

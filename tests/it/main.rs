@@ -22,6 +22,8 @@ mod documents;
 mod driven;
 #[cfg(feature = "sub-agents")]
 mod headless;
+#[cfg(feature = "sub-agents")]
+mod hooks;
 mod layering;
 #[cfg(feature = "sub-agents")]
 mod memory;

@@ -2,6 +2,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use super::super::judge::Advice;
 use super::*;
 use crate::protocol::{Access, AgentEvent, AgentId, EventQueue, ToolUseId};
 
@@ -76,7 +77,15 @@ struct Open {
 async fn run(agent: &AgentGate, line: &str, cwd: &Path, cancel: &CancellationToken) -> Verdict {
     let (id, input) = (ToolUseId::new("c1"), json!({"command": line}));
     let access = Access::Command { line: line.to_owned(), cwd: cwd.to_owned() };
-    let call = Call { id: &id, tool: "Bash", input: &input, access: &access, cwd, preview: None };
+    let call = Call {
+        id: &id,
+        tool: "Bash",
+        input: &input,
+        access: &access,
+        cwd,
+        preview: None,
+        advice: Advice::None,
+    };
     agent.decide(&call, cancel).await
 }
 
@@ -181,6 +190,7 @@ async fn what_is_denied_stays_denied_with_a_changed_input() {
             access: &access,
             cwd: &cwd,
             preview: None,
+            advice: Advice::None,
         })
     };
     assert!(denied(recheck("rm -r x")).contains("Bash(rm:*)"));

@@ -61,7 +61,8 @@ impl Bench {
     fn judge(&self, tool: &str, access: &Access) -> Judgement {
         let (id, input) = (ToolUseId::new("c1"), json!({}));
         let cwd = &self.places.project;
-        let call = Call { id: &id, tool, input: &input, access, cwd, preview: None };
+        let call =
+            Call { id: &id, tool, input: &input, access, cwd, preview: None, advice: Advice::None };
         let policy = Policy {
             mode: self.mode,
             rules: &self.rules,

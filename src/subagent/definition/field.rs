@@ -2,7 +2,27 @@
 
 use super::DefinitionError;
 use super::source::Source;
+use crate::config::node::{Node, NodeValue};
 pub(super) use crate::markdown::front_matter::{Document, Field, Pairs, Value};
+
+/// A field as readers take it that also read settings files.
+pub(super) fn node(field: &Field) -> Node {
+    let value = match &field.value {
+        Value::Text(text) => NodeValue::Text(text.clone()),
+        Value::Bare(text) => NodeValue::Bare(text.clone()),
+        Value::List(texts) => {
+            let item =
+                |text: &String| Node { line: field.line, value: NodeValue::Text(text.clone()) };
+            NodeValue::List(texts.iter().map(item).collect())
+        }
+        Value::Items(items) => NodeValue::List(items.iter().map(node).collect()),
+        Value::Table(pairs) => NodeValue::Table(
+            pairs.iter().map(|(name, field)| (name.clone(), node(field))).collect(),
+        ),
+        Value::Other => NodeValue::Bare("null".to_owned()),
+    };
+    Node { line: field.line, value }
+}
 
 /// A key of a definition, present or not, as it is read: every error names the place and the key.
 #[derive(Clone, Copy)]

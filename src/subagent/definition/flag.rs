@@ -169,6 +169,7 @@ mod tests {
             background: true,
             isolation: Isolation::Worktree,
             env: [("LEVEL", "3"), ("MODE", "x")].map(|(a, b)| (a.to_owned(), b.to_owned())).into(),
+            hooks: Vec::new(),
             returns: Returns::Verbatim,
             source: Source::Flag,
         };
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn s2_4_every_mistake_names_the_agent_and_the_key() {
-        let keys = "description, tools, disallowedTools, model, provider, maxTurns, budget, permissionMode, memory, color, background, isolation, env, return";
+        let keys = "description, tools, disallowedTools, model, provider, maxTurns, budget, permissionMode, memory, color, background, isolation, env, hooks, return";
         let unknown = format!("x: unknown key `maxturns`; allowed: {keys}");
         let named = format!("x: unknown key `name`; allowed: {keys}");
         let cases = [

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::config::{Inert, Trust};
+use crate::config::{HookConfig, Inert, Trust};
 use crate::markdown::front_matter;
 use crate::protocol::Mode;
 
@@ -55,6 +55,8 @@ pub struct Definition {
     /// Variables of its own for the commands that it runs. May hold keys.
     pub env: BTreeMap<String, String>,
     pub returns: Returns,
+    /// Hooks for this agent alone.
+    pub hooks: Vec<HookConfig>,
     pub source: Source,
 }
 
@@ -70,6 +72,7 @@ impl Definition {
             permission_mode: None,
             isolation: Isolation::None,
             env: BTreeMap::new(),
+            hooks: Vec::new(),
             returns: Returns::default(),
             ..self.clone()
         }

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::budget::BudgetSpec;
-use super::field::{Document, Key};
+use super::field::{Document, Key, node};
 use super::source::{DefinitionError, Source};
 use super::{Accepted, Definition, Dialect, Isolation, Memory, Parsed, Returns, advice, name};
-use crate::config::{Inert, Origin};
-use crate::protocol::Mode;
+use crate::config::node::Misfit;
+use crate::config::{HookConfig, Inert, Origin, read_hooks};
+use crate::protocol::{HookEvent, Mode};
 
 /// The keys that a definition may have, besides its name and its prompt.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "description",
     "tools",
     "disallowedTools",
@@ -24,11 +25,12 @@ const KEYS: [&str; 14] = [
     "background",
     "isolation",
     "env",
+    "hooks",
     "return",
 ];
 
 /// Keys that other tools have and that would be missed here.
-const NOT_YET: [&str; 3] = ["hooks", "mcpServers", "skills"];
+const NOT_YET: [&str; 2] = ["mcpServers", "skills"];
 
 const MODES: [Mode; 5] =
     [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
@@ -77,6 +79,7 @@ impl<'a> Reader<'a> {
                 .choice("isolation", &Isolation::WORDS, &mut warnings)?
                 .unwrap_or_default(),
             env: self.env(&mut inert)?,
+            hooks: self.hooks(&mut inert, &mut warnings)?,
             returns: self.key("return").one_of(&Returns::WORDS)?.unwrap_or_default(),
             source: self.source.clone(),
         };
@@ -248,6 +251,48 @@ impl<'a> Reader<'a> {
             return Ok(BTreeMap::new());
         }
         Ok(variables)
+    }
+}
+
+impl Reader<'_> {
+    /// Hooks for this agent alone, in the shape of settings files. Its end is that of a sub-agent, however it is named.
+    fn hooks(
+        &self,
+        inert: &mut Vec<Inert>,
+        warnings: &mut Vec<DefinitionError>,
+    ) -> Result<Vec<HookConfig>, DefinitionError> {
+        let key = self.key("hooks");
+        let Some(field) = key.field else { return Ok(Vec::new()) };
+        let at = |line: Option<usize>| match self.source {
+            Source::File { path, .. } => {
+                Origin::File { path: path.clone(), line: line.unwrap_or(1) }
+            }
+            Source::Flag => Origin::Flag { name: "--agents" },
+            Source::BuiltIn => Origin::BuiltIn,
+        };
+        let error = |line, message| DefinitionError { place: self.source.clone(), line, message };
+        let left_out = self.dialect == Dialect::Foreign && self.source.is_project();
+        let list = match read_hooks(&node(field), at) {
+            Ok(list) => list,
+            // They would not be run in any case.
+            Err(Misfit { line, message }) if left_out => {
+                warnings.push(error(line, format!("{message}; `hooks` is left out")));
+                return Ok(Vec::new());
+            }
+            Err(Misfit { line, message }) => return Err(error(line, message)),
+        };
+        if !list.passed_over.is_empty() {
+            warnings.push(key.error(format!("not run here: {}", list.passed_over.join(", "))));
+        }
+        let what: Vec<String> = list.hooks.iter().map(HookConfig::describe).collect();
+        if !what.is_empty() && !self.admits(key, &what.join(", "), inert)? {
+            return Ok(Vec::new());
+        }
+        let own = |hook: HookConfig| match hook.event {
+            HookEvent::Stop => HookConfig { event: HookEvent::SubagentStop, ..hook },
+            _ => hook,
+        };
+        Ok(list.hooks.into_iter().map(own).collect())
     }
 }
 

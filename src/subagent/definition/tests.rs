@@ -1,9 +1,12 @@
 //! What a definition's file may say, and what is told about each mistake in it.
 
+use std::time::Duration;
+
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::config::{Dirs, Project};
+use crate::config::{Dirs, Matcher, Origin, Project};
+use crate::protocol::HookEvent;
 
 fn scout(project: bool) -> Source {
     Source::File { path: ".caliban/agents/scout.md".into(), project }
@@ -47,6 +50,16 @@ color: green
 background: true
 isolation: worktree
 env: { RUST_LOG: debug, EMPTY: '' }
+hooks:
+  PreToolUse:
+    - matcher: Grep
+      hooks:
+        - type: command
+          command: ./look.sh
+          timeout: 5
+  Stop:
+    - hooks:
+        - command: ./done.sh
 return: verbatim
 ---
 
@@ -55,6 +68,16 @@ Look.
 ---
 Then report.
 ";
+
+fn hook(event: HookEvent, matcher: &str, command: &str, seconds: u64, line: usize) -> HookConfig {
+    HookConfig {
+        event,
+        matcher: Matcher::parse(matcher).unwrap(),
+        command: command.to_owned(),
+        timeout: Duration::from_secs(seconds),
+        origin: Origin::File { path: ".caliban/agents/scout.md".into(), line },
+    }
+}
 
 #[test]
 fn every_key_is_read() {
@@ -84,6 +107,10 @@ fn every_key_is_read() {
         env: [("EMPTY", ""), ("RUST_LOG", "debug")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
+        hooks: vec![
+            hook(HookEvent::PreToolUse, "Grep", "./look.sh", 5, 28),
+            hook(HookEvent::SubagentStop, "", "./done.sh", 60, 32),
+        ],
         returns: Returns::Verbatim,
         source: scout(false),
     };
@@ -121,6 +148,7 @@ fn what_is_left_out_takes_its_default() {
         background: false,
         isolation: Isolation::None,
         env: BTreeMap::new(),
+        hooks: Vec::new(),
         returns: Returns::Summary,
         source: scout(false),
     };
@@ -170,11 +198,12 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
         ("model: ' '", "3: `model` must not be empty"),
         ("model: [a]", "3: `model` must be a text"),
         ("skills: x", "3: `skills` is not supported yet: leave it out"),
-        ("hooks:\n  Stop: []", "3: `hooks` is not supported yet: leave it out"),
+        ("hooks: x", "3: `hooks` must be an object of keys and values, not a text"),
+        ("hooks:\n  Stop:\n    - matcher: x", "5: an entry of `hooks.Stop` needs `hooks`: a list"),
         ("mcpServers: [x]", "3: `mcpServers` is not supported yet: leave it out"),
         (
             "\nprompt: x",
-            "4: unknown key `prompt`; allowed: name, description, tools, disallowedTools, model, provider, maxTurns, budget, permissionMode, memory, color, background, isolation, env, return",
+            "4: unknown key `prompt`; allowed: name, description, tools, disallowedTools, model, provider, maxTurns, budget, permissionMode, memory, color, background, isolation, env, hooks, return",
         ),
         (
             "name: Db Scout",
@@ -251,30 +280,25 @@ fn invalid_yaml_names_its_line_and_the_likely_remedy() {
 
 #[test]
 fn s2_24_files_for_other_tools_are_read_with_warnings_where_they_say_more() {
-    let text = "---\nname: scout\ndescription: Use it so: often. user: \"find x\"\nskills: a\nhooks:\n  Stop:\n    - {matcher: x}\n\
+    let text = "---\nname: scout\ndescription: Use it so: often. user: \"find x\"\nskills: a\nhooks:\n  TaskCreated: []\n  Stop: []\n\
                 memory: user\npermissionMode: auto\nisolation: remote\neffort: high\nbackground: true\nmaxTurns: 3\n---\nLook.";
     let Parsed { definition, warnings, .. } = parse(text, Dialect::Foreign).unwrap();
     assert_eq!(definition.description, "Use it so: often. user: \"find x\"");
     assert_eq!((definition.max_turns, definition.background), (Some(3), true));
     assert_eq!((definition.memory, definition.permission_mode), (None, None));
     let warnings = messages(&warnings);
-    assert_eq!(
-        warnings[..2],
-        [
-            "4: `skills` is not supported yet and passed over",
-            "5: `hooks` is not supported yet and passed over"
-        ]
-    );
-    assert!(warnings[2].starts_with("11: unknown key `effort`; allowed: "), "{warnings:?}");
+    assert_eq!(warnings[..1], ["4: `skills` is not supported yet and passed over"]);
+    assert!(warnings[1].starts_with("11: unknown key `effort`; allowed: "), "{warnings:?}");
     assert!(
-        warnings[3].starts_with("9: `permissionMode` must be one of: default, "),
+        warnings[2].starts_with("9: `permissionMode` must be one of: default, "),
         "{warnings:?}"
     );
     assert_eq!(
-        warnings[4..],
+        warnings[3..],
         [
             "8: `memory` must be one of: project, none; left out",
             "10: `isolation` must be one of: none, worktree; left out",
+            "5: not run here: TaskCreated (line 6)",
         ]
     );
 }
@@ -294,7 +318,7 @@ fn accepted(top: &Path, own_modes: bool) -> Accepted {
 }
 
 #[test]
-fn a_projects_variables_count_once_they_are_accepted_and_not_when_they_change() {
+fn a_projects_variables_and_hooks_count_once_they_are_accepted_and_not_when_they_change() {
     let top = tempfile::tempdir().unwrap();
     let source = Source::File { path: top.path().join(".claude/agents/scout.md"), project: true };
     let read = |text: &str| {
@@ -302,8 +326,11 @@ fn a_projects_variables_count_once_they_are_accepted_and_not_when_they_change() 
         Definition::parse(text, &source, Dialect::Own, Some(&accepted)).unwrap()
     };
     let before = read(EVERY_KEY);
-    assert_eq!(before.definition.env, BTreeMap::new());
-    let [thing] = &before.inert[..] else { panic!("{:?}", before.inert) };
+    assert_eq!((before.definition.env, before.definition.hooks), (BTreeMap::new(), vec![]));
+    let [thing, hooks] = &before.inert[..] else { panic!("{:?}", before.inert) };
+    let line = format!("{} {}", hooks.origin, hooks.what);
+    let commands = "hook PreToolUse(Grep): ./look.sh, hook Stop: ./done.sh";
+    assert_eq!(line, format!(".claude/agents/scout.md:23 agent db-scout hooks: {commands}"));
     let line = format!("{} {}", thing.origin, thing.what);
     let env = own(EVERY_KEY).env;
     let (name, value) = env.first_key_value().unwrap();
@@ -313,10 +340,11 @@ fn a_projects_variables_count_once_they_are_accepted_and_not_when_they_change() 
     accepted(top.path(), false).trust.accept(&before.inert).unwrap();
     let after = read(EVERY_KEY);
     assert_eq!((after.definition.env, after.inert), (env.clone(), vec![]));
+    assert_eq!(after.definition.hooks.len(), 2);
     let changed = read(&EVERY_KEY.replace(&format!("{name}:"), "OTHER:"));
     assert_eq!((changed.definition.env.len(), changed.inert.len()), (0, 1));
     let unknown = Definition::parse(EVERY_KEY, &scout(true), Dialect::Own, None).unwrap();
-    assert_eq!((unknown.definition.env.len(), unknown.inert.len()), (0, 1));
+    assert_eq!((unknown.definition.env.len(), unknown.inert.len()), (0, 2));
 }
 
 #[test]

@@ -160,7 +160,7 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
     let screen =
         run_on(io, Arc::new(NoHost), Theme::default(), &mut paper, move || keys.take().unwrap());
     let (exit, shutdown) = tokio::join!(screen, runtime);
-    assert_eq!(shutdown, Some(Command::Shutdown));
+    assert_eq!(shutdown, Some(Command::Quit));
     let exit = exit.unwrap();
     assert_eq!(exit.signal, None);
     assert_eq!(exit.farewell.first().map(String::as_str), Some("A **streamed** word"));

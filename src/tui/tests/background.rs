@@ -463,7 +463,7 @@ fn quitting_counts_what_works_in_the_background() {
     screen.job(&root(), "bash-1", "npm run dev").wait(3_000).ctrl('d');
     assert_eq!(screen.notice(), "1 agent and 1 command work · Ctrl+D again stops them and quits");
     screen.wait(200).ctrl('d');
-    assert_eq!(screen.sent(), [Command::Shutdown]);
+    assert_eq!(screen.sent(), [Command::Quit]);
     screen.model.session.prompts = 1;
     let lines = farewell(&screen.model);
     assert!(lines.iter().any(|line| line.starts_with("1 agent · ⊘1")), "{lines:?}");

@@ -265,7 +265,7 @@ fn ctrl_d_quits_an_empty_prompt_and_asks_twice_while_something_works() {
     screen.ctrl('d');
     assert_eq!(screen.notice(), "3 agents work · Ctrl+D again stops them and quits");
     screen.wait(500).ctrl('d');
-    assert_eq!(screen.sent(), [Command::Shutdown]);
+    assert_eq!(screen.sent(), [Command::Quit]);
     assert!(screen.model.closing);
     screen.ctrl('c');
     assert!(screen.effects.contains(&Effect::Quit));

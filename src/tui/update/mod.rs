@@ -273,7 +273,7 @@ fn choose(choice: Choice, effects: &mut Vec<Effect>) {
 /// Leaves, at once or when everything has ended.
 fn quit(model: &mut Model, effects: &mut Vec<Effect>) {
     model.exit_in_turn = model.main_works();
-    effects.push(Effect::Send(Command::Shutdown));
+    effects.push(Effect::Send(Command::Quit));
     if model.something_works() {
         model.closing = true;
         model.closing_until = Some(model.now + CLOSING_LIMIT);

@@ -294,7 +294,7 @@ async fn s2_24_skills_are_refused_in_our_files_and_passed_over_in_those_of_other
     for part in [
         "own.md:4: `skills` is not supported yet: leave it out",
         "others.md:4: `skills` is not supported yet and passed over",
-        "others.md:5: `hooks` is not supported yet and passed over",
+        "others.md:7: an entry of `hooks.Stop` needs `hooks`: a list; `hooks` is left out",
         "others.md:8: unknown key `effort`",
         "others.md:9: `memory` must be one of: project, none; left out",
     ] {

@@ -102,6 +102,11 @@ impl World {
         write(&self.settings_dir().join("models.toml"), toml);
     }
 
+    /// Writes a file below the user's home.
+    pub fn home(&self, path: &str, content: &str) {
+        write(&self.root.path().join("home").join(path), content);
+    }
+
     /// Writes a sub-agent definition of the user.
     pub fn agent(&self, name: &str, definition: &str) {
         write(&self.settings_dir().join(format!("agents/{name}.md")), definition);

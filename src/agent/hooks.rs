@@ -1,0 +1,227 @@
+//! Where hooks have a say in what an agent does: around a call, before a prompt, at the end of a run.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::compact::Cause;
+use super::dispatch::{Station, ToolCall, cancelled};
+use super::{Agent, Prompt, Run};
+use crate::hook::{Here, Moment, Need, Opinion, Said, ToolCall as HookCall};
+use crate::permission::Advice;
+use crate::protocol::{EventKind, EventSink, HookEvent, NoticeLevel, ResultBlock, Sender};
+use crate::tool::{SoftKind, Tool, ToolError, ToolOutcome};
+
+/// How often in one run hooks can make an agent go on that wants to end.
+const HELD_BACK: u32 = 8;
+
+/// What hooks have said to a call that may go on.
+#[derive(Default)]
+pub(super) struct Heard {
+    pub advice: Advice,
+    /// For the model, after the result.
+    context: Option<String>,
+}
+
+impl Heard {
+    /// The answer to the call, with what the model is to know beside it.
+    pub fn told(self, answer: Result<ToolOutcome, ToolError>) -> Result<ToolOutcome, ToolError> {
+        let Some(context) = self.context else { return answer };
+        match answer {
+            Ok(mut outcome) => {
+                outcome.content.push(ResultBlock::text(context));
+                Ok(outcome)
+            }
+            Err(ToolError::Soft { kind, message }) => {
+                Err(ToolError::soft(kind, format!("{message}\n\n{context}")))
+            }
+            Err(fatal) => Err(fatal),
+        }
+    }
+}
+
+impl Agent {
+    /// Lets hooks look at a valid call before it is judged. They may forbid it, change its input, or end the run.
+    pub(super) async fn before_call(
+        &self,
+        tool: &dyn Tool,
+        call: ToolCall,
+        at: Station<'_>,
+    ) -> Result<(ToolCall, Heard), ToolError> {
+        if !self.setup.hooks.listen(HookEvent::PreToolUse) {
+            return Ok((call, Heard::default()));
+        }
+        let moment = Moment::PreToolUse(told(tool, &call));
+        let said = self.setup.hooks.run(&moment, self.here(at.run.events), at.cancel).await;
+        if at.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        let context = said.context_text();
+        if let Some(why) = said.stop {
+            at.stop(why);
+            let why = "This call was not run: a hook has ended the turn.";
+            return Err(ToolError::soft(SoftKind::Denied, why));
+        }
+        let advice = match said.opinion {
+            None => Advice::None,
+            Some(Opinion::Allow) => Advice::Allow,
+            Some(Opinion::Ask { why }) => Advice::Ask { why },
+            Some(Opinion::Deny { why }) => return Err(self.denied(tool, &call, &why, context)),
+        };
+        let call = match said.input {
+            Some(input) => ToolCall { input, ..call },
+            None => call,
+        };
+        tool.validate(&call.input).map_err(|invalid| {
+            let why = format!("A hook has changed its input, which is wrong now: {invalid}");
+            ToolError::soft(SoftKind::InvalidInput, why)
+        })?;
+        Ok((call, Heard { advice, context }))
+    }
+
+    fn denied(
+        &self,
+        tool: &dyn Tool,
+        call: &ToolCall,
+        why: &str,
+        context: Option<String>,
+    ) -> ToolError {
+        let reason = format!("a hook denies it: {why}");
+        let access = tool.access(&call.input, &self.setup.cwd);
+        self.setup.gate.denied(&self.asked_call(tool, call, &access), reason.clone());
+        let context = context.map(|context| format!("\n\n{context}")).unwrap_or_default();
+        ToolError::soft(SoftKind::Denied, reason + &context)
+    }
+
+    /// Lets hooks look at a call that has succeeded. What they say is read with its result.
+    pub(super) async fn after_call(
+        &self,
+        tool: &dyn Tool,
+        call: &ToolCall,
+        mut outcome: ToolOutcome,
+        took: Duration,
+        at: Station<'_>,
+    ) -> ToolOutcome {
+        if outcome.is_error {
+            return outcome;
+        }
+        let (call, response) = (told(tool, call), outcome.content.as_slice());
+        let moment = Moment::PostToolUse { call, response, took };
+        let said = self.setup.hooks.run(&moment, self.here(at.run.events), at.cancel).await;
+        let context = said.context_text();
+        let block = said.block.map(|why| format!("[A hook of the user objects: {why}]"));
+        outcome.content.extend(block.into_iter().chain(context).map(ResultBlock::text));
+        if let Some(why) = said.stop {
+            at.stop(why);
+        }
+        outcome
+    }
+
+    /// Lets hooks hear that a sub-agent begins. What they add is for it to read before its prompt.
+    pub async fn begins(&self, events: &EventSink, cancel: &CancellationToken) -> Option<String> {
+        let said = self.setup.hooks.run(&Moment::SubagentStart, self.here(events), cancel).await;
+        said.context_text()
+    }
+
+    /// Tells hooks that a question about a call is about to wait for the person.
+    pub(super) fn tell_of_question(&self, tool: &dyn Tool, run: &Run<'_>) {
+        let need = Need::Permission { tool: &tool.spec().name };
+        self.setup.hooks.tell(&Moment::Notification(need), self.here(run.events));
+    }
+
+    /// Lets hooks look at a prompt of the person, and adds what they add to it. `None`: they refuse it, which is told.
+    pub async fn let_in(
+        &self,
+        prompt: Prompt,
+        events: &EventSink,
+        cancel: &CancellationToken,
+    ) -> Option<Prompt> {
+        if prompt.from != Sender::Person || !self.setup.hooks.listen(HookEvent::UserPromptSubmit) {
+            return Some(prompt);
+        }
+        let moment = Moment::UserPromptSubmit { prompt: &prompt.text };
+        let said = self.setup.hooks.run(&moment, self.here(events), cancel).await;
+        let context = said.context_text();
+        let Said { block, stop, .. } = said;
+        let Some(why) = block.or(stop) else { return Some(prompt.with_note(context)) };
+        let why = match why.as_str() {
+            "" => "a hook refuses this prompt".to_owned(),
+            why => format!("a hook refuses this prompt: {why}"),
+        };
+        match prompt.id {
+            Some(id) => events.emit(EventKind::PromptRefused { id, text: prompt.text, why }),
+            None => events.notice(NoticeLevel::Error, why),
+        }
+        None
+    }
+
+    /// Lets hooks look at the end that is near: what the agent is to read when they want it to go on.
+    pub(super) async fn held_back(&mut self, run: &mut Run<'_>) -> Option<String> {
+        let moment = Moment::Stop { again: run.held_back > 0, last: &run.text };
+        let heard = self.setup.hooks.ask(&moment, self.here(run.events))?;
+        // From here on they run to their own end, whatever becomes of this run.
+        self.end_untold = false;
+        let said = tokio::select! {
+            biased;
+            () = run.cancel.cancelled() => return None,
+            said = heard => said.unwrap_or_default(),
+        };
+        let why = said.block.filter(|_| said.stop.is_none())?;
+        if run.held_back == HELD_BACK {
+            let text = format!("a hook has made it go on {HELD_BACK} times: it ends all the same");
+            run.events.notice(NoticeLevel::Warning, text);
+            return None;
+        }
+        run.held_back += 1;
+        self.end_untold = true;
+        let line = why.lines().next().unwrap_or_default();
+        run.events.notice(NoticeLevel::Info, format!("a hook makes it go on: {line}"));
+        Some(format!("[A hook of the user wants you to go on: {why}]"))
+    }
+
+    /// Tells hooks of the end of a run, unless they have heard of it. Nothing can change it any more.
+    pub fn tell_end(&mut self, last: &str, events: &EventSink) {
+        if std::mem::take(&mut self.end_untold) {
+            let moment = Moment::Stop { again: false, last };
+            self.setup.hooks.tell(&moment, self.here(events));
+        }
+    }
+
+    /// Why hooks want the conversation to stay as it is.
+    pub(super) async fn keeps_from_compacting(
+        &self,
+        cause: &Cause<'_>,
+        run: &Run<'_>,
+    ) -> Option<String> {
+        let (by_hand, instructions) = match cause {
+            Cause::ByHand(instructions) => (true, *instructions),
+            Cause::NearlyFull | Cause::Refused => (false, None),
+        };
+        let moment = Moment::PreCompact { by_hand, instructions };
+        let said = self.setup.hooks.run(&moment, self.here(run.events), run.cancel).await;
+        said.block.or(said.stop).map(|why| format!("a hook forbids it: {why}"))
+    }
+
+    fn here<'a>(&'a self, events: &'a EventSink) -> Here<'a> {
+        Here { cwd: &self.setup.cwd, mode: self.setup.gate.mode(), events }
+    }
+}
+
+impl Station<'_> {
+    /// Ends the run: the other calls now, itself when all have their results.
+    fn stop(&self, why: String) {
+        let text = match why.as_str() {
+            "" => "a hook has ended the turn".to_owned(),
+            why => format!("a hook has ended the turn: {why}"),
+        };
+        if self.run.stopped.set(why).is_ok() {
+            self.run.events.notice(NoticeLevel::Warning, text);
+        }
+        self.cancel.cancel();
+    }
+}
+
+/// A call as hooks hear of it.
+fn told<'a>(tool: &'a dyn Tool, call: &'a ToolCall) -> HookCall<'a> {
+    HookCall { id: &call.id, tool: &tool.spec().name, input: &call.input }
+}

@@ -1,0 +1,131 @@
+//! Running the hooks of one moment, side by side.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::future::join_all;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::answer::{self, Answer, first_line};
+use super::said::Said;
+use super::set::{Hook, Runner};
+use crate::exec::{Exit, Filter};
+use crate::protocol::{
+    EnvOverlay, EventSink, HookEvent, NoticeLevel, PeerRequest, SharedPeer, ToolUseId,
+};
+
+/// How much of each output is read. Bytes.
+const KEEP: usize = 256 * 1024;
+
+/// Where commands run.
+pub(super) struct Place {
+    pub project: Arc<Path>,
+    /// Exactly these variables.
+    pub env: EnvOverlay,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self { project: Path::new("/").into(), env: EnvOverlay::default() }
+    }
+}
+
+/// The hooks of one moment, with what they are told.
+pub(super) struct Round {
+    pub event: HookEvent,
+    pub hooks: Vec<Arc<Hook>>,
+    pub input: Value,
+    pub tool_use_id: Option<ToolUseId>,
+    pub place: Arc<Place>,
+    pub events: EventSink,
+}
+
+/// Why a hook had nothing to say.
+enum Silence {
+    /// Whoever ran it does not want to know any more.
+    Cancelled,
+    /// For the person.
+    Failed(String),
+}
+
+impl Round {
+    /// Runs all and waits for all. What goes wrong is told, one line each.
+    pub async fn run(&self, cancel: &CancellationToken) -> Said {
+        let mut input = self.input.to_string().into_bytes();
+        input.push(b'\n');
+        let answers = self.hooks.iter().map(|hook| self.ask(hook, &input, cancel));
+        let answers = join_all(answers).await;
+        answers.into_iter().flatten().fold(Said::default(), Said::and)
+    }
+
+    async fn ask(&self, hook: &Hook, input: &[u8], cancel: &CancellationToken) -> Option<Said> {
+        let began = Instant::now();
+        let answer = match &hook.runner {
+            Runner::Command(line) => self.command(hook, line, input, cancel).await,
+            Runner::Callback { id, peer } => self.callback(hook, id, peer, cancel).await,
+        };
+        let name = hook.describe();
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        tracing::debug!(hook = name, ms, ok = answer.is_ok(), "a hook has run");
+        let tell = |line: &str| {
+            self.events.notice(NoticeLevel::Warning, format!("{name}: {line}"));
+        };
+        match answer {
+            Ok(Answer { said, lines }) => {
+                lines.iter().for_each(|line| tell(line));
+                Some(said)
+            }
+            Err(Silence::Failed(why)) => {
+                tell(&why);
+                None
+            }
+            Err(Silence::Cancelled) => None,
+        }
+    }
+
+    async fn command(
+        &self,
+        hook: &Hook,
+        line: &str,
+        input: &[u8],
+        cancel: &CancellationToken,
+    ) -> Result<Answer, Silence> {
+        let Place { project, env } = &*self.place;
+        let limit = hook.timeout;
+        let filter = Filter { line, cwd: project, env, input, keep: KEEP, limit, cancel };
+        let done = filter.run().await.map_err(|error| Silence::Failed(error.to_string()))?;
+        if done.exit == Exit::Cancelled {
+            return Err(Silence::Cancelled);
+        }
+        answer::of_command(self.event, &done).map_err(Silence::Failed)
+    }
+
+    async fn callback(
+        &self,
+        hook: &Hook,
+        id: &str,
+        peer: &SharedPeer,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, Silence> {
+        let request = PeerRequest::HookCallback {
+            callback_id: id.to_owned(),
+            input: self.input.clone(),
+            tool_use_id: self.tool_use_id.clone(),
+        };
+        let limit = hook.timeout;
+        let answer = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(Silence::Cancelled),
+            answer = tokio::time::timeout(limit, peer.ask(request)) => answer,
+        };
+        let late = |_| Silence::Failed(format!("no answer within {limit:?}"));
+        let failed =
+            |error: crate::protocol::PeerError| Silence::Failed(first_line(&error.to_string()));
+        match answer.map_err(late)?.map_err(failed)? {
+            Value::Null => Ok(Answer::default()),
+            json => answer::of_json(self.event, json).map_err(Silence::Failed),
+        }
+    }
+}

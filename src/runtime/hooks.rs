@@ -1,0 +1,98 @@
+//! Hooks around a session: its beginning, its prompts, its end.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::assemble::Session;
+use super::{Open, Runtime};
+use crate::agent::{Agent, Prompt};
+use crate::hook::{Here, Leaving, Moment, Need, Opening, Said};
+use crate::protocol::EventSink;
+
+/// How long hooks are waited for when the program ends.
+const LAST_WAIT: Duration = Duration::from_secs(3);
+
+/// What the hooks of a session's beginning say, for the first prompt that is read. They may still be at it.
+#[derive(Clone)]
+pub(super) struct Begun(Arc<Mutex<Option<oneshot::Receiver<Said>>>>);
+
+impl Begun {
+    fn take(&self) -> Option<oneshot::Receiver<Said>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// One run of main, with what hooks have to say to its prompt.
+pub(super) async fn run(
+    agent: &mut Agent,
+    prompt: Option<Prompt>,
+    begun: Option<Begun>,
+    events: &EventSink,
+    cancel: &CancellationToken,
+) {
+    let prompt = match prompt {
+        Some(prompt) => match agent.let_in(prompt, events, cancel).await {
+            Some(prompt) => Some(with_begin(prompt, begun, cancel).await),
+            None => return,
+        },
+        None => None,
+    };
+    let run = AssertUnwindSafe(agent.run(prompt, events, cancel)).catch_unwind();
+    if let Err(panic) = Box::pin(run).await {
+        // Whatever ends a run, its hooks hear of it.
+        agent.tell_end("", events);
+        std::panic::resume_unwind(panic);
+    }
+}
+
+async fn with_begin(prompt: Prompt, begun: Option<Begun>, cancel: &CancellationToken) -> Prompt {
+    let Some(said) = begun.and_then(|begun| begun.take()) else { return prompt };
+    let said = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return prompt,
+        said = said => said.unwrap_or_default(),
+    };
+    prompt.with_note(said.context_text())
+}
+
+impl Runtime {
+    /// Tells hooks that a session is open, and that the one before it, if there was one, is left.
+    pub(super) fn session_begins(&mut self, open: Open, before: &Session) {
+        let (leaving, opening) = match open {
+            Open::Stored(_) | Open::Fork { .. } => (Leaving::Resume, Opening::Resume),
+            Open::New(_) if self.begun.is_none() => (Leaving::Other, Opening::Startup),
+            Open::New(_) => (Leaving::Clear, Opening::Clear),
+        };
+        let here = self.here();
+        let left =
+            self.begun.as_ref().and_then(|_| before.hooks.ask(&Moment::SessionEnd(leaving), here));
+        let model = self.model.as_ref().map(|model| model.get().name.clone());
+        let moment = Moment::SessionStart { opening, model: model.as_deref() };
+        let said = self.session.hooks.ask_after(left, &moment, here);
+        self.begun = Some(Begun(Arc::new(Mutex::new(said))));
+    }
+
+    /// Tells hooks that main is done, and that nobody but the person can make it go on.
+    pub(super) fn tell_of_idleness(&self) {
+        if self.run.is_none() && self.parts.patience.is_none() {
+            self.session.hooks.tell(&Moment::Notification(Need::Idle), self.here());
+        }
+    }
+
+    /// Tells hooks that the session ends with the program, and waits for all that are still at it, within bounds.
+    pub(super) async fn leave(&self, leaving: Leaving) {
+        if self.begun.is_some() {
+            self.session.hooks.tell(&Moment::SessionEnd(leaving), self.here());
+        }
+        self.parts.hooks.finish(LAST_WAIT).await;
+    }
+
+    fn here(&self) -> Here<'_> {
+        Here { cwd: &self.parts.cwd, mode: self.parts.gate.mode(), events: &self.events }
+    }
+}

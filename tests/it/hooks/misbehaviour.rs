@@ -1,0 +1,106 @@
+//! Hooks that fail, hang, flood, fork: one line each, and nothing else suffers.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::hooks;
+use crate::support::pty::{ENTER, Screen};
+use crate::support::run::Finished;
+use crate::support::scene::{DONE, PARENT, Scene, bash};
+use crate::support::script::{text, tool_use};
+
+/// The lines for the person.
+pub fn notices(run: &Finished) -> Vec<String> {
+    let frames = run.frames().into_iter().filter(|frame| frame["subtype"] == "notice");
+    frames.map(|frame| frame["text"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+/// A settings file with one hook before each call of Bash, which has half a second.
+fn one(scene: &Scene, command: &str) {
+    let hook = json!({ "type": "command", "command": command, "timeout": 0.5 });
+    let groups = json!([{ "matcher": "Bash", "hooks": [hook] }]);
+    scene
+        .world
+        .home(".claude/settings.json", &json!({ "hooks": { "PreToolUse": groups } }).to_string());
+}
+
+#[tokio::test]
+async fn whatever_a_hook_does_is_one_line_and_the_call_runs() {
+    let hang = "trap '' TERM; (trap '' TERM; exec -a hook-leftover sleep 300) & sleep 300";
+    let rows = [
+        ("echo oops >&2; exit 1", "exit 1: oops"),
+        ("no-such-program", "exit 127: "),
+        (hang, "took longer than 500ms and was ended, with all that it started"),
+        (
+            "head -c 3000000 /dev/zero | tr '\\0' x",
+            "printed too much: of its stdout 256 KiB were read",
+        ),
+        (
+            "echo '{\"decision\": \"maybe\"}'",
+            "its answer is not understood: decision: unknown variant",
+        ),
+    ];
+    for (command, expected) in rows {
+        let scene = Scene::new();
+        one(&scene, command);
+        scene.server.when(PARENT).reply(tool_use("Bash", bash("touch made"))).then(text(DONE));
+        let run = scene.go().await;
+        assert!(scene.world.exists("made"), "{command}");
+        let lines = notices(&run);
+        assert_eq!(lines.len(), 1, "{command}: {lines:?}");
+        let start = "hook PreToolUse(Bash): ";
+        assert!(lines[0].starts_with(start) && lines[0].contains(expected), "{lines:?}");
+        assert!(run.took < Duration::from_secs(15), "{command}: {:?}", run.took);
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_mistake_in_a_settings_file_names_the_file_and_the_line() {
+    let scene = Scene::new();
+    scene
+        .world
+        .home(".claude/settings.json", "{\n\"hooks\": {\"Stop\": [\n{\"matcher\": \"x\"}]}}");
+    let run = scene.run().finish().await;
+    run.assert_code(2);
+    let part = ".claude/settings.json:3: an entry of `hooks.Stop` needs `hooks`: a list";
+    assert!(run.stderr.contains(part), "{run}");
+    assert_eq!(scene.server.requests().len(), 0);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_hook_that_hangs_holds_up_its_call_and_not_the_screen() {
+    let scene = Scene::new();
+    hooks(&scene, &[("PreToolUse", "Bash", "touch hanging; sleep 1000")]);
+    scene.server.when(PARENT).reply(tool_use("Bash", bash("touch made")));
+    let screen = Screen::start(&scene.world, ["--dangerously-skip-permissions"], 100, 24);
+    screen.wait_for("? keys");
+    screen.keys("PARENT-1 go");
+    screen.keys(ENTER);
+    let hanging = || scene.world.exists("hanging");
+    screen.wait_until("the hook runs", |_| hanging());
+    screen.keys("typed meanwhile");
+    screen.wait_for("typed meanwhile");
+    screen.keys("\x15");
+    screen.wait_gone("typed meanwhile");
+    screen.keys("\x1b");
+    screen.wait_for("stopped");
+    assert!(!scene.world.exists("made"));
+}
+
+#[tokio::test]
+async fn a_hook_that_fails_is_one_line_on_the_screen() {
+    let scene = Scene::new();
+    hooks(&scene, &[("PreToolUse", "Bash", "printf 'first\\nsecond\\033[31m\\n' >&2; exit 1")]);
+    scene.server.when(PARENT).reply(tool_use("Bash", bash("echo hi"))).then(text("ANSWER-1"));
+    let screen = Screen::start(&scene.world, ["--dangerously-skip-permissions"], 120, 24);
+    screen.wait_for("? keys");
+    screen.keys("PARENT-1 go");
+    screen.keys(ENTER);
+    let shown = screen.wait_for("ANSWER-1");
+    let told: Vec<&str> = shown.lines().filter(|line| line.contains("exit 1: first")).collect();
+    assert_eq!(told.len(), 1, "{shown}");
+    assert!(!shown.lines().any(|line| line.trim() == "second"), "{shown}");
+}
