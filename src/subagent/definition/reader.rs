@@ -6,7 +6,6 @@ use super::budget::BudgetSpec;
 use super::field::{Document, Key, node};
 use super::source::{DefinitionError, Source};
 use super::{Accepted, Definition, Dialect, Isolation, Memory, Parsed, Returns, advice, name};
-use crate::config::node::Misfit;
 use crate::config::{HookConfig, Inert, Origin, read_hooks};
 use crate::protocol::{HookEvent, Mode};
 
@@ -270,17 +269,11 @@ impl Reader<'_> {
             Source::Flag => Origin::Flag { name: "--agents" },
             Source::BuiltIn => Origin::BuiltIn,
         };
-        let error = |line, message| DefinitionError { place: self.source.clone(), line, message };
-        let left_out = self.dialect == Dialect::Foreign && self.source.is_project();
-        let list = match read_hooks(&node(field), at) {
-            Ok(list) => list,
-            // They would not be run in any case.
-            Err(Misfit { line, message }) if left_out => {
-                warnings.push(error(line, format!("{message}; `hooks` is left out")));
-                return Ok(Vec::new());
-            }
-            Err(Misfit { line, message }) => return Err(error(line, message)),
-        };
+        let list = read_hooks(&node(field), at).map_err(|misfit| DefinitionError {
+            place: self.source.clone(),
+            line: misfit.line,
+            message: misfit.message,
+        })?;
         if !list.passed_over.is_empty() {
             warnings.push(key.error(format!("not run here: {}", list.passed_over.join(", "))));
         }

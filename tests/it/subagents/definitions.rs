@@ -284,8 +284,7 @@ async fn s2_13_a_vague_description_is_flagged_but_counts() {
 async fn s2_24_skills_are_refused_in_our_files_and_passed_over_in_those_of_others() {
     let scene = Scene::new();
     scene.world.write(".caliban/agents/own.md", &file("own", "skills: [deploy]\n"));
-    let others =
-        "skills: [deploy]\nhooks:\n  Stop:\n    - command: x\neffort: high\nmemory: user\n";
+    let others = "skills: [deploy]\nhooks:\n  TaskCreated: []\neffort: high\nmemory: user\n";
     scene.world.write(".claude/agents/others.md", &file("others", others));
     let child = child_of(&scene, "others", &[]).await;
     assert!(child.system().contains("You are others.") && !child.text().contains("deploy"));
@@ -294,9 +293,9 @@ async fn s2_24_skills_are_refused_in_our_files_and_passed_over_in_those_of_other
     for part in [
         "own.md:4: `skills` is not supported yet: leave it out",
         "others.md:4: `skills` is not supported yet and passed over",
-        "others.md:7: an entry of `hooks.Stop` needs `hooks`: a list; `hooks` is left out",
-        "others.md:8: unknown key `effort`",
-        "others.md:9: `memory` must be one of: project, none; left out",
+        "others.md:5: not run here: TaskCreated (line 6)",
+        "others.md:7: unknown key `effort`",
+        "others.md:8: `memory` must be one of: project, none; left out",
     ] {
         assert!(said.contains(part), "{part}\n{said}");
     }
