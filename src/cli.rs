@@ -275,6 +275,8 @@ pub enum Command {
         #[arg(long, conflicts_with_all = ["dir", "revoke"])]
         list: bool,
     },
+    /// Check keys, endpoints, terminal, files: each line says ok or what to do; exit code 1 when something is wrong.
+    Doctor,
     /// Print shell completions.
     Completions { shell: clap_complete::Shell },
     /// Become a program that can write only below the given folders.

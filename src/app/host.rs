@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 
+use super::doctor::Doctor;
 use super::models::Models;
 use crate::agent::prompt::git_branch;
 use crate::custom::{CustomSources, Customs, Place};
@@ -33,6 +34,7 @@ pub(super) struct Machine {
     pub env: EnvOverlay,
     pub definitions: DefinitionSources,
     pub custom: CustomSources,
+    pub doctor: Doctor,
     pub store: SessionStore,
     /// The source of models; absent where there is only one, as in the demo.
     pub models: Option<Arc<Models>>,
@@ -123,6 +125,10 @@ impl Host for Machine {
             Some(models) => models.local_servers().await,
             None => Vec::new(),
         }
+    }
+
+    async fn examine(&self) -> Vec<String> {
+        self.doctor.lines().await
     }
 
     async fn branch(&self) -> Option<String> {

@@ -20,6 +20,7 @@ use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tui::{self, TuiError};
 
 mod demo;
+mod doctor;
 mod headless;
 mod host;
 mod log;
@@ -104,6 +105,7 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         None if cli.print.print => return headless::run(cli, setup()?),
         None => return screen::run(cli, setup()?),
         Some(Command::Demo(print)) => return demo::run(cli, env, print),
+        Some(Command::Doctor) => return doctor::run(cli, env),
         Some(Command::Sandbox { write, program }) => {
             return Ok(command::sandbox::become_confined(write, program));
         }

@@ -49,6 +49,11 @@ impl Models {
         self.resolve(Some(&choice.provider), &model).await.map(Some)
     }
 
+    /// The provider of this name as the session reaches it.
+    pub async fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, ModelError> {
+        self.pool.get(name).await
+    }
+
     /// What the person should know of sub-agents' models when `main` is the main agent's.
     #[must_use]
     pub fn notice(&self, main: &Model) -> Option<String> {

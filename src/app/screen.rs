@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::doctor::Doctor;
 use super::host::Machine;
 use super::models::Models;
 use super::parts::{self, Wishes};
@@ -97,6 +98,7 @@ pub(super) fn show(
         env: setup.env.clone(),
         definitions: setup.definitions.clone(),
         custom: setup.custom(),
+        doctor: Doctor::of(setup),
         store: setup.store(),
         models,
         secrets: config.key_variables().into_iter().map(str::to_owned).collect(),

@@ -13,6 +13,7 @@ pub mod agents;
 pub mod completions;
 pub mod config;
 pub mod demo;
+pub mod doctor;
 pub mod export;
 pub mod sandbox;
 pub mod sessions;

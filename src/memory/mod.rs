@@ -92,6 +92,11 @@ impl Memory {
         }
     }
 
+    /// The files that count, in order.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.sections.iter().map(|section| section.path.as_path())
+    }
+
     /// Whether all files look as they did when they were read, those that were not there included.
     #[must_use]
     pub fn is_current(&self) -> bool {

@@ -19,6 +19,8 @@ pub trait Host: Send + Sync {
     async fn models(&self) -> ModelList;
     /// Model servers on this machine that answer on the ports that they usually take.
     async fn local_servers(&self) -> Vec<LocalServer>;
+    /// What works and what does not, one line each.
+    async fn examine(&self) -> Vec<String>;
     /// The git branch of the working directory.
     async fn branch(&self) -> Option<String>;
     /// Opens the draft in the person's editor and answers with what was saved, or why it could not be.
@@ -96,6 +98,7 @@ pub enum HostRequest {
     Sessions,
     Models,
     LocalServers,
+    Doctor,
     Branch,
     Remember(String),
 }
@@ -109,6 +112,7 @@ pub enum HostReply {
     Sessions(Vec<SessionChoice>),
     Models(ModelList),
     LocalServers(Vec<LocalServer>),
+    Doctor(Vec<String>),
     Branch(Option<String>),
     Edited(Result<String, String>),
     Remembered,
@@ -126,6 +130,7 @@ pub async fn ask(host: &dyn Host, request: HostRequest) -> HostReply {
         HostRequest::Sessions => HostReply::Sessions(host.sessions().await),
         HostRequest::Models => HostReply::Models(host.models().await),
         HostRequest::LocalServers => HostReply::LocalServers(host.local_servers().await),
+        HostRequest::Doctor => HostReply::Doctor(host.examine().await),
         HostRequest::Branch => HostReply::Branch(host.branch().await),
         HostRequest::Remember(prompt) => {
             host.remember(&prompt).await;

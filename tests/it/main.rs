@@ -17,6 +17,8 @@ mod command;
 mod compaction;
 #[cfg(feature = "sub-agents")]
 mod custom;
+#[cfg(feature = "sub-agents")]
+mod doctor;
 mod documents;
 #[cfg(feature = "sub-agents")]
 mod driven;

@@ -22,6 +22,9 @@ impl Host for NoHost {
     async fn commands(&self) -> Vec<CommandChoice> {
         Vec::new()
     }
+    async fn examine(&self) -> Vec<String> {
+        Vec::new()
+    }
     async fn sessions(&self) -> Vec<SessionChoice> {
         Vec::new()
     }

@@ -220,6 +220,7 @@ fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
             prompt::refresh_menu(model, effects);
         }
         HostReply::Commands(commands) => slash::known(model, commands, effects),
+        HostReply::Doctor(found) => slash::examined(model, found),
         HostReply::Sessions(sessions) => fill(model, Rows::Sessions(sessions)),
         HostReply::Models(ModelList { choices, notes }) => {
             fill(model, Rows::Models(choices));

@@ -14,6 +14,9 @@ use crate::tui::words;
 
 use super::{agent_list, focus, prompt, reader};
 
+/// The title of a page.
+const DOCTOR: &str = "doctor";
+
 /// How long saying `/clear` again confirms it.
 const CLEAR_ARMED: Duration = Duration::from_secs(4);
 
@@ -22,7 +25,7 @@ const MODES: [Mode; 5] =
     [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
 
 /// Every command with what it does, in the order of the menu.
-pub const COMMANDS: [(&str, &str); 14] = [
+pub const COMMANDS: [(&str, &str); 15] = [
     ("help", "keys and commands"),
     ("agents", "what runs, what ran, and definitions"),
     ("model", "use another model"),
@@ -36,6 +39,7 @@ pub const COMMANDS: [(&str, &str); 14] = [
     ("read", "read the transcript in full"),
     ("init", "draft an AGENTS.md, or improve the one there is"),
     ("edit", "write the prompt in your editor"),
+    ("doctor", "check keys, endpoints, terminal, files"),
     ("quit", "leave"),
 ];
 
@@ -157,6 +161,10 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
         }
         "cost" => page(model, "cost", cost_lines(model)),
         "status" => page(model, "status", status_lines(model)),
+        "doctor" => {
+            effects.push(Effect::Ask(HostRequest::Doctor));
+            page(model, DOCTOR, vec!["looking …".to_owned()]);
+        }
         "copy" => copy(model, effects),
         "read" => reader::open(model, effects),
         _ => super::quit(model, effects),
@@ -174,6 +182,15 @@ fn local_provider(model: &Model, name: &str) -> Option<String> {
 pub fn pick_session(model: &mut Model, effects: &mut Vec<Effect>) {
     effects.push(Effect::Ask(HostRequest::Sessions));
     model.overlay = Some(Overlay::Picker(Picker::new("resume", Rows::Loading)));
+}
+
+/// What the host has found, on its page if that is still open.
+pub fn examined(model: &mut Model, found: Vec<String>) {
+    if let Some(Overlay::Page { title, lines, .. }) = &mut model.overlay
+        && title == DOCTOR
+    {
+        *lines = found;
+    }
 }
 
 fn page(model: &mut Model, title: &str, lines: Vec<String>) {

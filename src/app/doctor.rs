@@ -1,0 +1,164 @@
+//! `caliban doctor` and `/doctor`: what is looked at. All of it is read anew each time.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{AppError, Setup, parts, working_dir};
+use crate::cli::Cli;
+use crate::command::doctor::{
+    Check, Finding, endpoint, examine, files, hooks, keys, lines, machine, report, terminal,
+};
+use crate::config::models::Catalogue;
+use crate::config::{KeySource, Overrides};
+use crate::custom::Customs;
+use crate::exec::child_env;
+use crate::memory::{Memory, MemorySources};
+use crate::protocol::EnvOverlay;
+use crate::subagent::registry::{DefinitionSources, Definitions};
+
+/// What an examination starts from. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Doctor {
+    cwd: Arc<Path>,
+    env: EnvOverlay,
+    overrides: Overrides,
+    /// The definitions of `--agents`, in place of those of the files alone.
+    definitions: Option<DefinitionSources>,
+}
+
+/// Examines and prints; the exit code is 1 when something is wrong.
+pub(super) fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
+    let cwd = working_dir(cli.common.cd.as_deref())?;
+    let doctor = Doctor { cwd, env: env.clone(), overrides: cli.overrides(), definitions: None };
+    parts::run(async { Ok(report(&doctor.findings().await).print()) })
+}
+
+impl Doctor {
+    /// One that looks at what a session was set up with.
+    pub fn of(setup: &Setup) -> Self {
+        Self {
+            cwd: setup.cwd.clone(),
+            env: setup.env.clone(),
+            overrides: setup.overrides.clone(),
+            definitions: Some(setup.definitions.clone()),
+        }
+    }
+
+    /// What the screen shows.
+    pub async fn lines(&self) -> Vec<String> {
+        lines(&self.findings().await)
+    }
+
+    /// A configuration that cannot be read hides only what depends on it.
+    async fn findings(&self) -> Vec<Finding> {
+        let load = self.clone();
+        let load = move || Setup::in_dir(load.cwd.clone(), load.env.clone(), &load.overrides);
+        let setup = match tokio::task::spawn_blocking(load).await {
+            Ok(setup) => setup,
+            Err(error) => return vec![Finding::wrong("config", error.to_string())],
+        };
+        let mut checks = Vec::new();
+        match setup {
+            Ok(setup) => self.of_setup(&Arc::new(setup), &mut checks),
+            Err(error) => {
+                let why = vec![Finding::wrong("config", error.to_string())];
+                checks.push(Check::new("config", async { why }));
+            }
+        }
+        self.of_machine(&mut checks);
+        examine(checks).await
+    }
+
+    fn of_setup(&self, setup: &Arc<Setup>, checks: &mut Vec<Check>) {
+        let definitions = self.definitions.clone().unwrap_or_else(|| setup.definitions.clone());
+        let look = |about, look: fn(&Setup) -> Vec<Finding>| {
+            let setup = setup.clone();
+            Check::blocking(about, move || look(&setup))
+        };
+        checks.extend([
+            look("key", |setup| keys::keys(&setup.loaded.config, &setup.env)),
+            look("config", config),
+            Check::blocking("agents", move || files::agents(&Definitions::load(&definitions))),
+            look("commands", |setup| files::customs(&Customs::load(&setup.custom()))),
+            look("memory", |setup| files::memory(&memory(setup))),
+            look("hooks", |setup| {
+                hooks::hooks(&setup.loaded.hooks, setup.loaded.project.root(), &setup.env)
+            }),
+            look("trust", |setup| files::trust(&setup.trust, &setup.loaded)),
+            look("disk", |setup| {
+                machine::disk(&[setup.dirs.data.clone(), setup.dirs.state.clone()])
+            }),
+        ]);
+        // Without a catalogue there are no models; that it cannot be read has a line of its own.
+        if let Ok(catalogue) = parts::catalogue(setup) {
+            let models = Arc::new(setup.models(&catalogue));
+            let asked = endpoints(setup, &catalogue).into_iter();
+            checks.extend(asked.map(|(name, model)| {
+                let models = models.clone();
+                Check::new(endpoint::ABOUT, async move {
+                    let provider = models.provider(&name).await;
+                    endpoint::endpoint(&name, provider, model).await
+                })
+            }));
+        }
+    }
+
+    fn of_machine(&self, checks: &mut Vec<Check>) {
+        let env = child_env(&self.env, 0, &[]);
+        let on_terminal = std::io::stdout().is_terminal();
+        let look = terminal::variables(&self.env, on_terminal);
+        let (cwd, tmux_env) = (self.cwd.clone(), env.clone());
+        checks.push(Check::new("terminal", async move {
+            let tmux = match on_terminal {
+                true => terminal::tmux(tmux_env, &cwd).await,
+                false => None,
+            };
+            look.into_iter().chain(tmux).collect()
+        }));
+        checks.push(Check::new("git", machine::git(env, self.cwd.to_path_buf())));
+        checks.push(Check::blocking("sandbox", || vec![machine::sandbox()]));
+    }
+}
+
+/// The providers to be asked, each with the model that is wanted of it: the chosen one, and all with a key in a variable.
+/// A command that prints a key may ask for a password: only that of the chosen one is run.
+fn endpoints(setup: &Setup, catalogue: &Catalogue) -> Vec<(String, Option<String>)> {
+    let config = &setup.loaded.config;
+    let chosen = config.choose(&setup.env);
+    let of = |name: &String| {
+        let chosen = chosen.as_ref().filter(|choice| choice.provider == *name);
+        let source = config.key_source(name, &setup.env);
+        let model = chosen.and_then(|choice| choice.model.clone());
+        let model = model.map(|model| catalogue.resolve_alias(&model).to_owned());
+        let asked = match source {
+            Some(KeySource::Env { .. }) => true,
+            Some(KeySource::Missing { .. }) | None => false,
+            Some(KeySource::Command(_) | KeySource::NotNeeded) => chosen.is_some(),
+        };
+        asked.then(|| (name.clone(), model))
+    };
+    config.providers.keys().filter_map(of).collect()
+}
+
+/// The configuration, with the person's catalogue of models. What waits for trust has a line of its own.
+fn config(setup: &Setup) -> Vec<Finding> {
+    let waits = setup.trust.notice(&setup.loaded.inert);
+    let mut findings = files::config(&setup.loaded);
+    findings.retain(|finding| Some(&finding.text) != waits.as_ref());
+    if let Err(error) = parts::catalogue(setup) {
+        findings.push(Finding::wrong("config", error.to_string()));
+    }
+    findings
+}
+
+fn memory(setup: &Setup) -> Memory {
+    let home = setup.home();
+    let sources = MemorySources {
+        dir: &setup.cwd,
+        own: &setup.dirs.config,
+        claude: setup.claude_dir.as_deref(),
+        home: home.as_deref(),
+    };
+    Memory::read(&sources, &|_| false)
+}

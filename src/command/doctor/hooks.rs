@@ -1,0 +1,95 @@
+//! Hooks: whether what they begin with is there and can be run, where their text tells.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::Finding;
+use crate::config::HookConfig;
+use crate::protocol::EnvOverlay;
+use crate::tool::path::resolve;
+
+const ABOUT: &str = "hooks";
+
+/// What is set to the project's folder where hooks run.
+const PROJECT: [&str; 4] = [
+    "\"$CLAUDE_PROJECT_DIR\"",
+    "\"${CLAUDE_PROJECT_DIR}\"",
+    "$CLAUDE_PROJECT_DIR",
+    "${CLAUDE_PROJECT_DIR}",
+];
+
+/// One line for each hook whose program cannot be run, or one for all.
+#[must_use]
+pub fn hooks(hooks: &[HookConfig], project: &Path, env: &EnvOverlay) -> Vec<Finding> {
+    let problems: Vec<Finding> = hooks
+        .iter()
+        .filter_map(|hook| {
+            let why = problem(&hook.command, project, env)?;
+            Some(Finding::wrong(ABOUT, format!("{}: {}: {why}", hook.origin, hook.describe())))
+        })
+        .collect();
+    match (problems.is_empty(), hooks.len()) {
+        (false, _) => problems,
+        (true, 0) => vec![Finding::ok(ABOUT, "none")],
+        (true, 1) => vec![Finding::ok(ABOUT, "1")],
+        (true, several) => vec![Finding::ok(ABOUT, several.to_string())],
+    }
+}
+
+/// Why the program that a command begins with cannot be run; `None` when it can, or when its text does not tell.
+fn problem(command: &str, project: &Path, env: &EnvOverlay) -> Option<String> {
+    let home = env.get_os("HOME").map(PathBuf::from);
+    let mut command = command.trim().to_owned();
+    for name in PROJECT {
+        command = command.replace(name, &project.display().to_string());
+    }
+    let word = command.split_whitespace().next().unwrap_or_default();
+    let word = word.trim_matches(['"', '\'']);
+    // Everything else is bash's own: variables, built-in words, what stands in quotes with blanks.
+    let tells =
+        |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '~' | '+' | '@');
+    if !word.contains('/') || !word.chars().all(tells) {
+        return None;
+    }
+    let path = resolve(word, project, home.as_deref());
+    match path.metadata() {
+        Err(error) => Some(format!("{}: {error}", path.display())),
+        Ok(found) if !found.is_file() => Some(format!("{} is not a file", path.display())),
+        Ok(found) if found.permissions().mode() & 0o111 == 0 => {
+            Some(format!("{0} is not executable: chmod +x {0}", path.display()))
+        }
+        Ok(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_that_is_missing_or_not_executable_is_told_of_where_the_text_tells() {
+        let top = tempfile::tempdir().unwrap();
+        let script = |name: &str, mode: u32| {
+            let path = top.path().join(name);
+            std::fs::write(&path, "#!/bin/sh\n").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        script("good.sh", 0o755);
+        script("plain.sh", 0o644);
+        let env: EnvOverlay = [("HOME", top.path().to_str().unwrap())].into_iter().collect();
+        let why = |command: &str| problem(command, top.path(), &env);
+        for fine in [
+            "./good.sh --x",
+            "\"$CLAUDE_PROJECT_DIR\"/good.sh",
+            "~/good.sh | cat",
+            "bash plain.sh",
+            "$TOOLS/gone.sh",
+            "[ -x ./gone ] && ./gone",
+        ] {
+            assert_eq!(why(fine), None, "{fine}");
+        }
+        assert!(why("./gone.sh").unwrap().contains("gone.sh: No such file"));
+        assert!(why("./plain.sh x").unwrap().contains("is not executable: chmod +x "));
+        assert!(why("$CLAUDE_PROJECT_DIR/../").unwrap().ends_with("is not a file"));
+    }
+}

@@ -1,0 +1,118 @@
+//! The terminal, as far as its variables tell; it is asked nothing, because answers may end up in the prompt.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::Finding;
+use super::machine::output_of;
+use crate::protocol::EnvOverlay;
+
+const ABOUT: &str = "terminal";
+
+/// What Esc may be held back for without getting in the way. Milliseconds.
+const ESCAPE_LIMIT: u32 = 50;
+
+/// Terminals that tell Shift+Enter from Enter, by `TERM` or `TERM_PROGRAM`.
+const KITTY_KEYS: [&str; 7] =
+    ["xterm-kitty", "xterm-ghostty", "ghostty", "WezTerm", "foot", "alacritty", "iTerm.app"];
+
+/// What the terminal can show and tell apart.
+#[must_use]
+pub fn variables(env: &EnvOverlay, is_terminal: bool) -> Vec<Finding> {
+    if !is_terminal {
+        return vec![Finding::ok(ABOUT, "not on a terminal: nothing to look at")];
+    }
+    let get = |name| env.get(name).unwrap_or_default();
+    let (term, color) = (get("TERM"), get("COLORTERM"));
+    let mut findings = vec![match term {
+        "" | "dumb" => Finding::wrong(
+            ABOUT,
+            format!(
+                "TERM is {term:?}: the screen needs the name of a real terminal, such as xterm-256color"
+            ),
+        ),
+        _ if env.non_empty("NO_COLOR").is_some() => {
+            Finding::ok(ABOUT, format!("{term}, no colours, as NO_COLOR says"))
+        }
+        _ if matches!(color, "truecolor" | "24bit") || term.ends_with("-direct") => {
+            Finding::ok(ABOUT, format!("{term}, all colours"))
+        }
+        _ if term.contains("256color") || KITTY_KEYS.contains(&term) => Finding::ok(
+            ABOUT,
+            format!("{term}, 256 colours; COLORTERM=truecolor says that it has all"),
+        ),
+        _ => Finding::note(
+            ABOUT,
+            format!("{term}, 16 colours; if it has more, set COLORTERM=truecolor"),
+        ),
+    }];
+    let named = [term, get("TERM_PROGRAM")].iter().any(|name| KITTY_KEYS.contains(name));
+    findings.push(match named && env.non_empty("TMUX").is_none() {
+        true => Finding::ok(ABOUT, "Shift+Enter makes a new line"),
+        false => {
+            Finding::ok(ABOUT, "Shift+Enter may be Enter here: Ctrl+J makes a new line everywhere")
+        }
+    });
+    findings
+}
+
+/// Whether tmux holds Esc back. `None` outside of tmux.
+pub async fn tmux(env: EnvOverlay, cwd: &Path) -> Option<Finding> {
+    env.non_empty("TMUX")?;
+    let wait = Duration::from_secs(3);
+    // Newer ones have it as a server option, older ones show it among those of the session.
+    let shown = output_of("tmux", &["show", "-sv", "escape-time"], &env, cwd, wait).await;
+    Some(match shown {
+        Ok(text) => escape_time(&text),
+        Err(why) => Finding::note(ABOUT, format!("tmux does not tell its escape-time: {why}")),
+    })
+}
+
+fn escape_time(shown: &str) -> Finding {
+    match shown.trim().parse::<u32>() {
+        Ok(time) if time > ESCAPE_LIMIT => Finding::note(
+            ABOUT,
+            format!(
+                "tmux holds Esc back for {time} ms: put `set -sg escape-time 10` into ~/.tmux.conf"
+            ),
+        ),
+        Ok(time) => Finding::ok(ABOUT, format!("tmux holds Esc back for {time} ms")),
+        Err(_) => Finding::note(ABOUT, "tmux does not tell its escape-time"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+
+    #[test]
+    fn variables_tell_what_a_terminal_can() {
+        let look = |variables: &[(&str, &str)]| {
+            let findings = variables_of(variables);
+            (findings[0].state, findings[0].text.clone())
+        };
+        let wrong = look(&[("TERM", "dumb")]);
+        assert_eq!(wrong.0, State::Wrong);
+        assert!(wrong.1.contains("xterm-256color"));
+        assert_eq!(look(&[("TERM", "xterm"), ("COLORTERM", "truecolor")]).1, "xterm, all colours");
+        assert_eq!(look(&[("TERM", "vt220")]).0, State::Note);
+        assert_eq!(look(&[("TERM", "vt220"), ("NO_COLOR", "1")]).0, State::Ok);
+        let shift = |variables: &[(&str, &str)]| variables_of(variables)[1].text.clone();
+        assert!(shift(&[("TERM", "xterm-kitty")]).starts_with("Shift+Enter makes"));
+        assert!(shift(&[("TERM", "xterm-kitty"), ("TMUX", "x")]).contains("Ctrl+J"));
+        assert_eq!(variables(&EnvOverlay::default(), false).len(), 1);
+    }
+
+    fn variables_of(variables: &[(&str, &str)]) -> Vec<Finding> {
+        super::variables(&variables.iter().copied().collect(), true)
+    }
+
+    #[test]
+    fn a_long_escape_time_is_told_with_what_to_set() {
+        assert_eq!(escape_time("10\n").state, State::Ok);
+        let long = escape_time("500\n");
+        assert!(long.state == State::Note && long.text.contains("set -sg escape-time 10"));
+        assert_eq!(escape_time("no server").state, State::Note);
+    }
+}
