@@ -293,6 +293,43 @@ async fn an_answer_of_nothing_but_thoughts_spoils_no_conversation() {
     .await;
 }
 
+#[cfg(feature = "sub-agents")]
+#[tokio::test]
+async fn a_fork_from_the_middle_of_a_turn_takes_the_thoughts_with_it() {
+    use crate::support::script::dynamic;
+
+    on_each_wire(async |scene, wire| {
+        scene.world.config("[subagents]\nfaces = [\"agent\", \"lifecycle\"]\n");
+        let begin =
+            move || if wire == Wire::Chat { Reply::stream() } else { thinking("hm", "sigs01AA") };
+        let play = move |request: &Recorded| {
+            let last = request.messages().last().unwrap().to_string();
+            if last.contains("TASK-1") {
+                let fork = json!({ "prompt": "FORK-A go on" });
+                return begin().tool_use("agent_fork", fork).tool_use("Bash", bash("true"));
+            }
+            if last.contains("FORK-A") {
+                return tool_use("Bash", bash("echo done by the $((1 + 1))nd"));
+            }
+            text(if last.contains("by the 2nd") { "of the fork" } else { "of main" })
+        };
+        scene.server.when("TASK-1").forever(dynamic(play));
+        run_json(&scene).await.assert_code(0);
+        let requests = scene.server.requests();
+        let of_fork =
+            |request: &&Recorded| request.messages().last().unwrap().to_string().contains("FORK-A");
+        let first = requests.iter().find(of_fork).expect("the fork asks");
+        let knows = wire == Wire::Chat || first.text().contains("sigs01AA");
+        assert!(knows, "{wire:?}: {}", first.body);
+        let last = requests.iter().any(|request| {
+            request.tool_results().iter().any(|result| result.text.contains("by the 2nd"))
+        });
+        assert!(last, "{wire:?}: the fork goes on with its result");
+        scene.server.finish();
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn how_hard_to_think_is_said_in_the_words_of_the_wire() {
     on_each_wire(async |scene, wire| {

@@ -79,14 +79,17 @@ impl Models {
     }
 
     async fn ask(&self, asked: Asked<'_>) -> Result<Vec<OfferedModel>, String> {
-        let asking = async {
-            let provider = self.pool.get(asked.name).await.map_err(|error| error.to_string())?;
-            provider.models().await.map_err(|error| error.to_string())
-        };
+        let asking = self.offered_by(asked.name);
         if asked.expected {
             return asking.await;
         }
         timeout(PATIENCE, asking).await.unwrap_or_else(|_| Err("no answer".to_owned()))
+    }
+
+    /// The models of one provider, or one line on why they are not known: no key, a wrong one, nobody there.
+    pub async fn offered_by(&self, provider: &str) -> Result<Vec<OfferedModel>, String> {
+        let provider = self.pool.get(provider).await.map_err(|error| error.to_string())?;
+        provider.models().await.map_err(|error| error.to_string())
     }
 
     /// The configured provider, then all with a key at hand, and those that need none. A command that prints a key
