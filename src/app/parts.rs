@@ -85,7 +85,7 @@ impl Setup {
         HookSet::new(HookSettings {
             hooks: self.loaded.hooks.clone(),
             project: self.loaded.project.home().into(),
-            env: self.env.clone(),
+            env: self.loaded.variables.over(&self.env),
             secrets: secrets.to_vec(),
         })
     }

@@ -138,11 +138,6 @@ impl HookSet {
         }))
     }
 
-    /// Replaces the configured hooks, for what happens from now on.
-    pub fn configure(&self, hooks: &[HookConfig]) {
-        self.lock().configured = hooks.iter().map(Hook::command).map(Arc::new).collect();
-    }
-
     /// Adds hooks of the driving program.
     pub fn register(&self, hooks: Vec<Hook>) {
         self.lock().registered.extend(hooks.into_iter().map(Arc::new));

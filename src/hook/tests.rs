@@ -539,12 +539,3 @@ async fn callbacks_of_the_driving_program_have_the_same_say_as_commands() {
     let why = hook(Some("("), None, "x").err().unwrap();
     assert!(why.starts_with("`matcher` must be a name"), "{why}");
 }
-
-#[tokio::test]
-async fn hooks_that_are_configured_anew_count_from_then_on() {
-    let bench = Bench::one(HookEvent::PreToolUse, "exit 2");
-    assert!(before_bash(&bench).await.opinion.is_some());
-    bench.set.configure(&[]);
-    assert_eq!(before_bash(&bench).await, Said::default());
-    assert!(!bench.hooks().listen(HookEvent::PreToolUse));
-}
