@@ -35,7 +35,8 @@ pub use info::{LimitsOf, ModelLimits, SessionInfo};
 pub use link::{Introduction, Link};
 use output::Output;
 pub use output::say;
-use questions::Questions;
+pub use questions::Asker;
+use questions::{AskPeer, Questions};
 use signals::Signals;
 
 /// How many events may wait for a slow reader of stdout before the agents wait for it.
@@ -61,6 +62,8 @@ pub struct Headless {
     pub verbose: bool,
     /// For control requests.
     pub backstage: Arc<dyn Backstage>,
+    /// Who answers permission questions; absent: the program that writes to stdin.
+    pub asker: Option<Arc<dyn Asker>>,
     /// Whether frames tell when the run begins to work and when it is idle.
     pub tells_state: bool,
 }
@@ -73,13 +76,15 @@ pub struct Headless {
 /// # Errors
 /// When stdout or stderr cannot be written, or the signals cannot be listened to.
 pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
-    let Headless { commands, events, info, format, verbose, backstage, tells_state } = headless;
+    let Headless { commands, events, info, format, verbose, backstage, asker, tells_state } =
+        headless;
     let mut signals = Signals::listen()?;
     let link = match prompts {
         PromptSource::One(prompt) => Link::one(prompt),
         PromptSource::Link(link) => *link,
     };
-    let (peer, tally) = (link.peer(), Tally::new(link.introduced()));
+    let tally = Tally::new(link.introduced());
+    let asker = asker.unwrap_or_else(|| Arc::new(AskPeer(link.peer())));
     let Link { stdout, client, intake, .. } = link;
     let conversation = Conversation {
         desk: Desk::new(commands.clone(), backstage, &info),
@@ -88,7 +93,7 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         output: Output::new(info, format, verbose, stdout),
         intake,
         client,
-        questions: Questions::to(peer),
+        questions: Questions::to(asker),
         tally,
         state: tells_state.then(State::default),
     };

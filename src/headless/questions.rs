@@ -2,24 +2,45 @@
 
 use std::collections::HashMap;
 use std::future::pending;
+use std::sync::Arc;
 
+use async_trait::async_trait;
 use serde_json::Value;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::control::permission::{self, Said};
-use crate::protocol::{Answer, PeerError, PeerRequest, Question, QuestionId, SharedPeer};
+use crate::protocol::{Answer, PeerRequest, Question, QuestionId, SharedPeer};
+
+/// Who answers permission questions where there is no screen. The answer is JSON, as the SDK says it:
+/// `{"behavior": "allow" | "deny", …}`.
+#[async_trait]
+pub trait Asker: Send + Sync {
+    /// Asks and waits. Dropping the wait withdraws the question. The error is one line.
+    async fn ask(&self, question: Question) -> Result<Value, String>;
+}
+
+/// The driving program answers.
+pub(super) struct AskPeer(pub SharedPeer);
+
+#[async_trait]
+impl Asker for AskPeer {
+    async fn ask(&self, question: Question) -> Result<Value, String> {
+        let asked = self.0.ask(PeerRequest::CanUseTool(Box::new(question))).await;
+        asked.map_err(|error| error.to_string())
+    }
+}
 
 /// The questions that are open.
 pub(super) struct Questions {
-    answers: JoinSet<(QuestionId, Result<Value, PeerError>)>,
+    answers: JoinSet<(QuestionId, Result<Value, String>)>,
     open: HashMap<QuestionId, AbortHandle>,
-    peer: SharedPeer,
+    asker: Arc<dyn Asker>,
 }
 
 impl Questions {
-    /// No question yet; all go to `peer`.
-    pub fn to(peer: SharedPeer) -> Self {
-        Self { answers: JoinSet::new(), open: HashMap::new(), peer }
+    /// No question yet; all go to `asker`.
+    pub fn to(asker: Arc<dyn Asker>) -> Self {
+        Self { answers: JoinSet::new(), open: HashMap::new(), asker }
     }
 
     /// Whether one is open.
@@ -29,9 +50,8 @@ impl Questions {
 
     /// Passes a question on.
     pub fn ask(&mut self, question: &Question) {
-        let (id, peer) = (question.id, self.peer.clone());
-        let request = PeerRequest::CanUseTool(Box::new(question.clone()));
-        let asking = self.answers.spawn(async move { (id, peer.ask(request).await) });
+        let (id, asker, question) = (question.id, self.asker.clone(), question.clone());
+        let asking = self.answers.spawn(async move { (id, asker.ask(question).await) });
         self.open.insert(id, asking);
     }
 
@@ -59,7 +79,7 @@ impl Questions {
 }
 
 /// What cannot be read is a no: nothing runs that was not allowed.
-fn said(answer: Result<Value, PeerError>) -> Said {
+fn said(answer: Result<Value, String>) -> Said {
     let why = match answer {
         Ok(answer) => match permission::read(answer) {
             Ok(said) => return said,
