@@ -16,10 +16,11 @@ use crate::config::KeySource;
 use crate::config::models::Catalogue;
 use crate::custom::Customs;
 use crate::headless::{
-    self, Backstage, EVENT_CAPACITY, Headless, Initialize, LimitsOf, Link, ModelLimits,
-    PromptSource, SessionInfo,
+    self, Backstage, EVENT_CAPACITY, Headless, HookCallbacks, Initialize, LimitsOf, Link,
+    ModelLimits, PromptSource, SessionInfo,
 };
-use crate::protocol::{Command, EventQueue};
+use crate::hook::Hook;
+use crate::protocol::{Command, EventQueue, SharedPeer};
 use crate::provider::{Model, ModelError, ModelSource};
 use crate::runtime::{Open, Parts, Runtime};
 use crate::subagent::registry::Definitions;
@@ -52,7 +53,8 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     parts::run(async {
         match prompt {
             Some(prompt) => {
-                let backend = Backend::prepare(cli, setup, open, Initialize::default()).await?;
+                let backend =
+                    Backend::prepare(cli, setup, open, Initialize::default(), None).await?;
                 serve(backend, PromptSource::One(prompt), Face::of(&cli.print)).await
             }
             None => driven(cli, setup, open).await,
@@ -65,7 +67,8 @@ async fn driven(cli: &Cli, setup: Setup, open: Open) -> Result<u8, AppError> {
     let (link, introduction) = Link::open(asks(cli)).await;
     let prepared = match introduction.transpose() {
         Ok(introduction) => {
-            Backend::prepare(cli, setup, open, introduction.unwrap_or_default()).await
+            let introduction = introduction.unwrap_or_default();
+            Backend::prepare(cli, setup, open, introduction, Some(link.peer())).await
         }
         Err(why) => Err(AppError::Usage(why)),
     };
@@ -113,11 +116,9 @@ impl Backend {
         setup: Setup,
         open: Open,
         initialize: Initialize,
+        peer: Option<SharedPeer>,
     ) -> Result<Self, AppError> {
-        if !initialize.hooks.is_empty() {
-            let why = "initialize: `hooks` are not supported yet: leave them out";
-            return Err(AppError::Usage(why.to_owned()));
-        }
+        let hooks = callbacks(initialize.hooks, peer.as_ref())?;
         let setup = setup.with_agents(initialize.agents.as_deref())?;
         let catalogue = parts::catalogue(&setup)?;
         let events = match cli.drive.include_partial_messages {
@@ -138,10 +139,26 @@ impl Backend {
         wishes.notices.extend(models.notice(&model));
         let backstage = Arc::new(Behind { models: models.clone() });
         let parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
+        parts.hooks.register(hooks);
         let info = info(&setup, &parts, &model);
         let tells_state = setup.env.non_empty(READS_STATE).is_some();
         Ok(Self { info, parts, open, backstage, tells_state })
     }
+}
+
+/// Hooks that the driving program runs.
+fn callbacks(hooks: Vec<HookCallbacks>, peer: Option<&SharedPeer>) -> Result<Vec<Hook>, AppError> {
+    let Some(peer) = peer else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    for HookCallbacks { event, matcher, callback_ids, timeout } in hooks {
+        for id in callback_ids {
+            let hook = Hook::callback(event, matcher.as_deref(), timeout, id, peer.clone());
+            all.push(hook.map_err(|why| {
+                AppError::Usage(format!("initialize: a {} hook: {why}", event.name()))
+            })?);
+        }
+    }
+    Ok(all)
 }
 
 /// What control requests may ask of the parts.
@@ -200,6 +217,7 @@ pub(super) async fn serve(
         format,
         verbose,
         backstage,
+        asker: None,
         tells_state,
     };
     let code = tokio::select! {

@@ -1,0 +1,128 @@
+//! Hooks of the handshake: callbacks that run in the driving program.
+
+use serde_json::{Value, json};
+
+use super::{ARGS, Client, MODEL, request, start};
+use crate::support::scene::{Scene, agent, bash, calls};
+use crate::support::script::{text, tool_use};
+
+/// A client with one callback for each of these events; its id is the event's name.
+async fn hooked(scene: &Scene, events: &[(&str, Value)]) -> Client {
+    let mut client = start(scene, &["--dangerously-skip-permissions"]);
+    let hooks: serde_json::Map<_, _> = events
+        .iter()
+        .map(|(event, matcher)| {
+            (event.to_string(), json!([{ "matcher": matcher, "hookCallbackIds": [event] }]))
+        })
+        .collect();
+    client.initialize(json!({ "hooks": hooks })).await.unwrap();
+    client
+}
+
+/// Answers the next callback, which is this event's, and says what it was told.
+async fn answer(client: &mut Client, event: &str, answer: Value) -> Value {
+    let question = client.question("hook_callback").await;
+    assert_eq!(question.body["callback_id"], event);
+    assert_eq!(question.body["input"]["hook_event_name"], event);
+    client.answer(&question, answer);
+    question.body
+}
+
+fn decision(decision: &str, more: Value) -> Value {
+    let mut specific = json!({ "hookEventName": "PreToolUse", "permissionDecision": decision });
+    specific.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    json!({ "hookSpecificOutput": specific })
+}
+
+#[tokio::test]
+async fn a_callback_before_a_call_can_deny_it_change_it_or_let_it_be() {
+    let scene = Scene::new();
+    let touch = |file: &str| tool_use("Bash", bash(&format!("touch {file}")));
+    scene.server.when("HELLO-1").reply(touch("a.txt")).then(touch("b.txt")).then(touch("c.txt"));
+    scene.server.when("HELLO-1").reply(text("done"));
+    let mut client = hooked(&scene, &[("PreToolUse", json!("Bash"))]).await;
+    client.prompt("HELLO-1");
+    let reason = json!({ "permissionDecisionReason": "WHY-77" });
+    let told = answer(&mut client, "PreToolUse", decision("deny", reason)).await;
+    assert_eq!(told["input"]["tool_name"], "Bash");
+    assert_eq!(told["input"]["tool_input"]["command"], "touch a.txt");
+    let call = client.frame(|frame| frame["message"]["content"][0]["type"] == "tool_use").await;
+    assert_eq!(told["tool_use_id"], call["message"]["content"][0]["id"]);
+    let changed = json!({ "updatedInput": bash("touch d.txt") });
+    answer(&mut client, "PreToolUse", decision("allow", changed)).await;
+    answer(&mut client, "PreToolUse", json!({})).await;
+    assert_eq!(client.result().await["result"], "done");
+    client.close().await.assert_code(0);
+    let made = ["a.txt", "b.txt", "c.txt", "d.txt"].map(|file| scene.world.exists(file));
+    assert_eq!(made, [false, false, true, true]);
+    assert!(scene.server.requests()[1].tool_result().text.contains("WHY-77"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn prompts_calls_agents_and_ends_are_told_to_their_callbacks_in_order() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(calls([agent("CHILD-A")])).then(text("done"));
+    scene.server.when("CHILD-A").reply(text("seen"));
+    let events = ["UserPromptSubmit", "SubagentStart", "SubagentStop", "PostToolUse", "Stop"];
+    let mut client = hooked(&scene, &events.map(|event| (event, Value::Null))).await;
+    client.prompt("HELLO-1");
+    let context = json!({
+        "hookSpecificOutput": { "hookEventName": "UserPromptSubmit", "additionalContext": "MORE-55" },
+    });
+    answer(&mut client, events[0], context).await;
+    for event in &events[1..] {
+        answer(&mut client, event, json!({})).await;
+    }
+    assert_eq!(client.result().await["result"], "done");
+    client.close().await.assert_code(0);
+    assert!(scene.server.requests_of("HELLO-1")[0].text().contains("MORE-55"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_callback_that_fails_is_one_line_and_the_call_runs() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(tool_use("Bash", bash("touch a.txt"))).then(text("done"));
+    let mut client = hooked(&scene, &[("PreToolUse", json!("Bash"))]).await;
+    client.prompt("HELLO-1");
+    let question = client.question("hook_callback").await;
+    client.fail(&question, "RAISED-66");
+    assert_eq!(client.result().await["result"], "done");
+    let run = client.close().await;
+    run.assert_code(0);
+    let told = run.frames().iter().filter(|frame| frame.to_string().contains("RAISED-66")).count();
+    assert_eq!(told, 1, "{run}");
+    assert!(scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_interrupt_withdraws_a_callback_and_a_client_that_leaves_holds_nothing_up() {
+    let scene = Scene::new();
+    let call = || tool_use("Bash", bash("touch a.txt"));
+    scene.server.when("HELLO-1").reply(call()).then(call()).then(text("done"));
+    let mut client = hooked(&scene, &[("PreToolUse", json!("Bash"))]).await;
+    client.prompt("HELLO-1");
+    let question = client.question("hook_callback").await;
+    client.request(request("interrupt")).await.unwrap();
+    client.withdrawn(&question).await;
+    assert_eq!(client.result().await["error_kind"], "cancelled");
+    client.prompt("again");
+    client.question("hook_callback").await;
+    let run = client.close().await;
+    run.assert_code(0);
+    assert_eq!(run.result()["result"], "done");
+    assert!(scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_matcher_that_cannot_be_read_refuses_the_handshake() {
+    let scene = Scene::new();
+    let mut client = Client::start(scene.world.run(ARGS).args(MODEL));
+    let hooks = json!({ "PreToolUse": [{ "matcher": "(", "hookCallbackIds": ["h"] }] });
+    let why = client.initialize(json!({ "hooks": hooks })).await.unwrap_err();
+    assert!(why.contains("PreToolUse") && why.contains("matcher"), "{why}");
+    client.close().await.assert_code(2);
+}
