@@ -23,14 +23,22 @@ pub(super) struct Doctor {
     cwd: Arc<Path>,
     env: EnvOverlay,
     overrides: Overrides,
-    /// The definitions of `--agents`, in place of those of the files alone.
+    /// The definitions of a session that runs.
     definitions: Option<DefinitionSources>,
+    /// Those of `--agents`.
+    agents: Option<String>,
 }
 
 /// Examines and prints; the exit code is 1 when something is wrong.
 pub(super) fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
     let cwd = working_dir(cli.common.cd.as_deref())?;
-    let doctor = Doctor { cwd, env: env.clone(), overrides: cli.overrides(), definitions: None };
+    let doctor = Doctor {
+        cwd,
+        env: env.clone(),
+        overrides: cli.overrides(),
+        definitions: None,
+        agents: cli.tools.agents.clone(),
+    };
     parts::run(async { Ok(report(&doctor.findings().await).print()) })
 }
 
@@ -42,6 +50,7 @@ impl Doctor {
             env: setup.env.clone(),
             overrides: setup.overrides.clone(),
             definitions: Some(setup.definitions.clone()),
+            agents: None,
         }
     }
 
@@ -53,7 +62,9 @@ impl Doctor {
     /// A configuration that cannot be read hides only what depends on it.
     async fn findings(&self) -> Vec<Finding> {
         let load = self.clone();
-        let load = move || Setup::in_dir(load.cwd.clone(), load.env.clone(), &load.overrides);
+        let load = move || {
+            Setup::in_dir(load.cwd, load.env, &load.overrides)?.with_agents(load.agents.as_deref())
+        };
         let setup = match tokio::task::spawn_blocking(load).await {
             Ok(setup) => setup,
             Err(error) => return vec![Finding::wrong("config", error.to_string())],

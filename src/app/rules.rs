@@ -124,7 +124,20 @@ impl RuleFiles {
                 added => added.map_err(|error| BadRule { at: at.clone(), error })?,
             }
         }
+        self.allow_skills(&mut rules, base);
         Ok(rules)
+    }
+
+    /// The texts of the person's own skills name files beside them: these may be read.
+    fn allow_skills(&self, rules: &mut RuleSet, base: Base<'_>) {
+        let claude = self.home.as_ref().map(|home| home.join(".claude"));
+        for folder in [Some(self.dirs.config.clone()), claude].into_iter().flatten() {
+            let rule = format!("Read(/{}/skills/**)", folder.display());
+            let origin = Origin::Flag("the place of your skills".to_owned());
+            if let Err(error) = rules.add(List::Allow, &[rule], &origin, base) {
+                tracing::warn!(%error, "files beside skills are asked about");
+            }
+        }
     }
 
     fn origin(&self, at: &config::Origin) -> Origin {

@@ -167,6 +167,24 @@ async fn an_edited_skill_counts_at_once_and_a_rule_can_forbid_one() {
 }
 
 #[tokio::test]
+async fn files_beside_ones_own_skills_may_be_read_and_nothing_else_there() {
+    let scene = Scene::new();
+    scene.world.write("../home/.claude/skills/pdf/SKILL.md", &skill("Reads PDF files", "BODY-1"));
+    scene.world.write("../home/.claude/skills/pdf/steps.md", "STEPS-1\n");
+    scene.world.write("../home/.claude/history.md", "PAST-1\n");
+    let home = scene.world.project_dir().join("../home/.claude").canonicalize().unwrap();
+    let read =
+        |path: &str| tool_use("Read", json!({"file_path": home.join(path).to_str().unwrap()}));
+    let hello = scene.server.when("HELLO-1").reply(read("skills/pdf/steps.md"));
+    hello.then(read("history.md")).then(text("read"));
+    scene.world.run(["-p", "HELLO-1"]).finish().await.assert_code(0);
+    let requests = scene.server.requests();
+    assert!(requests[1].tool_result().text.contains("STEPS-1"));
+    assert!(requests[2].tool_result().is_error);
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn s2_24_a_child_is_told_of_skills_by_name_alone_and_only_if_it_has_the_tool() {
     let scene = Scene::new();
     scene.world.write(".claude/skills/pdf/SKILL.md", &skill("Reads PDF files", "BODY-1"));
@@ -231,9 +249,16 @@ async fn the_menu_shows_what_people_have_written_and_sends_it() {
     screen.keys("/pdf\r");
     screen.wait_for("pdf-77");
     screen.wait_gone("writing");
+    let word = "Write an AGENTS.md for this project";
+    scene.server.when(word).reply(text("drafted-77"));
+    screen.keys("/clear\r");
+    screen.wait_gone("pdf-77");
+    screen.keys("/init\r");
+    screen.wait_for("drafted-77");
+    screen.wait_gone("writing");
     screen.keys("/nothing\r");
     screen.wait_for("there is no /nothing · /help lists the commands");
-    assert_eq!(scene.server.requests().len(), 2);
+    assert_eq!(scene.server.requests().len(), 3);
     scene.server.finish();
 }
 
