@@ -69,8 +69,10 @@ impl Runtime {
             Open::New(_) => (Leaving::Clear, Opening::Clear),
         };
         let here = self.here();
-        let left =
-            self.begun.as_ref().and_then(|_| before.hooks.ask(&Moment::SessionEnd(leaving), here));
+        // In the order in which things happen: its beginning, its end, the beginning of the next.
+        let left = self.begun.as_ref().and_then(|begun| {
+            before.hooks.ask_after(begun.take(), &Moment::SessionEnd(leaving), here)
+        });
         let model = self.model.as_ref().map(|model| model.get().name.clone());
         let moment = Moment::SessionStart { opening, model: model.as_deref() };
         let said = self.session.hooks.ask_after(left, &moment, here);
@@ -86,8 +88,9 @@ impl Runtime {
 
     /// Tells hooks that the session ends with the program, and waits for all that are still at it, within bounds.
     pub(super) async fn leave(&self, leaving: Leaving) {
-        if self.begun.is_some() {
-            self.session.hooks.tell(&Moment::SessionEnd(leaving), self.here());
+        if let Some(begun) = &self.begun {
+            let moment = Moment::SessionEnd(leaving);
+            self.session.hooks.ask_after(begun.take(), &moment, self.here());
         }
         self.parts.hooks.finish(LAST_WAIT).await;
     }
