@@ -275,6 +275,11 @@ pub enum Command {
         #[arg(long, conflicts_with_all = ["dir", "revoke"])]
         list: bool,
     },
+    /// Permission rules: which one decides a call, and why.
+    Permissions {
+        #[command(subcommand)]
+        action: PermissionsAction,
+    },
     /// Check keys, endpoints, terminal, files: each line says ok or what to do; exit code 1 when something is wrong.
     Doctor,
     /// Print shell completions.
@@ -334,6 +339,14 @@ pub enum ConfigAction {
     Show,
     /// The files that are read, lowest first.
     Path,
+    /// The JSON schema of a configuration file, for editors.
+    Schema,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub enum PermissionsAction {
+    /// What becomes of a call, such as 'Bash(git push)' or 'Edit(src/main.rs)'.
+    Test { call: String },
 }
 
 /// Tools or rules of one option, as people write them in one line.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cli::{Cli, Command, SessionArgs};
+use crate::cli::{Cli, Command, ConfigAction, PermissionsAction, SessionArgs};
 use crate::command;
 use crate::config::models::ModelsError;
 use crate::config::trust::TrustError;
@@ -26,6 +26,7 @@ mod host;
 mod log;
 mod models;
 mod parts;
+mod permissions;
 mod rules;
 mod screen;
 mod sessions;
@@ -121,6 +122,11 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         Some(Command::Trust { dir, revoke, .. }) => {
             trust::report(cli, env, dir.as_deref(), *revoke)?
         }
+        Some(Command::Permissions { action: PermissionsAction::Test { call } }) => {
+            permissions::test(call, &setup()?)?
+        }
+        // Also where no configuration can be read: an editor needs it to mend one.
+        Some(Command::Config { action: Some(ConfigAction::Schema) }) => command::config::schema(),
         Some(Command::Config { action }) => {
             let setup = setup()?;
             command::config::config(&action.clone().unwrap_or_default(), &setup.loaded, &setup.env)

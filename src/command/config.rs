@@ -1,7 +1,8 @@
-//! `caliban config [show|path]`.
+//! `caliban config [show|path|schema]`.
 
 use super::{Report, columns};
 use crate::cli::ConfigAction;
+use crate::config::schema::SCHEMA_TEXT;
 use crate::config::{Config, KeySource, Loaded};
 use crate::protocol::EnvOverlay;
 use crate::protocol::printable;
@@ -12,7 +13,14 @@ pub fn config(action: &ConfigAction, loaded: &Loaded, env: &EnvOverlay) -> Repor
     match action {
         ConfigAction::Show => Report::text(show(loaded, env)),
         ConfigAction::Path => Report::text(path(loaded)),
+        ConfigAction::Schema => schema(),
     }
+}
+
+/// The JSON schema of a configuration file.
+#[must_use]
+pub fn schema() -> Report {
+    Report::text(SCHEMA_TEXT)
 }
 
 /// TOML with origins, below comments on what follows from it.

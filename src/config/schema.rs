@@ -352,9 +352,11 @@ pub const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"]
 
 /// The JSON schema of one configuration file, as `config/schema.json` has it. A test keeps that file equal to what the
 /// types make; reading it takes a tenth of the time that making it takes, and this is on the way to the first frame.
-pub(super) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../config/schema.json")).unwrap_or_default()
-});
+pub(super) static SCHEMA: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(SCHEMA_TEXT).unwrap_or_default());
+
+/// The same as text.
+pub const SCHEMA_TEXT: &str = include_str!("../../config/schema.json");
 
 #[cfg(test)]
 mod tests {

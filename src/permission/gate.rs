@@ -180,6 +180,14 @@ impl Gate {
         }
     }
 
+    /// What a call of main comes to by now. Nobody is asked.
+    #[must_use]
+    pub fn judgement(&self, call: &Call<'_>) -> Judgement {
+        let places = self.0.places.clone();
+        let standing = Standing { grants: Grants::default(), places, mode: ModeOf::default() };
+        self.0.judge(call, &standing).0
+    }
+
     /// Whether a deny rule keeps every call of this tool from running: then it need not be offered.
     #[must_use]
     pub fn withholds(&self, tool: &str) -> bool {

@@ -107,3 +107,12 @@ async fn the_demo_needs_no_key_no_server_and_no_network() {
     assert!(shown.contains("0 failed") && shown.contains("36.00"), "from the real run: {shown}");
     assert_eq!(scene.server.requests().len(), 0);
 }
+
+#[tokio::test]
+async fn the_schema_of_the_configuration_is_printed_also_when_the_configuration_is_broken() {
+    let scene = Scene::new();
+    scene.world.config("nonsense =");
+    let schema: serde_json::Value =
+        serde_json::from_str(&said(&scene, &["config", "schema"]).await).unwrap();
+    assert_eq!(schema["properties"]["model"]["properties"]["name"]["type"], "string");
+}

@@ -259,3 +259,49 @@ async fn s2_17_with_dont_ask_every_tool_that_starts_an_agent_is_denied() {
         scene.server.finish();
     }
 }
+
+#[tokio::test]
+async fn permissions_test_names_the_rule_that_decides_a_call_and_asks_nobody() {
+    let scene = Scene::new();
+    scene.world.config(
+        "[permissions]\nallow = [\"Bash(git diff:*)\", \"mcp__db\"]\nask = [\"Bash(git push:*)\"]\ndeny = [\"Read(secret/**)\"]\n",
+    );
+    scene.world.write(".caliban/config.toml", "[permissions]\nallow = [\"Bash(touch:*)\"]\n");
+    let test = async |call: &str, flags: &[&str]| {
+        let args = flags.iter().copied().chain(["permissions", "test", call]);
+        let run = scene.world.run(args).finish().await;
+        run.assert_code(0);
+        run.stdout
+    };
+    for (call, flags, decision, why) in [
+        ("Bash(git diff HEAD)", &[][..], "allow", "rule Bash(git diff:*) in "),
+        ("Bash(git diff && git push)", &[], "ask", "rule Bash(git push:*) in "),
+        ("Bash(psql x)", &[], "ask", "no rule allows psql"),
+        ("Bash(psql x)", &["--permission-mode", "dontAsk"], "deny", "dontAsk"),
+        ("Read(secret/key)", &[], "deny", "rule Read(secret/**) in "),
+        ("Read(src/x.rs)", &[], "allow", ""),
+        ("Edit(src/x.rs)", &[], "ask", ""),
+        ("Edit(src/x.rs)", &["--permission-mode", "acceptEdits"], "allow", ""),
+        ("mcp__db__query", &[], "allow", "rule mcp__db in "),
+        ("mcp__web__get", &[], "ask", ""),
+        (
+            "WebFetch(example.org)",
+            &["--disallowed-tools", "WebFetch"],
+            "deny",
+            "from --disallowed-tools",
+        ),
+        (
+            "Bash(touch x)",
+            &[],
+            "ask",
+            "Not trusted, so this does nothing: allow rule Bash(touch:*)",
+        ),
+    ] {
+        let said = test(call, flags).await;
+        assert!(said.starts_with(&format!("{decision}: ")) && said.contains(why), "{call}: {said}");
+    }
+    let wrong = scene.world.run(["permissions", "test", "Bsh(ls)"]).finish().await;
+    wrong.assert_code(2);
+    assert!(wrong.stderr.contains("there is no tool \"Bsh\"; write a call such as"), "{wrong}");
+    assert_eq!(scene.server.requests().len(), 0);
+}

@@ -1,0 +1,162 @@
+//! `caliban permissions test 'TOOL(…)'`: which rule decides a call, and why.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::Report;
+use crate::permission::{Decision, Judgement};
+use crate::protocol::{Access, printable};
+use crate::tool::canonical_name;
+
+/// Tools that touch nothing outside the agent.
+const HARMLESS: [&str; 8] = [
+    "TodoWrite",
+    "BashOutput",
+    "KillShell",
+    "agent_status",
+    "agent_wait",
+    "agent_cancel",
+    "agent_list",
+    "agent_send",
+];
+
+/// The sub-agent that is meant when none is named.
+const DEFAULT_AGENT: &str = "general-purpose";
+
+/// A call as a person writes it in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestedCall {
+    pub tool: String,
+    pub access: Access,
+}
+
+impl TestedCall {
+    /// Reads `Bash(git status)`, `Edit(src/main.rs)`, `WebFetch(https://example.org)`, `mcp__server__tool` and the like.
+    ///
+    /// # Errors
+    /// With what is missing, and how it is written.
+    pub fn parse(text: &str, cwd: &Path, home: Option<&Path>) -> Result<Self, String> {
+        let (name, subject) = match text.trim().split_once('(') {
+            None => (text.trim(), ""),
+            Some((name, rest)) => match rest.strip_suffix(')') {
+                Some(subject) => (name.trim(), subject.trim()),
+                None => return Err(format!("`(` without `)` at the end of `{text}`")),
+            },
+        };
+        let tool = canonical_name(name);
+        let needs = |what: &str, example: &str| match subject {
+            "" => Err(format!("{tool} needs {what}, such as {tool}({example})")),
+            subject => Ok(subject.to_owned()),
+        };
+        let path = |subject: &str| -> Vec<PathBuf> {
+            let below = Path::new(subject).strip_prefix("~").ok();
+            vec![match (below, home) {
+                (Some(below), Some(home)) => home.join(below),
+                _ => cwd.join(subject),
+            }]
+        };
+        let agent = || if subject.is_empty() { DEFAULT_AGENT } else { subject };
+        let access = match tool {
+            "Bash" => Access::Command { line: needs("a command", "git status")?, cwd: cwd.into() },
+            "Read" => Access::Read { paths: path(&needs("a file", "src/main.rs")?) },
+            "Glob" | "Grep" => Access::Read { paths: path(subject) },
+            "Edit" | "Write" => Access::Write { paths: path(&needs("a file", "src/main.rs")?) },
+            "WebFetch" => {
+                Access::Fetch { url: address(&needs("an address", "https://example.org")?) }
+            }
+            "AgentTool" | "agent_spawn" | "agent_fork" => {
+                Access::Agent { name: agent().to_owned() }
+            }
+            "Skill" => Access::Skill { name: needs("a skill", "release")? },
+            name if HARMLESS.contains(&name) => Access::Nothing,
+            name if name.starts_with("mcp__") => Access::Other,
+            name => match name.strip_prefix("delegate_to_") {
+                Some(agent) => Access::Agent { name: agent.to_owned() },
+                None => return Err(unknown(name)),
+            },
+        };
+        Ok(Self { tool: tool.to_owned(), access })
+    }
+}
+
+/// A host alone is meant as a page of it.
+fn address(subject: &str) -> String {
+    let host = subject.strip_prefix("domain:").unwrap_or(subject);
+    if host.contains("://") { host.to_owned() } else { format!("https://{host}/") }
+}
+
+fn unknown(name: &str) -> String {
+    format!(
+        "there is no tool {name:?}; write a call such as Bash(git status), Read(src/main.rs), Edit(src/main.rs), \
+         WebFetch(https://example.org), AgentTool(explore), mcp__server__tool"
+    )
+}
+
+/// The decision in one word, why, and what is special. `notice` tells of rules that do not count.
+#[must_use]
+pub fn tested(judgement: &Judgement, notice: Option<&str>) -> Report {
+    let word = match judgement.decision {
+        Decision::Allow => "allow",
+        Decision::Ask => "ask",
+        Decision::Deny => "deny",
+    };
+    let mut text = format!("{word}: {}\n", judgement.why);
+    // Writing to a String cannot fail.
+    for warning in &judgement.warnings {
+        let _ = writeln!(text, "  ! {warning}");
+    }
+    if judgement.decision == Decision::Ask {
+        text.push_str("  without a screen there is nobody to ask: it is denied there\n");
+        if !judgement.suggestions.is_empty() {
+            let rules = judgement.suggestions.join(", ");
+            let _ = writeln!(text, "  a rule that would allow it: {rules}");
+        }
+    }
+    if let Some(notice) = notice {
+        let _ = writeln!(text, "{notice}");
+    }
+    Report::text(printable(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(text: &str) -> Result<Access, String> {
+        let home = Path::new("/home/ann");
+        TestedCall::parse(text, Path::new("/p"), Some(home)).map(|call| call.access)
+    }
+
+    #[test]
+    fn calls_are_read_as_people_write_them() {
+        let read = |path: &str| Access::Read { paths: vec![path.into()] };
+        let agent = |name: &str| Access::Agent { name: name.to_owned() };
+        let fetch = |url: &str| Access::Fetch { url: url.to_owned() };
+        let line = "echo (a) && (b)".to_owned();
+        for (text, expected) in [
+            ("Bash(echo (a) && (b))", Access::Command { line, cwd: "/p".into() }),
+            ("Read(src/x)", read("/p/src/x")),
+            (" Read( ~/x ) ", read("/home/ann/x")),
+            ("Grep", read("/p/")),
+            ("Write(/etc/x)", Access::Write { paths: vec!["/etc/x".into()] }),
+            ("WebFetch(domain:a.org)", fetch("https://a.org/")),
+            ("WebFetch(http://a.org/b)", fetch("http://a.org/b")),
+            ("Task(explore)", agent("explore")),
+            ("AgentTool", agent("general-purpose")),
+            ("delegate_to_explore", agent("explore")),
+            ("TodoWrite", Access::Nothing),
+            ("mcp__db__query", Access::Other),
+        ] {
+            assert_eq!(access(text).unwrap(), expected, "{text}");
+        }
+        for (text, part) in [
+            ("Bash", "Bash needs a command, such as Bash(git status)"),
+            ("Edit()", "Edit needs a file"),
+            ("Bash(ls", "without `)`"),
+            ("bash(ls)", "there is no tool \"bash\"; write a call such as"),
+            ("", "there is no tool \"\""),
+        ] {
+            assert!(access(text).unwrap_err().contains(part), "{text}");
+        }
+    }
+}
