@@ -378,3 +378,24 @@ async fn the_variables_of_a_projects_agent_wait_for_trust_also_when_they_change_
     assert!(level.contains("level=none") && !told.is_empty(), "{level} {told}");
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_projects_hook_runs_once_it_is_trusted_and_not_when_it_changes() {
+    let hook = |file: &str| {
+        format!(
+            r#"{{"hooks": {{"SessionStart": [{{"hooks": [{{"type": "command", "command": "touch {file}"}}]}}]}}}}"#
+        )
+    };
+    let scene = Scene::new();
+    scene.world.write(".claude/settings.json", &hook("first"));
+    let run = touch(&scene, &["--dangerously-skip-permissions"]).await;
+    assert!(!scene.world.exists("first"), "{run}");
+    assert!(told(&run)[0].contains("hook SessionStart (.claude/settings.json:1)"), "{run}");
+    trust(&scene, &[]).await.assert_code(0);
+    touch(&scene, &[]).await;
+    assert!(scene.world.exists("first"));
+    scene.world.write(".claude/settings.json", &hook("second"));
+    let run = touch(&scene, &[]).await;
+    assert!(!scene.world.exists("second") && told(&run).len() == 1, "{run}");
+    scene.server.finish();
+}

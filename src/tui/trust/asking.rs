@@ -1,10 +1,11 @@
 //! Asks on the terminal: frames out, keys in, until there is an answer.
 
 use std::io;
+use std::time::Duration;
 
-use crossterm::event::{Event, EventStream};
-use futures_util::stream::{Stream, StreamExt};
-use tokio::time::{Instant, sleep_until};
+use crossterm::event::{self, Event};
+use tokio::task::spawn_blocking;
+use tokio::time::Instant;
 
 use super::{Asking, TrustAnswer, TrustQuestion, draw};
 use crate::tui::TuiError;
@@ -14,6 +15,9 @@ use crate::tui::settings::TuiSettings;
 use crate::tui::surface::Surface;
 use crate::tui::terminal::{GuardOptions, TerminalGuard};
 use crate::tui::theme::Theme;
+
+/// The longest that a look for input may take: a signal that ends the question waits for it.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Asks on the terminal and gives it back. Has to run on the thread that calls it, as the screen has.
 ///
@@ -25,15 +29,21 @@ pub async fn ask_trust(
 ) -> Result<TrustAnswer, TuiError> {
     let theme = theme(settings)?;
     let mut guard = TerminalGuard::enter(&GuardOptions::default())?;
-    ask_on(question, &theme, &mut guard, &mut EventStream::new()).await
+    ask_on(question, &theme, &mut guard).await
 }
 
-/// The same on any surface and any input.
-async fn ask_on<I: Stream<Item = io::Result<Event>> + Unpin>(
+/// The next event, if there is one in time. Not by a stream of events: one that is dropped leaves a wake-up behind, and
+/// with that the next stream can miss the first key of the screen.
+async fn next_event(wait: Duration) -> io::Result<Option<Event>> {
+    let look = move || if event::poll(wait)? { event::read().map(Some) } else { Ok(None) };
+    spawn_blocking(look).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+/// The same on any surface.
+async fn ask_on(
     question: &TrustQuestion,
     theme: &Theme,
     surface: &mut impl Surface,
-    input: &mut I,
 ) -> Result<TrustAnswer, TuiError> {
     let start = Instant::now();
     let mut asking = Asking::new(question);
@@ -48,23 +58,24 @@ async fn ask_on<I: Stream<Item = io::Result<Event>> + Unpin>(
         }
         let opens = (!asking.answers(now)).then(|| asking.opens());
         let wake = opens.into_iter().chain(escape.deadline()).min();
-        let keys = tokio::select! {
+        let wait = wake.map_or(LOOK, |at| at.saturating_sub(now).min(LOOK));
+        let event = tokio::select! {
             biased;
-            event = input.next() => match event {
-                Some(Ok(Event::Key(key))) => escape.push(key, start.elapsed()),
-                Some(Ok(Event::Paste(_))) => {
-                    asking.typed = start.elapsed();
-                    Vec::new()
-                }
-                Some(Ok(_)) => Vec::new(),
-                // The terminal is gone: as if it had hung up.
-                Some(Err(_)) | None => return Ok(TrustAnswer::Signal(HANGUP)),
-            },
+            event = next_event(wait) => event,
             number = signals.next() => return Ok(TrustAnswer::Signal(number)),
-            () = sleep_until(start + wake.unwrap_or_default()), if wake.is_some() => {
-                escape.expired(start.elapsed()).into_iter().collect()
-            }
         };
+        let now = start.elapsed();
+        let mut keys = match event {
+            Ok(Some(Event::Key(key))) => escape.push(key, now),
+            Ok(Some(Event::Paste(_))) => {
+                asking.typed = now;
+                Vec::new()
+            }
+            Ok(_) => Vec::new(),
+            // The terminal is gone: as if it had hung up.
+            Err(_) => return Ok(TrustAnswer::Signal(HANGUP)),
+        };
+        keys.extend(escape.expired(now));
         for key in keys {
             if let Some(answer) = asking.press(key, start.elapsed()) {
                 return Ok(answer);
