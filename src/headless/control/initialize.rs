@@ -40,7 +40,7 @@ struct Body {
     _subtype: String,
     hooks: Option<BTreeMap<String, Vec<Matcher>>>,
     agents: Option<Map<String, Value>>,
-    system_prompt: Option<String>,
+    system_prompt: Option<Texts>,
     append_system_prompt: Option<String>,
     /// Servers that live in the program come with `--mcp-config` all the same.
     #[serde(rename = "sdkMcpServers")]
@@ -53,6 +53,23 @@ struct Body {
     json_schema: Option<Value>,
     #[serde(flatten)]
     others: Map<String, Value>,
+}
+
+/// One text, or several that stand one below the other.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`systemPrompt` must be a text or a list of texts")]
+enum Texts {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Texts {
+    fn joined(self) -> String {
+        match self {
+            Self::One(text) => text,
+            Self::Several(texts) => texts.join("\n\n"),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -93,7 +110,7 @@ impl Initialize {
         Ok(Self {
             agents: body.agents.map(|agents| Value::Object(agents).to_string()),
             hooks,
-            system_prompt: body.system_prompt,
+            system_prompt: body.system_prompt.map(Texts::joined),
             append_system_prompt: body.append_system_prompt,
             notices: notices.collect(),
         })
@@ -162,6 +179,12 @@ mod tests {
         assert_eq!(initialize.hooks, [first, hook(None, &["hook_2"], None)]);
         assert_eq!(initialize.notices, [""; 0]);
         assert_eq!(read(&json!({"hooks": null})), Ok(Initialize::default()));
+        for (prompt, expected) in
+            [(json!("a"), "a"), (json!(["a", "b"]), "a\n\nb"), (json!([""]), "")]
+        {
+            let read = read(&json!({"systemPrompt": prompt})).unwrap();
+            assert_eq!(read.system_prompt.as_deref(), Some(expected));
+        }
     }
 
     #[test]
@@ -180,6 +203,7 @@ mod tests {
             (json!({"excludeDynamicSections": true}), "`excludeDynamicSections`"),
             (json!({"jsonSchema": {}}), "`jsonSchema`"),
             (json!({"agents": []}), "initialize: "),
+            (json!({"systemPrompt": 5}), "`systemPrompt` must be"),
         ] {
             let error = read(&fields).unwrap_err();
             assert!(error.contains(named), "{fields}: {error}");
