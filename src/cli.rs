@@ -194,6 +194,14 @@ pub struct ToolArgs {
     /// Offer no sub-agents.
     #[arg(long)]
     pub no_sub_agent: bool,
+
+    /// More MCP servers: files or JSON of the shape that .mcp.json has.
+    #[arg(long, value_name = "FILE|JSON", num_args = 1..)]
+    pub mcp_config: Vec<String>,
+
+    /// Only the MCP servers of --mcp-config.
+    #[arg(long)]
+    pub strict_mcp_config: bool,
 }
 
 /// Which conversation it is.
@@ -436,6 +444,8 @@ impl Cli {
             theme: common.theme.clone(),
             no_sub_agent: tools.no_sub_agent,
             settings: tools.settings.clone(),
+            mcp_config: tools.mcp_config.clone(),
+            strict_mcp_config: tools.strict_mcp_config,
         }
     }
 }

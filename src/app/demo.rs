@@ -48,14 +48,15 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
     let gate = setup.gate(!print, &events)?;
     let open = Open::New(SessionId::generate());
     if print {
-        let wishes = Wishes { stored: false, ..Wishes::of(cli, events)? };
+        let wishes = Wishes { stored: false, ..Wishes::of(cli, events, setup.mcp(None))? };
         let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(OneModel), catalogue);
         let info = headless::info(&setup, &parts, &model);
         let backend =
             Backend { info, parts, open, backstage: Arc::new(OneModel), tells_state: false };
         return parts::run(headless::serve(backend, PromptSource::One(prompt), Face::of(args)));
     }
-    let wishes = Wishes { stored: false, ..Wishes::of(cli, events.clone())? };
+    let mcp = setup.mcp(None);
+    let wishes = Wishes { stored: false, ..Wishes::of(cli, events.clone(), mcp.clone())? };
     let parts =
         setup.parts(wishes, gate.clone(), Some(model), Arc::new(OneModel), catalogue.clone());
     let start = Start {
@@ -68,7 +69,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
     screen::show(
         &setup,
         async { parts },
-        Shown { events, catalogue, models: None, gate, open, start },
+        Shown { events, catalogue, models: None, gate, open, start, mcp },
     )
 }
 

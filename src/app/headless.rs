@@ -17,19 +17,25 @@ use crate::config::models::Catalogue;
 use crate::custom::Customs;
 use crate::headless::{
     self, Backstage, EVENT_CAPACITY, Headless, HookCallbacks, Initialize, LimitsOf, Link,
-    ModelLimits, PromptSource, SessionInfo,
+    ModelLimits, PromptSource, Served, SessionInfo,
 };
 use crate::hook::Hook;
+use crate::permission::Gate;
 use crate::protocol::{Command, EventQueue, SharedPeer};
 use crate::provider::{Model, ModelError, ModelSource};
 use crate::runtime::{Open, Parts, Runtime};
 use crate::subagent::registry::Definitions;
+use crate::tool::lists;
+use crate::tool::mcp::Mcp;
 
 /// More of stdin than this is not a prompt. Bytes.
 const STDIN_LIMIT: u64 = 8 << 20;
 
 /// The variable by which the SDK says that it reads `session_state_changed`.
 const READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
+
+/// How long the first frame waits for MCP servers.
+const SERVERS_WAIT: Duration = Duration::from_secs(5);
 
 /// How long a run that is done waits for agents in the background before they are cancelled.
 const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
@@ -127,7 +133,8 @@ impl Backend {
         };
         let gate = setup.gate(asks(cli), &events)?;
         let models = Arc::new(setup.models(&catalogue));
-        let wishes = Wishes::of(cli, events)?;
+        let mcp = setup.mcp(peer);
+        let wishes = Wishes::of(cli, events, mcp.clone())?;
         let mut wishes = Wishes {
             notices: [setup.loaded.notices.clone(), initialize.notices].concat(),
             patience: Some(BACKGROUND_WAIT),
@@ -137,7 +144,12 @@ impl Backend {
         };
         let model = models.first().await?.ok_or_else(no_model)?;
         wishes.notices.extend(models.notice(&model));
-        let backstage = Arc::new(Behind { models: models.clone() });
+        let backstage = Arc::new(Behind {
+            models: models.clone(),
+            mcp,
+            gate: gate.clone(),
+            only: wishes.tools.clone(),
+        });
         let parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
         parts.hooks.register(hooks);
         let info = info(&setup, &parts, &model);
@@ -164,6 +176,10 @@ fn callbacks(hooks: Vec<HookCallbacks>, peer: Option<&SharedPeer>) -> Result<Vec
 /// What control requests may ask of the parts.
 struct Behind {
     models: Arc<Models>,
+    mcp: Mcp,
+    gate: Gate,
+    /// Only these tools, when given.
+    only: Option<Vec<String>>,
 }
 
 #[async_trait]
@@ -174,7 +190,22 @@ impl Backstage for Behind {
     }
 
     fn mcp_servers(&self) -> Vec<Value> {
-        Vec::new()
+        let servers = self.mcp.status().into_iter();
+        let shown = servers.map(|server| {
+            json!({"name": server.name, "status": server.state.word(), "error": server.error})
+        });
+        shown.collect()
+    }
+
+    async fn served(&self) -> Served {
+        let servers = self.mcp.settled_status(SERVERS_WAIT).await;
+        let tools = self.mcp.main().offered().tools;
+        let names = tools.iter().map(|tool| tool.spec().name.clone());
+        let is_listed = |name: &String| {
+            self.only.as_ref().is_none_or(|only| only.iter().any(|entry| lists(entry, name)))
+        };
+        let names = names.filter(|name| is_listed(name) && !self.gate.withholds(name));
+        Served { servers, tools: names.collect() }
     }
 }
 

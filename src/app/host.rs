@@ -13,10 +13,11 @@ use super::models::Models;
 use crate::agent::prompt::git_branch;
 use crate::custom::{CustomSources, Customs, Place};
 use crate::exec::child_env;
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, McpStatus};
 use crate::session::SessionStore;
 use crate::subagent::definition::Definition;
 use crate::subagent::registry::{DefinitionSources, Definitions};
+use crate::tool::mcp::Mcp;
 use crate::tui::host::{AgentChoice, CommandChoice, Host, LocalServer, ModelList, SessionChoice};
 
 /// More files than this are not searched.
@@ -42,6 +43,7 @@ pub(super) struct Machine {
     pub secrets: Vec<String>,
     /// Where prompts are remembered; absent when nothing is to be kept.
     pub history: Option<PathBuf>,
+    pub mcp: Mcp,
 }
 
 impl Machine {
@@ -129,6 +131,10 @@ impl Host for Machine {
 
     async fn examine(&self) -> Vec<String> {
         self.doctor.lines().await
+    }
+
+    async fn mcp_servers(&self) -> Vec<McpStatus> {
+        self.mcp.status()
     }
 
     async fn branch(&self) -> Option<String> {

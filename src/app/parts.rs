@@ -10,14 +10,15 @@ use super::{AppError, Setup};
 use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
-use crate::config::{self, ConfigError};
+use crate::config::{self, ConfigError, OnViolation};
 use crate::exec::Sandbox;
 use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
-use crate::protocol::EventQueue;
-use crate::provider::{Model, ModelSource};
+use crate::protocol::{EventQueue, SharedPeer};
+use crate::provider::{HttpClient, Model, ModelSource};
 use crate::runtime::{Parts, SubAgents};
 use crate::subagent::{Settings, Slots};
+use crate::tool::mcp::{Mcp, McpSettings};
 use crate::tool::{BuiltinSettings, Hidden};
 
 /// The variable by which programs that start one another count.
@@ -35,11 +36,12 @@ pub(super) struct Wishes {
     pub patience: Option<Duration>,
     /// What the person should know at the start.
     pub notices: Vec<String>,
+    pub mcp: Mcp,
 }
 
 impl Wishes {
     /// The wishes of a command line.
-    pub fn of(cli: &Cli, events: EventQueue) -> Result<Self, AppError> {
+    pub fn of(cli: &Cli, events: EventQueue, mcp: Mcp) -> Result<Self, AppError> {
         let system_prompt = match &cli.model.system_prompt_file {
             Some(path) => Some(std::fs::read_to_string(path).map_err(|error| {
                 let path = path.display();
@@ -48,6 +50,7 @@ impl Wishes {
             None => cli.model.system_prompt.clone(),
         };
         Ok(Self {
+            mcp,
             events,
             stored: !cli.session.no_session,
             tools: cli.tools.offered(),
@@ -74,6 +77,24 @@ impl Setup {
             project_dir: self.loaded.project.config_root.clone(),
         };
         Ok(Gate::following(settings, Box::new(files)))
+    }
+
+    /// The servers of the session, none of which runs yet. `peer` is the program that drives this one.
+    pub(super) fn mcp(&self, peer: Option<SharedPeer>) -> Mcp {
+        let config = &self.loaded.config;
+        let http = HttpClient::new(&self.env);
+        Mcp::new(McpSettings {
+            servers: self.loaded.mcp.iter().map(|entry| entry.server.clone()).collect(),
+            cwd: self.cwd.clone(),
+            env: self.loaded.variables.over(&self.env),
+            secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
+            http: Arc::new(move |url| {
+                let http = http.clone();
+                Box::pin(async move { http.client(&url).await.map_err(|error| error.message) })
+            }),
+            peer,
+            soften: config.subagents.on_autonomy_violation == OnViolation::Report,
+        })
     }
 
     pub(super) fn home(&self) -> Option<PathBuf> {
@@ -146,6 +167,7 @@ impl Setup {
             subagents: self.subagents(),
             worktrees: self.dirs.worktrees(),
             sandbox: config::env::program().ok().and_then(|program| Sandbox::new(&program)),
+            mcp: wishes.mcp,
         }
     }
 

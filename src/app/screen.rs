@@ -18,6 +18,7 @@ use crate::config::{self, Config};
 use crate::permission::Gate;
 use crate::protocol::{Command, EventQueue, NoticeLevel, SessionId};
 use crate::runtime::{Open, Parts, Runtime};
+use crate::tool::mcp::Mcp;
 use crate::tui::settings::{FirstRun, Motion, Panes, StartInfo, TuiSettings};
 use crate::tui::{self, TuiIo};
 
@@ -43,7 +44,8 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         scripted: false,
     };
     let open = open.unwrap_or_else(|| Open::New(SessionId::generate()));
-    let mut wishes = Wishes::of(cli, events.clone())?;
+    let mcp = setup.mcp(None);
+    let mut wishes = Wishes::of(cli, events.clone(), mcp.clone())?;
     let setup = Arc::new(setup);
     let models = Arc::new(setup.models(&catalogue));
     let (theirs, for_gate, for_catalogue) = (setup.clone(), gate.clone(), catalogue.clone());
@@ -57,7 +59,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         wishes.notices.extend(model.as_ref().and_then(|model| models.notice(model)));
         theirs.parts(wishes, for_gate, model, models, for_catalogue)
     };
-    show(&setup, parts, Shown { events, catalogue, models: Some(models), gate, open, start })
+    show(&setup, parts, Shown { events, catalogue, models: Some(models), gate, open, start, mcp })
 }
 
 /// How a screen starts.
@@ -81,6 +83,7 @@ pub(super) struct Shown {
     pub gate: Gate,
     pub open: Open,
     pub start: Start,
+    pub mcp: Mcp,
 }
 
 /// Shows the screen with the backend that `parts` becomes. What making the parts costs is not waited for.
@@ -91,7 +94,7 @@ pub(super) fn show(
 ) -> Result<u8, AppError> {
     let config = &setup.loaded.config;
     let log = log::start(setup);
-    let Shown { events, catalogue, models, gate, open, start } = shown;
+    let Shown { events, catalogue, models, gate, open, start, mcp } = shown;
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let machine = Machine {
         cwd: setup.cwd.clone(),
@@ -103,6 +106,7 @@ pub(super) fn show(
         models,
         secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
         history: start.stored.then(|| setup.dirs.data.join(HISTORY_FILE)),
+        mcp,
     };
     let window = (!start.scripted).then(|| label(config, setup)).flatten();
     let window = window.map(|name| catalogue.get(catalogue.resolve_alias(&name)).context_window);

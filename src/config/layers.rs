@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 use super::Origin;
+use super::mcp::SERVERS;
 use super::provider::default_model;
 
 /// The lists whose entries from all layers add up, besides those of hooks. Everything else is replaced by a higher layer.
@@ -71,6 +72,7 @@ impl Layers {
     /// Puts a layer on top.
     pub fn add(&mut self, layer: Vec<Setting>) {
         self.forget_other_providers_model(&layer);
+        self.forget_replaced_servers(&layer);
         for setting in layer {
             self.set(setting);
         }
@@ -85,6 +87,21 @@ impl Layers {
         if changed && default_model(new).is_some() {
             model.remove("name");
             self.origins.0.remove("model.name");
+        }
+    }
+
+    /// A server of a higher layer takes the place of one of the same name as a whole: half of one and half of another is
+    /// neither.
+    fn forget_replaced_servers(&mut self, layer: &[Setting]) {
+        let Some(Value::Table(servers)) = self.merged.get_mut(SERVERS) else { return };
+        for setting in layer {
+            if let [table, name, ..] = setting.path.as_slice()
+                && table == SERVERS
+                && servers.remove(name).is_some()
+            {
+                let prefix = format!("{SERVERS}.{name}.");
+                self.origins.0.retain(|key, _| !key.starts_with(&prefix));
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use super::error::{ConfigError, Origin, shown};
 use super::hooks::{self, HookConfig};
 use super::inert::Inert;
 use super::layers::{Layers, Origins, Setting};
+use super::mcp::{self, McpEntry};
 use super::overrides::Overrides;
 use super::project::Project;
 use super::schema::{self, Config, ProviderKind, SCHEMA, SubagentsConfig};
@@ -55,6 +56,8 @@ pub struct Loaded {
     pub inert: Vec<Inert>,
     /// Commands to run at certain moments, of the project those that the person has accepted.
     pub hooks: Vec<HookConfig>,
+    /// MCP servers by name, of the project those that the person has accepted.
+    pub mcp: Vec<McpEntry>,
     /// The files of the settings.json shape that are there, lowest first, the one of `--settings` last.
     pub settings: Vec<SettingsFile>,
     /// What settings files set for commands, hooks and servers.
@@ -82,13 +85,24 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
 
 /// The same, for a project that is known: one that was begun with stays the same however its folders change.
 pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, ConfigError> {
-    let Reading { mut layers, untrusted, files, settings, hooks: more, variables, notices, .. } =
-        Reading::of(*sources, &project)?;
+    let Reading {
+        mut layers,
+        mut untrusted,
+        files,
+        settings,
+        hooks: more,
+        variables,
+        mut notices,
+        ..
+    } = Reading::of(*sources, &project)?;
     fill_providers(&mut layers.merged);
     let mut config = typed(&layers)?;
     resolve_paths(&mut config, &layers.origins, sources);
     let mut hooks = hooks::of_tables(&config.hooks, &layers.origins)?;
     hooks.extend(more);
+    let tables = mcp::of_tables(&config.mcp_servers, &layers.origins)?;
+    let mcp =
+        mcp::collect(sources, &project, tables, &mut notices, |thing| untrusted.admits(thing))?;
     let Layers { merged, origins } = layers;
     let inert = untrusted.inert;
     Ok(Loaded {
@@ -98,6 +112,7 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
         notices,
         inert,
         hooks,
+        mcp,
         settings,
         variables,
         files,

@@ -34,6 +34,10 @@ pub struct Overrides {
     pub no_sub_agent: bool,
     /// `--settings`: JSON or a file of the settings.json shape.
     pub settings: Option<String>,
+    /// `--mcp-config`: JSON or files of the `.mcp.json` shape.
+    pub mcp_config: Vec<String>,
+    /// `--strict-mcp-config`: no other servers than those.
+    pub strict_mcp_config: bool,
 }
 
 impl Overrides {

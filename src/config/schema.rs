@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::hooks::HookEntry;
+use super::mcp::McpServerConfig;
 use crate::protocol::{HookEvent, Mode};
 
 /// The whole configuration, all layers merged.
@@ -28,6 +29,9 @@ pub struct Config {
     pub hooks: Hooks,
     #[serde(default)]
     pub budget: BudgetConfig,
+    /// MCP servers, by name.
+    #[serde(default)]
+    pub mcp_servers: BTreeMap<String, McpServerConfig>,
     pub subagents: SubagentsConfig,
     pub tui: TuiConfig,
     pub log: LogConfig,

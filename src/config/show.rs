@@ -9,6 +9,12 @@ use super::Loaded;
 /// Keys whose values are not printed: a command line may hold a secret.
 const HIDDEN: [&str; 1] = ["api_key_command"];
 
+/// Whether a value may be a secret.
+fn is_hidden(key: &str, name: &str) -> bool {
+    let of_server = key.starts_with("mcp_servers.");
+    HIDDEN.contains(&name) || of_server && (key.contains(".env.") || key.contains(".headers."))
+}
+
 impl Loaded {
     /// Every value in effect, one per line, with its origin. Never holds a key.
     #[must_use]
@@ -46,7 +52,7 @@ impl Loaded {
                 }
                 _ => {
                     let hidden = Value::from("(hidden)");
-                    let value = if HIDDEN.contains(&name.as_str()) { &hidden } else { value };
+                    let value = if is_hidden(&key, name) { &hidden } else { value };
                     out.push((format!("{key} = {value}"), self.origins.of(&key).to_string()));
                 }
             }

@@ -97,6 +97,10 @@ impl Conversation {
     /// code that tells how it ended.
     pub async fn run(mut self, stop: &CancellationToken) -> io::Result<u8> {
         let mut batch = Vec::with_capacity(BATCH);
+        let backstage = self.desk.backstage();
+        let mut served = backstage.served();
+        // The first frame names the servers: no event is read before it can.
+        let mut waits = true;
         loop {
             self.take_in().await?;
             self.tell_state().await?;
@@ -106,7 +110,12 @@ impl Conversation {
             }
             let open = self.output.is_open();
             tokio::select! {
-                () = self.events.drain(&mut batch, BATCH) => {
+                served = &mut served, if waits => {
+                    self.output.serve(served);
+                    waits = false;
+                }
+                () = stop.cancelled(), if waits => waits = false,
+                () = self.events.drain(&mut batch, BATCH), if !waits => {
                     for event in batch.drain(..) {
                         self.event(&event).await?;
                     }

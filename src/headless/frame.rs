@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::control::Served;
 use super::conversation::State;
 use super::info::SessionInfo;
 use super::totals::Totals;
@@ -21,6 +22,8 @@ use crate::protocol::{
 #[derive(Debug)]
 pub struct Frames {
     info: SessionInfo,
+    /// What is known of servers.
+    served: Served,
     session: Option<SessionId>,
     agents: HashMap<AgentPath, Track>,
     /// Whole blocks of answers that are not whole yet: a repeated request makes them void.
@@ -50,7 +53,13 @@ impl Frames {
     /// Frames for a session that is about to be opened.
     #[must_use]
     pub fn new(info: SessionInfo) -> Self {
-        Self { info, session: None, agents: HashMap::new(), open: HashMap::new() }
+        let served = Served::default();
+        Self { info, served, session: None, agents: HashMap::new(), open: HashMap::new() }
+    }
+
+    /// What the first frame will tell of servers.
+    pub fn serve(&mut self, served: Served) {
+        self.served = served;
     }
 
     /// The name of an agent, for a person.
@@ -164,12 +173,17 @@ impl Frames {
         let SessionInfo {
             cwd, model, mode, tools, agents, slash_commands, skills, key_source, ..
         } = &self.info;
-        let tools: Vec<_> = tools.iter().map(|tool| self.info.tool_name(tool)).collect();
+        let tools = tools.iter().chain(&self.served.tools);
+        let tools: Vec<_> = tools.map(|tool| self.info.tool_name(tool)).collect();
+        let servers = self.served.servers.iter();
+        let servers: Vec<_> = servers
+            .map(|server| json!({"name": server.name, "status": server.state.word()}))
+            .collect();
         self.frame(
             "system",
             &AgentPath::root(),
             json!({
-                "subtype": "init", "cwd": cwd, "tools": tools, "agents": agents, "mcp_servers": [],
+                "subtype": "init", "cwd": cwd, "tools": tools, "agents": agents, "mcp_servers": servers,
                 "model": model, "permissionMode": mode, "slash_commands": slash_commands, "skills": skills,
                 "apiKeySource": key_source,
                 // Of this program; the SDK looks for it under that name.

@@ -29,7 +29,7 @@ mod step;
 mod totals;
 
 use control::Desk;
-pub use control::{Backstage, HookCallbacks, Initialize};
+pub use control::{Backstage, HookCallbacks, Initialize, Served};
 use conversation::{Conversation, State, Tally};
 pub use info::{LimitsOf, ModelLimits, SessionInfo};
 pub use link::{Introduction, Link};

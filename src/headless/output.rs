@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
+use super::control::Served;
 use super::conversation::State;
 use super::frame::Frames;
 use super::info::SessionInfo;
@@ -27,6 +28,11 @@ impl Output {
     pub fn new(info: SessionInfo, format: OutputFormat, verbose: bool, stdout: Stdout) -> Self {
         let frames = Frames::new(info);
         Self { frames, totals: Totals::default(), format, verbose, stdout }
+    }
+
+    /// What the first frame will tell of servers.
+    pub fn serve(&mut self, served: Served) {
+        self.frames.serve(served);
     }
 
     /// Whether the session is open, so that frames can name it.

@@ -9,6 +9,7 @@ pub mod event;
 pub mod hook;
 pub mod ids;
 pub mod journal;
+pub mod mcp;
 pub mod mention;
 pub mod message;
 pub mod peer;
@@ -33,6 +34,7 @@ pub use journal::{
     Below, Caps, Checkout, ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent,
     Terms,
 };
+pub use mcp::{MCP_PREFIX, McpServer, McpState, McpStatus, McpTransport, McpWish};
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::printable;

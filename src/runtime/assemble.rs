@@ -24,7 +24,8 @@ use crate::provider::{Model, ModelSlot, ModelSource};
 use crate::session::{AgentSummary, NewSession, Opened, SessionStore, Transcript};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::subagent::{AgentTree, Caller, Factory, Settings, Slots, Workplace, faces};
-use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, canonical_name};
+use crate::tool::mcp::Mcp;
+use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, lists};
 
 /// Who the main agent is and how it works.
 pub(super) const MAIN_PROMPT: &str = include_str!("../../assets/prompts/main.md");
@@ -74,6 +75,8 @@ pub struct Parts {
     pub worktrees: PathBuf,
     /// Absent where the system cannot confine commands.
     pub sandbox: Option<Sandbox>,
+    /// The session's MCP servers.
+    pub mcp: Mcp,
 }
 
 /// The part of sub-agents.
@@ -213,7 +216,8 @@ pub(super) fn main_agent(
     let told = brought.for_agents();
     let operations = Operations::new(parts.max_operations);
     let gate = parts.gate.for_agent("main".to_owned(), events.clone());
-    let mut tools = ToolRegistry::new(session_tools(parts, &parts.builtin, told.skill.as_ref()));
+    let own = session_tools(parts, &parts.builtin, told.skill.as_ref(), Vec::new());
+    let own = ToolRegistry::new(own);
     let offer = parts.offers_subagents().then(|| {
         let caller = Caller {
             name: "main".to_owned(),
@@ -227,16 +231,17 @@ pub(super) fn main_agent(
         let operations = operations.clone();
         let session = Shared { tree, operations, hooks: session.hooks.clone() };
         let factory = |definitions| factory(parts, session, facts, told, definitions);
-        Offer::new(parts, caller, tools.clone(), factory, events)
+        Offer::new(parts, caller, own.clone(), factory, events)
     });
-    if let Some(offer) = &offer {
-        tools = offer.tools();
-    }
+    let tools = match &offer {
+        Some(offer) => offer.tools(),
+        None => main_tools(parts, &own),
+    };
     let agent = Agent::new(AgentSetup {
         name: "main".to_owned(),
         model,
         system: brought.system().into(),
-        tools: tools.withholding(|name| parts.gate.withholds(name)),
+        tools,
         gate,
         hooks: session.hooks,
         journal: session.journal,
@@ -281,7 +286,10 @@ pub(super) fn factory(
         hooks: session.hooks,
         models: parts.models.clone(),
         builtin: parts.builtin.clone(),
-        tools: Box::new(move |settings| session_tools(&tools_of, settings, skill.as_ref())),
+        tools: Box::new(move |settings, served| {
+            session_tools(&tools_of, settings, skill.as_ref(), served)
+        }),
+        mcp: parts.mcp.clone(),
         worktrees: parts.worktrees.clone(),
         sandbox: parts.sandbox.clone(),
         env: parts.env.clone(),
@@ -292,16 +300,23 @@ pub(super) fn factory(
     })
 }
 
-/// A fresh set of the tools that this session's agents may have.
+/// All tools of a main agent that has no sub-agents.
+pub(super) fn main_tools(parts: &Parts, own: &ToolRegistry) -> ToolRegistry {
+    parts.with_servers(own).withholding(|name| parts.gate.withholds(name))
+}
+
+/// A fresh set of the tools that this session's agents may have, and those of servers behind them.
 fn session_tools(
     parts: &Parts,
     settings: &BuiltinSettings,
     skill: Option<&Arc<dyn Tool>>,
+    served: Vec<Arc<dyn Tool>>,
 ) -> Vec<Arc<dyn Tool>> {
     let mut tools = builtin(settings);
     tools.extend(skill.cloned());
     #[cfg(debug_assertions)]
     tools.extend(crate::tool::fault::offered(&parts.env));
+    tools.extend(served);
     tools.retain(|tool| parts.allows(&tool.spec().name));
     tools
 }
@@ -309,8 +324,15 @@ fn session_tools(
 impl Parts {
     /// Whether the person lets this session have the tool at all.
     pub(super) fn allows(&self, tool: &str) -> bool {
-        let same = |name: &String| canonical_name(name) == canonical_name(tool);
-        self.tools.as_ref().is_none_or(|names| names.iter().any(same))
+        self.tools.as_ref().is_none_or(|names| names.iter().any(|name| lists(name, tool)))
+    }
+
+    /// These tools and those that main is offered of its servers.
+    pub(super) fn with_servers(&self, own: &ToolRegistry) -> ToolRegistry {
+        let mut tools = own.clone();
+        let served = self.mcp.offered().into_iter();
+        served.filter(|tool| self.allows(&tool.spec().name)).for_each(|tool| tools.insert(tool));
+        tools
     }
 
     /// Whether models may start agents: this program can, the configuration says so, and not all such tools are left
@@ -326,7 +348,8 @@ impl Parts {
     #[must_use]
     pub fn tool_names(&self, definitions: &Definitions, customs: &Customs) -> Vec<String> {
         let skill = custom::tool(&self.custom, customs);
-        let tools = session_tools(self, &self.builtin, skill.as_ref());
+        let tools =
+            session_tools(self, &self.builtin, skill.as_ref(), self.mcp.main().offered().tools);
         let mut names: Vec<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         if self.offers_subagents() {
             names.extend(faces::names(&self.subagents.settings, definitions, &self.gate));

@@ -23,6 +23,7 @@ mod hooks;
 mod mention;
 mod offer;
 mod resume;
+mod servers;
 mod shell;
 
 use assemble::{Main, Session};
@@ -151,11 +152,15 @@ impl Runtime {
         let agents = tree.end_all(END_WAIT);
         let (agents_ended, ..) =
             tokio::join!(agents, self.shell.stop(), end_run(run), end_background(&parts));
+        self.main = None;
+        self.offer = None;
         if !agents_ended {
             tracing::error!("a sub-agent did not end in time");
         }
         // What the run has started while it ended.
         end_background(&self.parts).await;
+        // Nobody calls them any more.
+        self.parts.mcp.end().await;
     }
 
     async fn handle(&mut self, command: Command) {
@@ -280,12 +285,15 @@ impl Runtime {
             let note = self.note(prompt.note, &mut agent);
             Prompt { note, ..prompt }
         });
-        let may_start = self.sub_agents;
-        agent.withhold(|name| !may_start && faces::is_face(name));
+        let (may_start, tools) = (self.sub_agents, self.main_tools());
         let cancel = CancellationToken::new();
         let (token, events) = (cancel.clone(), self.events.clone());
         let begun = self.begun.clone();
         let task = tokio::spawn(async move {
+            if let Some(tools) = tools {
+                tools.give(&mut agent, &events, &token).await;
+            }
+            agent.withhold(|name| !may_start && faces::is_face(name));
             hooks::run(&mut agent, prompt, begun, &events, &token).await;
             agent
         });
@@ -477,6 +485,7 @@ impl Runtime {
         }
         let before = std::mem::replace(&mut self.session, session);
         self.session_begins(open, &before);
+        self.start_servers();
         Ok(())
     }
 

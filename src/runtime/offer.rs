@@ -15,6 +15,7 @@ use crate::subagent::{Caller, Executor, Factory, Settings, faces};
 use crate::tool::{Tool, ToolRegistry};
 
 /// The agents' tools of main, and the definitions that they were made from.
+#[derive(Clone)]
 pub(super) struct Offer {
     parts: Arc<Parts>,
     caller: Caller,
@@ -48,7 +49,7 @@ impl Offer {
     /// All tools of main.
     pub fn tools(&self) -> ToolRegistry {
         let executor = self.executor();
-        let mut tools = self.others.clone();
+        let mut tools = self.parts.with_servers(&self.others);
         if !self.settings().may_start(0) {
             tools = tools.with_hidden(faces::at_limit(&executor));
         } else {

@@ -301,6 +301,7 @@ impl Executor {
             place,
             introduction: None,
             foreign_provider,
+            served: Vec::new(),
         };
         let above = cx.events.clone();
         Ok(Child { plan, member, events, above, prompt: Some(order.prompt) })

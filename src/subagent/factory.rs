@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use super::comms;
 use super::definition::{Definition, Memory};
 use super::faces;
@@ -22,9 +24,12 @@ use crate::config::{ChildAuth, ChildPermissions, Face, OnLimit, OnViolation};
 use crate::exec::Sandbox;
 use crate::hook::{Hook, Hooks};
 use crate::permission::{AgentGate, Gate, Rights};
-use crate::protocol::{EnvOverlay, EventSink, Journal, Redactor, Span};
+use crate::protocol::{
+    EnvOverlay, EventSink, Journal, MCP_PREFIX, McpWish, NoticeLevel, Redactor, Span,
+};
 use crate::provider::{Model, ModelSlot, ModelSource};
-use crate::tool::{BuiltinSettings, Tool, ToolRegistry, canonical_name};
+use crate::tool::mcp::{self, Mcp};
+use crate::tool::{self, BuiltinSettings, Tool, ToolRegistry};
 
 /// What every sub-agent is told after its definition's own prompt.
 const INSTRUCTIONS: &str = include_str!("../../assets/prompts/subagent.md");
@@ -84,8 +89,9 @@ impl Settings {
     }
 }
 
-/// Makes a fresh set of tools for one agent.
-pub type MakeTools = dyn Fn(&BuiltinSettings) -> Vec<Arc<dyn Tool>> + Send + Sync;
+/// Makes a fresh set of tools for one agent, with those that servers offer it.
+pub type MakeTools =
+    dyn Fn(&BuiltinSettings, Vec<Arc<dyn Tool>>) -> Vec<Arc<dyn Tool>> + Send + Sync;
 
 /// What sub-agents are built from. One per session, and made anew when definitions change.
 pub struct Factory {
@@ -100,6 +106,8 @@ pub struct Factory {
     pub builtin: BuiltinSettings,
     /// Makes a fresh set of tools, without those that start sub-agents.
     pub tools: Box<MakeTools>,
+    /// The servers of the session.
+    pub mcp: Mcp,
     /// The session's variables.
     pub env: EnvOverlay,
     /// The folder for their worktrees.
@@ -142,6 +150,8 @@ pub struct Plan {
     pub introduction: Option<String>,
     /// Whether its provider is another than its parent's.
     pub foreign_provider: bool,
+    /// What servers offer it; found out when it begins to live.
+    pub served: Vec<Arc<dyn Tool>>,
 }
 
 impl Factory {
@@ -157,7 +167,7 @@ impl Factory {
         let gate = above.gate.child(plan.name.clone(), events.clone(), plan.rights);
         let gate = plan.place.gate(gate);
         let lists = plan.lists();
-        let tools = self.narrowed(&lists, &plan.place, &gate, above).tools;
+        let tools = self.narrowed(&lists, (&plan.place, &gate), &plan.served, above).tools;
         let system = self.system(&plan, &tools, &above.name);
         let own = tools.names().map(str::to_owned);
         let faces = faces::names(&self.settings, &self.definitions, &self.gate).into_iter();
@@ -238,6 +248,36 @@ impl Factory {
         system.assemble().into()
     }
 
+    /// What servers offer an agent that begins to live: those that its definition asks for, with its own variables. Waits
+    /// for them, within bounds.
+    pub async fn serve(
+        &self,
+        plan: &Plan,
+        events: &EventSink,
+        cancel: &CancellationToken,
+    ) -> Vec<Arc<dyn Tool>> {
+        let wishes = plan.definition.mcp_servers.as_deref();
+        let (fleet, unknown) = self.mcp.for_agent(wishes, &plan.place.env);
+        if !unknown.is_empty() {
+            let names = unknown.join(", ");
+            events.notice(NoticeLevel::Warning, format!("there are no MCP servers {names}"));
+        }
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {}
+            () = fleet.settled() => {}
+        }
+        let pending = fleet.pending();
+        if !pending.is_empty() && !cancel.is_cancelled() {
+            let names = pending.join(", ");
+            events.notice(
+                NoticeLevel::Warning,
+                format!("works without the MCP servers {names}: not there yet"),
+            );
+        }
+        fleet.offered().tools
+    }
+
     /// All tools of a new agent at `depth`: those it was given, and the faces as far as it may start others. A whole
     /// copy of another agent is told of the same tools as that one in any case, or its provider would have to read
     /// the whole conversation anew; at the limit they are there to say that it is reached.
@@ -283,7 +323,8 @@ impl Factory {
         access: &ToolAccess,
         above: &Caller,
     ) -> Selection {
-        self.narrowed(&Lists { definition, access }, &above.place, &above.gate, above)
+        let place = (&above.place, &above.gate);
+        self.narrowed(&Lists { definition, access }, place, &self.mcp.offered(), above)
     }
 
     /// The definitions that no deny rule withholds.
@@ -294,13 +335,18 @@ impl Factory {
     fn narrowed(
         &self,
         lists: &Lists<'_>,
-        place: &Workplace,
-        gate: &AgentGate,
+        (place, gate): (&Workplace, &AgentGate),
+        served: &[Arc<dyn Tool>],
         above: &Caller,
     ) -> Selection {
-        let all = ToolRegistry::new((self.tools)(&place.settings(&self.builtin)));
+        let tools = (self.tools)(&place.settings(&self.builtin), served.to_vec());
+        let all = ToolRegistry::new(tools);
         let all = all.withholding(|name| gate.of_all().withholds(name));
-        let known = |name: &str| all.get(name).is_some();
+        let known = |entry: &str| {
+            all.get(entry).is_some()
+                || all.names().any(|name| tool::lists(entry, name))
+                || lists.promised(entry)
+        };
         let (mut unknown, mut faces): (Vec<String>, Vec<String>) = Default::default();
         for name in lists.names() {
             let list = if faces::is_face(name) { &mut faces } else { &mut unknown };
@@ -308,8 +354,10 @@ impl Factory {
                 list.push(name.clone());
             }
         }
-        let tools = all.filtered(|name| above.holds(name) && lists.keep(name));
-        let nothing_left = tools.names().next().is_none() && lists.want_something();
+        let may_have = |name: &str| above.holds(name) || lists.promised(name);
+        let tools = all.filtered(|name| may_have(name) && lists.keep(name) && lists.serves(name));
+        let promised = lists.names().any(|entry| lists.promised(entry));
+        let nothing_left = tools.names().next().is_none() && lists.want_something() && !promised;
         Selection { tools, unknown, faces, nothing_left }
     }
 }
@@ -342,10 +390,22 @@ impl Lists<'_> {
         by_call || self.definition.disallowed_tools.iter().any(|entry| entry == name)
     }
 
+    /// Whether it is one of a server that the definition brings along.
+    fn promised(&self, name: &str) -> bool {
+        let wishes = self.definition.mcp_servers.iter().flatten();
+        let own = wishes.filter(|wish| matches!(wish, McpWish::Own(_)));
+        own.map(McpWish::name).any(|server| mcp::is_of_server(server, name))
+    }
+
+    /// Whether the definition leaves it in, as far as it is a server's.
+    fn serves(&self, name: &str) -> bool {
+        let Some(wishes) = &self.definition.mcp_servers else { return true };
+        !name.starts_with(MCP_PREFIX)
+            || wishes.iter().any(|wish| mcp::is_of_server(wish.name(), name))
+    }
+
     fn keep(&self, name: &str) -> bool {
-        let listed = |list: &[String]| {
-            list.iter().any(|entry| canonical_name(entry) == canonical_name(name))
-        };
+        let listed = |list: &[String]| list.iter().any(|entry| tool::lists(entry, name));
         self.definition.tools.as_deref().is_none_or(listed)
             && !listed(&self.definition.disallowed_tools)
             && self.access.allows(name)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::definition::{BudgetSpec, Definition};
 use crate::protocol::{ContentBlock, Message, ResultBlock, Role, ToolUseId};
-use crate::tool::{Conversation, canonical_name};
+use crate::tool::{Conversation, lists};
 
 /// The definition that is used when a call names none.
 pub const DEFAULT_AGENT: &str = "general-purpose";
@@ -95,9 +95,7 @@ impl ToolAccess {
     /// Whether a tool may be handed on.
     #[must_use]
     pub fn allows(&self, tool: &str) -> bool {
-        let listed = |list: &[String]| {
-            list.iter().any(|entry| canonical_name(entry) == canonical_name(tool))
-        };
+        let listed = |list: &[String]| list.iter().any(|entry| lists(entry, tool));
         match self {
             Self::Inherit => true,
             Self::Allow(list) => listed(list),

@@ -175,6 +175,7 @@ impl Executor {
             place,
             introduction: None,
             foreign_provider,
+            served: Vec::new(),
             host: false,
         };
         Ok((plan, info))

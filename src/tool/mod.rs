@@ -34,6 +34,7 @@ mod grep_sink;
 mod held_folder;
 mod kill_shell;
 mod ledger;
+pub mod mcp;
 pub mod path;
 mod read;
 mod registry;
@@ -56,7 +57,7 @@ pub use search::Hidden;
 pub use shells::{NotStarted, ShellRegister, Shells, StartShell};
 pub use web_fetch::WebSettings;
 
-pub use registry::{ToolRegistry, canonical_name};
+pub use registry::{ToolRegistry, canonical_name, lists};
 
 /// See [`Tool::grace`].
 const GRACE: Duration = Duration::from_secs(2);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Tool, ToolSpec};
+use super::{Tool, ToolSpec, mcp};
 use crate::protocol::AgentPath;
 
 /// Looks tools up by name and lists them in the same order every time, because a changed order costs the prompt cache.
@@ -92,6 +92,13 @@ impl fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.names()).finish()
     }
+}
+
+/// Whether an entry of a list of tools means this tool: by its name, by another name of it, or as one of all tools of an
+/// MCP server, written `mcp__server` or `mcp__server__*`.
+#[must_use]
+pub fn lists(entry: &str, tool: &str) -> bool {
+    canonical_name(entry) == canonical_name(tool) || mcp::is_of_listed_server(entry, tool)
 }
 
 /// `Agent` and `Task` are other names of `AgentTool`, wherever a tool is named.

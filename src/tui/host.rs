@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::protocol::SessionId;
+use crate::protocol::{McpStatus, SessionId};
 
 /// Serves what the screen may not fetch itself. All calls may be dropped before they are done.
 #[async_trait]
@@ -21,6 +21,8 @@ pub trait Host: Send + Sync {
     async fn local_servers(&self) -> Vec<LocalServer>;
     /// What works and what does not, one line each.
     async fn examine(&self) -> Vec<String>;
+    /// The MCP servers of the session and how each stands.
+    async fn mcp_servers(&self) -> Vec<McpStatus>;
     /// The git branch of the working directory.
     async fn branch(&self) -> Option<String>;
     /// Opens the draft in the person's editor and answers with what was saved, or why it could not be.
@@ -99,6 +101,7 @@ pub enum HostRequest {
     Models,
     LocalServers,
     Doctor,
+    McpServers,
     Branch,
     Remember(String),
 }
@@ -113,6 +116,7 @@ pub enum HostReply {
     Models(ModelList),
     LocalServers(Vec<LocalServer>),
     Doctor(Vec<String>),
+    McpServers(Vec<McpStatus>),
     Branch(Option<String>),
     Edited(Result<String, String>),
     Remembered,
@@ -131,6 +135,7 @@ pub async fn ask(host: &dyn Host, request: HostRequest) -> HostReply {
         HostRequest::Models => HostReply::Models(host.models().await),
         HostRequest::LocalServers => HostReply::LocalServers(host.local_servers().await),
         HostRequest::Doctor => HostReply::Doctor(host.examine().await),
+        HostRequest::McpServers => HostReply::McpServers(host.mcp_servers().await),
         HostRequest::Branch => HostReply::Branch(host.branch().await),
         HostRequest::Remember(prompt) => {
             host.remember(&prompt).await;

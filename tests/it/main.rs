@@ -28,6 +28,8 @@ mod headless;
 mod hooks;
 mod layering;
 #[cfg(feature = "sub-agents")]
+mod mcp;
+#[cfg(feature = "sub-agents")]
 mod memory;
 mod offers;
 #[cfg(feature = "sub-agents")]

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use super::super::info::SessionInfo;
 use super::context::Context;
 use super::request::{Ask, Request};
-use crate::protocol::{AgentEvent, AgentId, Command, EventKind};
+use crate::protocol::{AgentEvent, AgentId, Command, EventKind, McpStatus};
 
 /// What only the composition root knows.
 #[async_trait]
@@ -20,6 +20,19 @@ pub trait Backstage: Send + Sync {
 
     /// The MCP servers and their state, in the shape that the SDK reads.
     fn mcp_servers(&self) -> Vec<Value>;
+
+    /// What servers offer, once they are up or have failed, or after a few seconds at the latest.
+    async fn served(&self) -> Served {
+        Served::default()
+    }
+}
+
+/// What the first frame tells of MCP servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    pub servers: Vec<McpStatus>,
+    /// The names of their tools, as models see them.
+    pub tools: Vec<String>,
 }
 
 /// What is known of the session to answer requests with.
@@ -43,6 +56,11 @@ impl Desk {
         let model = info.model.clone();
         let context = Context::new(model.clone(), info.limits.clone());
         Self { commands, backstage, context, model, running: HashSet::new() }
+    }
+
+    /// What only the composition root knows.
+    pub fn backstage(&self) -> Arc<dyn Backstage> {
+        self.backstage.clone()
     }
 
     /// Keeps what a later request may ask for.

@@ -7,8 +7,8 @@ mod peer;
 pub(super) mod permission;
 mod request;
 
-pub use desk::Backstage;
 pub(super) use desk::Desk;
+pub use desk::{Backstage, Served};
 pub use initialize::{HookCallbacks, Initialize};
 pub(super) use peer::{Client, Delivered};
 pub(super) use request::Request;

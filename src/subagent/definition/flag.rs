@@ -171,6 +171,7 @@ mod tests {
             env: [("LEVEL", "3"), ("MODE", "x")].map(|(a, b)| (a.to_owned(), b.to_owned())).into(),
             hooks: Vec::new(),
             returns: Returns::Verbatim,
+            mcp_servers: None,
             source: Source::Flag,
         };
         assert_eq!(definition, expected);
@@ -180,7 +181,7 @@ mod tests {
 
     #[test]
     fn s2_4_every_mistake_names_the_agent_and_the_key() {
-        let keys = "description, tools, disallowedTools, model, provider, maxTurns, budget, permissionMode, memory, color, background, isolation, env, hooks, return";
+        let keys = "description, tools, disallowedTools, model, provider, maxTurns, budget, permissionMode, memory, color, background, isolation, env, hooks, return, mcpServers";
         let unknown = format!("x: unknown key `maxturns`; allowed: {keys}");
         let named = format!("x: unknown key `name`; allowed: {keys}");
         let cases = [

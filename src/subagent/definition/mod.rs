@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::config::{HookConfig, Inert, Trust};
 use crate::markdown::front_matter;
-use crate::protocol::Mode;
+use crate::protocol::{McpWish, Mode};
 
 mod advice;
 mod budget;
@@ -15,6 +15,7 @@ mod field;
 pub(super) mod flag;
 mod name;
 mod reader;
+mod servers;
 mod source;
 
 pub(super) use name::tool_name;
@@ -57,6 +58,8 @@ pub struct Definition {
     pub returns: Returns,
     /// Hooks for this agent alone.
     pub hooks: Vec<HookConfig>,
+    /// The MCP servers that it gets; `None` is all of the session.
+    pub mcp_servers: Option<Vec<McpWish>>,
     pub source: Source,
 }
 
@@ -74,6 +77,7 @@ impl Definition {
             env: BTreeMap::new(),
             hooks: Vec::new(),
             returns: Returns::default(),
+            mcp_servers: None,
             ..self.clone()
         }
     }

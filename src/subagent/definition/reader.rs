@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use super::budget::BudgetSpec;
 use super::field::{Document, Key, node};
 use super::source::{DefinitionError, Source};
-use super::{Accepted, Definition, Dialect, Isolation, Memory, Parsed, Returns, advice, name};
-use crate::config::{HookConfig, Inert, Origin, read_hooks};
-use crate::protocol::{HookEvent, Mode};
+use super::{
+    Accepted, Definition, Dialect, Isolation, Memory, Parsed, Returns, advice, name, servers,
+};
+use crate::config::{HookConfig, Inert, Origin, mcp, read_hooks};
+use crate::protocol::{HookEvent, McpWish, Mode};
 
 /// The keys that a definition may have, besides its name and its prompt.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "description",
     "tools",
     "disallowedTools",
@@ -26,10 +28,11 @@ const KEYS: [&str; 15] = [
     "env",
     "hooks",
     "return",
+    "mcpServers",
 ];
 
 /// Keys that other tools have and that would be missed here.
-const NOT_YET: [&str; 2] = ["mcpServers", "skills"];
+const NOT_YET: [&str; 1] = ["skills"];
 
 const MODES: [Mode; 5] =
     [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
@@ -80,6 +83,7 @@ impl<'a> Reader<'a> {
             env: self.env(&mut inert)?,
             hooks: self.hooks(&mut inert, &mut warnings)?,
             returns: self.key("return").one_of(&Returns::WORDS)?.unwrap_or_default(),
+            mcp_servers: self.servers(&mut inert)?,
             source: self.source.clone(),
         };
         let mut advice = advice::of(&definition, self.key("description"), self.key("tools"));
@@ -171,6 +175,21 @@ impl<'a> Reader<'a> {
             }
             (result, _) => result,
         }
+    }
+
+    /// Servers of its own that a project brings would run code. The names of the session's servers only narrow.
+    fn servers(&self, inert: &mut Vec<Inert>) -> Result<Option<Vec<McpWish>>, DefinitionError> {
+        let key = self.key("mcpServers");
+        let Some(wishes) = servers::read(key)? else { return Ok(None) };
+        let mut counted = Vec::new();
+        for wish in wishes {
+            let counts = match &wish {
+                McpWish::Named(_) => true,
+                McpWish::Own(server) => self.admits(key, &mcp::line(server), inert)?,
+            };
+            counted.extend(counts.then_some(wish));
+        }
+        Ok(Some(counted))
     }
 
     /// Whether a part counts that runs code or widens rights: of a project the person has to have accepted it. `what`

@@ -112,6 +112,7 @@ fn every_key_is_read() {
             hook(HookEvent::SubagentStop, "", "./done.sh", 60, 32),
         ],
         returns: Returns::Verbatim,
+        mcp_servers: None,
         source: scout(false),
     };
     assert_eq!(own(EVERY_KEY), expected);
@@ -150,6 +151,7 @@ fn what_is_left_out_takes_its_default() {
         env: BTreeMap::new(),
         hooks: Vec::new(),
         returns: Returns::Summary,
+        mcp_servers: None,
         source: scout(false),
     };
     assert_eq!(definition, expected);
@@ -200,10 +202,17 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
         ("skills: x", "3: `skills` is not supported yet: leave it out"),
         ("hooks: x", "3: `hooks` must be an object of keys and values, not a text"),
         ("hooks:\n  Stop:\n    - matcher: x", "5: an entry of `hooks.Stop` needs `hooks`: a list"),
-        ("mcpServers: [x]", "3: `mcpServers` is not supported yet: leave it out"),
+        (
+            "mcpServers: [[x]]",
+            "3: `mcpServers` must be a list of names and of servers, such as [github, { files: { command: … } }]",
+        ),
+        (
+            "mcpServers:\n  - x:\n      args: [a]",
+            "4: `mcpServers.x`: `url` is missing; a server has a `command` or a `url`",
+        ),
         (
             "\nprompt: x",
-            "4: unknown key `prompt`; allowed: name, description, tools, disallowedTools, model, provider, maxTurns, budget, permissionMode, memory, color, background, isolation, env, hooks, return",
+            "4: unknown key `prompt`; allowed: name, description, tools, disallowedTools, model, provider, maxTurns, budget, permissionMode, memory, color, background, isolation, env, hooks, return, mcpServers",
         ),
         (
             "name: Db Scout",

@@ -5,7 +5,7 @@ use ratatui::backend::TestBackend;
 use ratatui::{Frame, Terminal};
 
 use super::*;
-use crate::protocol::{EventKind, Sender};
+use crate::protocol::{EventKind, McpStatus, Sender};
 use crate::tui::host::{AgentChoice, CommandChoice, LocalServer, ModelList, SessionChoice};
 use crate::tui::text::CopyError;
 
@@ -31,6 +31,10 @@ impl Host for NoHost {
     async fn models(&self) -> ModelList {
         ModelList::default()
     }
+    async fn mcp_servers(&self) -> Vec<McpStatus> {
+        Vec::new()
+    }
+
     async fn local_servers(&self) -> Vec<LocalServer> {
         Vec::new()
     }

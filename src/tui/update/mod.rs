@@ -231,6 +231,7 @@ fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
                 first.found = Some(servers);
             }
         }
+        HostReply::McpServers(servers) => slash::show_servers(model, &servers),
         HostReply::Branch(branch) => model.session.branch = branch,
         HostReply::Edited(Ok(text)) => {
             model.composer.buffer.set(text.trim_end_matches('\n'));

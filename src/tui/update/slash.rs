@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::{Command, Mode};
+use crate::protocol::{Command, McpStatus, Mode};
 use crate::tui::composer::MenuItem;
 use crate::tui::figures::{count, money, tokens};
 use crate::tui::host::{CommandChoice, HostRequest};
@@ -16,6 +16,8 @@ use super::{agent_list, focus, prompt, reader};
 
 /// The title of a page.
 const DOCTOR: &str = "doctor";
+/// The title of the page of MCP servers.
+const MCP: &str = "mcp";
 
 /// How long saying `/clear` again confirms it.
 const CLEAR_ARMED: Duration = Duration::from_secs(4);
@@ -25,11 +27,12 @@ const MODES: [Mode; 5] =
     [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
 
 /// Every command with what it does, in the order of the menu.
-pub const COMMANDS: [(&str, &str); 15] = [
+pub const COMMANDS: [(&str, &str); 16] = [
     ("help", "keys and commands"),
     ("agents", "what runs, what ran, and definitions"),
     ("model", "use another model"),
     ("permissions", "what may run without asking"),
+    ("mcp", "MCP servers and how they stand"),
     ("compact", "go on with a summary, to make room"),
     ("clear", "start an empty session"),
     ("resume", "go on with a stored session"),
@@ -147,6 +150,10 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
             effects.push(Effect::Send(Command::SetModel { provider, model }));
         }
         "permissions" => permissions(model),
+        "mcp" => {
+            page(model, MCP, vec!["loading …".to_owned()]);
+            effects.push(Effect::Ask(HostRequest::McpServers));
+        }
         "compact" => {
             let instructions = Some(argument.to_owned()).filter(|text| !text.is_empty());
             effects.push(Effect::Send(Command::Compact { instructions }));
@@ -169,6 +176,33 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
         "read" => reader::open(model, effects),
         _ => super::quit(model, effects),
     }
+}
+
+/// Fills the page of MCP servers, if it is still open.
+pub fn show_servers(model: &mut Model, servers: &[McpStatus]) {
+    if let Some(Overlay::Page { title, lines, .. }) = &mut model.overlay
+        && title == MCP
+    {
+        *lines = server_lines(servers);
+    }
+}
+
+/// One line for each server, and one for what went wrong with it last.
+fn server_lines(servers: &[McpStatus]) -> Vec<String> {
+    if servers.is_empty() {
+        return vec!["none · caliban mcp add adds one".to_owned()];
+    }
+    let names = servers.iter().map(|server| width(&server.name)).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for server in servers {
+        let tools = count(server.tools, "tool");
+        let (name, state) = (padded(&server.name, names), padded(server.state.word(), 9));
+        lines.push(format!("{name}  {state}  {tools:>8}  {}", server.about));
+        if let Some(error) = &server.error {
+            lines.push(format!("{}  last error: {error}", padded("", names)));
+        }
+    }
+    lines
 }
 
 /// Whose model this is, when there is no provider yet but a server on this machine has it.

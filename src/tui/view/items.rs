@@ -205,7 +205,7 @@ fn outcome(call: &Call, open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
         Some(ToolDetails::Todos { items }) => indent(todos(items, style)),
         _ => {
             let failed = call.result.as_ref().is_some_and(|result| result.is_error);
-            let running = call.result.is_none() && call.name == "Bash";
+            let running = call.result.is_none();
             let kept = match (open, failed || running) {
                 (true, _) => usize::MAX,
                 (false, true) => OUTPUT_LINES,

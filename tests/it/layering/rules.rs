@@ -10,8 +10,8 @@ const PLACES: &[(&str, &[&str])] = &[
     ("ratatui", &["tui/"]),
     ("crossterm", &["tui/"]),
     ("tui_textarea", &["tui/"]),
-    ("reqwest", &["provider/", "tool/web_"]),
-    ("rmcp", &["tool/mcp.rs"]),
+    ("reqwest", &["provider/", "tool/web_", "tool/mcp/http.rs"]),
+    ("rmcp", &["tool/mcp/"]),
     ("landlock", &["exec/sandbox.rs"]),
     ("anyhow", &["app.rs", "main.rs"]),
 ];

@@ -38,6 +38,15 @@ pub async fn left_after(limit: Duration, marker: &str) -> Vec<u32> {
     }
 }
 
+/// Waits until a look from outside sees what is expected: where nothing tells of it, one looks again and again.
+pub async fn eventually(seen: impl Fn() -> bool) {
+    let until = Instant::now() + DEADLINE;
+    while !seen() {
+        assert!(Instant::now() < until, "waited in vain");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 /// The children of a process.
 pub fn children(pid: u32) -> Vec<u32> {
     all().filter(|candidate| parent(*candidate) == Some(pid)).collect()

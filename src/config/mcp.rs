@@ -1,0 +1,164 @@
+//! MCP servers: `[mcp_servers.NAME]` of our own files, and which of all servers count.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::error::{ConfigError, Origin, shown};
+use super::inert::Inert;
+use super::layers::Origins;
+use super::mcp_file;
+use super::{Project, Sources};
+use crate::protocol::{McpServer, McpTransport};
+
+/// The table of servers.
+pub(super) const SERVERS: &str = "mcp_servers";
+
+/// One server of a file. Texts may hold `${VAR}` and `${VAR:-default}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct McpServerConfig {
+    /// A program that speaks the protocol over its standard streams.
+    #[schemars(length(min = 1))]
+    pub command: Option<String>,
+    /// The program's arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// More variables for the program.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// The address of a server over streamable HTTP; instead of `command`.
+    #[schemars(length(min = 1))]
+    pub url: Option<String>,
+    /// Headers of each request to it.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// Seconds that it may take to start. Absent: 30.
+    #[schemars(range(min = 0.001, max = 3600))]
+    pub startup_timeout_s: Option<f64>,
+    /// Seconds that one call may take. Absent: 120.
+    #[schemars(range(min = 0.001, max = 86400))]
+    pub timeout_s: Option<f64>,
+    /// Whether agents with the same environment use one connection. Absent: yes.
+    pub shared: Option<bool>,
+}
+
+/// A server that counts, and where it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct McpEntry {
+    pub server: McpServer,
+    pub origin: Origin,
+}
+
+impl McpEntry {
+    /// The server as a thing that a project brings.
+    pub(super) fn inert(&self) -> Inert {
+        Inert { what: line(&self.server), origin: self.origin.clone() }
+    }
+}
+
+/// One line that says what a server runs or connects to. Two that do something different have different lines.
+#[must_use]
+pub fn line(server: &McpServer) -> String {
+    let values = match &server.transport {
+        McpTransport::Stdio { env, .. } => env,
+        McpTransport::Http { headers, .. } => headers,
+        McpTransport::Peer => &BTreeMap::new(),
+    };
+    let mut line = format!("MCP server {}: {}", server.name, server.about());
+    if !values.is_empty() {
+        // Values may be keys, and other values are another server all the same.
+        let names: Vec<&str> = values.keys().map(String::as_str).collect();
+        line.push_str(&format!(" ({}; {:08x})", names.join(", "), mark(values)));
+    }
+    line
+}
+
+fn mark(values: &BTreeMap<String, String>) -> u32 {
+    let texts = values.iter().flat_map(|(name, value)| [name.as_str(), "=", value.as_str(), "\0"]);
+    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    texts.flat_map(str::bytes).fold(0x811c_9dc5, step)
+}
+
+impl McpServerConfig {
+    /// The server of this name. The error names what is missing or too much.
+    fn server(&self, name: &str) -> Result<McpServer, String> {
+        let stdio_only = !self.args.is_empty() || !self.env.is_empty();
+        let transport = match (&self.command, &self.url) {
+            (Some(_), Some(_)) => {
+                return Err("has a `command` and a `url`: it takes one of them".to_owned());
+            }
+            (None, None) => return Err("needs a `command` or a `url`".to_owned()),
+            (Some(_), None) if !self.headers.is_empty() => {
+                return Err("has `headers`, which go with a `url` alone".to_owned());
+            }
+            (None, Some(_)) if stdio_only => {
+                return Err("has `args` or `env`, which go with a `command` alone".to_owned());
+            }
+            (Some(command), None) => McpTransport::Stdio {
+                command: command.clone(),
+                args: self.args.clone(),
+                env: self.env.clone(),
+            },
+            (None, Some(url)) => {
+                McpTransport::Http { url: url.clone(), headers: self.headers.clone() }
+            }
+        };
+        let seconds =
+            |value: Option<f64>| value.and_then(|value| Duration::try_from_secs_f64(value).ok());
+        Ok(McpServer {
+            startup: seconds(self.startup_timeout_s),
+            timeout: seconds(self.timeout_s),
+            shared: self.shared.unwrap_or(true),
+            ..McpServer::new(name, transport)
+        })
+    }
+}
+
+/// The servers of our own files.
+pub(super) fn of_tables(
+    servers: &BTreeMap<String, McpServerConfig>,
+    origins: &Origins,
+) -> Result<Vec<McpEntry>, ConfigError> {
+    let entry = |(name, config): (&String, &McpServerConfig)| {
+        let origin = origins.below(&format!("{SERVERS}.{name}")).clone();
+        match config.server(name) {
+            Ok(server) => Ok(McpEntry { server, origin }),
+            Err(why) => Err(ConfigError::invalid(&origin, format!("[{SERVERS}.{name}] {why}"))),
+        }
+    };
+    servers.iter().map(entry).collect()
+}
+
+/// Which servers count: those of `--mcp-config` over the project's, over those of `.mcp.json`, over the person's own.
+pub(super) fn collect(
+    sources: &Sources<'_>,
+    project: &Project,
+    tables: Vec<McpEntry>,
+    notices: &mut Vec<String>,
+    mut admits: impl FnMut(Inert) -> bool,
+) -> Result<Vec<McpEntry>, ConfigError> {
+    let mut all = Vec::new();
+    if !sources.overrides.strict_mcp_config {
+        let user = shown(&sources.dirs.config_file(), sources.cwd);
+        let is_own =
+            |entry: &McpEntry| matches!(&entry.origin, Origin::File { path, .. } if *path == user);
+        let (own, of_project): (Vec<_>, Vec<_>) = tables.into_iter().partition(is_own);
+        let file = mcp_file::of_project(project, sources.cwd);
+        notices.extend(file.notices);
+        all.extend(own);
+        all.extend(file.entries.into_iter().filter(|entry| admits(entry.inert())));
+        all.extend(of_project);
+    }
+    for value in &sources.overrides.mcp_config {
+        all.extend(mcp_file::of_flag(value, sources.cwd)?);
+    }
+    let by_name: BTreeMap<_, _> =
+        all.into_iter().map(|entry| (entry.server.name.clone(), entry)).collect();
+    Ok(by_name.into_values().collect())
+}
+
+#[cfg(test)]
+mod tests;

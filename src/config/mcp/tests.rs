@@ -1,0 +1,264 @@
+use std::fs;
+use std::path::PathBuf;
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+use crate::config::{Dirs, Overrides, Trust, load};
+use crate::protocol::EnvOverlay;
+
+/// A person's folder and a project.
+struct Bench {
+    _top: tempfile::TempDir,
+    user: PathBuf,
+    project: PathBuf,
+    overrides: Overrides,
+    trusted: bool,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let top = tempfile::tempdir().unwrap();
+        let (user, project) = (top.path().join("user"), top.path().join("project"));
+        for folder in [&user, &project.join(".git"), &project.join(".caliban")] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        Self { _top: top, user, project, overrides: Overrides::default(), trusted: false }
+    }
+
+    fn user(self, toml: &str) -> Self {
+        fs::write(self.user.join("config.toml"), toml).unwrap();
+        self
+    }
+
+    fn project(self, file: &str, text: &str) -> Self {
+        fs::write(self.project.join(file), text).unwrap();
+        self
+    }
+
+    fn flag(mut self, value: &str) -> Self {
+        self.overrides.mcp_config.push(value.to_owned());
+        self
+    }
+
+    fn load(&self) -> Result<crate::config::Loaded, ConfigError> {
+        let env = EnvOverlay::from_iter([("CALIBAN_HOME", self.user.as_os_str())]);
+        let dirs = Dirs::new(&env, &self.project).unwrap();
+        let trust = Trust::new(&dirs, &Project::discover(&self.project), &self.project);
+        let load = || {
+            load(&Sources {
+                dirs: &dirs,
+                cwd: &self.project,
+                env: &env,
+                overrides: &self.overrides,
+                trust: &trust,
+            })
+        };
+        if self.trusted {
+            trust.accept(&load()?.inert).unwrap();
+        }
+        load()
+    }
+
+    /// Each server that counts: name, what it is, where it was written.
+    fn servers(&self) -> Vec<String> {
+        let loaded = self.load().unwrap();
+        let shown = |entry: &McpEntry| {
+            let origin =
+                entry.origin.to_string().replace(&format!("{}/", self.user.display()), "~/");
+            format!("{}: {} ({origin})", entry.server.name, entry.server.about())
+        };
+        loaded.mcp.iter().map(shown).collect()
+    }
+
+    fn error(&self) -> String {
+        self.load().unwrap_err().to_string().replace(&format!("{}/", self.user.display()), "~/")
+    }
+}
+
+#[test]
+fn every_key_of_a_server_in_our_own_file_is_read() {
+    let bench = Bench::new().user(
+        r#"
+[mcp_servers.files]
+command = "npx"
+args = ["-y", "server", "${HOME}"]
+env = { LEVEL = "1" }
+startup_timeout_s = 2.5
+timeout_s = 9
+shared = false
+
+[mcp_servers.web]
+url = "https://host/mcp"
+headers = { Authorization = "Bearer ${TOKEN}" }
+"#,
+    );
+    let servers: Vec<_> = bench.load().unwrap().mcp.into_iter().map(|entry| entry.server).collect();
+    let pair = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+    let files = McpTransport::Stdio {
+        command: "npx".to_owned(),
+        args: ["-y", "server", "${HOME}"].map(str::to_owned).into(),
+        env: pair("LEVEL", "1"),
+    };
+    let web = McpTransport::Http {
+        url: "https://host/mcp".to_owned(),
+        headers: pair("Authorization", "Bearer ${TOKEN}"),
+    };
+    let files = McpServer {
+        startup: Some(Duration::from_millis(2500)),
+        timeout: Some(Duration::from_secs(9)),
+        shared: false,
+        ..McpServer::new("files", files)
+    };
+    assert_eq!(servers, [files, McpServer::new("web", web)]);
+}
+
+#[test]
+fn a_server_that_is_none_names_its_line_and_what_it_needs() {
+    for (toml, expected) in [
+        (
+            "[mcp_servers.x]\nargs = [\"a\"]",
+            "~/config.toml:2: [mcp_servers.x] needs a `command` or a `url`",
+        ),
+        (
+            "[mcp_servers.x]\ncommand = \"a\"\nurl = \"http://b\"",
+            "~/config.toml:2: [mcp_servers.x] has a `command` and a `url`: it takes one of them",
+        ),
+        (
+            "[mcp_servers.x]\ncommand = \"a\"\nheaders = { A = \"b\" }",
+            "~/config.toml:2: [mcp_servers.x] has `headers`, which go with a `url` alone",
+        ),
+        (
+            "[mcp_servers.x]\nurl = \"http://b\"\nenv = { A = \"b\" }",
+            "~/config.toml:3: [mcp_servers.x] has `args` or `env`, which go with a `command` alone",
+        ),
+        (
+            "[mcp_servers.x]\ncomand = \"a\"",
+            "~/config.toml:2: unknown key `comand` in [mcp_servers.x]; allowed: command, args, env, url, headers, startup_timeout_s, timeout_s, shared",
+        ),
+        (
+            "[mcp_servers.x]\ncommand = \"a\"\ntimeout_s = 0",
+            "~/config.toml:3: `mcp_servers.x.timeout_s` must be at least 0.001, not 0",
+        ),
+    ] {
+        assert_eq!(Bench::new().user(toml).error(), expected, "{toml}");
+    }
+}
+
+#[test]
+fn a_projects_servers_are_inert_until_it_is_trusted() {
+    let mut bench = Bench::new()
+        .project(".mcp.json", r#"{"mcpServers": {"json": {"command": "run", "args": ["x"], "env": {"KEY": "sk-1"}}}}"#)
+        .project(".caliban/config.toml", "\n[mcp_servers.toml]\nurl = \"http://host\"\n")
+        .user("[mcp_servers.own]\ncommand = \"mine\"");
+    assert_eq!(bench.servers(), ["own: mine (~/config.toml:2)"]);
+    let inert: Vec<_> = bench.load().unwrap().inert;
+    let lines: Vec<_> = inert.iter().map(|inert| inert.what.clone()).collect();
+    assert_eq!(lines[0], "mcp_servers.toml: url = \"http://host\"");
+    assert!(lines[1].starts_with("MCP server json: run x (KEY; "), "{lines:?}");
+    assert!(!lines[1].contains("sk-1"));
+    let origins: Vec<_> = inert.iter().map(|inert| inert.origin.to_string()).collect();
+    assert_eq!(origins, [".caliban/config.toml:3", ".mcp.json:1"]);
+
+    let other = bench.project(
+        ".mcp.json",
+        r#"{"mcpServers": {"json": {"command": "run", "args": ["x"], "env": {"KEY": "sk-2"}}}}"#,
+    );
+    assert_ne!(other.load().unwrap().inert[1].what, lines[1], "another value is another server");
+
+    bench = other;
+    bench.trusted = true;
+    assert_eq!(
+        bench.servers(),
+        [
+            "json: run x (.mcp.json:1)",
+            "own: mine (~/config.toml:2)",
+            "toml: http://host (.caliban/config.toml:3)"
+        ]
+    );
+    assert_eq!(bench.load().unwrap().inert, []);
+}
+
+#[test]
+fn the_nearer_one_of_two_servers_with_one_name_counts_as_a_whole() {
+    let json = r#"{"mcpServers": {"a": {"command": "json"}, "b": {"command": "json"}, "c": {"command": "json"}}}"#;
+    let mut bench = Bench::new()
+        .user("[mcp_servers.a]\ncommand = \"user\"\nargs = [\"1\"]\n[mcp_servers.d]\ncommand = \"user\"\nargs = [\"1\"]")
+        .project(".mcp.json", json)
+        .project(".caliban/config.toml", "[mcp_servers.b]\ncommand = \"project\"\n[mcp_servers.d]\nurl = \"http://project\"")
+        .flag(r#"{"mcpServers": {"c": {"type": "http", "url": "http://flag"}}}"#);
+    bench.trusted = true;
+    assert_eq!(
+        bench.servers(),
+        [
+            "a: json (.mcp.json:1)",
+            "b: project (.caliban/config.toml:2)",
+            "c: http://flag (--mcp-config)",
+            "d: http://project (.caliban/config.toml:4)",
+        ]
+    );
+    bench.overrides.strict_mcp_config = true;
+    assert_eq!(bench.servers(), ["c: http://flag (--mcp-config)"]);
+}
+
+#[test]
+fn what_is_wrong_in_a_projects_file_is_told_with_its_line_and_costs_no_other_server() {
+    let bench = Bench::new().project(
+        ".mcp.json",
+        r#"{"mcpServers": {
+  "fine": {"command": "a", "alwaysAllow": []},
+  "old": {"type": "sse", "url": "http://x"},
+  "odd": {"type": "ws", "url": "ws://x"},
+  "empty": {},
+  "args": {"command": "a",
+    "args": "b"},
+  "mine": {"type": "sdk"}
+}}"#,
+    );
+    let loaded = bench.load().unwrap();
+    assert_eq!(loaded.inert.len(), 1);
+    assert_eq!(
+        loaded.notices,
+        [
+            ".mcp.json:2: of MCP server fine this means nothing here: alwaysAllow",
+            ".mcp.json:3: MCP server old is left out: type sse, the older way over HTTP, is not supported; most such servers have streamable HTTP too: type http",
+            ".mcp.json:4: MCP server odd is left out: type \"ws\" is not supported; allowed: stdio, http",
+            ".mcp.json:5: MCP server empty is left out: `url` is missing; a server has a `command` or a `url`",
+            ".mcp.json:7: MCP server args is left out: `args` must be a list, not a text",
+            ".mcp.json:8: MCP server mine is left out: type sdk is for the program that drives caliban alone",
+        ]
+    );
+    let broken = Bench::new().project(".mcp.json", "{\n  \"mcpServers\": {,}\n}");
+    assert_eq!(
+        broken.load().unwrap().notices,
+        [".mcp.json:2: not valid JSON: key must be a string"]
+    );
+    let other = Bench::new().project(".mcp.json", "[]");
+    assert_eq!(
+        other.load().unwrap().notices,
+        [
+            ".mcp.json:1: `mcpServers` is missing, as in {\"mcpServers\": {\"NAME\": {\"command\": \"…\", \"args\": []}}}"
+        ]
+    );
+}
+
+#[test]
+fn the_flag_takes_json_and_files_and_a_mistake_in_it_is_an_error() {
+    let bench = Bench::new()
+        .project("more.json", "{\"mcpServers\": {\n\"b\": {\"command\": \"run\"}}}")
+        .flag(r#"{"mcpServers": {"a": {"type": "sdk", "name": "a"}}}"#)
+        .flag("more.json");
+    assert_eq!(
+        bench.servers(),
+        ["a: in the program that drives caliban (--mcp-config)", "b: run (more.json:2)"]
+    );
+    for (value, expected) in [
+        ("none.json", "--mcp-config: there is no file none.json; it takes a file or JSON such as "),
+        ("{", "--mcp-config: not valid JSON: EOF while parsing an object"),
+        (r#"{"mcpServers": {"x": {"type": "sse"}}}"#, "--mcp-config: MCP server x: type sse, "),
+        (r#"{"mcpServers": []}"#, "--mcp-config: `mcpServers` must be an object"),
+    ] {
+        let error = Bench::new().flag(value).error();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}

@@ -1,0 +1,192 @@
+//! Files of the shape that `.mcp.json` has, and `--mcp-config`: `{"mcpServers": {"NAME": {"command": …}}}`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::error::{ConfigError, Origin, shown};
+use super::load::read_text;
+use super::mcp::McpEntry;
+use super::node::{Misfit, Node, parse_json};
+use super::project::Project;
+use crate::protocol::{McpServer, McpTransport};
+
+/// The file in a project's folder.
+pub const MCP_FILE: &str = ".mcp.json";
+
+/// What every error ends with.
+const EXAMPLE: &str = r#"{"mcpServers": {"NAME": {"command": "…", "args": []}}}"#;
+
+/// The option.
+const FLAG: Origin = Origin::Flag { name: "--mcp-config" };
+
+/// Keys that a server may have.
+const KEYS: [&str; 6] = ["type", "command", "args", "env", "url", "headers"];
+
+/// The servers of a file that can be used, and what is wrong with the others.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct McpFile {
+    pub entries: Vec<McpEntry>,
+    /// One line each.
+    pub notices: Vec<String>,
+}
+
+/// The file of a project: of the nearest folder that has one.
+pub fn file_of(project: &Project) -> Option<PathBuf> {
+    project.folders.iter().map(|folder| folder.join(MCP_FILE)).find(|file| file.is_file())
+}
+
+/// Reads the project's file. What is wrong with it costs only what is wrong: one clear line, and no start.
+pub(super) fn of_project(project: &Project, cwd: &Path) -> McpFile {
+    let Some(file) = file_of(project) else { return McpFile::default() };
+    let read = || -> Result<McpFile, ConfigError> {
+        let text = read_text(&file, cwd)?.unwrap_or_default();
+        let path = shown(&file, cwd);
+        let at = |line: Option<usize>| Origin::File { path: path.clone(), line: line.unwrap_or(1) };
+        let servers = parse(&text)
+            .map_err(|misfit| ConfigError::invalid(&at(misfit.line), misfit.message))?;
+        let mut found = McpFile::default();
+        for Named { name, line, server, unknown } in servers {
+            let origin = at(line);
+            match server {
+                Ok(McpServer { transport: McpTransport::Peer, .. }) => {
+                    let what = "type sdk is for the program that drives caliban alone";
+                    found.notices.push(format!("{origin}: MCP server {name} is left out: {what}"));
+                }
+                Ok(server) => {
+                    if !unknown.is_empty() {
+                        let unknown = unknown.join(", ");
+                        found.notices.push(format!(
+                            "{origin}: of MCP server {name} this means nothing here: {unknown}"
+                        ));
+                    }
+                    found.entries.push(McpEntry { server, origin });
+                }
+                Err(Misfit { line, message }) => {
+                    let origin = at(line);
+                    found
+                        .notices
+                        .push(format!("{origin}: MCP server {name} is left out: {message}"));
+                }
+            }
+        }
+        Ok(found)
+    };
+    read().unwrap_or_else(|error| McpFile { entries: Vec::new(), notices: vec![error.to_string()] })
+}
+
+/// What the option gives: JSON, or else the path of a file, which must be there. Here a mistake ends the start.
+pub(super) fn of_flag(value: &str, cwd: &Path) -> Result<Vec<McpEntry>, ConfigError> {
+    if value.trim_start().starts_with('{') {
+        return all(value, |_| FLAG.clone());
+    }
+    let file = cwd.join(value);
+    let Some(text) = read_text(&file, cwd)? else {
+        let message =
+            format!("there is no file {value}; it takes a file or JSON such as {EXAMPLE}");
+        return Err(ConfigError::invalid(&FLAG, message));
+    };
+    let path = shown(&file, cwd);
+    all(&text, |line| Origin::File { path: path.clone(), line: line.unwrap_or(1) })
+}
+
+/// All servers of a text.
+fn all(text: &str, at: impl Fn(Option<usize>) -> Origin) -> Result<Vec<McpEntry>, ConfigError> {
+    let servers =
+        parse(text).map_err(|misfit| ConfigError::invalid(&at(misfit.line), misfit.message))?;
+    let entry = |Named { name, line, server, .. }: Named| match server {
+        Ok(server) => Ok(McpEntry { server, origin: at(line) }),
+        Err(Misfit { line, message }) => {
+            Err(ConfigError::invalid(&at(line), format!("MCP server {name}: {message}")))
+        }
+    };
+    servers.into_iter().map(entry).collect()
+}
+
+/// One server as it is written.
+#[derive(Debug)]
+struct Named {
+    name: String,
+    line: Option<usize>,
+    server: Result<McpServer, Misfit>,
+    /// Keys that mean nothing here.
+    unknown: Vec<String>,
+}
+
+fn parse(text: &str) -> Result<Vec<Named>, Misfit> {
+    let root = parse_json(text)?;
+    let servers = root
+        .get("mcpServers")
+        .ok_or_else(|| root.misfit(format!("`mcpServers` is missing, as in {EXAMPLE}")))?;
+    let named = |(name, node): &(String, Node)| Named {
+        name: name.escape_debug().to_string(),
+        line: node.line,
+        server: server(name, node),
+        unknown: unknown(node),
+    };
+    Ok(servers.table("mcpServers")?.iter().map(named).collect())
+}
+
+fn unknown(node: &Node) -> Vec<String> {
+    let entries = node.table("").unwrap_or_default().iter();
+    let unknown = entries.filter(|(key, _)| !KEYS.contains(&key.as_str()) && key != "name");
+    unknown.map(|(key, _)| key.escape_debug().to_string()).collect()
+}
+
+/// Reads a server as `.mcp.json` has it. The error says what is wrong and on which line.
+pub fn server(name: &str, node: &Node) -> Result<McpServer, Misfit> {
+    node.table(name)?;
+    if name.trim().is_empty() {
+        return Err(node.misfit("a server needs a name"));
+    }
+    let kind = node.get("type").map(|kind| kind.text("type")).transpose()?;
+    let kind = kind.unwrap_or(if node.get("command").is_some() { "stdio" } else { "http" });
+    let needed = |key: &str| {
+        let value = node.get(key).ok_or_else(|| {
+            node.misfit(format!("`{key}` is missing; a server has a `command` or a `url`"))
+        })?;
+        let text = value.text(key)?;
+        match text.trim().is_empty() {
+            true => Err(value.misfit(format!("`{key}` must not be empty"))),
+            false => Ok(text.to_owned()),
+        }
+    };
+    let transport = match kind {
+        "stdio" => McpTransport::Stdio {
+            command: needed("command")?,
+            args: texts(node, "args")?,
+            env: pairs(node, "env")?,
+        },
+        "http" | "streamable-http" | "streamableHttp" => {
+            McpTransport::Http { url: needed("url")?, headers: pairs(node, "headers")? }
+        }
+        "sdk" => McpTransport::Peer,
+        "sse" => {
+            let message = "type sse, the older way over HTTP, is not supported; most such servers have streamable HTTP too: type http";
+            return Err(node.misfit(message));
+        }
+        other => {
+            let message = format!("type {other:?} is not supported; allowed: stdio, http");
+            return Err(node.misfit(message));
+        }
+    };
+    Ok(McpServer::new(name, transport))
+}
+
+fn texts(node: &Node, key: &str) -> Result<Vec<String>, Misfit> {
+    let Some(list) = node.get(key) else { return Ok(Vec::new()) };
+    let text = |item: &Node| scalar(item, &format!("each entry of {key}"));
+    list.list(key)?.iter().map(text).collect()
+}
+
+fn pairs(node: &Node, key: &str) -> Result<BTreeMap<String, String>, Misfit> {
+    let Some(table) = node.get(key) else { return Ok(BTreeMap::new()) };
+    let pair = |(name, value): &(String, Node)| {
+        Ok((name.clone(), scalar(value, &format!("{key}.{name}"))?))
+    };
+    table.table(key)?.iter().map(pair).collect()
+}
+
+/// A text; a number or truth value is taken as it is written.
+fn scalar(node: &Node, name: &str) -> Result<String, Misfit> {
+    node.scalar().map(str::to_owned).ok_or_else(|| node.must_be(name, "a text in quotes"))
+}

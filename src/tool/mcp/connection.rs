@@ -1,0 +1,278 @@
+//! One live connection to a server: opened, asked for its tools, called, closed.
+
+use std::error::Error;
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest, PaginatedRequestParams,
+};
+use rmcp::service::{
+    ClientInitializeError, Peer, PeerRequestOptions, QuitReason, RunningServiceCancellationToken,
+    ServiceError, serve_client,
+};
+use rmcp::transport::IntoTransport;
+use serde_json::{Map, Value};
+use tokio::task::{JoinError, JoinHandle};
+
+use super::http;
+use super::listener::Listener;
+use super::listing::Listed;
+use super::peer::PeerTransport;
+use super::session::Means;
+use super::stdio::Program;
+use crate::protocol::{EnvOverlay, McpServer, McpTransport};
+use crate::tool::mcp::expand;
+use crate::tool::{SoftKind, ToolContext, ToolError};
+
+/// How long a server may take to start, and to say what tools it has, when its configuration does not say.
+const STARTUP: Duration = Duration::from_secs(30);
+
+/// How long the orderly end of a connection is waited for.
+const CLOSE_WAIT: Duration = Duration::from_millis(500);
+
+/// The most characters of a server's own message in one of ours.
+const MESSAGE: usize = 500;
+
+/// How many pages a list of tools may have, and how many tools.
+const LIST_LIMITS: (usize, usize) = (200, 2000);
+
+/// A server that answers. Dropped, it is closed; [`Connection::end`] also waits for that.
+pub struct Connection {
+    pub line: Line,
+    service: JoinHandle<Result<QuitReason, JoinError>>,
+    stop: Option<RunningServiceCancellationToken>,
+    program: Option<Program>,
+}
+
+/// What calls go over. Cheap to clone; says an error once the connection has ended.
+#[derive(Clone)]
+pub struct Line {
+    peer: Peer<RoleClient>,
+    listener: Listener,
+}
+
+impl Connection {
+    /// Starts or reaches the server and shakes hands. The error is one line.
+    pub async fn open(server: &McpServer, env: &EnvOverlay, means: &Means) -> Result<Self, String> {
+        let limit = server.startup.unwrap_or(STARTUP);
+        let transport =
+            expand::transport(&server.transport, env).map_err(|unset| unset.to_string())?;
+        if let Some((mut program, pipes)) = Program::start(&transport, env, means)? {
+            return match within(limit, Self::greet(pipes)).await {
+                Ok(Ok(mut connection)) => {
+                    connection.program = Some(program);
+                    Ok(connection)
+                }
+                Ok(Err(ClientInitializeError::ConnectionClosed(_))) => {
+                    Err(program.obituary().await)
+                }
+                Ok(Err(error)) => Err(program.with_words(refused(&error))),
+                Err(late) => Err(program.with_words(late)),
+            };
+        }
+        let greeted = async {
+            match &transport {
+                McpTransport::Http { url, headers } => {
+                    let way = http::connect(url, headers, &means.http).await?;
+                    Self::greet(way).await.map_err(|error| refused(&error))
+                }
+                _ => {
+                    let peer = means.peer.clone().ok_or("no program drives caliban")?;
+                    let way = PeerTransport::new(&server.name, peer);
+                    Self::greet(way).await.map_err(|error| refused(&error))
+                }
+            }
+        };
+        within(limit, greeted).await?
+    }
+
+    async fn greet<T, E, A>(transport: T) -> Result<Self, ClientInitializeError>
+    where
+        T: IntoTransport<RoleClient, E, A>,
+        E: Error + Send + Sync + 'static,
+    {
+        let listener = Listener::default();
+        // Boxed: the handshake of each transport is large.
+        let running = Box::pin(serve_client(listener.clone(), transport)).await?;
+        let line = Line { peer: running.peer().clone(), listener };
+        let stop = Some(running.cancellation_token());
+        Ok(Self { line, service: tokio::spawn(running.waiting()), stop, program: None })
+    }
+
+    /// Waits until it has ended by itself, and says why in one line. Safe to drop at any point.
+    pub async fn ended(&mut self) -> String {
+        let service = &mut self.service;
+        match &mut self.program {
+            None => {
+                over(service).await;
+                "the connection has ended".to_owned()
+            }
+            Some(program) => {
+                tokio::select! {
+                    () = over(service) => {}
+                    () = program.ended() => {
+                        // What it had written before is still to be read.
+                        let _ = tokio::time::timeout(CLOSE_WAIT, over(service)).await;
+                    }
+                }
+                program.obituary().await
+            }
+        }
+    }
+
+    /// Closes it, and ends the program if it is one.
+    pub async fn end(mut self) {
+        if let Some(stop) = self.stop.take() {
+            stop.cancel();
+        }
+        if tokio::time::timeout(CLOSE_WAIT, over(&mut self.service)).await.is_err() {
+            self.service.abort();
+        }
+        if let Some(program) = self.program.take() {
+            program.end().await;
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            stop.cancel();
+        }
+    }
+}
+
+impl Line {
+    /// Waits until the server says that its tools have changed.
+    pub async fn tools_changed(&self) {
+        self.listener.tools_changed().await;
+    }
+
+    /// Asks for all tools, page by page.
+    pub async fn list(&self, server: &McpServer) -> Result<Listed, String> {
+        let mut listed = Listed::default();
+        let has_tools = |info: &rmcp::model::ServerPeerInfo| info.capabilities.tools.is_some();
+        if !self.peer.peer_info().is_some_and(|info| has_tools(&info)) {
+            return Ok(listed);
+        }
+        let limit = server.startup.unwrap_or(STARTUP);
+        let pages = async {
+            let mut cursor = None;
+            for _ in 0..LIST_LIMITS.0 {
+                let page = self.page(cursor).await?;
+                let tools = page["tools"].as_array().ok_or("its list of tools is no list")?;
+                listed.take(&server.name, tools);
+                cursor = page["nextCursor"].as_str().map(str::to_owned);
+                if cursor.is_none() {
+                    return Ok(());
+                }
+                if listed.tools.len() > LIST_LIMITS.1 {
+                    break;
+                }
+            }
+            Err("its list of tools does not end".to_owned())
+        };
+        within(limit, pages).await.and_then(|read: Result<(), String>| read)?;
+        Ok(listed)
+    }
+
+    /// As JSON, because one tool that is not what it should be must not cost the others.
+    async fn page(&self, cursor: Option<String>) -> Result<Value, String> {
+        let params = PaginatedRequestParams::default().with_cursor(cursor);
+        let request = ListToolsRequest::with_param(params);
+        let answer = self.peer.send_request(ClientRequest::ListToolsRequest(request)).await;
+        let answer = answer.map_err(|error| failed(&error))?;
+        serde_json::to_value(answer).map_err(|error| error.to_string())
+    }
+
+    /// Calls a tool by the server's own name for it. `cx` shows the progress. A cancel tells the server and returns at
+    /// once.
+    pub async fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        input: Map<String, Value>,
+        cx: &ToolContext,
+    ) -> Result<Value, ToolError> {
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(input);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let options = PeerRequestOptions::no_options();
+        let error = |error: &ServiceError| {
+            ToolError::failed(format!("MCP server {server}: {}", failed(error)))
+        };
+        let mut sent = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Err(cancelled()),
+            sent = self.peer.send_cancellable_request(request, options) => {
+                sent.map_err(|why| error(&why))?
+            }
+        };
+        let _watching = self.listener.watch(sent.progress_token.clone(), cx);
+        let answer = tokio::select! {
+            biased;
+            answer = &mut sent.rx => answer.unwrap_or(Err(ServiceError::TransportClosed)),
+            () = cx.cancel.cancelled() => {
+                // A server that does not read must not hold up the one who cancels.
+                tokio::spawn(tokio::time::timeout(
+                    CLOSE_WAIT,
+                    sent.cancel(Some("cancelled".to_owned())),
+                ));
+                return Err(cancelled());
+            }
+        };
+        let answer = answer.map_err(|why| error(&why))?;
+        serde_json::to_value(answer).map_err(|error| ToolError::failed(error.to_string()))
+    }
+}
+
+/// Waits for the end of a task that may have been waited for before.
+async fn over<T>(task: &mut JoinHandle<T>) {
+    if !task.is_finished() {
+        let _ = task.await;
+    }
+}
+
+async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T, String> {
+    let late = |_| format!("it did not answer within {} s", limit.as_secs_f64());
+    tokio::time::timeout(limit, work).await.map_err(late)
+}
+
+/// Why a server did not shake hands, in one line.
+fn refused(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::JsonRpcError(error) => short(&error.message),
+        ClientInitializeError::TransportError { error, .. } => short(&innermost(&*error.error)),
+        ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
+        other => format!("it does not speak the protocol: {}", short(&other.to_string())),
+    }
+}
+
+/// Why a request has no answer, in one line.
+fn failed(error: &ServiceError) -> String {
+    match error {
+        ServiceError::McpError(error) => short(&error.message),
+        ServiceError::TransportSend(error) => short(&innermost(&*error.error)),
+        ServiceError::TransportClosed => "it ended before it answered".to_owned(),
+        other => short(&other.to_string()),
+    }
+}
+
+/// The cause at the bottom of an error, which says most.
+fn innermost(error: &(dyn Error + 'static)) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+fn short(text: &str) -> String {
+    let clean = crate::exec::Cleaner::whole(text);
+    let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().take(MESSAGE).collect()
+}
+
+pub fn cancelled() -> ToolError {
+    ToolError::soft(SoftKind::Cancelled, "This call was cancelled.")
+}

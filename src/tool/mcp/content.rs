@@ -1,0 +1,259 @@
+//! From what a server answers to what a model reads.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::exec::{Capture, Cleaner};
+use crate::protocol::{Failure, ImageSource, ResultBlock};
+use crate::tool::{ToolError, ToolOutcome};
+
+/// Characters of all texts of a result together that a model reads, from the start and from the end.
+const TEXT: (usize, usize) = (60_000, 20_000);
+
+/// The largest image that a model is shown, in bytes.
+const IMAGE: usize = 5 * 1024 * 1024;
+
+/// How many images of one result a model is shown.
+const IMAGES: usize = 8;
+
+/// The kinds of images that models read.
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// What a call came to. `soften` lets a violation of autonomy be told to the model instead of ending the run.
+///
+/// # Errors
+/// When the server says that the run is to end: see [`fatal`].
+pub fn outcome(result: &Value, soften: bool) -> Result<ToolOutcome, ToolError> {
+    let is_error = result["isError"] == true;
+    let mut reading = Reading::default();
+    for block in result["content"].as_array().into_iter().flatten() {
+        reading.block(block);
+    }
+    let structured = &result["structuredContent"];
+    if reading.is_empty() && !structured.is_null() {
+        reading.text(&structured.to_string());
+    }
+    let content = reading.finish();
+    if is_error && let Some(failure) = fatal(structured) {
+        let message = structured["error"]["message"].as_str().unwrap_or("no reason given");
+        let message = Cleaner::whole(message);
+        if failure != Failure::Autonomy || !soften {
+            return Err(ToolError::fatal(failure, message));
+        }
+    }
+    let summary = summary(&content, is_error);
+    Ok(ToolOutcome { content, is_error, summary, details: None })
+}
+
+/// Of an error result, whether it is one that the model cannot mend: its structured content says
+/// `{"error": {"kind": "autonomy" | "auth", "message": "…"}}`.
+fn fatal(structured: &Value) -> Option<Failure> {
+    match structured["error"]["kind"].as_str()? {
+        "autonomy" => Some(Failure::Autonomy),
+        "auth" => Some(Failure::Auth),
+        _ => None,
+    }
+}
+
+fn summary(content: &[ResultBlock], is_error: bool) -> String {
+    let images = content.iter().filter(|block| matches!(block, ResultBlock::Image { .. })).count();
+    let text = content.iter().find_map(|block| match block {
+        ResultBlock::Text { text } => Some(text.as_str()),
+        ResultBlock::Image { .. } => None,
+    });
+    let lines = text.map_or(0, |text| text.lines().count());
+    match (is_error, images, lines) {
+        (true, ..) => "error".to_owned(),
+        (_, 0, 0) => "no output".to_owned(),
+        (_, 0, 1) => "1 line".to_owned(),
+        (_, 0, lines) => format!("{lines} lines"),
+        (_, 1, _) => "1 image".to_owned(),
+        (_, images, _) => format!("{images} images"),
+    }
+}
+
+/// The blocks of one result, in their order; texts in a row become one.
+#[derive(Default)]
+struct Reading {
+    texts: Vec<String>,
+    /// Each image with the number of texts before it.
+    images: Vec<(usize, ImageSource)>,
+}
+
+impl Reading {
+    fn is_empty(&self) -> bool {
+        self.texts.is_empty() && self.images.is_empty()
+    }
+
+    fn text(&mut self, text: &str) {
+        let clean = Cleaner::whole(text);
+        if !clean.trim().is_empty() {
+            self.texts.push(clean);
+        }
+    }
+
+    fn block(&mut self, block: &Value) {
+        let field = |name: &str| block[name].as_str().unwrap_or_default();
+        match block["type"].as_str().unwrap_or_default() {
+            "text" => self.text(field("text")),
+            "image" => self.image(field("mimeType"), field("data")),
+            "audio" => self.text(&format!("[audio of type {}: not shown]", field("mimeType"))),
+            "resource" => self.resource(&block["resource"]),
+            "resource_link" => {
+                let about = [field("name"), field("description")].join(" ");
+                self.text(&format!("[resource {}: {}]", field("uri"), about.trim()));
+            }
+            other => self.text(&format!("[content of type {other:?}: not shown]")),
+        }
+    }
+
+    fn resource(&mut self, resource: &Value) {
+        let field = |name: &str| resource[name].as_str().unwrap_or_default();
+        let (uri, kind) = (field("uri"), field("mimeType"));
+        match (resource["text"].as_str(), resource["blob"].as_str()) {
+            (Some(text), _) => self.text(&format!("[resource {uri}]\n{text}")),
+            (None, Some(blob)) if IMAGE_TYPES.contains(&kind) => self.image(kind, blob),
+            _ => self.text(&format!("[resource {uri} of type {kind}: not shown]")),
+        }
+    }
+
+    fn image(&mut self, media_type: &str, data: &str) {
+        let why = match STANDARD.decode(data) {
+            _ if !IMAGE_TYPES.contains(&media_type) => "models do not read this type",
+            _ if self.images.len() == IMAGES => "too many images",
+            Err(_) => "it is not valid base64",
+            Ok(bytes) if bytes.is_empty() => "it is empty",
+            Ok(bytes) if bytes.len() > IMAGE => "it is larger than 5 MB",
+            Ok(_) => {
+                let source =
+                    ImageSource { media_type: media_type.to_owned(), data: data.to_owned() };
+                return self.images.push((self.texts.len(), source));
+            }
+        };
+        self.text(&format!("[image of type {media_type}: not shown, {why}]"));
+    }
+
+    fn finish(self) -> Vec<ResultBlock> {
+        let total: usize = self.texts.iter().map(|text| text.chars().count()).sum();
+        let mut images = self.images.into_iter().peekable();
+        let mut content = Vec::new();
+        if total > TEXT.0 + TEXT.1 {
+            // What is cut has lost its places.
+            let mut capture = Capture::new(TEXT);
+            self.texts.iter().for_each(|text| {
+                capture.push(text);
+                capture.push("\n");
+            });
+            content.push(ResultBlock::text(capture.finish().text));
+        } else {
+            for (at, text) in self.texts.into_iter().enumerate() {
+                while let Some((_, source)) = images.next_if(|(before, _)| *before <= at) {
+                    content.push(ResultBlock::Image { source });
+                }
+                match content.last_mut() {
+                    Some(ResultBlock::Text { text: last }) => {
+                        last.push('\n');
+                        last.push_str(&text);
+                    }
+                    _ => content.push(ResultBlock::text(text)),
+                }
+            }
+        }
+        content.extend(images.map(|(_, source)| ResultBlock::Image { source }));
+        content
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(result: &Value) -> ToolOutcome {
+        outcome(result, false).unwrap()
+    }
+
+    fn texts(outcome: &ToolOutcome) -> Vec<String> {
+        let text = |block: &ResultBlock| match block {
+            ResultBlock::Text { text } => text.clone(),
+            ResultBlock::Image { source } => format!("<{}>", source.media_type),
+        };
+        outcome.content.iter().map(text).collect()
+    }
+
+    #[test]
+    fn every_kind_of_content_is_read_or_named() {
+        let png = STANDARD.encode(b"png");
+        let outcome = read(&json!({"content": [
+            {"type": "text", "text": "one\u{1b}[31m"},
+            {"type": "text", "text": "two"},
+            {"type": "image", "mimeType": "image/png", "data": png},
+            {"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}},
+            {"type": "resource", "resource": {"uri": "file:///b", "mimeType": "image/gif", "blob": png}},
+            {"type": "resource", "resource": {"uri": "file:///c", "mimeType": "a/b", "blob": png}},
+            {"type": "resource_link", "uri": "file:///d", "name": "d", "description": "the d"},
+            {"type": "audio", "mimeType": "audio/wav", "data": png},
+            {"type": "image", "mimeType": "image/tiff", "data": png},
+            {"type": "image", "mimeType": "image/png", "data": "!"},
+            {"type": "hologram"},
+        ]}));
+        let rest = [
+            "[resource file:///c of type a/b: not shown]",
+            "[resource file:///d: d the d]",
+            "[audio of type audio/wav: not shown]",
+            "[image of type image/tiff: not shown, models do not read this type]",
+            "[image of type image/png: not shown, it is not valid base64]",
+            "[content of type \"hologram\": not shown]",
+        ];
+        assert_eq!(
+            texts(&outcome),
+            [
+                "one\ntwo",
+                "<image/png>",
+                "[resource file:///a]\ninside",
+                "<image/gif>",
+                &rest.join("\n")
+            ]
+        );
+        assert!(!outcome.is_error);
+    }
+
+    #[test]
+    fn structured_content_stands_in_for_missing_content() {
+        let only = read(&json!({"structuredContent": {"a": 1}}));
+        assert_eq!(texts(&only), [r#"{"a":1}"#]);
+        let both = read(
+            &json!({"structuredContent": {"a": 1}, "content": [{"type": "text", "text": "a is 1"}]}),
+        );
+        assert_eq!(texts(&both), ["a is 1"]);
+    }
+
+    #[test]
+    fn a_long_result_is_cut_and_says_so() {
+        let long = "x".repeat(200_000);
+        let outcome = read(&json!({"content": [{"type": "text", "text": long}]}));
+        let [text] = texts(&outcome).try_into().unwrap();
+        assert!(text.chars().count() < 81_000, "{}", text.len());
+        assert!(text.contains("characters (1 lines) left out …") || text.contains("left out …"));
+    }
+
+    #[test]
+    fn s4_23_a_typed_error_is_fatal_and_any_other_is_not() {
+        let with = |kind: &str, is_error: bool| {
+            json!({"isError": is_error, "content": [{"type": "text", "text": "no"}],
+                   "structuredContent": {"error": {"kind": kind, "message": "key refused"}}})
+        };
+        let fatal = |kind| Err(ToolError::fatal(kind, "key refused"));
+        assert_eq!(outcome(&with("auth", true), false), fatal(Failure::Auth));
+        assert_eq!(outcome(&with("autonomy", true), false), fatal(Failure::Autonomy));
+        for (kind, is_error, soften) in
+            [("auth", false, false), ("rate_limit", true, false), ("autonomy", true, true)]
+        {
+            let soft = outcome(&with(kind, is_error), soften).unwrap();
+            assert_eq!((texts(&soft), soft.is_error), (vec!["no".to_owned()], is_error), "{kind}");
+        }
+        assert_eq!(outcome(&with("auth", true), true), fatal(Failure::Auth));
+    }
+}

@@ -1,0 +1,79 @@
+//! The servers of one agent.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tokio::time::Instant;
+
+use super::Server;
+use super::remote::Remote;
+use crate::protocol::McpStatus;
+use crate::tool::Tool;
+
+/// Its servers, in the order of the configuration. They run as long as this or one of their tools is held.
+#[derive(Clone, Default)]
+pub struct Fleet {
+    servers: Vec<Arc<Server>>,
+    soften: bool,
+}
+
+/// What an agent is offered of its servers.
+#[derive(Default)]
+pub struct Offered {
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// What had to be left out, one line each.
+    pub problems: Vec<String>,
+}
+
+impl Fleet {
+    pub(super) fn new(servers: Vec<Arc<Server>>, soften: bool) -> Self {
+        Self { servers, soften }
+    }
+
+    /// Waits until all are up or have failed, for as long as a request waits.
+    pub async fn settled(&self) {
+        join_all(self.servers.iter().map(|server| server.settled())).await;
+    }
+
+    pub(super) async fn settled_by(&self, moment: Instant) {
+        join_all(self.servers.iter().map(|server| server.settled_by(moment))).await;
+    }
+
+    /// The names of those that are still being started.
+    #[must_use]
+    pub fn pending(&self) -> Vec<String> {
+        let pending = self.servers.iter().filter(|server| server.is_pending());
+        pending.map(|server| server.config().name.clone()).collect()
+    }
+
+    /// How each stands.
+    #[must_use]
+    pub fn status(&self) -> Vec<McpStatus> {
+        self.servers.iter().map(|server| server.status()).collect()
+    }
+
+    /// The tools of all, sorted by server and then as each lists them. Of two with one name the first counts.
+    #[must_use]
+    pub fn offered(&self) -> Offered {
+        let mut offered = Offered::default();
+        let mut owners: Vec<&str> = Vec::new();
+        for server in &self.servers {
+            let name = server.config().name.as_str();
+            for listing in &server.listed().tools {
+                let wire = &listing.spec.name;
+                match offered.tools.iter().position(|other| other.spec().name == *wire) {
+                    Some(place) => offered.problems.push(format!(
+                        "the MCP servers {} and {name} both offer {wire}: the first counts",
+                        owners[place]
+                    )),
+                    None => {
+                        let remote = Remote::new(server.clone(), listing.clone(), self.soften);
+                        offered.tools.push(Arc::new(remote));
+                        owners.push(name);
+                    }
+                }
+            }
+        }
+        offered
+    }
+}

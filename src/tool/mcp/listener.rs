@@ -1,0 +1,129 @@
+//! What a server says by itself: how far a call has come, and that its tools have changed.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::RoleClient;
+use rmcp::handler::client::ClientHandler;
+use rmcp::model::{ClientConfig, Implementation, ProgressNotificationParam, ProgressToken};
+use rmcp::service::NotificationContext;
+use tokio::sync::Notify;
+
+use crate::exec::Cleaner;
+use crate::tool::ToolContext;
+
+/// How many words on calls that nobody has registered yet are kept.
+const EARLY: usize = 16;
+
+/// The most characters that one call shows while it runs.
+const SHOWN: usize = 20_000;
+
+/// Hears one server. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Listener {
+    progress: Arc<Mutex<Progress>>,
+    changed: Arc<Notify>,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    open: HashMap<ProgressToken, Watcher>,
+    /// The answer to a request may be faster than the one who has sent it.
+    early: VecDeque<(ProgressToken, String)>,
+}
+
+/// A call whose progress is shown.
+#[derive(Debug)]
+struct Watcher {
+    cx: ToolContext,
+    room: usize,
+}
+
+/// Hears the progress of a call until it is dropped.
+pub struct Watching<'a> {
+    listener: &'a Listener,
+    token: ProgressToken,
+}
+
+impl Listener {
+    /// Shows the progress under `token` as that of the call.
+    pub fn watch(&self, token: ProgressToken, cx: &ToolContext) -> Watching<'_> {
+        let mut progress = self.lock();
+        let mut watcher = Watcher { cx: cx.clone(), room: SHOWN };
+        let early = std::mem::take(&mut progress.early);
+        for (of, text) in early {
+            if of == token {
+                watcher.show(&text);
+            } else {
+                progress.early.push_back((of, text));
+            }
+        }
+        progress.open.insert(token.clone(), watcher);
+        drop(progress);
+        Watching { listener: self, token }
+    }
+
+    /// Waits until the server says that its tools have changed. What it said since the last wait counts.
+    pub async fn tools_changed(&self) {
+        self.changed.notified().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watcher {
+    fn show(&mut self, text: &str) {
+        let size = text.chars().count();
+        if size <= self.room {
+            self.room -= size;
+            self.cx.progress(text);
+        }
+    }
+}
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        self.listener.lock().open.remove(&self.token);
+    }
+}
+
+impl ClientHandler for Listener {
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        let text = words(&params);
+        let mut progress = self.lock();
+        if let Some(watcher) = progress.open.get_mut(&params.progress_token) {
+            return watcher.show(&text);
+        }
+        if progress.early.len() == EARLY {
+            progress.early.pop_front();
+        }
+        progress.early.push_back((params.progress_token, text));
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let client = Implementation::new("caliban", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(Default::default(), client)
+    }
+}
+
+/// One line of progress: what the server says, else how far it is.
+fn words(params: &ProgressNotificationParam) -> String {
+    let count = match params.total {
+        Some(total) => format!("{}/{total}", params.progress),
+        None => params.progress.to_string(),
+    };
+    match params.message.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
+        Some(message) => format!("{}\n", Cleaner::whole(message)),
+        None => format!("{count}\n"),
+    }
+}

@@ -1,0 +1,73 @@
+//! Servers inside of the program that drives us: each message goes there, and its answer comes back.
+
+use rmcp::RoleClient;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::protocol::{PeerError, PeerRequest, SharedPeer};
+
+/// How many answers may wait to be read.
+const WAITING: usize = 64;
+
+/// The way to one such server.
+pub struct PeerTransport {
+    server: String,
+    peer: SharedPeer,
+    answers: (mpsc::Sender<Value>, mpsc::Receiver<Value>),
+}
+
+/// A message that found no way.
+#[derive(Debug, thiserror::Error)]
+pub enum PeerFault {
+    #[error("{0}")]
+    Peer(#[from] PeerError),
+    #[error("a message could not be written: {0}")]
+    Message(#[from] serde_json::Error),
+}
+
+impl PeerTransport {
+    pub fn new(server: &str, peer: SharedPeer) -> Self {
+        Self { server: server.to_owned(), peer, answers: mpsc::channel(WAITING) }
+    }
+}
+
+impl Transport<RoleClient> for PeerTransport {
+    type Error = PeerFault;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), PeerFault>> + Send + 'static {
+        let (server, peer, answers) =
+            (self.server.clone(), self.peer.clone(), self.answers.0.clone());
+        async move {
+            let message = serde_json::to_value(&item)?;
+            // As long as the call takes. Other messages go out meanwhile.
+            let answer = peer.ask(PeerRequest::McpMessage { server, message }).await?;
+            if !answer.is_null() {
+                // Nobody waits any more when the connection has ended.
+                let _ = answers.send(answer).await;
+            }
+            Ok(())
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let answer = self.answers.1.recv().await?;
+            match serde_json::from_value(answer) {
+                Ok(message) => return Some(message),
+                Err(error) => {
+                    tracing::warn!(%error, server = self.server, "an answer is no message");
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), PeerFault> {
+        self.answers.1.close();
+        Ok(())
+    }
+}

@@ -1,0 +1,271 @@
+//! One server with the task that keeps it up: started, asked for its tools, started again when it dies.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::task::TaskTracker;
+
+use super::connection::{Connection, Line, cancelled};
+use super::listing::Listed;
+use super::session::Means;
+use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus};
+use crate::tool::{ToolContext, ToolError};
+
+/// How long the first request waits for a server, from the moment it was started.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often in a row a server that has died is started again.
+const RESTARTS: u32 = 5;
+
+/// The wait before the first of them; each further one is twice as long.
+const BACK_OFF: Duration = Duration::from_millis(200);
+
+/// A server that has lived this long starts with a clean sheet.
+const HEALTHY: Duration = Duration::from_secs(60);
+
+/// The least time between two looks at a list of tools that keeps changing.
+const LIST_PAUSE: Duration = Duration::from_millis(100);
+
+/// Says a line to the person.
+pub type Tell = Arc<dyn Fn(String) + Send + Sync>;
+
+/// A server that is kept up until this is dropped.
+pub struct Server {
+    config: McpServer,
+    env: EnvOverlay,
+    started: Instant,
+    standing: watch::Receiver<Standing>,
+    _stop: DropGuard,
+}
+
+/// How it stands.
+#[derive(Clone, Default)]
+struct Standing {
+    state: McpState,
+    /// Kept while it is started again: what a model was told of does not vanish.
+    listed: Arc<Listed>,
+    error: Option<String>,
+    line: Option<Line>,
+}
+
+impl Server {
+    /// Starts it in a task of `tasks`, and says to `tell` what goes wrong with it.
+    pub fn start(
+        config: McpServer,
+        env: EnvOverlay,
+        means: Arc<Means>,
+        tell: Tell,
+        tasks: &TaskTracker,
+    ) -> Self {
+        let (standing, seen) = watch::channel(Standing::default());
+        let stop = CancellationToken::new();
+        let keeper = Keeper {
+            config: config.clone(),
+            env: env.clone(),
+            means,
+            tell,
+            told: BTreeSet::new(),
+            standing,
+            stop: stop.clone(),
+        };
+        tasks.spawn(keeper.keep_up());
+        let started = Instant::now();
+        Self { config, env, started, standing: seen, _stop: stop.drop_guard() }
+    }
+
+    pub fn config(&self) -> &McpServer {
+        &self.config
+    }
+
+    pub fn env(&self) -> &EnvOverlay {
+        &self.env
+    }
+
+    /// What it offers now, or did when it was last up.
+    pub fn listed(&self) -> Arc<Listed> {
+        self.standing.borrow().listed.clone()
+    }
+
+    /// How it stands, for people.
+    pub fn status(&self) -> McpStatus {
+        let standing = self.standing.borrow();
+        McpStatus {
+            name: self.config.name.clone(),
+            state: standing.state,
+            tools: standing.listed.tools.len(),
+            error: standing.error.clone(),
+            about: self.config.about(),
+        }
+    }
+
+    pub fn is_pending(&self) -> bool {
+        self.standing.borrow().state == McpState::Pending
+    }
+
+    /// Waits until it is up or has failed, but not longer than a request waits for a server.
+    pub async fn settled(&self) {
+        self.settled_by(self.started + PATIENCE).await;
+    }
+
+    /// The same with a moment of one's own.
+    pub async fn settled_by(&self, moment: Instant) {
+        let mut standing = self.standing.clone();
+        let settled = standing.wait_for(|standing| standing.state != McpState::Pending);
+        // Late or gone: the one who waits looks for himself.
+        let _ = tokio::time::timeout_at(moment, settled).await;
+    }
+
+    /// Calls a tool by the server's own name for it. While the server is being started this waits.
+    pub async fn call(
+        &self,
+        tool: &str,
+        input: Map<String, Value>,
+        cx: &ToolContext,
+    ) -> Result<Value, ToolError> {
+        let line = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Err(cancelled()),
+            line = self.line() => line?,
+        };
+        line.call(&self.config.name, tool, input, cx).await
+    }
+
+    async fn line(&self) -> Result<Line, ToolError> {
+        let mut standing = self.standing.clone();
+        let settled = standing.wait_for(|standing| standing.state != McpState::Pending).await;
+        let why = match settled {
+            Ok(standing) => match &standing.line {
+                Some(line) => return Ok(line.clone()),
+                None => standing.error.clone().unwrap_or_default(),
+            },
+            Err(_) => "it was stopped".to_owned(),
+        };
+        Err(ToolError::failed(format!("MCP server {} is not there: {why}", self.config.name)))
+    }
+}
+
+/// The task behind a server.
+struct Keeper {
+    config: McpServer,
+    env: EnvOverlay,
+    means: Arc<Means>,
+    tell: Tell,
+    /// Each line is said once, however often the server is started.
+    told: BTreeSet<String>,
+    standing: watch::Sender<Standing>,
+    stop: CancellationToken,
+}
+
+impl Keeper {
+    async fn keep_up(mut self) {
+        let stop = self.stop.clone();
+        let mut deaths = 0;
+        loop {
+            let up = Instant::now();
+            let opening = Box::pin(self.open());
+            let opened = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                opened = opening => opened,
+            };
+            // One that was never up needs a person, not another try.
+            let mut connection = match opened {
+                Ok(connection) => connection,
+                Err(why) => return self.fail(why).await,
+            };
+            let why = tokio::select! {
+                biased;
+                () = stop.cancelled() => None,
+                why = self.attend(&mut connection) => Some(why),
+            };
+            connection.end().await;
+            let Some(why) = why else { return };
+            deaths = if up.elapsed() >= HEALTHY { 1 } else { deaths + 1 };
+            if deaths > RESTARTS {
+                return self.fail(format!("{why}, and so it did {deaths} times in a row")).await;
+            }
+            self.say(&format!("has ended and is started again: {why}"));
+            self.standing.send_modify(|standing| {
+                standing.state = McpState::Pending;
+                standing.line = None;
+                standing.error = Some(why);
+            });
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(BACK_OFF * 2u32.pow(deaths - 1)) => {}
+            }
+        }
+    }
+
+    /// Connects and asks for the tools.
+    async fn open(&mut self) -> Result<Connection, String> {
+        let connection = Connection::open(&self.config, &self.env, &self.means).await?;
+        match connection.line.list(&self.config).await {
+            Ok(listed) => {
+                self.connected(&connection.line, listed);
+                Ok(connection)
+            }
+            Err(why) => {
+                connection.end().await;
+                Err(why)
+            }
+        }
+    }
+
+    fn connected(&mut self, line: &Line, listed: Listed) {
+        for problem in &listed.problems {
+            self.say(problem);
+        }
+        self.standing.send_modify(|standing| {
+            standing.state = McpState::Connected;
+            standing.listed = Arc::new(listed);
+            standing.line = Some(line.clone());
+        });
+    }
+
+    /// Keeps the list of tools up to date until the connection ends; says why it did.
+    async fn attend(&mut self, connection: &mut Connection) -> String {
+        let line = connection.line.clone();
+        loop {
+            tokio::select! {
+                biased;
+                why = connection.ended() => return why,
+                () = line.tools_changed() => {}
+            }
+            tokio::select! {
+                biased;
+                why = connection.ended() => return why,
+                listed = line.list(&self.config) => match listed {
+                    Ok(listed) => self.connected(&line, listed),
+                    Err(why) => self.say(&format!("its tools have changed, but {why}")),
+                },
+            }
+            tokio::time::sleep(LIST_PAUSE).await;
+        }
+    }
+
+    /// It is of no use; waits until nobody wants it any more.
+    async fn fail(mut self, why: String) {
+        self.say(&why);
+        self.standing.send_modify(|standing| {
+            standing.state = McpState::Failed;
+            standing.line = None;
+            standing.error = Some(why);
+        });
+        self.stop.cancelled().await;
+    }
+
+    fn say(&mut self, what: &str) {
+        let line = format!("MCP server {}: {what}", self.config.name);
+        if self.told.insert(line.clone()) {
+            tracing::warn!("{line}");
+            (self.tell)(line);
+        }
+    }
+}

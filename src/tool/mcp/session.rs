@@ -1,0 +1,243 @@
+//! What a session holds of servers.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::fleet::Fleet;
+use super::http::HttpSource;
+use super::name;
+use super::pool::Pool;
+use crate::budget::{Budget, Limits};
+use crate::protocol::{
+    EnvOverlay, EventQueue, McpServer, McpState, McpStatus, McpWish, SharedPeer, Span, ToolUseId,
+};
+use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+
+/// How long the end of servers is waited for.
+const END_WAIT: Duration = Duration::from_secs(4);
+
+/// All that servers need to know of the session.
+pub struct McpSettings {
+    /// In the order of the configuration.
+    pub servers: Vec<McpServer>,
+    /// Where programs run.
+    pub cwd: Arc<Path>,
+    /// The session's variables.
+    pub env: EnvOverlay,
+    /// Variables, beside the well-known provider keys, that programs must not see.
+    pub secrets: Arc<[String]>,
+    pub http: HttpSource,
+    /// Absent when no program drives us.
+    pub peer: Option<SharedPeer>,
+    /// Whether a tool that reports a violation of autonomy leaves it to the model instead of ending the run.
+    pub soften: bool,
+}
+
+/// What a server needs to be started.
+pub(super) struct Means {
+    pub cwd: Arc<Path>,
+    pub secrets: Arc<[String]>,
+    pub http: HttpSource,
+    pub peer: Option<SharedPeer>,
+}
+
+/// The servers of a session and of its sub-agents. Nothing runs before [`Mcp::start`]. Cheap to clone.
+#[derive(Clone)]
+pub struct Mcp(Arc<Inner>);
+
+struct Inner {
+    servers: Vec<McpServer>,
+    env: EnvOverlay,
+    soften: bool,
+    pool: Pool,
+    /// The main agent's; empty before the start and after the end.
+    main: Mutex<Fleet>,
+    /// What the main agent is offered in its present run.
+    offered: Mutex<Vec<Arc<dyn Tool>>>,
+    told: Mutex<Vec<String>>,
+}
+
+impl Mcp {
+    /// Knows the servers and starts none.
+    #[must_use]
+    pub fn new(settings: McpSettings) -> Self {
+        let McpSettings { servers, cwd, env, secrets, http, peer, soften } = settings;
+        let pool = Pool::new(Means { cwd, secrets, http, peer });
+        let (main, offered, told) = Default::default();
+        Self(Arc::new(Inner { servers, env, soften, pool, main, offered, told }))
+    }
+
+    /// Whether the session has no servers of its own.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.servers.is_empty()
+    }
+
+    /// Starts all servers side by side and returns at once. What goes wrong with one is said to `tell` in a line.
+    pub fn start(&self, tell: impl Fn(String) + Send + Sync + 'static) {
+        self.0.pool.tell_to(Arc::new(tell));
+        let mut main = lock(&self.0.main);
+        if main.status().is_empty() && !self.is_empty() {
+            *main = self.fleet(self.0.servers.iter(), &self.0.env);
+        }
+    }
+
+    fn fleet<'a>(&self, servers: impl Iterator<Item = &'a McpServer>, env: &EnvOverlay) -> Fleet {
+        let servers = servers.map(|server| self.0.pool.get(server, env)).collect();
+        Fleet::new(servers, self.0.soften)
+    }
+
+    /// The main agent's servers.
+    #[must_use]
+    pub fn main(&self) -> Fleet {
+        lock(&self.0.main).clone()
+    }
+
+    /// What the main agent is offered until this is asked again: the tools that are there now. Also says what has to be
+    /// left out, each once.
+    pub fn renew(&self) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
+        let offered = self.main().offered();
+        let mut told = lock(&self.0.told);
+        let problems = offered.problems.into_iter().filter(|problem| !told.contains(problem));
+        let problems: Vec<_> = problems.collect();
+        told.extend(problems.iter().cloned());
+        lock(&self.0.offered).clone_from(&offered.tools);
+        (offered.tools, problems)
+    }
+
+    /// What the main agent is offered.
+    #[must_use]
+    pub fn offered(&self) -> Vec<Arc<dyn Tool>> {
+        lock(&self.0.offered).clone()
+    }
+
+    /// The servers of a sub-agent with these variables: those that its definition asks for, else all of the session. Also
+    /// says which names are no server's.
+    #[must_use]
+    pub fn for_agent(&self, wishes: Option<&[McpWish]>, env: &EnvOverlay) -> (Fleet, Vec<String>) {
+        let Some(wishes) = wishes else {
+            return (self.fleet(self.0.servers.iter(), env), Vec::new());
+        };
+        let mut unknown = Vec::new();
+        let servers = wishes.iter().filter_map(|wish| match wish {
+            McpWish::Own(server) => Some(server),
+            McpWish::Named(name) => {
+                let known = self.0.servers.iter().find(|server| server.name == *name);
+                if known.is_none() {
+                    unknown.push(name.clone());
+                }
+                known
+            }
+        });
+        (self.fleet(servers.collect::<Vec<_>>().into_iter(), env), unknown)
+    }
+
+    /// How each server of the session stands.
+    #[must_use]
+    pub fn status(&self) -> Vec<McpStatus> {
+        let running = self.main().status();
+        if !running.is_empty() {
+            return running;
+        }
+        let waiting = self.0.servers.iter().map(|server| McpStatus {
+            name: server.name.clone(),
+            state: McpState::Pending,
+            tools: 0,
+            error: None,
+            about: server.about(),
+        });
+        waiting.collect()
+    }
+
+    /// The same once all are up or have failed, but after `limit` at the latest.
+    pub async fn settled_status(&self, limit: Duration) -> Vec<McpStatus> {
+        self.main().settled_by(Instant::now() + limit).await;
+        self.status()
+    }
+
+    /// Calls a tool of the session by its name on the wire, outside of any agent's loop: no rule is asked, nothing is
+    /// shown.
+    ///
+    /// # Errors
+    /// Soft ones for an unknown tool, a call that fails, is cancelled or takes longer than the tool may.
+    pub async fn call(
+        &self,
+        tool: &str,
+        input: Value,
+        cancel: &CancellationToken,
+    ) -> Result<ToolOutcome, ToolError> {
+        let fleet = self.main();
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(super::connection::cancelled()),
+            () = fleet.settled() => {}
+        }
+        let offered = fleet.offered().tools;
+        let Some(found) = offered.iter().find(|known| known.spec().name == tool) else {
+            let known: Vec<_> = offered.iter().map(|known| known.spec().name.as_str()).collect();
+            let why = format!("there is no MCP tool {tool}; there are: {}", known.join(", "));
+            return Err(ToolError::soft(SoftKind::UnknownTool, why));
+        };
+        let stop = cancel.child_token();
+        let call = found.call(input, self.context(&stop));
+        let Some(limit) = found.time_limit() else { return call.await };
+        let late = || ToolError::soft(SoftKind::Timeout, format!("{tool} took too long"));
+        let answer = tokio::time::timeout(limit, call).await;
+        answer.unwrap_or_else(|_| Err(late()))
+    }
+
+    /// The surroundings of a call that no agent makes.
+    fn context(&self, cancel: &CancellationToken) -> ToolContext {
+        ToolContext {
+            tool_use_id: ToolUseId::new("outside"),
+            events: EventQueue::unhurried().sink(),
+            cancel: cancel.clone(),
+            cwd: self.0.pool.means().cwd.clone(),
+            env: self.0.env.clone(),
+            budget: Budget::new(Limits::default()),
+            depth: 0,
+            span: Span::root(),
+            conversation: Conversation::default(),
+        }
+    }
+
+    /// Ends all servers and waits until they are gone. Agents that hold one must have ended.
+    pub async fn end(&self) {
+        *lock(&self.0.main) = Fleet::default();
+        lock(&self.0.offered).clear();
+        if tokio::time::timeout(END_WAIT, self.0.pool.ended()).await.is_err() {
+            tracing::warn!("an MCP server did not end in time");
+        }
+    }
+}
+
+/// Whether an entry of a list of tools means all tools of a server, `mcp__server` or `mcp__server__*`, and this is one.
+#[must_use]
+pub fn is_of_listed_server(entry: &str, tool: &str) -> bool {
+    let Some(server) = entry.strip_prefix(crate::protocol::MCP_PREFIX) else { return false };
+    let server = server.strip_suffix("__*").unwrap_or(server);
+    !server.contains("__") && tool.starts_with(&name::of_server(server))
+}
+
+/// Whether a tool, or an entry of a list of tools, is of the server of this name.
+#[must_use]
+pub fn is_of_server(server: &str, tool: &str) -> bool {
+    let start = name::of_server(server);
+    tool.starts_with(&start) || start.strip_suffix("__") == Some(tool)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Mcp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mcp").field("servers", &self.0.servers).finish_non_exhaustive()
+    }
+}

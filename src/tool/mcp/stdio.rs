@@ -1,0 +1,117 @@
+//! Servers that are programs of ours.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::process::{ChildStdin, ChildStdout};
+
+use super::session::Means;
+use crate::exec::{Cleaner, Service, ServiceCommand, child_env};
+use crate::protocol::{EnvOverlay, McpTransport};
+
+/// How much of its first output is kept, to tell what it says instead of the protocol. Bytes.
+const FIRST_WORDS: usize = 200;
+
+/// How long the end of a program is waited for that has closed its output.
+const EXIT_WAIT: Duration = Duration::from_millis(500);
+
+/// The largest message that a server may send, in bytes.
+const MAX_LINE: usize = 16 * 1024 * 1024;
+
+/// How it speaks with us.
+pub type Pipes = AsyncRwTransport<RoleClient, FirstWords<ChildStdout>, ChildStdin>;
+
+/// The program, and what is known of it when it fails.
+pub struct Program {
+    service: Service,
+    first: Arc<Mutex<Vec<u8>>>,
+    command: String,
+}
+
+impl Program {
+    /// Starts it in the session's directory with the environment of the agent, without the keys of providers, and with
+    /// the server's own variables. `None` when it is no program at all.
+    pub fn start(
+        transport: &McpTransport,
+        env: &EnvOverlay,
+        means: &Means,
+    ) -> Result<Option<(Self, Pipes)>, String> {
+        let McpTransport::Stdio { command, args, env: own } = transport else { return Ok(None) };
+        let env = child_env(env, 0, &means.secrets).with(own.iter());
+        let start = ServiceCommand { program: command, args, cwd: &means.cwd, env: &env };
+        let (service, stdin, stdout) = Service::start(start)
+            .map_err(|error| format!("{command} could not be started: {error}"))?;
+        let first = Arc::new(Mutex::new(Vec::new()));
+        let reader = FirstWords { inner: stdout, seen: first.clone() };
+        let pipes = AsyncRwTransport::new_client(reader, stdin).with_max_line_length(MAX_LINE);
+        Ok(Some((Self { service, first, command: command.clone() }, pipes)))
+    }
+
+    /// Waits until it has ended by itself. Safe to drop at any point.
+    pub async fn ended(&mut self) {
+        // One that cannot be waited for is gone.
+        let _ = self.service.ended().await;
+    }
+
+    /// Why it is of no use: how it ended, and what it said last.
+    pub async fn obituary(&mut self) -> String {
+        let exit = tokio::time::timeout(EXIT_WAIT, self.service.ended()).await;
+        let exit = match exit {
+            Ok(Ok(status)) => match status.code() {
+                // What the shell says that could not start it.
+                Some(126 | 127) => return format!("there is no program {}", self.command),
+                Some(code) => format!("it ended with exit code {code}"),
+                None => "it was killed".to_owned(),
+            },
+            Ok(Err(_)) | Err(_) => "it closed its output".to_owned(),
+        };
+        self.with_words(exit)
+    }
+
+    /// The same with what it has said.
+    pub fn with_words(&self, mut why: String) -> String {
+        let printed = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let printed = Cleaner::whole(&String::from_utf8_lossy(&printed));
+        let printed = printed.lines().map(str::trim).find(|line| !line.is_empty());
+        if let Some(line) = printed.filter(|line| !line.starts_with('{')) {
+            why.push_str(&format!("; it printed {line:?}, which is not the protocol"));
+        }
+        let words = self.service.last_words();
+        if !words.is_empty() {
+            why.push_str(&format!("; it said: {words}"));
+        }
+        why
+    }
+
+    /// Ends it with all that it started. Its input must be closed by now, or it is only told later.
+    pub async fn end(self) {
+        self.service.end().await;
+    }
+}
+
+/// A pipe that remembers how it began.
+#[derive(Debug)]
+pub struct FirstWords<R> {
+    inner: R,
+    seen: Arc<Mutex<Vec<u8>>>,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for FirstWords<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = FIRST_WORDS.saturating_sub(seen.len());
+        seen.extend(buffer.filled()[before..].iter().take(room));
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,192 @@
+//! Calls of servers' tools: what is offered, what comes back, what is shown meanwhile.
+
+use serde_json::json;
+
+use super::{count, last, offered, server, tools};
+use crate::support::process;
+use crate::support::pty::Screen;
+use crate::support::scene::{DONE, PARENT, Scene};
+use crate::support::script::{text, tool_use};
+
+/// A scene with one stub that offers these tools.
+fn with_tools(names: &[&str], variables: &[(&str, &str)]) -> Scene {
+    let scene = Scene::new();
+    let list = tools(names);
+    let all: Vec<_> =
+        std::iter::once(("STUB_TOOLS", list.as_str())).chain(variables.iter().copied()).collect();
+    scene.world.config(&server(&scene, "stub", &all));
+    scene
+}
+
+#[tokio::test]
+async fn a_servers_tool_is_called_and_its_text_is_the_result() {
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "stub", &[]));
+    let call = tool_use("mcp__stub__echo", json!({"text": "hello there"}));
+    scene.server.when(PARENT).reply(call).then(text(DONE));
+    let finished = scene.go().await;
+    let result = last(&scene).tool_result();
+    assert_eq!((result.text.as_str(), result.is_error), ("hello there", false));
+    let init = &finished.frames()[0];
+    assert_eq!(init["mcp_servers"], json!([{"name": "stub", "status": "connected"}]));
+    assert!(init["tools"].as_array().unwrap().contains(&json!("mcp__stub__echo")), "{init}");
+    assert_eq!(count(&scene, "stub", "started"), 1);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s1_3_a_servers_tool_has_the_shape_of_every_tool_and_s1_4_says_nothing_of_its_origin() {
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
+    let list = json!([{
+        "name": "look", "title": "Looker", "description": "Looks.", "inputSchema": schema,
+        "annotations": {"readOnlyHint": true, "title": "ORIGIN-77"}, "_meta": {"origin": "ORIGIN-77"},
+    }]);
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &list.to_string())]));
+    scene.server.when(PARENT).reply(text(DONE));
+    scene.go().await;
+    let request = last(&scene);
+    let mut tool = request.tool("mcp__stub__look").unwrap().clone();
+    tool.as_object_mut().unwrap().remove("cache_control");
+    let expected =
+        json!({"name": "mcp__stub__look", "description": "Looks.", "input_schema": schema});
+    assert_eq!(tool, expected);
+    assert!(!request.text().contains("ORIGIN-77"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn errors_images_and_structures_come_back_as_what_they_are() {
+    let scene = with_tools(
+        &["fail", "refuse", "show"],
+        &[(
+            "STUB_ANSWER",
+            r#"{"content":[{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="},{"type":"resource","resource":{"uri":"file:///a","text":"inside"}}],"structuredContent":{"a":1}}"#,
+        )],
+    );
+    let batch = tool_use("mcp__stub__fail", json!({}))
+        .tool_use("mcp__stub__refuse", json!({}))
+        .tool_use("mcp__stub__show", json!({}));
+    scene.server.when(PARENT).reply(batch).then(text(DONE));
+    scene.go().await;
+    let request = last(&scene);
+    let results = request.tool_results();
+    assert_eq!((results[0].text.as_str(), results[0].is_error), ("it did not work", true));
+    assert_eq!(results[1].text, "MCP server stub: no such thing");
+    assert!(results[1].is_error);
+    assert_eq!(results[2].text, "[resource file:///a]\ninside");
+    assert!(request.text().contains("iVBORw0KGgo="));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn progress_is_shown_while_a_call_runs() {
+    let gate = tempfile::tempdir().unwrap();
+    let gate = gate.path().join("gate");
+    nix::unistd::mkfifo(&gate, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let scene = with_tools(&["steps"], &[("STUB_GATE", gate.to_str().unwrap())]);
+    let call = tool_use("mcp__stub__steps", json!({}));
+    scene.server.when(PARENT).reply(call).then(text(DONE));
+    let screen =
+        Screen::start(&scene.world, ["--dangerously-skip-permissions", "PARENT-1 go"], 100, 30);
+    screen.wait_for("step two");
+    std::fs::write(&gate, "go\n").unwrap();
+    screen.wait_for(DONE);
+    assert_eq!(last(&scene).tool_result().text, "done");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_cancelled_call_ends_at_once_and_the_server_is_told() {
+    let scene = with_tools(&["never"], &[]);
+    let call = tool_use("mcp__stub__never", json!({}));
+    scene.server.when(PARENT).reply(call).then(text(DONE));
+    let screen =
+        Screen::start(&scene.world, ["--dangerously-skip-permissions", "PARENT-1 go"], 100, 30);
+    screen.wait_for("never");
+    process::eventually(|| count(&scene, "stub", "call never") == 1).await;
+    screen.keys("\u{3}");
+    screen.wait_for("stopped by you");
+    process::eventually(|| count(&scene, "stub", "cancelled") == 1).await;
+    screen.keys("go on\r");
+    screen.wait_for(DONE);
+    assert!(last(&scene).text().contains("This call was cancelled."));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn rules_decide_on_servers_tools_by_server_and_by_tool() {
+    for (rule, expected) in [
+        ("mcp__stub", [false, false]),
+        ("mcp__stub__*", [false, false]),
+        ("mcp__stub__echo", [false, true]),
+    ] {
+        let scene = with_tools(&["echo", "agent"], &[]);
+        let batch = tool_use("mcp__stub__echo", json!({"text": "x"}))
+            .tool_use("mcp__stub__agent", json!({"text": "y"}));
+        scene.server.when(PARENT).reply(batch).then(text(DONE));
+        let args = ["-p", "PARENT-1 go", "--allowed-tools", rule];
+        scene.world.run(args).finish().await.assert_code(0);
+        let errors: Vec<_> = last(&scene).tool_results().iter().map(|it| it.is_error).collect();
+        assert_eq!(errors, expected, "{rule}");
+
+        let denied = with_tools(&["echo", "agent"], &[]);
+        denied.server.when(PARENT).reply(text(DONE));
+        denied.run().args(["--disallowed-tools", rule]).finish().await.assert_code(0);
+        let left = offered(&last(&denied)).len();
+        assert_eq!(left, expected.iter().filter(|it| **it).count(), "{rule}");
+    }
+}
+
+#[tokio::test]
+async fn a_hint_that_a_tool_only_reads_widens_no_right() {
+    let list =
+        r#"[{"name":"echo","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]"#;
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", list)]));
+    let call = tool_use("mcp__stub__echo", json!({"text": "x"}));
+    scene.server.when(PARENT).reply(call).then(text(DONE));
+    scene.world.run(["-p", "PARENT-1 go"]).finish().await.assert_code(0);
+    assert!(last(&scene).tool_result().is_error);
+    assert_eq!(count(&scene, "stub", "call"), 0);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn s4_23_a_tool_that_reports_a_fatal_error_stops_the_run() {
+    for (kind, code) in [("autonomy", 4), ("auth", 3)] {
+        let answer = json!({
+            "isError": true, "content": [{"type": "text", "text": "stop"}],
+            "structuredContent": {"error": {"kind": kind, "message": "WHY-77"}},
+        });
+        let scene = with_tools(&["judge"], &[("STUB_ANSWER", &answer.to_string())]);
+        scene.server.when(PARENT).reply(tool_use("mcp__stub__judge", json!({})));
+        let finished = scene.run().finish().await;
+        finished.assert_code(code);
+        assert!(finished.stdout.contains("WHY-77"), "{finished}");
+        assert_eq!(scene.server.requests().len(), 1, "no request after it");
+        // The session can go on: the call has its result.
+        scene.server.when(PARENT).reply(text("more"));
+        let again = scene.world.run(["-p", "MORE-1", "--continue"]).finish().await;
+        again.assert_code(0);
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn s4_23_where_violations_are_reported_the_model_is_told() {
+    let answer = json!({
+        "isError": true, "content": [{"type": "text", "text": "TOLD-77"}],
+        "structuredContent": {"error": {"kind": "autonomy", "message": "too deep"}},
+    });
+    let scene = Scene::new();
+    let list = tools(&["judge"]);
+    let stub =
+        server(&scene, "stub", &[("STUB_TOOLS", &list), ("STUB_ANSWER", &answer.to_string())]);
+    scene.world.config(&format!("{stub}[subagents]\non_autonomy_violation = \"report\"\n"));
+    scene.server.when(PARENT).reply(tool_use("mcp__stub__judge", json!({}))).then(text(DONE));
+    scene.go().await;
+    assert_eq!(last(&scene).tool_result().text, "TOLD-77");
+    scene.server.finish();
+}
