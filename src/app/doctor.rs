@@ -94,7 +94,7 @@ impl Doctor {
             look("commands", |setup| files::customs(&Customs::load(&setup.custom()))),
             look("memory", |setup| files::memory(&memory(setup))),
             look("hooks", |setup| {
-                hooks::hooks(&setup.loaded.hooks, setup.loaded.project.root(), &setup.env)
+                hooks::hooks(&setup.loaded.hooks, setup.loaded.project.home(), &setup.env)
             }),
             look("trust", |setup| files::trust(&setup.trust, &setup.loaded)),
             look("disk", |setup| {

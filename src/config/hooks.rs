@@ -16,6 +16,9 @@ use crate::protocol::HookEvent;
 /// How long a hook may take when nothing else is said. Seconds.
 pub(super) const TIMEOUT_S: f64 = 60.0;
 
+/// A longer time counts as this one. Seconds.
+const MAX_TIMEOUT_S: f64 = 86_400.0;
+
 /// One command for one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookConfig {
@@ -33,10 +36,11 @@ impl HookConfig {
     #[must_use]
     pub fn describe(&self) -> String {
         let Self { event, matcher, command, .. } = self;
-        let command = command.trim().escape_debug();
-        match matcher.as_str() {
+        let command = plain(command.trim(), None);
+        // The end of a matcher is the first that looks like one.
+        match plain(matcher.as_str(), Some("): ")).as_str() {
             "" => format!("hook {}: {command}", event.name()),
-            matcher => format!("hook {}({}): {command}", event.name(), matcher.escape_debug()),
+            matcher => format!("hook {}({matcher}): {command}", event.name()),
         }
     }
 
@@ -44,6 +48,32 @@ impl HookConfig {
     pub(super) fn inert(&self) -> Inert {
         Inert { what: self.describe(), origin: self.origin.clone() }
     }
+}
+
+/// A text as it stands, on one line: a character that does not show, or with which `end` begins, becomes `\u{…}`. Different
+/// texts stay different: a backslash that could be taken for the beginning of such a one is doubled.
+fn plain(text: &str, end: Option<&str>) -> String {
+    let shows = |c: char| {
+        matches!(c, ' ' | '"' | '\'') || (c.escape_debug().count() == 1 && !c.is_whitespace())
+    };
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let behind = rest.trim_start_matches('\\');
+        let slashes = &rest[..rest.len() - behind.len()];
+        let Some(next) = behind.chars().next() else { return plain + slashes };
+        let stays = shows(next) && !end.is_some_and(|end| behind.starts_with(end));
+        plain.push_str(slashes);
+        if !stays || behind.starts_with("u{") {
+            plain.push_str(slashes);
+        }
+        match stays {
+            true => plain.push(next),
+            false => plain.extend(next.escape_unicode()),
+        }
+        rest = &behind[next.len_utf8()..];
+    }
+    plain
 }
 
 /// The hooks of a settings file or of an agent's definition.
@@ -219,7 +249,7 @@ fn timeout(node: Option<&Node>, key: &str) -> Result<Duration, Misfit> {
     let seconds = node.scalar().and_then(|text| text.parse::<f64>().ok());
     let wanted = seconds.filter(|seconds| *seconds > 0.0);
     wanted
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .map(|seconds| Duration::from_secs_f64(seconds.min(MAX_TIMEOUT_S)))
         .ok_or_else(|| node.must_be(&format!("{key}.timeout"), "a number of seconds above 0"))
 }
 
@@ -256,10 +286,45 @@ mod tests {
             [
                 "s.json:3 2.5s hook PreToolUse(Bash|Edit): ./lint.sh",
                 "s.json:4 60s hook PreToolUse(Bash|Edit): true",
-                r"s.json:5 60s hook PreToolUse: \'/opt/check it\' \'a\'\\\'\'b\' \'c\'",
+                r"s.json:5 60s hook PreToolUse: '/opt/check it' 'a'\''b' 'c'",
             ]
         );
         assert!(list.passed_over.is_empty());
+    }
+
+    #[test]
+    fn a_time_without_end_is_a_day() {
+        for seconds in ["1e19", "1e300", "600000"] {
+            let hook = format!("{{\"hooks\": [{{\"command\": \"x\", \"timeout\": {seconds}}}]}}");
+            let list = read(&format!("{{\"Stop\": [{hook}]}}")).unwrap();
+            assert_eq!(list.hooks[0].timeout, Duration::from_secs(86_400), "{seconds}");
+        }
+    }
+
+    #[test]
+    fn hooks_show_as_they_are_written_and_different_ones_have_different_lines() {
+        let line = |matcher: &str, command: &str| {
+            let entry = HookEntry {
+                matcher: matcher.to_owned(),
+                command: command.to_owned(),
+                timeout_s: TIMEOUT_S,
+            };
+            of_entry(HookEvent::Stop, &entry, Origin::BuiltIn).unwrap().describe()
+        };
+        for (command, shown) in [
+            (r#""$CLAUDE_PROJECT_DIR"/x.sh 'a'"#, r#""$CLAUDE_PROJECT_DIR"/x.sh 'a'"#),
+            (r"printf 'a\n\\b'", r"printf 'a\n\\b'"),
+            ("a\nb\u{1b}[2J\u{202e}\u{a0}", r"a\u{a}b\u{1b}[2J\u{202e}"),
+            (r"a\u{a}b", r"a\\u{a}b"),
+            ("a\\\nb", r"a\\\u{a}b"),
+            ("für", "für"),
+        ] {
+            assert_eq!(line("", command), format!("hook Stop: {shown}"));
+        }
+        assert_eq!(line("(?:A)", "b): c"), "hook Stop((?:A)): b): c");
+        let one = line("(?x)A #): b", "c");
+        assert_eq!(one, r"hook Stop((?x)A #\u{29}: b): c");
+        assert_ne!(one, line("(?x)A #", "b): c"));
     }
 
     #[test]

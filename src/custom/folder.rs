@@ -12,6 +12,9 @@ const MAX_DEPTH: usize = 4;
 /// More files of one folder are not looked at.
 const MAX_FILES: usize = 500;
 
+/// More folders below one are not looked into: links can make very many of a few.
+const MAX_FOLDERS: usize = 200;
+
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -51,7 +54,19 @@ impl Folder {
     pub fn files(&self, kind: Kind) -> Vec<Result<Found, CustomError>> {
         let mut found = Vec::new();
         match kind {
-            Kind::Command => commands(&self.path, "", &mut Vec::new(), &mut found),
+            Kind::Command => {
+                let mut walk = Walk::of(self);
+                walk.commands(&self.path, "", &mut found);
+                if walk.left_out {
+                    let message = format!(
+                        "it holds too much: {MAX_FILES} files in {MAX_FOLDERS} folders count at most"
+                    );
+                    found.insert(
+                        0,
+                        Err(CustomError { path: self.path.clone(), line: None, message }),
+                    );
+                }
+            }
             Kind::Skill => skills(&self.path, &mut found),
         }
         found.truncate(MAX_FILES);
@@ -59,30 +74,62 @@ impl Folder {
     }
 }
 
-/// The `.md` files at and below `folder`; those below are called `folder:name`.
-/// `above` are the folders that led here, since links may lead in circles.
-fn commands(
-    folder: &Path,
-    prefix: &str,
-    above: &mut Vec<PathBuf>,
-    found: &mut Vec<Result<Found, CustomError>>,
-) {
-    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    if above.len() == MAX_DEPTH || above.contains(&real) {
-        return;
+/// A way through a folder of commands and those below it.
+struct Walk {
+    /// What links may not lead out of.
+    within: Option<PathBuf>,
+    /// The folders that led here, since links may lead in circles.
+    above: Vec<PathBuf>,
+    /// How many were looked into.
+    folders: usize,
+    /// Whether there is more than that.
+    left_out: bool,
+}
+
+impl Walk {
+    fn of(folder: &Folder) -> Self {
+        let within = folder.within.as_ref().and_then(|root| root.canonicalize().ok());
+        Self { within, above: Vec::new(), folders: 0, left_out: false }
     }
-    above.push(real);
-    for path in entries(folder, found) {
-        let is_folder = path.is_dir();
-        let name = if is_folder { path.file_name() } else { path.file_stem() };
-        let name = format!("{prefix}{}", name.unwrap_or_default().to_string_lossy());
-        if is_folder {
-            commands(&path, &format!("{name}:"), above, found);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            found.push(Ok(Found { path, name }));
+
+    /// The `.md` files at and below `folder`; those below are called `folder:name`.
+    fn commands(
+        &mut self,
+        folder: &Path,
+        prefix: &str,
+        found: &mut Vec<Result<Found, CustomError>>,
+    ) {
+        // What cannot be followed is told of when it is listed.
+        let real = folder.canonicalize().ok();
+        if let (Some(real), Some(root)) = (&real, &self.within)
+            && !real.starts_with(root)
+        {
+            let message = "this folder is a link that leads out of the project".to_owned();
+            found.push(Err(CustomError { path: folder.to_owned(), line: None, message }));
+            return;
         }
+        let real = real.unwrap_or_else(|| folder.to_owned());
+        if self.above.len() == MAX_DEPTH || self.above.contains(&real) {
+            return;
+        }
+        self.above.push(real);
+        self.folders += 1;
+        for path in entries(folder, found) {
+            self.left_out |= found.len() >= MAX_FILES || self.folders >= MAX_FOLDERS;
+            if self.left_out {
+                break;
+            }
+            let is_folder = path.is_dir();
+            let name = if is_folder { path.file_name() } else { path.file_stem() };
+            let name = format!("{prefix}{}", name.unwrap_or_default().to_string_lossy());
+            if is_folder {
+                self.commands(&path, &format!("{name}:"), found);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(Ok(Found { path, name }));
+            }
+        }
+        self.above.pop();
     }
-    above.pop();
 }
 
 /// The `SKILL.md` of each folder in `folder`.

@@ -110,6 +110,28 @@ fn files_of_other_programs_are_read_as_they_are_and_ours_strictly() {
 }
 
 #[test]
+fn links_between_folders_multiply_nothing_and_lead_no_folder_out_of_the_project() {
+    let top = world(&[("repo/.claude/commands/good.md", "fine"), ("else/x.md", "secret")]);
+    let at = |name: String| top.path().join("repo/.claude/commands").join(name);
+    for one in 0..40 {
+        fs::create_dir(at(format!("z{one}"))).unwrap();
+        for other in 0..40 {
+            symlink(format!("../z{other}"), at(format!("z{one}/l{other}"))).unwrap();
+        }
+    }
+    symlink("../../../else", at("else".to_owned())).unwrap();
+    let all = load(&top);
+    assert_eq!(all.called("good").unwrap().body, "fine");
+    assert_eq!(
+        problems(&all, &top),
+        [
+            "repo/.claude/commands: it holds too much: 500 files in 200 folders count at most",
+            "repo/.claude/commands/else: this folder is a link that leads out of the project",
+        ]
+    );
+}
+
+#[test]
 fn what_is_no_command_is_one_line_each_and_hurts_no_other() {
     let top = world(&[
         ("repo/.git/x", ""),

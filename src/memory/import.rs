@@ -26,18 +26,23 @@ impl Import {
 
 /// The imports of a text, in order: words that begin with `@`, but for those in code, in links and in HTML.
 pub(super) fn find(text: &str) -> Vec<Import> {
-    let spared = spared(text);
-    let mut before = '\n';
+    let mut spared = spared(text).into_iter().peekable();
+    let (mut before, mut line, mut spared_to) = ('\n', 1, 0);
     let mut found = Vec::new();
     for (at, letter) in text.char_indices() {
+        // They come in the order in which they begin.
+        while let Some(range) = spared.next_if(|range| range.start <= at) {
+            spared_to = spared_to.max(range.end);
+        }
         let begins = letter == '@' && before.is_whitespace();
         before = letter;
-        if !begins || spared.iter().any(|range| range.contains(&at)) {
+        line += usize::from(letter == '\n');
+        if !begins || at < spared_to {
             continue;
         }
         let path = path(&text[at + 1..]);
         if !path.is_empty() {
-            found.push(Import { line: text[..at].matches('\n').count() + 1, path });
+            found.push(Import { line, path });
         }
     }
     found

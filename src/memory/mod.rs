@@ -80,7 +80,7 @@ impl Memory {
                 reader.add_of_project(&folder.join(name));
             }
         }
-        reader.memory
+        reader.finish()
     }
 
     /// The text for a system prompt; empty when there is none.

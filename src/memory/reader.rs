@@ -21,6 +21,12 @@ const MAX_FILES: usize = 100;
 /// How far imports of imports go.
 const MAX_DEPTH: usize = 5;
 
+/// How many imports are followed, those of the same file counted each time.
+const MAX_IMPORTS: usize = 1000;
+
+/// How many lines are told.
+const MAX_NOTICES: usize = 20;
+
 /// Whose file it is: that says where its imports may lead.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
@@ -40,6 +46,9 @@ pub(super) struct Reader<'a> {
     /// Files that were read, without links.
     read: HashSet<PathBuf>,
     total: usize,
+    imports: usize,
+    /// How many lines were not told.
+    untold: usize,
 }
 
 /// A file that was not read: `None` when it is no loss.
@@ -49,7 +58,7 @@ impl<'a> Reader<'a> {
     pub fn new(root: &Path, home: Option<&'a Path>, hides: &'a dyn Fn(&Path) -> bool) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let (memory, read) = (Memory::default(), HashSet::new());
-        Self { memory, root, home, hides, read, total: 0 }
+        Self { memory, root, home, hides, read, total: 0, imports: 0, untold: 0 }
     }
 
     /// Reads a file of the person's own, if it is there.
@@ -77,8 +86,24 @@ impl<'a> Reader<'a> {
 
     fn tell(&mut self, result: Result<(), Missed>, words: impl FnOnce(&str) -> String) {
         if let Err(Some(why)) = result {
-            self.memory.notices.push(words(&why));
+            self.notice(words(&why));
         }
+    }
+
+    fn notice(&mut self, line: String) {
+        match self.memory.notices.len() < MAX_NOTICES {
+            true => self.memory.notices.push(line),
+            false => self.untold += 1,
+        }
+    }
+
+    /// What was read.
+    pub fn finish(mut self) -> Memory {
+        if self.untold > 0 {
+            let text = format!("{} more lines like these about memory files", self.untold);
+            self.memory.notices.push(text);
+        }
+        self.memory
     }
 
     /// Where a file really lies, if one of `owner` may bring it in.
@@ -130,6 +155,14 @@ impl<'a> Reader<'a> {
         }
         chain.push(real.to_owned());
         for import in import::find(&text) {
+            if self.imports == MAX_IMPORTS {
+                self.notice(format!(
+                    "{}:{}: @{} was not read, nor what comes after it: {MAX_IMPORTS} imports count at most",
+                    path.display(), import.line, import.path
+                ));
+                break;
+            }
+            self.imports += 1;
             self.follow(path, &import, chain);
         }
         chain.pop();
@@ -183,7 +216,7 @@ impl<'a> Reader<'a> {
                         "{}:{line}: this is not valid UTF-8: what cannot be read shows as �",
                         path.display()
                     );
-                    self.memory.notices.push(notice);
+                    self.notice(notice);
                 }
                 String::from_utf8_lossy(bytes).into_owned()
             }
@@ -193,7 +226,7 @@ impl<'a> Reader<'a> {
         }
         let kib = limit.div_ceil(1024);
         let notice = format!("{} is long: only its first {kib} KB are used", path.display());
-        self.memory.notices.push(notice);
+        self.notice(notice);
         Ok(text[..text.floor_char_boundary(limit)].trim().to_owned())
     }
 }

@@ -223,3 +223,12 @@ fn a_change_of_any_file_shows_and_its_text_alone_is_news() {
     assert!(news.ends_with("own/AGENTS.md said holds no longer.]"), "{news}");
     assert_eq!(now.changed_since(&before).len(), 3);
 }
+
+#[test]
+fn imports_and_lines_about_them_are_counted() {
+    let missing: String = (0..600).map(|number| format!("@./gone{number} ")).collect();
+    let files = [("repo/AGENTS.md", &*missing), ("repo/CLAUDE.md", &*format!("x {missing}"))];
+    let memory = read(&world(&files));
+    assert_eq!(memory.notices.len(), 21);
+    assert_eq!(memory.notices[20], "981 more lines like these about memory files");
+}

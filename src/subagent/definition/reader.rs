@@ -296,15 +296,18 @@ impl Reader<'_> {
         if !list.passed_over.is_empty() {
             warnings.push(key.error(format!("not run here: {}", list.passed_over.join(", "))));
         }
-        let what: Vec<String> = list.hooks.iter().map(HookConfig::describe).collect();
-        if !what.is_empty() && !self.admits(key, &what.join(", "), inert)? {
-            return Ok(Vec::new());
+        let mut own = Vec::new();
+        for hook in list.hooks {
+            // Each is a thing of its own: two in one line could be taken for one.
+            if !self.admits(key, &hook.describe(), inert)? {
+                continue;
+            }
+            own.push(match hook.event {
+                HookEvent::Stop => HookConfig { event: HookEvent::SubagentStop, ..hook },
+                _ => hook,
+            });
         }
-        let own = |hook: HookConfig| match hook.event {
-            HookEvent::Stop => HookConfig { event: HookEvent::SubagentStop, ..hook },
-            _ => hook,
-        };
-        Ok(list.hooks.into_iter().map(own).collect())
+        Ok(own)
     }
 }
 

@@ -336,10 +336,13 @@ fn a_projects_variables_and_hooks_count_once_they_are_accepted_and_not_when_they
     };
     let before = read(EVERY_KEY);
     assert_eq!((before.definition.env, before.definition.hooks), (BTreeMap::new(), vec![]));
-    let [thing, hooks] = &before.inert[..] else { panic!("{:?}", before.inert) };
-    let line = format!("{} {}", hooks.origin, hooks.what);
-    let commands = "hook PreToolUse(Grep): ./look.sh, hook Stop: ./done.sh";
-    assert_eq!(line, format!(".claude/agents/scout.md:23 agent db-scout hooks: {commands}"));
+    let [thing, look, done] = &before.inert[..] else { panic!("{:?}", before.inert) };
+    for (hook, command) in
+        [(look, "hook PreToolUse(Grep): ./look.sh"), (done, "hook Stop: ./done.sh")]
+    {
+        let line = format!("{} {}", hook.origin, hook.what);
+        assert_eq!(line, format!(".claude/agents/scout.md:23 agent db-scout hooks: {command}"));
+    }
     let line = format!("{} {}", thing.origin, thing.what);
     let env = own(EVERY_KEY).env;
     let (name, value) = env.first_key_value().unwrap();
@@ -353,7 +356,7 @@ fn a_projects_variables_and_hooks_count_once_they_are_accepted_and_not_when_they
     let changed = read(&EVERY_KEY.replace(&format!("{name}:"), "OTHER:"));
     assert_eq!((changed.definition.env.len(), changed.inert.len()), (0, 1));
     let unknown = Definition::parse(EVERY_KEY, &scout(true), Dialect::Own, None).unwrap();
-    assert_eq!((unknown.definition.env.len(), unknown.inert.len()), (0, 2));
+    assert_eq!((unknown.definition.env.len(), unknown.inert.len()), (0, 3));
 }
 
 #[test]
