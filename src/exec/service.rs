@@ -37,7 +37,7 @@ pub struct ServiceCommand<'a> {
 pub struct Service {
     group: Group,
     words: Arc<Mutex<String>>,
-    _reader: AbortOnDropHandle<()>,
+    reader: AbortOnDropHandle<()>,
 }
 
 impl Service {
@@ -49,13 +49,21 @@ impl Service {
         let stderr = group.take_words().ok_or_else(missing)?;
         let words = Arc::new(Mutex::new(String::new()));
         let reader = tokio::spawn(keep_last(stderr, words.clone()));
-        let service = Self { group, words, _reader: AbortOnDropHandle::new(reader) };
+        let service = Self { group, words, reader: AbortOnDropHandle::new(reader) };
         Ok((service, stdin, stdout))
     }
 
     /// Waits until it has ended by itself. Safe to drop at any point.
     pub async fn ended(&mut self) -> io::Result<ExitStatus> {
         self.group.wait().await
+    }
+
+    /// Waits until all that an ended program has said is read, unless somebody else may still say more.
+    pub async fn heard(&mut self) {
+        if !self.reader.is_finished() {
+            // Late or failed: what is there is what there is.
+            let _ = tokio::time::timeout(GRACE, &mut self.reader).await;
+        }
     }
 
     /// What it has said last on stderr, made harmless, on one line; empty when it said nothing.

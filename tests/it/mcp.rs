@@ -7,7 +7,12 @@ use serde_json::Value;
 use crate::support::record::Recorded;
 use crate::support::scene::{PARENT, Scene};
 
+mod bad;
 mod calls;
+mod http;
+mod invariants;
+mod life;
+mod own;
 
 /// The server of the tests.
 fn stub() -> PathBuf {

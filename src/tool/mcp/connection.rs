@@ -64,9 +64,11 @@ impl Connection {
                     connection.program = Some(program);
                     Ok(connection)
                 }
-                Ok(Err(ClientInitializeError::ConnectionClosed(_))) => {
-                    Err(program.obituary().await)
-                }
+                // What has ended cannot be written to either.
+                Ok(Err(
+                    ClientInitializeError::ConnectionClosed(_)
+                    | ClientInitializeError::TransportError { .. },
+                )) => Err(program.obituary().await),
                 Ok(Err(error)) => Err(program.with_words(refused(&error))),
                 Err(late) => Err(program.with_words(late)),
             };
@@ -144,6 +146,11 @@ impl Drop for Connection {
 }
 
 impl Line {
+    /// Whether nothing goes over it any more.
+    pub fn is_closed(&self) -> bool {
+        self.peer.is_transport_closed()
+    }
+
     /// Waits until the server says that its tools have changed.
     pub async fn tools_changed(&self) {
         self.listener.tools_changed().await;
@@ -261,7 +268,7 @@ fn failed(error: &ServiceError) -> String {
 /// The cause at the bottom of an error, which says most.
 fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut error = error;
-    while let Some(source) = error.source() {
+    while let Some(source) = error.source().or_else(|| http::cause(error)) {
         error = source;
     }
     error.to_string()

@@ -1,13 +1,16 @@
 //! Servers over streamable HTTP.
 
 use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use reqwest::Client;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransportConfig, StreamableHttpError,
+};
 use url::Url;
 
 /// Why there is no way to a URL, in one line.
@@ -32,6 +35,14 @@ pub async fn connect(
         .custom_headers(named(headers)?)
         .reinit_on_expired_session(true);
     Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// The client's own error inside of one of the transport's, which does not tell of it.
+pub fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>()? {
+        StreamableHttpError::Client(cause) => Some(cause),
+        _ => None,
+    }
 }
 
 /// The headers as they are sent. The errors leave values out: they may be keys.

@@ -137,7 +137,11 @@ impl Server {
 
     async fn line(&self) -> Result<Line, ToolError> {
         let mut standing = self.standing.clone();
-        let settled = standing.wait_for(|standing| standing.state != McpState::Pending).await;
+        // Of a server that has just died nobody may know yet but the line.
+        let has_died = |standing: &Standing| standing.line.as_ref().is_some_and(Line::is_closed);
+        let settled = standing
+            .wait_for(|standing| standing.state != McpState::Pending && !has_died(standing))
+            .await;
         let why = match settled {
             Ok(standing) => match &standing.line {
                 Some(line) => return Ok(line.clone()),

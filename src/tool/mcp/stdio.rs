@@ -70,6 +70,7 @@ impl Program {
             },
             Ok(Err(_)) | Err(_) => "it closed its output".to_owned(),
         };
+        self.service.heard().await;
         self.with_words(exit)
     }
 

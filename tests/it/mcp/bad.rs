@@ -1,0 +1,185 @@
+//! Servers that are not what they should be: one clear line each, nothing hangs, nothing is lost.
+
+use serde_json::{Value, json};
+
+use super::{last, offered, server, tools};
+use crate::support::run::Finished;
+use crate::support::scene::{DONE, PARENT, Scene};
+use crate::support::script::{text, tool_use};
+
+/// What the frames say of servers, in order.
+fn lines(finished: &Finished) -> Vec<String> {
+    let frames = finished.frames();
+    let notices = frames.iter().filter(|frame| frame["subtype"] == "notice");
+    let texts = notices.filter_map(|frame| frame["text"].as_str());
+    texts.filter(|text| text.contains("MCP")).map(str::to_owned).collect()
+}
+
+/// Runs with a stub that has these variables beside one that works, and answers with what was said.
+async fn beside_a_good_one(config: impl Fn(&Scene) -> String) -> (Scene, Vec<String>, Value) {
+    let scene = Scene::new();
+    let good = server(&scene, "good", &[]);
+    scene.world.config(&format!("{good}{}", config(&scene)));
+    let call = tool_use("mcp__good__echo", json!({"text": "still here"}));
+    scene.server.when(PARENT).reply(call).then(text(DONE));
+    let finished = scene.go().await;
+    assert_eq!(last(&scene).tool_result().text, "still here");
+    let servers = finished.frames()[0]["mcp_servers"].clone();
+    let lines = lines(&finished);
+    (scene, lines, servers)
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_started_is_one_line_and_costs_no_other() {
+    let plain = |toml: &str| {
+        let toml = toml.to_owned();
+        move |_: &Scene| toml.clone()
+    };
+    let (scene, said, servers) =
+        beside_a_good_one(|scene| server(scene, "bad", &[("STUB_MODE", "die")])).await;
+    assert_eq!(said, ["MCP server bad: it ended with exit code 3; it said: no licence found"]);
+    let expected =
+        json!([{"name": "bad", "status": "failed"}, {"name": "good", "status": "connected"}]);
+    assert_eq!(servers, expected);
+    scene.server.finish();
+
+    let (scene, said, _) =
+        beside_a_good_one(plain("[mcp_servers.bad]\ncommand = \"no-such-program-77\"\n")).await;
+    assert_eq!(said, ["MCP server bad: there is no program no-such-program-77"]);
+    scene.server.finish();
+
+    let unset = "[mcp_servers.bad]\ncommand = \"bash\"\nargs = [\"${NOT_SET_77}\"]\n";
+    let (scene, said, _) = beside_a_good_one(plain(unset)).await;
+    assert_eq!(
+        said,
+        [
+            "MCP server bad: the variable NOT_SET_77 is not set: set it, or give a default with ${NOT_SET_77:-…}"
+        ]
+    );
+    scene.server.finish();
+
+    let deaf = |scene: &Scene| {
+        format!("{}startup_timeout_s = 0.5\n", server(scene, "bad", &[("STUB_MODE", "deaf")]))
+    };
+    let (scene, said, _) = beside_a_good_one(deaf).await;
+    assert_eq!(
+        said,
+        [
+            "MCP server bad: it did not answer within 0.5 s; it printed \"I am no server\", which is not the protocol"
+        ]
+    );
+    scene.server.finish();
+
+    let nobody = "[mcp_servers.bad]\nurl = \"http://127.0.0.1:1/mcp\"\n";
+    let (scene, said, _) = beside_a_good_one(plain(nobody)).await;
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("MCP server bad: ") && said[0].contains("refused"), "{said:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn garbage_and_noise_beside_the_protocol_are_passed_over() {
+    for mode in ["garbage", "noisy"] {
+        let scene = Scene::new();
+        scene.world.config(&server(&scene, "stub", &[("STUB_MODE", mode)]));
+        let call = tool_use("mcp__stub__echo", json!({"text": "through"}));
+        scene.server.when(PARENT).reply(call).then(text(DONE));
+        let finished = scene.go().await;
+        assert_eq!(last(&scene).tool_result().text, "through", "{mode}");
+        assert_eq!(lines(&finished), [""; 0], "{mode}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_progress_holds_up_nothing() {
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &tools(&["flood"]))]));
+    let call = tool_use("mcp__stub__flood", json!({}));
+    scene.server.when(PARENT).reply(call).then(text(DONE));
+    scene.go().await;
+    assert_eq!(last(&scene).tool_result().text, "after the flood");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn tools_that_cannot_be_offered_are_named_and_the_others_are_offered() {
+    let page = r#"[{"name":"one","inputSchema":{"type":"object"}},{"name":"one","inputSchema":{"type":"object"}},{"name":"list","inputSchema":[]}]"#;
+    let more = r#"[{"name":"two","inputSchema":{"type":"object"}},{"name":"text","inputSchema":{"type":"string"}}]"#;
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", page), ("STUB_MORE", more)]));
+    scene.server.when(PARENT).reply(text(DONE));
+    let finished = scene.go().await;
+    assert_eq!(offered(&last(&scene)), ["mcp__stub__one", "mcp__stub__two"], "of both pages");
+    assert_eq!(
+        lines(&finished),
+        [
+            "MCP server stub: offers two tools one: the first counts",
+            "MCP server stub: the schema of its tool list is no object: it is left out",
+            "MCP server stub: the schema of its tool text is no object: it is left out",
+        ]
+    );
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn two_servers_with_one_name_for_models_are_told_apart_in_one_line() {
+    let scene = Scene::new();
+    let list = tools(&["x__y"]);
+    let first = server(&scene, "a", &[("STUB_TOOLS", &list)]);
+    let second = server(&scene, "a__x", &[("STUB_TOOLS", &tools(&["y"]))]);
+    scene.world.config(&format!("{first}{second}"));
+    scene.server.when(PARENT).reply(text(DONE));
+    let finished = scene.go().await;
+    assert_eq!(offered(&last(&scene)), ["mcp__a__x__y"]);
+    assert_eq!(
+        lines(&finished),
+        ["the MCP servers a and a__x both offer mcp__a__x__y: the first counts"]
+    );
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_flag_that_cannot_be_read_ends_the_start() {
+    let scene = Scene::new();
+    for (value, expected) in [
+        ("{", "--mcp-config: not valid JSON"),
+        ("nowhere.json", "--mcp-config: there is no file nowhere.json"),
+        (r#"{"mcpServers":{"x":{"type":"sse","url":"http://h"}}}"#, "type sse, "),
+    ] {
+        let finished = scene.world.run(["-p", "x", "--mcp-config", value]).finish().await;
+        finished.assert_code(2);
+        assert!(finished.stderr.contains(expected), "{finished}");
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn strict_leaves_only_the_servers_of_the_flag() {
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "own", &[]));
+    let stub = super::stub().display().to_string();
+    let flag = json!({"mcpServers": {"given": {"command": "bash", "args": [stub]}}}).to_string();
+    scene.server.when(PARENT).reply(text(DONE)).then(text(DONE));
+    scene.run().args(["--mcp-config", &flag]).finish().await.assert_code(0);
+    assert_eq!(offered(&last(&scene)), ["mcp__given__echo", "mcp__own__echo"]);
+    scene.run().args(["--strict-mcp-config", "--mcp-config", &flag]).finish().await.assert_code(0);
+    assert_eq!(offered(&last(&scene)), ["mcp__given__echo"]);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_projects_servers_wait_for_trust() {
+    let scene = Scene::new();
+    let stub = super::stub().display().to_string();
+    let file = json!({"mcpServers": {"theirs": {"command": "bash", "args": [stub]}}});
+    scene.world.write(".mcp.json", &file.to_string());
+    scene.server.when(PARENT).reply(text(DONE)).then(text(DONE));
+    let finished = scene.go().await;
+    assert_eq!(offered(&last(&scene)), [""; 0]);
+    assert!(finished.stderr.contains("MCP server theirs"), "{finished}");
+    scene.world.run(["trust"]).finish().await.assert_code(0);
+    scene.go().await;
+    assert_eq!(offered(&last(&scene)), ["mcp__theirs__echo"]);
+    scene.server.finish();
+}

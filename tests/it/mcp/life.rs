@@ -1,0 +1,145 @@
+//! When servers run: started beside everything else, started again, gone with the one who needs them.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::{count, last, noted, offered, server, tools};
+use crate::support::process;
+use crate::support::pty::Screen;
+use crate::support::scene::{DONE, PARENT, Scene};
+use crate::support::script::{text, tool_use};
+
+#[tokio::test]
+async fn the_first_request_waits_a_while_and_the_missing_ones_are_named() {
+    let scene = Scene::new();
+    let silent = server(&scene, "silent", &[("STUB_MODE", "silent")]);
+    scene.world.config(&format!("{silent}{}", server(&scene, "good", &[])));
+    scene.server.when(PARENT).reply(text(DONE));
+    let finished = scene.go().await;
+    assert_eq!(offered(&last(&scene)), ["mcp__good__echo"]);
+    let text =
+        "MCP servers not there yet: silent. Their tools come with the next prompt once they are.";
+    let frames = finished.frames();
+    let said = frames.iter().filter(|frame| frame["text"] == text).count();
+    assert_eq!(said, 1, "{finished}");
+    assert!(finished.took >= Duration::from_secs(4), "{:?}", finished.took);
+    assert_eq!(
+        frames[0]["mcp_servers"],
+        json!([{"name": "good", "status": "connected"}, {"name": "silent", "status": "pending"}])
+    );
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_screen_does_not_wait_for_servers_and_shows_how_they_stand() {
+    let scene = Scene::new();
+    let silent = server(&scene, "silent", &[("STUB_MODE", "silent")]);
+    let dead = server(&scene, "dead", &[("STUB_MODE", "die")]);
+    scene.world.config(&format!("{silent}{dead}{}", server(&scene, "good", &[])));
+    let screen = Screen::start(&scene.world, [], 120, 30);
+    screen.wait_for("it said: no licence");
+    process::eventually(|| count(&scene, "good", "list") == 1).await;
+    screen.keys("/mcp\r");
+    screen.wait_for("good    connected    1 tool");
+    screen.wait_for("silent  pending     0 tools");
+    screen.wait_for("dead    failed      0 tools");
+    screen.wait_for("last error: it ended with exit code 3; it said: no licence found");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_started_again_and_the_call_in_flight_gets_an_error() {
+    let scene = Scene::new();
+    let list = tools(&["die", "echo"]);
+    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &list)]));
+    let dies = tool_use("mcp__stub__die", json!({}));
+    let echo = tool_use("mcp__stub__echo", json!({"text": "again"}));
+    scene.server.when(PARENT).reply(dies).then(echo).then(text(DONE));
+    let finished = scene.go().await;
+    let results: Vec<_> = scene.server.requests_of(PARENT)[1..]
+        .iter()
+        .map(|request| request.tool_result())
+        .map(|result| (result.text, result.is_error))
+        .collect();
+    let gone = "MCP server stub: it ended before it answered";
+    assert_eq!(results, [(gone.to_owned(), true), ("again".to_owned(), false)]);
+    assert_eq!(count(&scene, "stub", "started"), 2);
+    let said = "MCP server stub: has ended and is started again: it ended with exit code 7";
+    assert!(finished.frames().iter().any(|frame| frame["text"] == said), "{finished}");
+    scene.server.finish();
+}
+
+/// A prompt as a program sends it.
+fn prompt(text: &str) -> Value {
+    json!({"type": "user", "message": {"role": "user", "content": text}})
+}
+
+#[tokio::test]
+async fn tools_that_come_later_are_offered_with_the_next_prompt() {
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &tools(&["grow", "echo"]))]));
+    let grow = tool_use("mcp__stub__grow", json!({}));
+    scene.server.when(PARENT).reply(grow).then(text(DONE)).then(text("second done"));
+    let args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json"];
+    let run = scene.world.run(args).args(["--dangerously-skip-permissions"]).open_stdin();
+    let mut running = run.start();
+    running.send(&prompt("PARENT-1 go"));
+    running.printed(DONE, 1).await;
+    process::eventually(|| count(&scene, "stub", "list") == 2).await;
+    // What the stub has noted it answers at once, but nothing tells when that was read.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    running.send(&prompt("more"));
+    running.printed("second done", 1).await;
+    running.close().await.assert_code(0);
+    let requests = scene.server.requests_of(PARENT);
+    assert_eq!(offered(&requests[1]), ["mcp__stub__grow", "mcp__stub__echo"], "as it began");
+    assert_eq!(offered(&requests[2]), ["mcp__stub__echo", "mcp__stub__grown"]);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn no_server_outlives_the_program_however_it_ends() {
+    for signal in [
+        None,
+        Some(Signal::SIGTERM),
+        Some(Signal::SIGINT),
+        Some(Signal::SIGHUP),
+        Some(Signal::SIGKILL),
+    ] {
+        let scene = Scene::new();
+        let marker =
+            format!("mcp-marker-{}-{}", std::process::id(), signal.map_or("end", Signal::as_str));
+        let config =
+            server(&scene, "stub", &[]).replace("stub.sh\"", &format!("stub.sh\", \"{marker}\""));
+        // One that never ends by itself, and has started another.
+        let stubborn = format!(
+            "[mcp_servers.stubborn]\ncommand = \"bash\"\nargs = [\"-c\", \"trap '' TERM; bash -c 'sleep 1000 # {marker}; :' & bash '{}' {marker}; sleep 1000\"]\n",
+            super::stub().display()
+        );
+        scene.world.config(&format!("{config}{stubborn}"));
+        scene.server.when(PARENT).reply(text("half").gate("held").more("whole"));
+        let running = scene.run().start();
+        scene.server.reached("held").await;
+        assert!(process::with_argument(&marker).len() >= 3, "{signal:?}");
+        match signal {
+            Some(signal) => running.signal(signal),
+            None => scene.server.open("held"),
+        }
+        let _ = running.wait().await;
+        let left = process::left_after(Duration::from_secs(3), &marker).await;
+        assert_eq!(left, [0; 0], "{signal:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_servers_nothing_is_started_and_nothing_said() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text(DONE));
+    let finished = scene.go().await;
+    assert_eq!(finished.frames()[0]["mcp_servers"], json!([]));
+    assert!(!finished.stdout.contains("MCP"));
+    assert_eq!(noted(&scene, "stub"), [""; 0]);
+    scene.server.finish();
+}
