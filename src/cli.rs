@@ -84,16 +84,31 @@ pub struct DriveArgs {
     #[arg(long)]
     pub include_partial_messages: bool,
 
-    /// Ask the program that writes to stdin where a person would be asked: stdio is the only name.
+    /// Who is asked where a person would be: an MCP tool such as mcp__approver__ask, or stdio, the program that writes
+    /// to stdin.
     #[arg(long, value_name = "NAME")]
     pub permission_prompt_tool: Option<PromptTool>,
 }
 
 /// Who answers permission questions where there is no screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptTool {
     /// The program at the other end of stdin and stdout.
     Stdio,
+    /// A tool of an MCP server, by its name on the wire.
+    Mcp(String),
+}
+
+impl std::str::FromStr for PromptTool {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "stdio" => Ok(Self::Stdio),
+            name if name.starts_with("mcp__") => Ok(Self::Mcp(name.to_owned())),
+            _ => Err("stdio, or an MCP tool such as mcp__approver__ask".to_owned()),
+        }
+    }
 }
 
 /// How prompts come to a run without a screen.
@@ -527,7 +542,9 @@ mod tests {
         }
         assert_eq!(refused(&["--include-partial-messages"]), ErrorKind::MissingRequiredArgument);
         assert_eq!(refused(&["demo", "--verbose"]), ErrorKind::MissingRequiredArgument);
-        assert_eq!(refused(&["-p", "--permission-prompt-tool", "x"]), ErrorKind::InvalidValue);
+        assert_eq!(refused(&["-p", "--permission-prompt-tool", "x"]), ErrorKind::ValueValidation);
+        let tool = parse(&["-p", "--permission-prompt-tool", "mcp__a__ask"]).drive;
+        assert_eq!(tool.permission_prompt_tool, Some(PromptTool::Mcp("mcp__a__ask".to_owned())));
         for flag in ["-v", "-V", "--version"] {
             assert_eq!(try_parse(&[flag]).unwrap_err().kind(), ErrorKind::DisplayVersion);
         }

@@ -51,8 +51,14 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         let wishes = Wishes { stored: false, ..Wishes::of(cli, events, setup.mcp(None))? };
         let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(OneModel), catalogue);
         let info = headless::info(&setup, &parts, &model);
-        let backend =
-            Backend { info, parts, open, backstage: Arc::new(OneModel), tells_state: false };
+        let backend = Backend {
+            info,
+            parts,
+            open,
+            backstage: Arc::new(OneModel),
+            asker: None,
+            tells_state: false,
+        };
         return parts::run(headless::serve(backend, PromptSource::One(prompt), Face::of(args)));
     }
     let mcp = setup.mcp(None);

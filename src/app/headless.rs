@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::ask_tool::AskTool;
 use super::models::Models;
 use super::parts::{self, Wishes};
 use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
@@ -16,7 +17,7 @@ use crate::config::KeySource;
 use crate::config::models::Catalogue;
 use crate::custom::Customs;
 use crate::headless::{
-    self, Backstage, EVENT_CAPACITY, Headless, HookCallbacks, Initialize, LimitsOf, Link,
+    self, Asker, Backstage, EVENT_CAPACITY, Headless, HookCallbacks, Initialize, LimitsOf, Link,
     ModelLimits, PromptSource, Served, SessionInfo,
 };
 use crate::hook::Hook;
@@ -70,7 +71,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
 
 /// Runs what another program sends. What it says first may tell what the agents are made of.
 async fn driven(cli: &Cli, setup: Setup, open: Open) -> Result<u8, AppError> {
-    let (link, introduction) = Link::open(asks(cli)).await;
+    let (link, introduction) = Link::open(asks_program(cli)).await;
     let prepared = match introduction.transpose() {
         Ok(introduction) => {
             let introduction = introduction.unwrap_or_default();
@@ -91,7 +92,7 @@ async fn driven(cli: &Cli, setup: Setup, open: Open) -> Result<u8, AppError> {
 }
 
 /// Whether permission questions go to the driving program.
-fn asks(cli: &Cli) -> bool {
+fn asks_program(cli: &Cli) -> bool {
     cli.drive.permission_prompt_tool == Some(PromptTool::Stdio)
 }
 
@@ -112,6 +113,8 @@ pub(super) struct Backend {
     pub parts: Parts,
     pub open: Open,
     pub backstage: Arc<dyn Backstage>,
+    /// Who answers permission questions, if not the driving program.
+    pub asker: Option<Arc<dyn Asker>>,
     /// Whether the driving program wants to know when the run is idle.
     pub tells_state: bool,
 }
@@ -131,7 +134,8 @@ impl Backend {
             true => EventQueue::with_steps(EVENT_CAPACITY),
             false => EventQueue::with_capacity(EVENT_CAPACITY),
         };
-        let gate = setup.gate(asks(cli), &events)?;
+        let asks = cli.drive.permission_prompt_tool.is_some();
+        let gate = setup.gate(asks, &events)?;
         let models = Arc::new(setup.models(&catalogue));
         let mcp = setup.mcp(peer);
         let wishes = Wishes::of(cli, events, mcp.clone())?;
@@ -146,7 +150,7 @@ impl Backend {
         wishes.notices.extend(models.notice(&model));
         let backstage = Arc::new(Behind {
             models: models.clone(),
-            mcp,
+            mcp: mcp.clone(),
             gate: gate.clone(),
             only: wishes.tools.clone(),
         });
@@ -154,7 +158,11 @@ impl Backend {
         parts.hooks.register(hooks);
         let info = info(&setup, &parts, &model);
         let tells_state = setup.env.non_empty(READS_STATE).is_some();
-        Ok(Self { info, parts, open, backstage, tells_state })
+        let asker = match &cli.drive.permission_prompt_tool {
+            Some(PromptTool::Mcp(name)) => Some(AskTool::new(name, mcp)),
+            _ => None,
+        };
+        Ok(Self { info, parts, open, backstage, asker, tells_state })
     }
 }
 
@@ -235,7 +243,7 @@ pub(super) async fn serve(
     face: Face,
 ) -> Result<u8, AppError> {
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
-    let Backend { info, parts, open, backstage, tells_state } = backend;
+    let Backend { info, parts, open, backstage, asker, tells_state } = backend;
     let Face { format, verbose } = face;
     let events = parts.events.clone();
     let mut runtime = Runtime::new(parts);
@@ -248,7 +256,7 @@ pub(super) async fn serve(
         format,
         verbose,
         backstage,
-        asker: None,
+        asker,
         tells_state,
     };
     let code = tokio::select! {
@@ -305,7 +313,7 @@ fn prompt_of(cli: &Cli) -> Result<Option<String>, AppError> {
         return refuse("--include-partial-messages needs --output-format stream-json");
     }
     if cli.drive.input_format.unwrap_or_default() == InputFormat::Text {
-        if asks(cli) {
+        if asks_program(cli) {
             return refuse("--permission-prompt-tool stdio needs --input-format stream-json");
         }
         return prompt(cli.prompt.as_deref()).map(Some);

@@ -19,6 +19,7 @@ use crate::subagent::definition::{Accepted, DefinitionError};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tui::{self, TuiError};
 
+mod ask_tool;
 mod demo;
 mod doctor;
 mod headless;

@@ -1,0 +1,50 @@
+//! Permission questions that an MCP tool answers.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::headless::Asker;
+use crate::protocol::{Question, ResultBlock};
+use crate::tool::mcp::Mcp;
+
+/// A tool that is asked where a person would be.
+pub(super) struct AskTool {
+    /// On the wire.
+    name: String,
+    servers: Mcp,
+}
+
+impl AskTool {
+    /// The tool of this name; whether it is there turns out when it is asked.
+    pub fn new(name: &str, servers: Mcp) -> Arc<dyn Asker> {
+        Arc::new(Self { name: name.to_owned(), servers })
+    }
+}
+
+#[async_trait]
+impl Asker for AskTool {
+    async fn ask(&self, question: Question) -> Result<Value, String> {
+        let input = json!({
+            "tool_name": question.tool, "input": question.input,
+            "tool_use_id": question.tool_use_id,
+        });
+        let cancel = CancellationToken::new();
+        // Whoever stops waiting stops the call.
+        let _stop = cancel.clone().drop_guard();
+        let outcome = self.servers.call(&self.name, input, &cancel).await;
+        let outcome = outcome.map_err(|error| error.to_string())?;
+        let texts = outcome.content.iter().filter_map(|block| match block {
+            ResultBlock::Text { text } => Some(text.as_str()),
+            ResultBlock::Image { .. } => None,
+        });
+        let text = texts.collect::<Vec<_>>().join("\n");
+        if outcome.is_error {
+            return Err(text);
+        }
+        serde_json::from_str(&text)
+            .map_err(|error| format!("{} must answer with JSON: {error}", self.name))
+    }
+}
