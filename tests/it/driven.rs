@@ -9,6 +9,7 @@ use crate::support::script::{Reply, dynamic, text, tool_use};
 mod hooks;
 mod partial;
 mod permission;
+mod servers;
 
 const MODEL: [&str; 2] = ["--model", "claude-sonnet-5"];
 

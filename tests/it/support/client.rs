@@ -33,6 +33,14 @@ pub struct Question {
     pub body: Value,
 }
 
+impl Question {
+    /// The question that a frame asks.
+    pub fn of(mut frame: Value) -> Self {
+        let id = frame["request_id"].as_str().unwrap().to_owned();
+        Self { id, body: frame["request"].take() }
+    }
+}
+
 impl Client {
     pub fn start(run: Run<'_>) -> Self {
         Self {
@@ -89,13 +97,10 @@ impl Client {
 
     /// Waits for a question of this kind.
     pub async fn question(&mut self, subtype: &str) -> Question {
-        let mut frame = self
-            .frame(|frame| {
-                frame["type"] == "control_request" && frame["request"]["subtype"] == subtype
-            })
-            .await;
-        let id = frame["request_id"].as_str().unwrap().to_owned();
-        Question { id, body: frame["request"].take() }
+        let is_asked = |frame: &Value| {
+            frame["type"] == "control_request" && frame["request"]["subtype"] == subtype
+        };
+        Question::of(self.frame(is_asked).await)
     }
 
     /// Waits until a question was withdrawn.
