@@ -8,7 +8,8 @@ import tempfile
 from claude_agent_sdk import (
     AgentDefinition, AssistantMessage, ClaudeAgentOptions, ClaudeSDKClient, HookMatcher,
     PermissionResultAllow, PermissionResultDeny, ResultMessage, StreamEvent,
-    TaskNotificationMessage, TaskStartedMessage, TextBlock, ToolUseBlock, query,
+    TaskNotificationMessage, TaskStartedMessage, TextBlock, ToolUseBlock, create_sdk_mcp_server,
+    query, tool,
 )
 
 from model import Model, call, text
@@ -123,6 +124,24 @@ async def hooks():
         show(message)
 
 
+async def tools_that_live_in_the_program():
+    model = Model({
+        "Add": [[call("mcp__calc__add", a=2, b=3)], [text("Five.")]],
+    })
+
+    @tool("add", "Adds two numbers.", {"a": float, "b": float})
+    async def add(given):
+        print(f"  add was called with {given}")
+        return {"content": [{"type": "text", "text": str(given["a"] + given["b"])}]}
+
+    calc = create_sdk_mcp_server("calc", tools=[add])
+    chosen = options(model, mcp_servers={"calc": calc}, allowed_tools=["mcp__calc__add"])
+    async with ClaudeSDKClient(chosen) as client:
+        await say(client, "Add two and three.")
+        for server in (await client.get_mcp_status())["mcpServers"]:
+            print(f"  server {server['name']}: {server['status']}")
+
+
 async def interrupt_mode_model_and_state():
     model = Model({
         "Sleep": [[call("Bash", command="sleep 600", description="wait")]],
@@ -183,7 +202,8 @@ async def resume_and_fork():
 
 async def main():
     for part in [a_query_with_an_agent, several_turns_with_a_permission_callback, hooks,
-                 interrupt_mode_model_and_state, pieces_of_an_answer, resume_and_fork]:
+                 tools_that_live_in_the_program, interrupt_mode_model_and_state,
+                 pieces_of_an_answer, resume_and_fork]:
         print(part.__name__.replace("_", " "))
         await part()
 

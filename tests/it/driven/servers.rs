@@ -70,9 +70,8 @@ async fn a_tool_of_the_program_is_called_like_any_other() {
     let call = tool_use("mcp__calc__add", json!({ "a": 2, "b": 3 }));
     scene.server.when("HELLO-1").reply(call).then(text("five"));
     let mut client = connect(&scene, "calc", &["--allowed-tools", "mcp__calc__add"]).await;
-    let add = |given: &Value| {
-        (given["a"].as_i64().unwrap() + given["b"].as_i64().unwrap()).to_string()
-    };
+    let add =
+        |given: &Value| (given["a"].as_i64().unwrap() + given["b"].as_i64().unwrap()).to_string();
     let result = turn(&mut client, "HELLO-1", "add", add).await;
     assert_eq!(result["result"], "five");
     let status = client.request(request("mcp_status")).await.unwrap();
