@@ -19,7 +19,7 @@ pub(super) struct AskTool {
 
 impl AskTool {
     /// The tool of this name; whether it is there turns out when it is asked.
-    pub fn new(name: &str, servers: Mcp) -> Arc<dyn Asker> {
+    pub fn named(name: &str, servers: Mcp) -> Arc<dyn Asker> {
         Arc::new(Self { name: name.to_owned(), servers })
     }
 }

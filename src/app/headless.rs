@@ -159,7 +159,7 @@ impl Backend {
         let info = info(&setup, &parts, &model);
         let tells_state = setup.env.non_empty(READS_STATE).is_some();
         let asker = match &cli.drive.permission_prompt_tool {
-            Some(PromptTool::Mcp(name)) => Some(AskTool::new(name, mcp)),
+            Some(PromptTool::Mcp(name)) => Some(AskTool::named(name, mcp)),
             _ => None,
         };
         Ok(Self { info, parts, open, backstage, asker, tells_state })
