@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Report, columns};
 use crate::config::{Inert, Origin};
-use crate::protocol::printable;
+use crate::protocol::{printable, shell_word};
 
 /// What has just been accepted.
 #[must_use]
@@ -18,8 +18,9 @@ pub fn accepted(root: &Path, things: &[Inert]) -> Report {
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
-        "Trusted: {}. What is new or changed later is asked about again; `caliban trust --revoke {root}` takes it back.",
-        counted(things.len())
+        "Trusted: {}. What is new or changed later is asked about again; `caliban trust --revoke {}` takes it back.",
+        counted(things.len()),
+        shell_word(&root),
     );
     Report::text(text)
 }

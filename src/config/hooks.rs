@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use super::error::{ConfigError, Origin};
-use super::inert::Inert;
+use super::inert::{Inert, one_line};
 use super::layers::{Origins, Setting};
 use super::matcher::Matcher;
 use super::node::{Misfit, Node};
@@ -36,9 +36,9 @@ impl HookConfig {
     #[must_use]
     pub fn describe(&self) -> String {
         let Self { event, matcher, command, .. } = self;
-        let command = plain(command.trim(), None);
+        let command = one_line(command.trim(), None);
         // The end of a matcher is the first that looks like one.
-        match plain(matcher.as_str(), Some("): ")).as_str() {
+        match one_line(matcher.as_str(), Some("): ")).as_str() {
             "" => format!("hook {}: {command}", event.name()),
             matcher => format!("hook {}({matcher}): {command}", event.name()),
         }
@@ -48,32 +48,6 @@ impl HookConfig {
     pub(super) fn inert(&self) -> Inert {
         Inert { what: self.describe(), origin: self.origin.clone() }
     }
-}
-
-/// A text as it stands, on one line: a character that does not show, or with which `end` begins, becomes `\u{…}`. Different
-/// texts stay different: a backslash that could be taken for the beginning of such a one is doubled.
-fn plain(text: &str, end: Option<&str>) -> String {
-    let shows = |c: char| {
-        matches!(c, ' ' | '"' | '\'') || (c.escape_debug().count() == 1 && !c.is_whitespace())
-    };
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let behind = rest.trim_start_matches('\\');
-        let slashes = &rest[..rest.len() - behind.len()];
-        let Some(next) = behind.chars().next() else { return plain + slashes };
-        let stays = shows(next) && !end.is_some_and(|end| behind.starts_with(end));
-        plain.push_str(slashes);
-        if !stays || behind.starts_with("u{") {
-            plain.push_str(slashes);
-        }
-        match stays {
-            true => plain.push(next),
-            false => plain.extend(next.escape_unicode()),
-        }
-        rest = &behind[next.len_utf8()..];
-    }
-    plain
 }
 
 /// The hooks of a settings file or of an agent's definition.

@@ -31,3 +31,29 @@ impl Inert {
         self.what.split_once(": ").map_or(self.what.as_str(), |(name, _)| name)
     }
 }
+
+/// A text as it stands, on one line: a character that does not show, or with which `end` begins, becomes `\u{…}`. Different
+/// texts stay different: a backslash that could be taken for the beginning of such a one is doubled.
+pub(super) fn one_line(text: &str, end: Option<&str>) -> String {
+    let shows = |c: char| {
+        matches!(c, ' ' | '"' | '\'') || (c.escape_debug().count() == 1 && !c.is_whitespace())
+    };
+    let mut line = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let behind = rest.trim_start_matches('\\');
+        let slashes = &rest[..rest.len() - behind.len()];
+        let Some(next) = behind.chars().next() else { return line + slashes };
+        let stays = shows(next) && !end.is_some_and(|end| behind.starts_with(end));
+        line.push_str(slashes);
+        if !stays || behind.starts_with("u{") {
+            line.push_str(slashes);
+        }
+        match stays {
+            true => line.push(next),
+            false => line.extend(next.escape_unicode()),
+        }
+        rest = &behind[next.len_utf8()..];
+    }
+    line
+}

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::{ConfigError, Origin, shown};
-use super::inert::Inert;
+use super::inert::{Inert, one_line};
 use super::layers::Origins;
 use super::mcp_file;
 use super::{Project, Sources};
-use crate::protocol::{McpServer, McpTransport};
+use crate::protocol::{McpServer, McpTransport, shell_word};
 
 /// The table of servers.
 pub(super) const SERVERS: &str = "mcp_servers";
@@ -59,27 +59,25 @@ impl McpEntry {
     }
 }
 
-/// One line that says what a server runs or connects to. Two that do something different have different lines.
+/// One line that says what a server runs or connects to. Two that do something different have different lines, and what
+/// it is given with that shows: a variable can make a program run anything.
 #[must_use]
 pub fn line(server: &McpServer) -> String {
-    let values = match &server.transport {
-        McpTransport::Stdio { env, .. } => env,
-        McpTransport::Http { headers, .. } => headers,
-        McpTransport::Peer => &BTreeMap::new(),
+    let none = BTreeMap::new();
+    let (words, values) = match &server.transport {
+        McpTransport::Stdio { command, args, env } => {
+            (std::iter::once(command).chain(args).map(|word| shell_word(word)).collect(), env)
+        }
+        McpTransport::Http { url, headers } => (vec![shell_word(url)], headers),
+        McpTransport::Peer => (vec![server.about()], &none),
     };
-    let mut line = format!("MCP server {}: {}", server.name, server.about());
+    let mut line = format!("MCP server {}: {}", server.name, words.join(" "));
     if !values.is_empty() {
-        // Values may be keys, and other values are another server all the same.
-        let names: Vec<&str> = values.keys().map(String::as_str).collect();
-        line.push_str(&format!(" ({}; {:08x})", names.join(", "), mark(values)));
+        let value = |(name, value): (&String, &String)| format!("{name}={}", shell_word(value));
+        let values: Vec<String> = values.iter().map(value).collect();
+        line.push_str(&format!(" ({})", values.join(", ")));
     }
-    line
-}
-
-fn mark(values: &BTreeMap<String, String>) -> u32 {
-    let texts = values.iter().flat_map(|(name, value)| [name.as_str(), "=", value.as_str(), "\0"]);
-    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    texts.flat_map(str::bytes).fold(0x811c_9dc5, step)
+    one_line(&line, None)
 }
 
 impl McpServerConfig {

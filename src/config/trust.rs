@@ -15,8 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::dirs::Dirs;
 use super::error::{self, Origin};
-use super::inert::Inert;
+use super::inert::{Inert, one_line};
 use super::project::Project;
+use crate::protocol::shell_word;
 
 /// The only form of the file so far.
 const VERSION: u32 = 1;
@@ -24,8 +25,9 @@ const VERSION: u32 = 1;
 /// A longer file is none of ours. Bytes.
 const MAX_FILE: u64 = 16 << 20;
 
-/// Of how many things a notice tells the names.
+/// Of how many things a notice tells the names, and how many characters of each.
 const NAMED: usize = 8;
+const NAME_CHARS: usize = 120;
 
 /// Why the person's word could not be kept.
 #[derive(Debug, thiserror::Error)]
@@ -155,13 +157,13 @@ impl Trust {
             return None;
         }
         let named =
-            inert.iter().take(NAMED).map(|thing| format!("{} ({})", thing.name(), thing.origin));
+            inert.iter().take(NAMED).map(|thing| format!("{} ({})", short(thing), thing.origin));
         let named: Vec<String> = named.collect();
         let more = match inert.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let root = self.0.root.display();
+        let root = shell_word(&self.0.root.display().to_string());
         let line = format!(
             "Not trusted, so this does nothing: {}{more}. `caliban trust {root}` shows it and lets it count.",
             named.join(", ")
@@ -225,6 +227,15 @@ pub fn trusted(dirs: &Dirs) -> Result<Vec<(PathBuf, usize)>, TrustError> {
     let store = read(&dirs.data.join("trust.json"))?;
     let count = |accepted: &Accepted| accepted.values().map(BTreeSet::len).sum();
     Ok(store.projects.iter().map(|(root, all)| (PathBuf::from(root), count(all))).collect())
+}
+
+/// A thing's name on one line, cut where it is long.
+fn short(thing: &Inert) -> String {
+    let name = one_line(thing.name(), None);
+    match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name,
+    }
 }
 
 fn read(path: &Path) -> Result<Store, TrustError> {

@@ -39,14 +39,17 @@ pub(super) fn of_command(event: HookEvent, done: &Filtered) -> Result<Answer, St
 
 fn of_stdout(event: HookEvent, stdout: &str) -> Result<Answer, String> {
     let text = stdout.trim();
-    if text.starts_with('{')
-        && let Ok(json @ Value::Object(_)) = serde_json::from_str(text)
-    {
-        return of_json(event, json);
-    }
     // Elsewhere plain text is a program's own talk.
     let is_context = matches!(event, HookEvent::UserPromptSubmit | HookEvent::SessionStart);
     let mut answer = Answer::default();
+    if text.starts_with('{') {
+        match serde_json::from_str(text) {
+            Ok(json) => return of_json(event, json),
+            Err(_) if is_context => {}
+            // A no that cannot be read must not go unnoticed.
+            Err(error) => answer.lines.push(format!("its answer is not valid JSON: {error}")),
+        }
+    }
     if is_context && !text.is_empty() {
         answer.said.context.push(head(text));
     }

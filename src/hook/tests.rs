@@ -386,6 +386,11 @@ async fn json_that_means_nothing_is_named_in_one_line() {
         let end = format!(": its answer is not understood: {expected}");
         assert!(lines[0].ends_with(&end), "{lines:?}");
     }
+    let bench = Bench::one(HookEvent::PreToolUse, r#"echo '{"decision": "block",}'"#);
+    assert_eq!(before_bash(&bench).await, Said::default());
+    let lines = bench.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains(": its answer is not valid JSON: "), "{lines:?}");
 }
 
 #[tokio::test]

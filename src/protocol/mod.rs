@@ -37,7 +37,7 @@ pub use journal::{
 pub use mcp::{MCP_PREFIX, McpServer, McpState, McpStatus, McpTransport, McpWish};
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
-pub use printable::printable;
+pub use printable::{printable, shell_word};
 pub use question::{Allowance, Answer, Mode, Question, RuleFile};
 pub use redact::Redactor;
 pub use sink::{EventQueue, EventSink};

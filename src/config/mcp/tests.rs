@@ -146,6 +146,22 @@ fn a_server_that_is_none_names_its_line_and_what_it_needs() {
 }
 
 #[test]
+fn servers_that_do_something_different_have_different_lines_that_show_what_they_run() {
+    let line = |args: &[&str], env: &[(&str, &str)]| {
+        let args = args.iter().map(|&it| it.to_owned()).collect();
+        let env = env.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let command = "sh".to_owned();
+        super::line(&McpServer::new("x", McpTransport::Stdio { command, args, env }))
+    };
+    assert_eq!(line(&["-c", "a b"], &[]), "MCP server x: sh -c 'a b'");
+    assert_eq!(line(&["-c", "a", "b"], &[]), "MCP server x: sh -c a b");
+    let run = [("NODE_OPTIONS", "--require ./x.js"), ("Z", "\n")];
+    assert_eq!(line(&[], &run), r"MCP server x: sh (NODE_OPTIONS='--require ./x.js', Z='\u{a}')");
+    // Whatever short sum is made of values, another value has the same.
+    assert_ne!(line(&[], &[("A", "b, C=d")]), line(&[], &[("A", "b"), ("C", "d")]));
+}
+
+#[test]
 fn a_projects_servers_are_inert_until_it_is_trusted() {
     let mut bench = Bench::new()
         .project(".mcp.json", r#"{"mcpServers": {"json": {"command": "run", "args": ["x"], "env": {"KEY": "sk-1"}}}}"#)
@@ -155,8 +171,7 @@ fn a_projects_servers_are_inert_until_it_is_trusted() {
     let inert: Vec<_> = bench.load().unwrap().inert;
     let lines: Vec<_> = inert.iter().map(|inert| inert.what.clone()).collect();
     assert_eq!(lines[0], "mcp_servers.toml: url = \"http://host\"");
-    assert!(lines[1].starts_with("MCP server json: run x (KEY; "), "{lines:?}");
-    assert!(!lines[1].contains("sk-1"));
+    assert_eq!(lines[1], "MCP server json: run x (KEY=sk-1)");
     let origins: Vec<_> = inert.iter().map(|inert| inert.origin.to_string()).collect();
     assert_eq!(origins, [".caliban/config.toml:3", ".mcp.json:1"]);
 

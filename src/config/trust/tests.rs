@@ -167,6 +167,10 @@ fn the_notice_names_things_without_what_may_be_secret_and_counts_the_rest() {
             "Not trusted, so this does nothing: env TOKEN (.claude/settings.json:3). `caliban trust {root}` shows it and lets it count."
         )
     );
+    let forged = thing(&format!("allow rule x\n\u{1b}[31mTrusted{}", "y".repeat(500)), "a");
+    let notice = trust.notice(&[forged]).unwrap();
+    assert!(notice.contains(r"allow rule x\u{a}\u{1b}[31mTrustedyyy"), "{notice}");
+    assert!(notice.lines().count() == 1 && notice.len() < 400, "{notice}");
     things.extend((0..9).map(|number| thing(&format!("env V{number}: x"), "a")));
     let notice = trust.notice(&things).unwrap();
     assert!(notice.contains("env V6 (a:3) and 2 more.") && !notice.contains("V7"), "{notice}");
