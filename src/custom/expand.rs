@@ -2,6 +2,9 @@
 
 use super::{Custom, Customs, Place, Problem};
 
+/// A longer text gets no more arguments: many places for long ones would fill the memory. Bytes.
+const MAX_FILLED: usize = 1 << 20;
+
 /// What the model reads besides `/name …` itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expansion {
@@ -82,7 +85,8 @@ impl Custom {
     }
 }
 
-/// `$ARGUMENTS` and `$1` to `$9` replaced; whether there was any. What is put in is not looked at again.
+/// `$ARGUMENTS` and `$1` to `$9` replaced; whether there was any. What is put in is not looked at again, and nothing more
+/// is put in once there is too much.
 fn filled(body: &str, arguments: &str) -> (String, bool) {
     let single = words(arguments);
     let (mut text, mut placed, mut rest) = (String::new(), false, body);
@@ -90,7 +94,10 @@ fn filled(body: &str, arguments: &str) -> (String, bool) {
         text.push_str(before);
         let number = after.chars().next().and_then(|digit| digit.to_digit(10));
         let longer = after.chars().nth(1).is_some_and(|next| next.is_ascii_digit());
-        if let Some(after) = after.strip_prefix("ARGUMENTS") {
+        if text.len() + arguments.len() > MAX_FILLED {
+            text.push('$');
+            rest = after;
+        } else if let Some(after) = after.strip_prefix("ARGUMENTS") {
             text.push_str(arguments);
             (placed, rest) = (true, after);
         } else if let Some(number @ 1..=9) = number.filter(|_| !longer) {
@@ -158,6 +165,13 @@ mod tests {
             };
             assert_eq!(custom.text(arguments), expected);
         }
+    }
+
+    #[test]
+    fn many_places_for_long_arguments_stay_within_bounds() {
+        let (text, placed) = filled(&"$ARGUMENTS ".repeat(20_000), &"x".repeat(100_000));
+        assert!(placed && text.len() < MAX_FILLED + 300_000, "{}", text.len());
+        assert!(text.starts_with("xx") && text.ends_with(" $ARGUMENTS "));
     }
 
     #[test]

@@ -117,7 +117,9 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     if bypass {
         return Judgement::new(Decision::Allow, "bypassPermissions mode allows it");
     }
-    if call.advice == Advice::Allow {
+    // In plan mode nobody but a person lets run what nothing is known of.
+    let unknown = policy.mode == Mode::Plan && facts.units.contains(&Unit::Other);
+    if call.advice == Advice::Allow && !unknown {
         return Judgement::new(Decision::Allow, "a hook allows it");
     }
     judge_units(policy, &facts)

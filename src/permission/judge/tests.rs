@@ -59,10 +59,13 @@ impl Bench {
     }
 
     fn judge(&self, tool: &str, access: &Access) -> Judgement {
+        self.judge_advised(tool, access, Advice::None)
+    }
+
+    fn judge_advised(&self, tool: &str, access: &Access, advice: Advice) -> Judgement {
         let (id, input) = (ToolUseId::new("c1"), json!({}));
         let cwd = &self.places.project;
-        let call =
-            Call { id: &id, tool, input: &input, access, cwd, preview: None, advice: Advice::None };
+        let call = Call { id: &id, tool, input: &input, access, cwd, preview: None, advice };
         let policy = Policy {
             mode: self.mode,
             rules: &self.rules,
@@ -433,6 +436,18 @@ fn rules_know_tools_by_their_other_names() {
     assert_eq!(web.fetch("https://EXAMPLE.com/a"), Allow);
     assert_eq!(web.fetch("https://example.com@evil.org/"), Ask);
     assert_eq!(web.fetch("https://x.bad.example.com/"), Deny);
+}
+
+#[test]
+fn what_a_hook_allows_yields_to_plan_mode_as_an_allow_rule_does() {
+    let mcp = |bench: Bench, advice| bench.judge_advised("mcp__a__b", &Access::Other, advice);
+    let plan = || Bench::new().mode(Mode::Plan);
+    assert_eq!(mcp(plan().allow("mcp__a"), Advice::None).decision, Ask);
+    assert_eq!(mcp(plan(), Advice::Allow).decision, Ask);
+    assert_eq!(mcp(Bench::new(), Advice::Allow).decision, Allow);
+    let bench = plan();
+    let bash = Access::Command { line: "touch x".to_owned(), cwd: bench.places.project.clone() };
+    assert_eq!(bench.judge_advised("Bash", &bash, Advice::Allow).decision, Deny);
 }
 
 #[test]
