@@ -5,6 +5,9 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 /// Deeper tables and lists mean nothing in front matter.
 const MAX_DEPTH: usize = 16;
 
+/// More keys in one table are none that somebody wrote: each is compared with those before it.
+const MAX_KEYS: usize = 1000;
+
 /// What is wrong, and on which line.
 pub type Fault = (usize, String);
 
@@ -212,6 +215,9 @@ impl Tree {
 
 /// A key that is not in the table yet.
 fn new_key(pairs: &Pairs, name: String, line: usize) -> Result<Key, Fault> {
+    if pairs.len() == MAX_KEYS {
+        return Err((line, format!("a table of the front matter has more than {MAX_KEYS} keys")));
+    }
     if pairs.iter().any(|(other, _)| *other == name) {
         return Err((line, format!("the key `{}` is there twice", name.escape_debug())));
     }
@@ -245,6 +251,14 @@ fn quoted(lines: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn very_many_keys_are_refused_at_the_first_that_is_too_much() {
+        let keys: String = (0..30_000).map(|number| format!("k{number}: 1\n")).collect();
+        let fault = parse(&format!("---\n{keys}---\nx"), true).unwrap_err();
+        let why = "a table of the front matter has more than 1000 keys";
+        assert_eq!(fault, (1002, why.to_owned()));
+    }
 
     #[test]
     fn values_nest_and_keep_their_lines() {
