@@ -68,12 +68,15 @@ pub fn line(server: &McpServer) -> String {
         McpTransport::Stdio { command, args, env } => {
             (std::iter::once(command).chain(args).map(|word| shell_word(word)).collect(), env)
         }
-        McpTransport::Http { url, headers } => (vec![shell_word(url)], headers),
+        // No word of a command looks like this: an address cannot become a program of the same text.
+        McpTransport::Http { url, headers } => (vec![format!("<{}>", shell_word(url))], headers),
         McpTransport::Peer => (vec![server.about()], &none),
     };
     let mut line = format!("MCP server {}: {}", server.name, words.join(" "));
     if !values.is_empty() {
-        let value = |(name, value): (&String, &String)| format!("{name}={}", shell_word(value));
+        let value = |(name, value): (&String, &String)| {
+            format!("{}={}", shell_word(name), shell_word(value))
+        };
         let values: Vec<String> = values.iter().map(value).collect();
         line.push_str(&format!(" ({})", values.join(", ")));
     }

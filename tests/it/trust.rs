@@ -1,6 +1,7 @@
 //! What a project brings: it does nothing until the person accepts it, and asks again when it changes.
 
 use nix::sys::signal::Signal;
+use serde_json::json;
 
 use crate::support::pty::{CTRL_C, CTRL_D, ENTER, ESC, Screen};
 use crate::support::run::Finished;
@@ -397,5 +398,44 @@ async fn a_projects_hook_runs_once_it_is_trusted_and_not_when_it_changes() {
     scene.world.write(".claude/settings.json", &hook("second"));
     let run = touch(&scene, &[]).await;
     assert!(!scene.world.exists("second") && told(&run).len() == 1, "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_projects_mcp_server_runs_once_it_is_trusted_and_a_change_of_it_is_asked_about() {
+    let scene = Scene::new();
+    let stub = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/mcp/stub.sh");
+    let log = scene.world.project_dir().join("stub.log");
+    let file = |own: &str| {
+        let env = json!({"STUB_LOG": log, "OWN": own});
+        json!({"mcpServers": {"theirs": {"command": "bash", "args": [stub], "env": env}}})
+            .to_string()
+    };
+    // What runs, whether its tool is offered, and how often it was told that something is left out.
+    let run = async || {
+        scene.server.when("TASK-1").reply(text("hello"));
+        let run = scene.world.run(["-p", "TASK-1 go"]).finish().await;
+        run.assert_code(0);
+        let started = std::fs::read_to_string(&log).unwrap_or_default();
+        let request = scene.server.requests().pop().unwrap();
+        let is_offered = request.tool_names().contains(&"mcp__theirs__echo");
+        for line in told(&run) {
+            assert!(line.contains("MCP server theirs (.mcp.json:1)"), "{line}");
+            assert!(!line.contains("VALUE-77"), "a notice holds no values: {line}");
+        }
+        (started.matches("started").count(), is_offered, told(&run).len())
+    };
+    scene.world.write(".mcp.json", &file("VALUE-77"));
+    assert_eq!(run().await, (0, false, 1));
+    let shown = trust(&scene, &[]).await;
+    shown.assert_code(0);
+    // What it is given decides what it does: whoever accepts it has seen it.
+    assert!(shown.stdout.contains("MCP server theirs: bash "), "{shown}");
+    assert!(shown.stdout.contains("OWN=VALUE-77"), "{shown}");
+    assert_eq!(run().await, (1, true, 0));
+    scene.world.write(".mcp.json", &file("VALUE-78"));
+    assert_eq!(run().await, (1, false, 1), "another value is another server");
+    trust(&scene, &[]).await.assert_code(0);
+    assert_eq!(run().await, (2, true, 0));
     scene.server.finish();
 }

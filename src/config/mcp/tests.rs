@@ -159,6 +159,14 @@ fn servers_that_do_something_different_have_different_lines_that_show_what_they_
     assert_eq!(line(&[], &run), r"MCP server x: sh (NODE_OPTIONS='--require ./x.js', Z='\u{a}')");
     // Whatever short sum is made of values, another value has the same.
     assert_ne!(line(&[], &[("A", "b, C=d")]), line(&[], &[("A", "b"), ("C", "d")]));
+    assert_ne!(line(&[], &[("A=b, C", "d")]), line(&[], &[("A", "b"), ("C", "d")]));
+    // A folder of the project may be called `http:`.
+    let (text, args) = ("http://host/run".to_owned(), Vec::new());
+    let address = McpTransport::Http { url: text.clone(), headers: BTreeMap::new() };
+    let program = McpTransport::Stdio { command: text, args, env: BTreeMap::new() };
+    let [address, program] = [address, program].map(|it| super::line(&McpServer::new("x", it)));
+    assert_eq!(address, "MCP server x: <http://host/run>");
+    assert_eq!(program, "MCP server x: http://host/run");
 }
 
 #[test]
