@@ -216,7 +216,7 @@ fn cut(line: &[u8]) -> String {
     }
 }
 
-fn image_type(start: &[u8]) -> Option<&'static str> {
+pub(super) fn image_type(start: &[u8]) -> Option<&'static str> {
     match start {
         [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::exec::{Capture, Cleaner};
 use crate::protocol::{Failure, ImageSource, ResultBlock};
+use crate::tool::read::image_type;
 use crate::tool::{ToolError, ToolOutcome};
 
 /// Characters of all texts of a result together that a model reads, from the start and from the end.
@@ -125,11 +126,15 @@ impl Reading {
             Err(_) => "it is not valid base64",
             Ok(bytes) if bytes.is_empty() => "it is empty",
             Ok(bytes) if bytes.len() > IMAGE => "it is larger than 5 MB",
-            Ok(_) => {
-                let source =
-                    ImageSource { media_type: media_type.to_owned(), data: data.to_owned() };
-                return self.images.push((self.texts.len(), source));
-            }
+            // A provider refuses one that is not what it is said to be, with each further request of the conversation.
+            Ok(bytes) => match image_type(&bytes) {
+                None => "it is no image that models read",
+                Some(found) => {
+                    let source =
+                        ImageSource { media_type: found.to_owned(), data: data.to_owned() };
+                    return self.images.push((self.texts.len(), source));
+                }
+            },
         };
         self.text(&format!("[image of type {media_type}: not shown, {why}]"));
     }
@@ -185,18 +190,20 @@ mod tests {
 
     #[test]
     fn every_kind_of_content_is_read_or_named() {
-        let png = STANDARD.encode(b"png");
+        let png = STANDARD.encode(b"\x89PNG\r\n\x1a\n");
+        let gif = STANDARD.encode(b"GIF89a");
         let outcome = read(&json!({"content": [
             {"type": "text", "text": "one\u{1b}[31m"},
             {"type": "text", "text": "two"},
             {"type": "image", "mimeType": "image/png", "data": png},
             {"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}},
-            {"type": "resource", "resource": {"uri": "file:///b", "mimeType": "image/gif", "blob": png}},
+            {"type": "resource", "resource": {"uri": "file:///b", "mimeType": "image/png", "blob": gif}},
             {"type": "resource", "resource": {"uri": "file:///c", "mimeType": "a/b", "blob": png}},
             {"type": "resource_link", "uri": "file:///d", "name": "d", "description": "the d"},
             {"type": "audio", "mimeType": "audio/wav", "data": png},
             {"type": "image", "mimeType": "image/tiff", "data": png},
             {"type": "image", "mimeType": "image/png", "data": "!"},
+            {"type": "image", "mimeType": "image/png", "data": STANDARD.encode(b"png")},
             {"type": "hologram"},
         ]}));
         let rest = [
@@ -205,6 +212,7 @@ mod tests {
             "[audio of type audio/wav: not shown]",
             "[image of type image/tiff: not shown, models do not read this type]",
             "[image of type image/png: not shown, it is not valid base64]",
+            "[image of type image/png: not shown, it is no image that models read]",
             "[content of type \"hologram\": not shown]",
         ];
         assert_eq!(

@@ -9,6 +9,9 @@ use crate::tool::ToolSpec;
 /// The most characters of a description that a model is told.
 const DESCRIPTION: usize = 4000;
 
+/// What some provider refuses at the top of a schema, and every request with it.
+const NOT_AT_THE_TOP: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
+
 /// One tool of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
@@ -78,6 +81,8 @@ fn schema(schema: &Value) -> Option<Map<String, Value>> {
         Some(kind) if kind == "object" => {}
         Some(_) => return None,
     }
+    // The server checks its input itself.
+    NOT_AT_THE_TOP.iter().for_each(|key| drop(schema.remove(*key)));
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
     properties.is_object().then_some(schema)
 }
@@ -117,6 +122,18 @@ mod tests {
             [spec("mcp__srv__echo", "Says it.", schema), spec("mcp__srv__bare", "bare", bare)]
         );
         assert_eq!(all.problems, [""; 0]);
+    }
+
+    #[test]
+    fn what_a_provider_would_refuse_a_whole_request_for_is_left_out_of_a_schema() {
+        let any = json!([{"required": ["a"]}, {"required": ["b"]}]);
+        let inside = json!({"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}});
+        let all = listed(&json!([{"name": "t", "inputSchema": {
+            "type": "object", "properties": inside,
+            "oneOf": any, "anyOf": any, "allOf": any, "not": {}, "enum": [{}],
+        }}]));
+        let expected = json!({"type": "object", "properties": inside});
+        assert_eq!(all.tools[0].spec.input_schema, expected);
     }
 
     #[test]
