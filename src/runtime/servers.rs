@@ -47,23 +47,21 @@ impl MainTools {
                 () = &mut settled => return,
                 () = tokio::time::sleep(WORD_AFTER) => {}
             }
-            let names = fleet.pending().join(", ");
+            let names = fleet.missing().join(", ");
             if !names.is_empty() {
                 events.notice(NoticeLevel::Info, format!("waiting for MCP servers: {names}"));
             }
             settled.await;
         };
-        let is_new = !fleet.pending().is_empty();
         tokio::select! {
             biased;
             () = cancel.cancelled() => return,
             () = wait => {}
         }
-        let pending = fleet.pending();
-        if is_new && !pending.is_empty() {
-            let names = pending.join(", ");
+        let missing = self.parts.mcp.missing().join(", ");
+        if !missing.is_empty() {
             let text = format!(
-                "MCP servers not there yet: {names}. Their tools come with the next prompt once they are."
+                "MCP servers not there yet: {missing}. Their tools come with the next prompt once they are."
             );
             events.notice(NoticeLevel::Warning, text);
         }

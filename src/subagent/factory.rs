@@ -175,7 +175,7 @@ impl Factory {
         let holds = own.chain(faces).collect();
         let start = Start {
             depth: events.path().depth(),
-            is_whole_copy: plan.fork.is_some() && plan.access == ToolAccess::Inherit,
+            is_whole_copy: plan.is_whole_copy(),
             may_send: self.may_send(&lists),
         };
         let own = plan.definition.hooks.iter().map(Hook::command).map(Arc::new).collect();
@@ -249,13 +249,17 @@ impl Factory {
     }
 
     /// What servers offer an agent that begins to live: those that its definition asks for, with its own variables. Waits
-    /// for them, within bounds.
+    /// for them, within bounds. A whole copy of main is told of the same tools as main, whatever has come since.
     pub async fn serve(
         &self,
         plan: &Plan,
         events: &EventSink,
         cancel: &CancellationToken,
+        above: &Caller,
     ) -> Vec<Arc<dyn Tool>> {
+        if plan.is_whole_copy() && above.holds.is_none() {
+            return self.mcp.offered();
+        }
         let wishes = plan.definition.mcp_servers.as_deref();
         let (fleet, unknown) = self.mcp.for_agent(wishes, &plan.place.env);
         if !unknown.is_empty() {
@@ -267,15 +271,20 @@ impl Factory {
             () = cancel.cancelled() => {}
             () = fleet.settled() => {}
         }
-        let pending = fleet.pending();
-        if !pending.is_empty() && !cancel.is_cancelled() {
-            let names = pending.join(", ");
+        let missing = fleet.missing();
+        if !missing.is_empty() && !cancel.is_cancelled() {
+            let names = missing.join(", ");
             events.notice(
                 NoticeLevel::Warning,
                 format!("works without the MCP servers {names}: not there yet"),
             );
         }
-        fleet.offered().tools
+        let offered = fleet.offered();
+        // Of the session's own choice main has heard.
+        for problem in offered.problems.into_iter().filter(|_| wishes.is_some()) {
+            events.notice(NoticeLevel::Warning, problem);
+        }
+        offered.tools
     }
 
     /// All tools of a new agent at `depth`: those it was given, and the faces as far as it may start others. A whole
@@ -378,6 +387,11 @@ struct Start {
 }
 
 impl Plan {
+    /// Whether it goes on with all of another's conversation and tools.
+    fn is_whole_copy(&self) -> bool {
+        self.fork.is_some() && self.access == ToolAccess::Inherit
+    }
+
     fn lists(&self) -> Lists<'_> {
         Lists { definition: &self.definition, access: &self.access }
     }

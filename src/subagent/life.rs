@@ -104,7 +104,7 @@ async fn run(
     let results = plan.fork.as_mut().map(|fork| std::mem::take(&mut fork.closing));
     let prompt = prompt.map(|prompt| Prompt { results: results.unwrap_or_default(), ..prompt });
     let (host, budget, journal) = (plan.host, plan.budget.clone(), plan.journal.clone());
-    plan.served = factory.serve(&plan, events, member.cancel()).await;
+    plan.served = factory.serve(&plan, events, member.cancel(), caller).await;
     let mut agent = factory.build(plan, member, events, caller);
     let context = agent.begins(events, member.cancel()).await;
     let prompt = prompt.map(|prompt| prompt.with_note(context));

@@ -39,11 +39,11 @@ impl Fleet {
         join_all(self.servers.iter().map(|server| server.settled_by(moment))).await;
     }
 
-    /// The names of those that are still being started.
+    /// The names of those that are still being started for the first time.
     #[must_use]
-    pub fn pending(&self) -> Vec<String> {
-        let pending = self.servers.iter().filter(|server| server.is_pending());
-        pending.map(|server| server.config().name.clone()).collect()
+    pub fn missing(&self) -> Vec<String> {
+        let missing = self.servers.iter().filter(|server| server.is_missing());
+        missing.map(|server| server.config().name.clone()).collect()
     }
 
     /// How each stands.

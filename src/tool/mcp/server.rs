@@ -103,8 +103,10 @@ impl Server {
         }
     }
 
-    pub fn is_pending(&self) -> bool {
-        self.standing.borrow().state == McpState::Pending
+    /// Whether it is being started for the first time: of one that has died the tools stay.
+    pub fn is_missing(&self) -> bool {
+        let standing = self.standing.borrow();
+        standing.state == McpState::Pending && standing.error.is_none()
     }
 
     /// Waits until it is up or has failed, but not longer than a request waits for a server.

@@ -1,5 +1,6 @@
 //! What a session holds of servers.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,7 +61,8 @@ struct Inner {
     main: Mutex<Fleet>,
     /// What the main agent is offered in its present run.
     offered: Mutex<Vec<Arc<dyn Tool>>>,
-    told: Mutex<Vec<String>>,
+    /// Names and lines that the person was told.
+    told: Mutex<BTreeSet<String>>,
 }
 
 impl Mcp {
@@ -103,12 +105,21 @@ impl Mcp {
     /// left out, each once.
     pub fn renew(&self) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
         let offered = self.main().offered();
-        let mut told = lock(&self.0.told);
-        let problems = offered.problems.into_iter().filter(|problem| !told.contains(problem));
-        let problems: Vec<_> = problems.collect();
-        told.extend(problems.iter().cloned());
         lock(&self.0.offered).clone_from(&offered.tools);
-        (offered.tools, problems)
+        (offered.tools, self.untold(offered.problems))
+    }
+
+    /// The names of the main agent's servers that are still being started, each once.
+    #[must_use]
+    pub fn missing(&self) -> Vec<String> {
+        self.untold(self.main().missing())
+    }
+
+    /// What the person was not told before.
+    fn untold(&self, mut all: Vec<String>) -> Vec<String> {
+        let mut told = lock(&self.0.told);
+        all.retain(|text| told.insert(text.clone()));
+        all
     }
 
     /// What the main agent is offered.
@@ -221,8 +232,11 @@ impl Mcp {
 #[must_use]
 pub fn is_of_listed_server(entry: &str, tool: &str) -> bool {
     let Some(server) = entry.strip_prefix(crate::protocol::MCP_PREFIX) else { return false };
-    let server = server.strip_suffix("__*").unwrap_or(server);
-    !server.contains("__") && tool.starts_with(&name::of_server(server))
+    match server.strip_suffix("__*") {
+        Some(server) => tool.starts_with(&name::of_server(server)),
+        // Else the rest is a tool.
+        None => !server.contains("__") && tool.starts_with(&name::of_server(server)),
+    }
 }
 
 /// Whether a tool, or an entry of a list of tools, is of the server of this name.
@@ -239,5 +253,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl fmt::Debug for Mcp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mcp").field("servers", &self.0.servers).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_for_a_whole_server_means_its_tools_and_no_others() {
+        for (entry, tool, expected) in [
+            ("mcp__a", "mcp__a__x", true),
+            ("mcp__a__*", "mcp__a__x", true),
+            ("mcp__a.b", "mcp__a_b__x", true),
+            ("mcp__a", "mcp__ab__x", false),
+            ("mcp__a__x", "mcp__a__x__y", false),
+            // A server that is called `a: b`, say.
+            ("mcp__a__b__*", "mcp__a__b__x", true),
+            ("a", "mcp__a__x", false),
+        ] {
+            assert_eq!(is_of_listed_server(entry, tool), expected, "{entry} {tool}");
+        }
     }
 }

@@ -5,8 +5,9 @@ use serde_json::json;
 use super::{count, last, offered, server, tools};
 use crate::support::process;
 use crate::support::pty::Screen;
+use crate::support::record::{Recorded, all_text};
 use crate::support::scene::{DONE, PARENT, Scene};
-use crate::support::script::{text, tool_use};
+use crate::support::script::{dynamic, text, tool_use};
 
 /// A scene with one stub that offers these tools.
 fn with_tools(names: &[&str], variables: &[(&str, &str)]) -> Scene {
@@ -188,5 +189,50 @@ async fn s4_23_where_violations_are_reported_the_model_is_told() {
     scene.server.when(PARENT).reply(tool_use("mcp__stub__judge", json!({}))).then(text(DONE));
     scene.go().await;
     assert_eq!(last(&scene).tool_result().text, "TOLD-77");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_missing_server_is_waited_for_and_named_once() {
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "silent", &[("STUB_MODE", "silent")]));
+    scene.server.when(PARENT).reply(text(DONE)).then(text("second done"));
+    let args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json"];
+    let mut running = scene.world.run(args).open_stdin().start();
+    let prompt = |text: &str| json!({"type": "user", "message": {"role": "user", "content": text}});
+    running.send(&prompt("PARENT-1 go"));
+    running.printed(DONE, 1).await;
+    running.send(&prompt("more"));
+    running.printed("second done", 1).await;
+    let finished = running.close().await;
+    let said = finished.stdout.matches("MCP servers not there yet: silent").count();
+    assert_eq!(said, 1, "{finished}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_fork_is_told_of_its_originals_tools_whatever_has_come_since() {
+    let scene = Scene::new();
+    let stub = server(&scene, "stub", &[("STUB_TOOLS", &tools(&["grow", "echo"]))]);
+    scene.world.config(&format!("[subagents]\nfaces = [\"agent\", \"lifecycle\"]\n{stub}"));
+    let router = dynamic(|request| {
+        let turns = request.messages().iter().filter(|message| message["role"] == "assistant");
+        match (request.text().contains("FORK-A go on"), turns.count()) {
+            (_, 0) => tool_use("mcp__stub__grow", json!({})),
+            (false, 1) => tool_use("agent_fork", json!({"prompt": "FORK-A go on"})).gate("grown"),
+            _ => text(DONE),
+        }
+    });
+    scene.server.when(PARENT).forever(router);
+    let running = scene.run().start();
+    process::eventually(|| count(&scene, "stub", "list") == 2).await;
+    scene.server.open("grown");
+    running.wait().await.assert_code(0);
+    let requests = scene.server.requests_of(PARENT);
+    let is_fork = |request: &&Recorded| {
+        all_text(&request.messages().last().unwrap()["content"]).contains("FORK-A")
+    };
+    let fork = requests.iter().find(is_fork).expect("a fork");
+    assert_eq!(fork.body["tools"], requests[0].body["tools"]);
     scene.server.finish();
 }
