@@ -31,6 +31,9 @@ const HEALTHY: Duration = Duration::from_secs(60);
 /// The least time between two looks at a list of tools that keeps changing.
 const LIST_PAUSE: Duration = Duration::from_millis(100);
 
+/// How many lines are said of one server. Only its end for good comes after them.
+const LINES: usize = 20;
+
 /// Says a line to the person.
 pub type Tell = Arc<dyn Fn(String) + Send + Sync>;
 
@@ -257,8 +260,8 @@ impl Keeper {
     }
 
     /// It is of no use; waits until nobody wants it any more.
-    async fn fail(mut self, why: String) {
-        self.say(&why);
+    async fn fail(self, why: String) {
+        self.tell(&why);
         self.standing.send_modify(|standing| {
             standing.state = McpState::Failed;
             standing.line = None;
@@ -267,11 +270,20 @@ impl Keeper {
         self.stop.cancelled().await;
     }
 
+    /// Says what is wrong, but not what was said before, and not without end.
     fn say(&mut self, what: &str) {
-        let line = format!("MCP server {}: {what}", self.config.name);
-        if self.told.insert(line.clone()) {
-            tracing::warn!("{line}");
-            (self.tell)(line);
+        if self.told.len() == LINES || !self.told.insert(what.to_owned()) {
+            return;
         }
+        self.tell(what);
+        if self.told.len() == LINES {
+            self.tell("what else is wrong with it is not shown");
+        }
+    }
+
+    fn tell(&self, what: &str) {
+        let line = format!("MCP server {}: {what}", self.config.name);
+        tracing::warn!("{line}");
+        (self.tell)(line);
     }
 }

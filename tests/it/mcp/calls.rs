@@ -236,3 +236,66 @@ async fn a_fork_is_told_of_its_originals_tools_whatever_has_come_since() {
     assert_eq!(fork.body["tools"], requests[0].body["tools"]);
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_server_with_much_wrong_says_no_more_than_a_person_reads() {
+    let list: Vec<_> =
+        (0..300).map(|number| json!({"name": format!("t{number}"), "inputSchema": []})).collect();
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &json!(list).to_string())]));
+    scene.server.when(PARENT).reply(text(DONE));
+    let finished = scene.go().await;
+    let frames = finished.frames();
+    let said: Vec<_> = frames
+        .iter()
+        .filter_map(|frame| frame["text"].as_str())
+        .filter(|text| text.starts_with("MCP server stub: "))
+        .collect();
+    assert_eq!(said.len(), 21, "{said:?}");
+    assert_eq!(said[20], "MCP server stub: what else is wrong with it is not shown");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_result_of_an_odd_shape_is_read_as_far_as_it_can_be() {
+    for (answer, expected) in [
+        (
+            r#"{"content":[{"type":"hologram"},{"type":"text","text":"beside"}]}"#,
+            "[content of type \"hologram\": not shown]\nbeside",
+        ),
+        (r#"{"content":[{"type":"text"},{"type":"text","text":"beside"}]}"#, "beside"),
+        (r#"{"content":"words"}"#, "(no output)"),
+        (r#"{}"#, "(no output)"),
+        (r#"[1]"#, "(no output)"),
+        (r#"{"toolResult":"old"}"#, "(no output)"),
+    ] {
+        let scene = with_tools(&["odd"], &[("STUB_ANSWER", answer)]);
+        let call = tool_use("mcp__stub__odd", json!({}));
+        scene.server.when(PARENT).reply(call).then(text(DONE));
+        scene.go().await;
+        let result = last(&scene).tool_result();
+        assert_eq!((result.text.as_str(), result.is_error), (expected, false), "{answer}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn modes_hold_for_servers_tools_too() {
+    for (mode, rule, expected) in [
+        ("plan", None, 0),
+        ("plan", Some("mcp__stub"), 0),
+        ("dontAsk", None, 0),
+        ("dontAsk", Some("mcp__stub"), 1),
+        ("acceptEdits", None, 0),
+    ] {
+        let scene = with_tools(&["echo"], &[]);
+        let call = tool_use("mcp__stub__echo", json!({"text": "x"}));
+        scene.server.when(PARENT).reply(call).then(text(DONE));
+        let mut args = vec!["-p", "PARENT-1 go", "--permission-mode", mode];
+        args.extend(rule.iter().flat_map(|rule| ["--allowed-tools", *rule]));
+        scene.world.run(args).finish().await.assert_code(0);
+        assert_eq!(count(&scene, "stub", "call"), expected, "{mode} {rule:?}");
+        assert_eq!(last(&scene).tool_result().is_error, expected == 0, "{mode} {rule:?}");
+        scene.server.finish();
+    }
+}
