@@ -12,8 +12,8 @@ use super::screen::{self, Shown, Start};
 use super::{AppError, Setup, parts};
 use crate::cli::{Cli, PrintArgs};
 use crate::command::demo::{SCENARIO, demo_rules, unpack};
-use crate::config::Overrides;
 use crate::config::models::{Catalogue, ModelInfo, Price};
+use crate::config::{Dirs, Overrides};
 use crate::headless::{Backstage, EVENT_CAPACITY, PromptSource};
 use crate::protocol::{EnvOverlay, EventQueue, SessionId};
 use crate::provider::scripted::{MODEL, Scripted};
@@ -94,8 +94,8 @@ fn setup(cli: &Cli, env: &EnvOverlay, root: &Path, print: bool) -> Result<Setup,
         log_level: cli.common.log_level.clone(),
         ..Overrides::default()
     };
-    let setup = Setup::in_dir(root.into(), env, &overrides)?;
-    Ok(Setup { claude_dir: None, ..setup })
+    let dirs = Dirs { claude: None, ..Dirs::new(&env, root)? };
+    Setup::with_dirs(dirs, root.into(), env, &overrides)
 }
 
 /// The only model there is.

@@ -168,7 +168,7 @@ fn memory(setup: &Setup) -> Memory {
     let sources = MemorySources {
         dir: &setup.cwd,
         own: &setup.dirs.config,
-        claude: setup.claude_dir.as_deref(),
+        claude: setup.dirs.claude.as_deref(),
         home: home.as_deref(),
     };
     Memory::read(&sources, &|_| false)

@@ -149,8 +149,6 @@ pub(crate) struct Setup {
     pub seen: rules::Seen,
     /// Where definitions of sub-agents are looked for; no file is read yet.
     pub definitions: DefinitionSources,
-    /// The person's `.claude` folder, which they bring along from another program.
-    pub claude_dir: Option<PathBuf>,
     /// Knows the keys of this process.
     pub redactor: Redactor,
 }
@@ -169,6 +167,15 @@ impl Setup {
 
     fn in_dir(cwd: Arc<Path>, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {
         let dirs = Dirs::new(&env, &cwd)?;
+        Self::with_dirs(dirs, cwd, env, overrides)
+    }
+
+    fn with_dirs(
+        dirs: Dirs,
+        cwd: Arc<Path>,
+        env: EnvOverlay,
+        overrides: &Overrides,
+    ) -> Result<Self, AppError> {
         let project = Project::discover(&cwd);
         let trust = Trust::new(&dirs, &project, &cwd);
         let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides, trust: &trust };
@@ -185,19 +192,8 @@ impl Setup {
             redactor.add(env.get(name).unwrap_or_default());
         }
         let overrides = overrides.clone();
-        let claude_dir = env.get_os("HOME").map(|home| Path::new(home).join(".claude"));
-        let mut setup = Self {
-            cwd,
-            env,
-            dirs,
-            loaded,
-            trust,
-            overrides,
-            seen,
-            definitions,
-            claude_dir,
-            redactor,
-        };
+        let mut setup =
+            Self { cwd, env, dirs, loaded, trust, overrides, seen, definitions, redactor };
         let unread = setup.unread_notice();
         setup.loaded.notices.extend(unread);
         Ok(setup)
@@ -207,7 +203,7 @@ impl Setup {
     fn custom(&self) -> CustomSources {
         let reserved: Vec<&str> = tui::update::COMMANDS.iter().map(|(name, _)| *name).collect();
         let (project, own) = (&self.loaded.project.folders, &self.dirs.config);
-        CustomSources::new(project, own, self.claude_dir.as_deref(), &reserved)
+        CustomSources::new(project, own, self.dirs.claude.as_deref(), &reserved)
     }
 
     fn store(&self) -> SessionStore {

@@ -152,7 +152,7 @@ impl Setup {
             redactor: self.redactor.clone(),
             notices: wishes.notices,
             user_dir: self.dirs.config.clone(),
-            claude_dir: self.claude_dir.clone(),
+            claude_dir: self.dirs.claude.clone(),
             system_prompt: wishes.system_prompt,
             append_system_prompt: wishes.append_system_prompt,
             patience: wishes.patience,

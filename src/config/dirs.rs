@@ -7,7 +7,7 @@ use directories::ProjectDirs;
 use super::{ConfigError, env};
 use crate::protocol::EnvOverlay;
 
-/// The three roots. With `CALIBAN_HOME` they are one and the same folder.
+/// The roots of the person's files. With `CALIBAN_HOME` our own three are one and the same folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dirs {
     /// `config.toml`, `models.toml`, `agents/`.
@@ -16,25 +16,30 @@ pub struct Dirs {
     pub data: PathBuf,
     /// `logs/`.
     pub state: PathBuf,
+    /// `.claude` in the person's home, which they bring along from another program. Absent: nothing of it is read.
+    pub claude: Option<PathBuf>,
 }
 
 impl Dirs {
     /// The roots that the system gives: `XDG_*_HOME`, or the Library folder of a Mac. `CALIBAN_HOME` wins; a relative
     /// one is taken from `cwd`. Touches no files. For the start of the program: the system's rules are not in `env`.
     pub fn new(overlay: &EnvOverlay, cwd: &Path) -> Result<Self, ConfigError> {
-        if let Some(home) = overlay.get_os("CALIBAN_HOME").filter(|home| !home.is_empty()) {
+        let set = |name: &str| overlay.get_os(name).filter(|value| !value.is_empty());
+        let claude = set("HOME").map(|home| Path::new(home).join(".claude"));
+        if let Some(home) = set("CALIBAN_HOME") {
             let root = cwd.join(home);
-            return Ok(Self { config: root.clone(), data: root.clone(), state: root });
+            return Ok(Self { config: root.clone(), data: root.clone(), state: root, claude });
         }
-        env::project_dirs().map(|dirs| Self::of(&dirs)).ok_or(ConfigError::NoHome)
+        env::project_dirs().map(|dirs| Self::of(&dirs, claude)).ok_or(ConfigError::NoHome)
     }
 
-    fn of(dirs: &ProjectDirs) -> Self {
+    fn of(dirs: &ProjectDirs, claude: Option<PathBuf>) -> Self {
         Self {
             config: dirs.config_dir().to_owned(),
             data: dirs.data_dir().to_owned(),
             // Not every system knows a place for state.
             state: dirs.state_dir().unwrap_or(dirs.data_dir()).to_owned(),
+            claude,
         }
     }
 

@@ -123,9 +123,9 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
 /// The files that may hold permission rules, whether they are there or not.
 #[must_use]
 pub fn rule_files(sources: &Sources<'_>, project: &Project) -> Vec<PathBuf> {
-    let Sources { dirs, cwd, env, overrides, .. } = *sources;
+    let Sources { dirs, cwd, overrides, .. } = *sources;
     let own = [dirs.config_file(), project.file(RuleFile::Shared), project.file(RuleFile::Local)];
-    let settings = settings_file::places(project, env).into_iter().map(|(_, path)| path);
+    let settings = settings_file::places(project, dirs).into_iter().map(|(_, path)| path);
     let flag = overrides.settings.iter().filter(|value| !value.trim_start().starts_with('{'));
     own.into_iter().chain(settings).chain(flag.map(|path| cwd.join(path))).collect()
 }

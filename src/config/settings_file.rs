@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use super::dirs::Dirs;
 use super::error::{ConfigError, Origin, shown};
 use super::hooks::{self, HookList};
 use super::load::read_text;
 use super::node::{Misfit, Node, parse_json};
 use super::project::{LOCAL_SETTINGS, Project, SETTINGS};
-use crate::protocol::EnvOverlay;
 
 /// Whose a settings file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,10 +71,9 @@ impl SettingsFile {
 }
 
 /// The settings files that there may be, lowest first.
-pub(super) fn places(project: &Project, env: &EnvOverlay) -> Vec<(Owner, PathBuf)> {
+pub(super) fn places(project: &Project, dirs: &Dirs) -> Vec<(Owner, PathBuf)> {
     let [shared, local] = [SETTINGS, LOCAL_SETTINGS].map(|file| project.claude_root.join(file));
-    let home = env.get_os("HOME").filter(|home| !home.is_empty()).map(Path::new);
-    let person = home.map(|home| home.join(SETTINGS));
+    let person = dirs.claude.as_ref().map(|folder| folder.join("settings.json"));
     // In one's home directory this is the person's own file, which is read already.
     let shared = Some(shared).filter(|shared| person.as_ref() != Some(shared));
     let files = [(Owner::Person, person), (Owner::Shared, shared), (Owner::Local, Some(local))];

@@ -1,7 +1,7 @@
 //! The sub-commands that print something and end, over what real runs have left behind.
 
 use crate::support::run::Finished;
-use crate::support::scene::{Scene, agent};
+use crate::support::scene::{DONE, PARENT, Scene, agent};
 use crate::support::script::text;
 use crate::support::skip;
 use crate::support::world::KEY;
@@ -106,6 +106,19 @@ async fn the_demo_needs_no_key_no_server_and_no_network() {
     assert!(shown.contains("scripted"), "it says so: {shown}");
     assert!(shown.contains("0 failed") && shown.contains("36.00"), "from the real run: {shown}");
     assert_eq!(scene.server.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn the_demo_runs_no_hook_of_the_persons_own() {
+    let scene = Scene::new();
+    let hook = r#"{"hooks": {"SessionStart": [{"hooks": [{"command": "touch ~/ran"}]}]}}"#;
+    scene.world.home(".claude/settings.json", hook);
+    let ran = || scene.world.home_dir().join("ran").exists();
+    said(&scene, &["demo", "--print"]).await;
+    assert!(!ran(), "the demo reads nothing of the person's");
+    scene.server.when(PARENT).reply(text(DONE));
+    scene.go().await;
+    assert!(ran(), "the same hook runs in a session of their own");
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ impl<'a> Reading<'a> {
             notices: Vec::new(),
         };
         reading.layers.add(defaults(&SCHEMA)?);
-        let places = settings_file::places(project, sources.env);
+        let places = settings_file::places(project, sources.dirs);
         let settings = |owner: Owner, reading: &mut Self| {
             let place = places.iter().find(|(whose, _)| *whose == owner);
             place.map_or(Ok(()), |(_, path)| reading.settings_file(owner, path.clone()))

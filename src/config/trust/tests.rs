@@ -16,7 +16,7 @@ impl World {
 
     fn dirs(&self) -> Dirs {
         let home = self.top.path().join("home");
-        Dirs { config: home.clone(), data: home.join("data"), state: home }
+        Dirs { config: home.clone(), data: home.join("data"), state: home, claude: None }
     }
 
     /// A process that starts in this folder.

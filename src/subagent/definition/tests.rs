@@ -322,7 +322,12 @@ fn what_narrows_an_agent_is_never_skipped_in_files_for_other_tools() {
 
 /// What the person has accepted of the project at `top`.
 fn accepted(top: &Path, own_modes: bool) -> Accepted {
-    let dirs = Dirs { config: top.join("home"), data: top.join("home"), state: top.join("home") };
+    let dirs = Dirs {
+        config: top.join("home"),
+        data: top.join("home"),
+        state: top.join("home"),
+        claude: None,
+    };
     Accepted { trust: Trust::new(&dirs, &Project::discover(top), top), own_modes }
 }
 

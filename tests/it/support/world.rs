@@ -66,6 +66,11 @@ impl World {
         self.root.path().join("project")
     }
 
+    /// What `HOME` names.
+    pub fn home_dir(&self) -> PathBuf {
+        self.root.path().join("home")
+    }
+
     /// What `CALIBAN_HOME` names.
     pub fn settings_dir(&self) -> PathBuf {
         self.root.path().join("settings")
@@ -104,7 +109,7 @@ impl World {
 
     /// Writes a file below the user's home.
     pub fn home(&self, path: &str, content: &str) {
-        write(&self.root.path().join("home").join(path), content);
+        write(&self.home_dir().join(path), content);
     }
 
     /// Writes a sub-agent definition of the user.
