@@ -522,7 +522,7 @@ fn hooks_of_the_person_count_and_those_of_the_project_wait_for_trust() {
         ("repo/.claude/settings.json", SETTINGS),
         ("repo/.claude/settings.local.json", SETTINGS),
     ]);
-    world.env = world.env.with([("HOME", world.top.path().join("ann"))]);
+    world.dirs.claude = Some(world.top.path().join("ann/.claude"));
     world.overrides.settings = Some(SETTINGS.replace("done", "flag"));
     let plain = |lines: Vec<String>| -> Vec<String> {
         lines.iter().map(|line| world.plain(line)).collect()
@@ -650,7 +650,7 @@ fn settings_files_stand_below_our_own_file_of_the_same_owner_and_the_flag_above_
         ("repo/.claude/settings.json", &mode("default")),
         ("repo/.claude/settings.local.json", &mode("dontAsk")),
     ]);
-    world.env = world.env.with([("HOME", world.top.path().join("ann"))]);
+    world.dirs.claude = Some(world.top.path().join("ann/.claude"));
     let told = |world: &World| {
         let loaded = world.load_trusted();
         let mode = loaded.config.permissions.mode;
