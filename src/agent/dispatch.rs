@@ -13,12 +13,15 @@ use tracing::{Level, enabled};
 use super::hooks::Heard;
 use super::record::CallRecord;
 use super::{Agent, Run};
-use crate::budget::UsedUp;
+use crate::budget::{Budget, UsedUp};
 use crate::permission::{Advice, Call, Verdict};
 use crate::protocol::{
     Access, ContentBlock, EventKind, Failure, HookEvent, ResultBlock, Span, ToolUseId, clock,
 };
 use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+
+/// What the model is told of a call that was stopped and says nothing itself.
+const CANCELLED: &str = "This call was cancelled.";
 
 /// What a message's calls came to.
 pub(super) struct Dispatched {
@@ -185,7 +188,8 @@ impl Agent {
         };
         let began = Instant::now();
         let kept = self.setup.hooks.listen(HookEvent::PostToolUse).then(|| call.clone());
-        let outcome = run_tool(tool, call.input, context).await?;
+        let limits = [tool.time_limit(), self.setup.operations.call_limit()];
+        let outcome = run_tool(tool, call.input, context, run_longer(limits, &run.budget)).await?;
         drop(place);
         match kept {
             Some(call) => Ok(self.after_call(tool, &call, outcome, began.elapsed(), at).await),
@@ -284,6 +288,7 @@ async fn run_tool(
     tool: &dyn Tool,
     input: Value,
     cx: ToolContext,
+    too_long: impl Future<Output = Duration>,
 ) -> Result<ToolOutcome, ToolError> {
     let cancel = cx.cancel.clone();
     let mut call = tool.call(input, cx);
@@ -291,29 +296,46 @@ async fn run_tool(
         biased;
         result = &mut call => return result,
         () = cancel.cancelled() => None,
-        limit = elapsed(tool.time_limit()) => Some(limit),
+        limit = too_long => Some(limit),
     };
     cancel.cancel();
     let result = match tool.grace() {
         Some(grace) => tokio::time::timeout(grace, call).await.unwrap_or(Err(cancelled())),
         None => call.await,
     };
-    match (result, overdue) {
-        // A tool that was stopped for being overdue only knows that it was stopped.
-        (Err(ToolError::Soft { kind: SoftKind::Cancelled, .. }), Some(limit)) => {
-            let seconds = limit.as_secs();
-            let why = format!("This call took longer than {seconds} s and was stopped.");
-            Err(ToolError::soft(SoftKind::Timeout, why))
-        }
-        (result, _) => result,
+    match overdue {
+        Some(limit) => stopped_after(limit, result),
+        None => result,
     }
 }
 
-/// Waits until a limit is over and answers with it; for ever when there is none.
-async fn elapsed(limit: Option<Duration>) -> Duration {
-    match limit {
+/// What is told of a call that was stopped for being overdue. The tool only knows that it was stopped; what it had
+/// done until then stands behind the reason.
+fn stopped_after(
+    limit: Duration,
+    result: Result<ToolOutcome, ToolError>,
+) -> Result<ToolOutcome, ToolError> {
+    let why = format!("This call took longer than {} s and was stopped.", limit.as_secs());
+    match result {
+        Err(ToolError::Soft { kind: SoftKind::Cancelled, message }) if message != CANCELLED => {
+            Err(ToolError::soft(SoftKind::Timeout, format!("{why}\n\n{message}")))
+        }
+        Err(ToolError::Soft { kind: SoftKind::Cancelled, .. }) => {
+            Err(ToolError::soft(SoftKind::Timeout, why))
+        }
+        Ok(mut outcome) if outcome.is_error => {
+            outcome.content.insert(0, ResultBlock::text(why));
+            Ok(ToolOutcome { summary: SoftKind::Timeout.words().to_owned(), ..outcome })
+        }
+        result => result,
+    }
+}
+
+/// Waits until the shortest of the limits is over and answers with it; for ever when there is none.
+async fn run_longer(limits: [Option<Duration>; 2], budget: &Budget) -> Duration {
+    match limits.into_iter().flatten().min() {
         Some(limit) => {
-            tokio::time::sleep(limit).await;
+            budget.passes(limit).await;
             limit
         }
         None => std::future::pending().await,
@@ -321,7 +343,7 @@ async fn elapsed(limit: Option<Duration>) -> Duration {
 }
 
 pub(super) fn cancelled() -> ToolError {
-    ToolError::soft(SoftKind::Cancelled, "This call was cancelled.")
+    ToolError::soft(SoftKind::Cancelled, CANCELLED)
 }
 
 /// A call that was stopped because the agent's time was over says so.

@@ -1,16 +1,21 @@
-//! How much of a session's work goes on at the same time: requests and tool calls of all agents, first come first served.
+//! What holds for each request and tool call of all agents of a session: how many go on at the same time, first come
+//! first served, and how long a call may take, whatever tool it is of.
 //!
 //! An agent that waits for its tools holds no place, and neither does a tool that only waits for other work, so that
 //! agents below agents come to their end under any limit.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 /// The places at work of one session. Clones share them.
 #[derive(Clone, Debug)]
-pub struct Operations(Arc<Semaphore>);
+pub struct Operations {
+    places: Arc<Semaphore>,
+    call_limit: Option<Duration>,
+}
 
 /// One place, taken until it is dropped.
 #[derive(Debug)]
@@ -21,7 +26,20 @@ impl Operations {
     /// So many places, at least one.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self(Arc::new(Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS))))
+        let places = Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS));
+        Self { places: Arc::new(places), call_limit: None }
+    }
+
+    /// The same, where no tool call may take longer than this.
+    #[must_use]
+    pub fn with_call_limit(self, call_limit: Option<Duration>) -> Self {
+        Self { call_limit, ..self }
+    }
+
+    /// How long a tool call may take.
+    #[must_use]
+    pub fn call_limit(&self) -> Option<Duration> {
+        self.call_limit
     }
 
     /// Waits for a place. `None` when it was cancelled before there was one.
@@ -29,7 +47,7 @@ impl Operations {
         tokio::select! {
             biased;
             () = cancel.cancelled() => None,
-            permit = self.0.clone().acquire_owned() => permit.ok().map(Place),
+            permit = self.places.clone().acquire_owned() => permit.ok().map(Place),
         }
     }
 }

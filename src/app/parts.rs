@@ -162,6 +162,7 @@ impl Setup {
                 ..budget::Limits::default()
             },
             budget: budget::Limits { usd: config.budget.max_usd, ..budget::Limits::default() },
+            max_call: config.budget.max_call_s.map(Duration::from_secs),
             max_operations: usize::try_from(config.subagents.max_concurrent_ops)
                 .unwrap_or(usize::MAX),
             subagents: self.subagents(),

@@ -53,19 +53,35 @@ impl Clock {
 
     /// Waits until the time is over; answers with the limit. For ever when there is none.
     pub async fn run_out(&self) -> Duration {
+        match self.limit {
+            Some(limit) => {
+                self.shows(limit).await;
+                limit
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Waits until it has run for so much longer.
+    pub async fn runs_for(&self, time: Duration) {
+        let now = self.face.borrow().shows(Instant::now());
+        self.shows(now + time).await;
+    }
+
+    /// Waits until it shows this time.
+    async fn shows(&self, time: Duration) {
         let mut face = self.face.subscribe();
-        while let Some((limit, left)) = self.left() {
+        loop {
+            let left = time.saturating_sub(self.face.borrow().shows(Instant::now()));
             if left.is_zero() {
-                return limit;
+                return;
             }
             // It may be stopped in the meantime: then it is looked at again when it goes on. It never runs faster
             // than time does, so that what was left cannot be over before.
             tokio::time::sleep(left).await;
-            if face.wait_for(|face| face.pauses == 0).await.is_err() {
-                break;
-            }
+            // Whoever can set it going is still there, because it holds this clock.
+            let _ = face.wait_for(|face| face.pauses == 0).await;
         }
-        std::future::pending().await
     }
 }
 

@@ -194,6 +194,12 @@ impl Budget {
         select_all(clocks).await.0
     }
 
+    /// Waits until so much time has passed, without what a person took to answer questions of this agent or of one
+    /// below it.
+    pub async fn passes(&self, time: Duration) {
+        self.0.clock.runs_for(time).await;
+    }
+
     /// The time limit, here or above, that is over.
     #[must_use]
     pub fn time_up(&self) -> Option<Duration> {

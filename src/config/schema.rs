@@ -166,6 +166,9 @@ pub struct BudgetConfig {
     /// Seconds that one prompt may take; they do not run while a person is asked.
     #[schemars(range(min = 1))]
     pub max_wall_s: Option<u64>,
+    /// Seconds that one tool call may take, whatever tool it is of; they do not run while a person is asked.
+    #[schemars(range(min = 1))]
+    pub max_call_s: Option<u64>,
 }
 
 /// Sub-agents and their limits.

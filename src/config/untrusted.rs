@@ -15,11 +15,12 @@ use super::trust::Trust;
 use crate::protocol::Mode;
 
 /// What agents may spend and how many there may be. Absent is no limit.
-pub(super) const LIMITS: [&str; 15] = [
+pub(super) const LIMITS: [&str; 16] = [
     "budget.max_usd",
     "budget.max_turns",
     "subagents.enabled",
     "budget.max_wall_s",
+    "budget.max_call_s",
     "subagents.max_concurrent_agents",
     "subagents.max_children_total",
     "subagents.max_concurrent_ops",

@@ -70,6 +70,8 @@ pub struct Parts {
     pub budget: budget::Limits,
     /// How many requests and tool calls of all agents go on at a time.
     pub max_operations: usize,
+    /// How long one tool call of any kind may take.
+    pub max_call: Option<Duration>,
     pub subagents: SubAgents,
     /// The folder for worktrees of sub-agents.
     pub worktrees: PathBuf,
@@ -214,7 +216,7 @@ pub(super) fn main_agent(
     let facts = Facts::gather(&parts.cwd, &parts.date, &parts.platform);
     let brought = Brought::read(parts, facts.clone(), events);
     let told = brought.for_agents();
-    let operations = Operations::new(parts.max_operations);
+    let operations = Operations::new(parts.max_operations).with_call_limit(parts.max_call);
     let gate = parts.gate.for_agent("main".to_owned(), events.clone());
     let own = session_tools(parts, &parts.builtin, told.skill.as_ref(), Vec::new());
     let own = ToolRegistry::new(own);

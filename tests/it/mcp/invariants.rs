@@ -159,6 +159,28 @@ async fn s1_13_a_batch_of_shell_server_and_agent_calls_never_has_more_than_two_a
 }
 
 #[tokio::test]
+async fn s1_11_one_limit_stops_a_command_a_servers_call_and_an_agent_alike() {
+    let scene = Scene::new();
+    let stub = server(&scene, "stub", &[("STUB_TOOLS", &tools(&["never"]))]);
+    scene.world.config(&format!("{stub}[budget]\nmax_call_s = 1\n"));
+    let batch = tool_use("mcp__stub__never", json!({}))
+        .tool_use("Bash", bash("echo begun; exec sleep 600"))
+        .tool_use("AgentTool", agent("CHILD-A"));
+    scene.server.when(PARENT).reply(batch).then(text(DONE));
+    scene.server.when("CHILD-A").reply(text("begun").stall());
+    scene.go().await;
+    let results = last(&scene).tool_results();
+    assert_eq!(results.len(), 3);
+    let why = "This call took longer than 1 s and was stopped.";
+    for result in &results {
+        assert!(result.is_error && result.text.starts_with(why), "{result:?}");
+    }
+    // What there was of a result by then is not lost.
+    assert!(results[1..].iter().all(|result| result.text.contains("begun")), "{results:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn s1_14_a_servers_call_is_logged_as_every_call() {
     let scene = Scene::new();
     scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &tools(&["echo", "fail"]))]));
