@@ -27,7 +27,7 @@ use crate::provider::{Model, ModelError, ModelSource};
 use crate::runtime::{Open, Parts, Runtime};
 use crate::subagent::registry::Definitions;
 use crate::tool::lists;
-use crate::tool::mcp::Mcp;
+use crate::tool::mcp::{Mcp, is_of_server};
 
 /// More of stdin than this is not a prompt. Bytes.
 const STDIN_LIMIT: u64 = 8 << 20;
@@ -198,9 +198,16 @@ impl Backstage for Behind {
     }
 
     fn mcp_servers(&self) -> Vec<Value> {
+        let offered = self.mcp.main().offered().tools;
+        let tools = |server: &str| -> Vec<Value> {
+            let names = offered.iter().map(|tool| &tool.spec().name);
+            let own = names.filter(|name| is_of_server(server, name));
+            own.map(|name| json!({"name": name})).collect()
+        };
         let servers = self.mcp.status().into_iter();
         let shown = servers.map(|server| {
-            json!({"name": server.name, "status": server.state.word(), "error": server.error})
+            let (name, status, tools) = (&server.name, server.state.word(), tools(&server.name));
+            json!({"name": name, "status": status, "error": server.error, "tools": tools})
         });
         shown.collect()
     }

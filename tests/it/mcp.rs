@@ -13,6 +13,7 @@ mod http;
 mod invariants;
 mod life;
 mod own;
+mod real;
 
 /// The server of the tests.
 fn stub() -> PathBuf {

@@ -77,6 +77,7 @@ async fn a_tool_of_the_program_is_called_like_any_other() {
     let status = client.request(request("mcp_status")).await.unwrap();
     assert_eq!(status["mcpServers"][0]["name"], "calc");
     assert_eq!(status["mcpServers"][0]["status"], "connected");
+    assert_eq!(status["mcpServers"][0]["tools"], json!([{ "name": "mcp__calc__add" }]));
     client.close().await.assert_code(0);
     let requests = scene.server.requests();
     assert!(requests[0].tool_names().contains(&"mcp__calc__add"));

@@ -1,8 +1,8 @@
 //! Calls of servers' tools: what is offered, what comes back, what is shown meanwhile.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{count, last, offered, server, tools};
+use super::{count, last, noted, offered, server, tools};
 use crate::support::process;
 use crate::support::pty::Screen;
 use crate::support::record::{Recorded, all_text};
@@ -113,6 +113,33 @@ async fn a_cancelled_call_ends_at_once_and_the_server_is_told() {
     screen.keys("go on\r");
     screen.wait_for(DONE);
     assert!(last(&scene).text().contains("This call was cancelled."));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn what_a_server_asks_of_us_is_answered_or_refused() {
+    let scene = with_tools(&["asks"], &[]);
+    scene
+        .server
+        .when(PARENT)
+        .reply(tool_use("mcp__stub__asks", json!({})))
+        .then(text(DONE).gate("asked"));
+    let running = scene.run().start();
+    scene.server.reached("asked").await;
+    process::eventually(|| count(&scene, "stub", "answer") == 5).await;
+    let mut answers: Vec<Value> = noted(&scene, "stub")
+        .iter()
+        .filter_map(|line| serde_json::from_str(line.strip_prefix("answer ")?).ok())
+        .collect();
+    answers.sort_by_key(|answer| answer["id"].as_u64());
+    assert_eq!(answers[0]["result"], json!({}), "a ping");
+    assert_eq!(answers[1]["result"], json!({"roots": []}));
+    assert_eq!(answers[2]["error"]["code"], -32601, "no model is lent");
+    assert_eq!(answers[3]["result"]["action"], "decline");
+    assert_eq!(answers[4]["error"]["code"], -32601, "what nobody knows");
+    scene.server.open("asked");
+    running.wait().await.assert_code(0);
+    assert_eq!(last(&scene).tool_result().text, "asked");
     scene.server.finish();
 }
 

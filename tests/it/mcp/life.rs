@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{count, last, noted, offered, server, tools};
+use crate::support::DEADLINE;
+use crate::support::client::Client;
 use crate::support::process;
 use crate::support::pty::Screen;
 use crate::support::scene::{DONE, PARENT, Scene};
@@ -71,30 +73,27 @@ async fn a_server_that_dies_is_started_again_and_the_call_in_flight_gets_an_erro
     scene.server.finish();
 }
 
-/// A prompt as a program sends it.
-fn prompt(text: &str) -> Value {
-    json!({"type": "user", "message": {"role": "user", "content": text}})
-}
-
 #[tokio::test]
 async fn tools_that_come_later_are_offered_with_the_next_prompt() {
     let scene = Scene::new();
-    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &tools(&["grow", "echo"]))]));
+    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &tools(&["grow"]))]));
     let grow = tool_use("mcp__stub__grow", json!({}));
     scene.server.when(PARENT).reply(grow).then(text(DONE)).then(text("second done"));
     let args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json"];
-    let run = scene.world.run(args).args(["--dangerously-skip-permissions"]).open_stdin();
-    let mut running = run.start();
-    running.send(&prompt("PARENT-1 go"));
-    running.printed(DONE, 1).await;
-    process::eventually(|| count(&scene, "stub", "list") == 2).await;
-    // What the stub has noted it answers at once, but nothing tells when that was read.
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    running.send(&prompt("more"));
-    running.printed("second done", 1).await;
-    running.close().await.assert_code(0);
+    let run = scene.world.run(args).args(["--verbose", "--dangerously-skip-permissions"]);
+    let mut client = Client::start(run);
+    client.turn("PARENT-1 go").await;
+    // Nothing tells when the new list was read, but how the server stands does.
+    let grown = json!([{ "name": "mcp__stub__echo" }, { "name": "mcp__stub__grown" }]);
+    let read = async {
+        let status = || json!({ "subtype": "mcp_status" });
+        while client.request(status()).await.unwrap()["mcpServers"][0]["tools"] != grown {}
+    };
+    tokio::time::timeout(DEADLINE, read).await.expect("the new list was never read");
+    client.turn("more").await;
+    client.close().await.assert_code(0);
     let requests = scene.server.requests_of(PARENT);
-    assert_eq!(offered(&requests[1]), ["mcp__stub__grow", "mcp__stub__echo"], "as it began");
+    assert_eq!(offered(&requests[1]), ["mcp__stub__grow"], "as it began");
     assert_eq!(offered(&requests[2]), ["mcp__stub__echo", "mcp__stub__grown"]);
     scene.server.finish();
 }
