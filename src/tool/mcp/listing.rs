@@ -60,12 +60,6 @@ fn read(server: &str, entry: &Value) -> Result<Listing, String> {
     let schema = schema(&entry["inputSchema"]).ok_or_else(|| {
         format!("the schema of its tool {} is no object: it is left out", shown(remote))
     })?;
-    if entry["execution"]["taskSupport"] == "required" {
-        let name = shown(remote);
-        return Err(format!(
-            "its tool {name} runs as a task only, which caliban cannot ask for: it is left out"
-        ));
-    }
     let words = |key: &str| entry[key].as_str().filter(|text| !text.trim().is_empty());
     let text = words("description").or_else(|| words("title")).unwrap_or(remote);
     let clean = Cleaner::whole(text);
@@ -149,8 +143,7 @@ mod tests {
             {"name": "text", "inputSchema": {"type": "string"}},
             {"name": "none"},
             {"inputSchema": {}},
-            {"name": "slow", "inputSchema": {}, "execution": {"taskSupport": "required"}},
-            {"name": "ok", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "optional"}},
+            {"name": "ok", "inputSchema": {"type": "object"}},
             {"name": "ok", "inputSchema": {"type": "object"}},
             {"name": "a.b", "inputSchema": {}},
             {"name": "a/b", "inputSchema": {}},
@@ -165,7 +158,6 @@ mod tests {
                 "the schema of its tool text is no object: it is left out",
                 "the schema of its tool none is no object: it is left out",
                 "offers a tool without a name: it is left out",
-                "its tool slow runs as a task only, which caliban cannot ask for: it is left out",
                 "offers two tools ok: the first counts",
                 "its tools a.b and a/b would both be mcp__srv__a_b: the first counts",
                 "offers a tool without a name: it is left out",
