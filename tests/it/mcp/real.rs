@@ -1,9 +1,10 @@
 //! Real servers from npm, where `.ci/run` has installed them; elsewhere these tests say that they skip.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use super::{last, offered};
 use crate::support::pty::{CTRL_D, Screen};
 use crate::support::scene::{DONE, PARENT, Scene};
 use crate::support::script::{Reply, text, tool_use};
-use crate::support::{process, skip};
+use crate::support::{DEADLINE, process, skip};
 
 const EVERYTHING: &str = "server-everything";
 const FILES: &str = "server-filesystem";
@@ -143,35 +144,48 @@ async fn the_reference_servers_progress_is_shown_and_its_call_can_be_stopped() {
 struct WebServer {
     child: Child,
     port: u16,
-    output: BufReader<std::process::ChildStdout>,
+    lines: Receiver<String>,
 }
 
 impl WebServer {
     /// Starts it on a free port. Somebody else may take that before the server does: then on another.
     fn start(script: &Path) -> Self {
-        for _ in 0..5 {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            let mut command = Command::new("node");
-            command.arg(script).arg("streamableHttp").env("PORT", port.to_string());
-            let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-            let output = BufReader::new(child.stdout.take().unwrap());
-            let mut words = BufReader::new(child.stderr.take().unwrap()).lines();
-            let server = Self { child, port, output };
-            if words.any(|line| line.unwrap().contains("listening on port")) {
-                return server;
-            }
-        }
-        panic!("the server did not start");
+        let started = (0..5).map(|_| Self::try_start(script));
+        let mut up =
+            started.filter_map(|mut server| server.printed("listening on port").then_some(server));
+        up.next().expect("the server did not start")
     }
 
-    /// Waits until it prints this.
-    fn printed(&mut self, text: &str) {
-        let mut line = String::new();
-        while !line.contains(text) {
-            line.clear();
-            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "it ended before {text}");
+    fn try_start(script: &Path) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut command = Command::new("node");
+        command.arg(script).arg("streamableHttp").env("PORT", port.to_string());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (sender, lines) = mpsc::channel();
+        pass_on(child.stdout.take().unwrap(), sender.clone());
+        pass_on(child.stderr.take().unwrap(), sender);
+        Self { child, port, lines }
+    }
+
+    /// Waits until it prints this; false when it ends before.
+    fn printed(&mut self, text: &str) -> bool {
+        loop {
+            match self.lines.recv_timeout(DEADLINE) {
+                Ok(line) if line.contains(text) => return true,
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => panic!("waited in vain for {text}"),
+            }
         }
     }
+}
+
+/// Reads line by line in a thread of its own.
+fn pass_on(pipe: impl Read + Send + 'static, lines: Sender<String>) {
+    std::thread::spawn(move || {
+        // Nobody listens any more when the test has ended.
+        BufReader::new(pipe).lines().map_while(Result::ok).try_for_each(|line| lines.send(line))
+    });
 }
 
 impl Drop for WebServer {
@@ -193,7 +207,7 @@ async fn the_reference_server_is_used_over_http_and_its_session_is_closed() {
     scene.server.when(PARENT).reply(each_kind()).then(text(DONE));
     scene.go().await;
     assert_each_kind(&scene);
-    web.printed("Received session termination request");
+    assert!(web.printed("Received session termination request"));
     scene.server.finish();
 }
 
