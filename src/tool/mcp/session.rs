@@ -146,7 +146,14 @@ impl Mcp {
                 known
             }
         });
-        (self.fleet(servers.collect::<Vec<_>>().into_iter(), env), unknown)
+        let mut named: Vec<&McpServer> = Vec::new();
+        for server in servers {
+            // Named twice it is still one.
+            if !named.contains(&server) {
+                named.push(server);
+            }
+        }
+        (self.fleet(named.into_iter(), env), unknown)
     }
 
     /// How each server of the session stands.

@@ -6,7 +6,7 @@ use super::{count, last, noted, offered, server, tools};
 use crate::support::process;
 use crate::support::pty::Screen;
 use crate::support::record::{Recorded, all_text};
-use crate::support::scene::{DONE, PARENT, Scene};
+use crate::support::scene::{DONE, PARENT, Scene, agent_with};
 use crate::support::script::{dynamic, text, tool_use};
 
 /// A scene with one stub that offers these tools.
@@ -323,6 +323,29 @@ async fn modes_hold_for_servers_tools_too() {
         scene.world.run(args).finish().await.assert_code(0);
         assert_eq!(count(&scene, "stub", "call"), expected, "{mode} {rule:?}");
         assert_eq!(last(&scene).tool_result().is_error, expected == 0, "{mode} {rule:?}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_the_servers_of_a_definition_is_told_and_a_name_twice_is_not_wrong() {
+    let own = |stub: &str| {
+        format!("mcpServers:\n  - stub\n  - stub:\n      command: bash\n      args: [{stub}]\n")
+    };
+    let said = "the MCP servers stub and stub both offer mcp__stub__echo: the first counts";
+    for (lines, expected) in [
+        ("mcpServers: [stub, stub]\n".to_owned(), 0),
+        (own(&super::stub().display().to_string()), 1),
+    ] {
+        let scene = with_tools(&["echo"], &[]);
+        let text_of = format!("---\ndescription: Works.\n{lines}---\nYou work.");
+        scene.world.agent("worker", &text_of);
+        scene.parent_calls([agent_with("CHILD-A", "agent", "worker".into())]);
+        scene.server.when("CHILD-A").reply(text("done"));
+        let finished = scene.go().await;
+        assert_eq!(finished.stdout.matches(said).count(), expected, "{finished}");
+        let requests = scene.server.requests_of("CHILD-A");
+        assert_eq!(offered(&requests[0]), ["mcp__stub__echo"]);
         scene.server.finish();
     }
 }
