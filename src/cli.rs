@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::config::{Overrides, list, schema::LEVELS};
+use crate::config::{Overrides, SettingSources, list, schema::LEVELS};
 use crate::protocol::{Mode, SessionId};
 
 const USAGE: &str = "caliban [OPTIONS] [PROMPT]\n       caliban [OPTIONS] <COMMAND>";
@@ -205,6 +205,11 @@ pub struct ToolArgs {
     /// Permissions, hooks and env for this run: a file of the settings.json shape, or its JSON itself.
     #[arg(long, value_name = "FILE|JSON")]
     pub settings: Option<String>,
+
+    /// Of the files that other programs share with this one, read only those of user, project and local (with commas);
+    /// "" is none.
+    #[arg(long, value_name = "LIST")]
+    pub setting_sources: Option<SettingSources>,
 
     /// Offer no sub-agents.
     #[arg(long)]
@@ -459,6 +464,7 @@ impl Cli {
             theme: common.theme.clone(),
             no_sub_agent: tools.no_sub_agent,
             settings: tools.settings.clone(),
+            setting_sources: tools.setting_sources.unwrap_or_default(),
             mcp_config: tools.mcp_config.clone(),
             strict_mcp_config: tools.strict_mcp_config,
         }

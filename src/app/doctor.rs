@@ -170,6 +170,8 @@ fn memory(setup: &Setup) -> Memory {
         own: &setup.dirs.config,
         claude: setup.dirs.claude.as_deref(),
         home: home.as_deref(),
+        project: setup.loaded.project.sources.project,
+        local: setup.loaded.project.sources.local,
     };
     Memory::read(&sources, &|_| false)
 }

@@ -15,10 +15,10 @@ use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
 use crate::cli::{Cli, InputFormat, OutputFormat, PrintArgs, PromptTool};
 use crate::config::KeySource;
 use crate::config::models::Catalogue;
-use crate::custom::Customs;
+use crate::custom::{Custom, Customs};
 use crate::headless::{
     self, Asker, Backstage, EVENT_CAPACITY, Headless, HookCallbacks, Initialize, LimitsOf, Link,
-    ModelLimits, PromptSource, Served, SessionInfo,
+    ModelLimits, PromptSource, Served, SessionInfo, SlashCommand,
 };
 use crate::hook::Hook;
 use crate::permission::Gate;
@@ -98,9 +98,14 @@ fn asks_program(cli: &Cli) -> bool {
 
 /// What the program that introduces itself is told of us.
 fn greeting(info: &SessionInfo) -> Value {
+    let command = |command: &SlashCommand| {
+        let SlashCommand { name, description, argument_hint } = command;
+        json!({"name": name, "description": description, "argumentHint": argument_hint})
+    };
+    let commands: Vec<_> = info.slash_commands.iter().map(command).collect();
     let agents: Vec<_> = info.agents.iter().map(|name| json!({"name": name})).collect();
     json!({
-        "commands": [], "agents": agents, "output_style": "default",
+        "commands": commands, "agents": agents, "output_style": "default",
         "available_output_styles": ["default"],
         "models": [{"value": info.model, "displayName": info.model, "description": ""}],
         "account": {}, "pid": std::process::id(),
@@ -154,7 +159,10 @@ impl Backend {
             gate: gate.clone(),
             only: wishes.tools.clone(),
         });
-        let parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
+        let mut parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
+        if let Some(skills) = initialize.skills {
+            offer(&skills, &mut parts);
+        }
         parts.hooks.register(hooks);
         let info = info(&setup, &parts, &model);
         let tells_state = setup.env.non_empty(READS_STATE).is_some();
@@ -163,6 +171,17 @@ impl Backend {
             _ => None,
         };
         Ok(Self { info, parts, open, backstage, asker, tells_state })
+    }
+}
+
+/// Offers models these skills alone, and tells which of them there are not.
+fn offer(skills: &[String], parts: &mut Parts) {
+    parts.custom = parts.custom.clone().offering(skills);
+    let customs = Customs::load(&parts.custom);
+    let is_there = |name: &&String| customs.skills().any(|skill| skill.name == **name);
+    let missing: Vec<_> = skills.iter().filter(|name| !is_there(name)).collect();
+    if !missing.is_empty() {
+        parts.notices.push(format!("initialize: models can be offered no skill named {missing:?}"));
     }
 }
 
@@ -286,7 +305,7 @@ pub(super) fn info(setup: &Setup, parts: &Parts, model: &Model) -> SessionInfo {
         model: model.name.clone(),
         mode: parts.gate.mode(),
         tools: parts.tool_names(&agents, &customs),
-        slash_commands: customs.callable().map(|custom| custom.name.clone()).collect(),
+        slash_commands: customs.callable().map(|custom| slash_command(custom)).collect(),
         skills: customs.skills().map(|skill| skill.name.clone()).collect(),
         agents: agents.iter().map(|agent| agent.name.clone()).collect(),
         key_source: match source {
@@ -296,6 +315,14 @@ pub(super) fn info(setup: &Setup, parts: &Parts, model: &Model) -> SessionInfo {
         },
         limits: limits(model, parts.catalogue.clone()),
         task_name: setup.loaded.config.subagents.compat_task_name,
+    }
+}
+
+fn slash_command(custom: &Custom) -> SlashCommand {
+    SlashCommand {
+        name: custom.name.clone(),
+        description: custom.description.clone(),
+        argument_hint: custom.argument_hint.clone().unwrap_or_default(),
     }
 }
 

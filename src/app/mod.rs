@@ -166,7 +166,8 @@ impl Setup {
     }
 
     fn in_dir(cwd: Arc<Path>, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {
-        let dirs = Dirs::new(&env, &cwd)?;
+        let mut dirs = Dirs::new(&env, &cwd)?;
+        dirs.claude = dirs.claude.filter(|_| overrides.setting_sources.user);
         Self::with_dirs(dirs, cwd, env, overrides)
     }
 
@@ -176,15 +177,19 @@ impl Setup {
         env: EnvOverlay,
         overrides: &Overrides,
     ) -> Result<Self, AppError> {
-        let project = Project::discover(&cwd);
+        let project = Project::of(&cwd, overrides.setting_sources);
         let trust = Trust::new(&dirs, &project, &cwd);
         let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides, trust: &trust };
         // Before they are read: a change in between is then one that is still to come.
         let seen = rules::Seen::of(&sources, &project);
         let mut loaded = config::load_for(&sources, project)?;
         let own_modes = loaded.config.subagents.permissions == ChildPermissions::Own;
-        let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents())
-            .with_accepted(Accepted { trust: trust.clone(), own_modes });
+        let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents());
+        let definitions = match loaded.project.sources.project {
+            true => definitions,
+            false => definitions.without_claude(),
+        };
+        let definitions = definitions.with_accepted(Accepted { trust: trust.clone(), own_modes });
         loaded.inert.extend(definitions.inert());
         loaded.notices.extend(trust.notice(&loaded.inert));
         let redactor = Redactor::default();
@@ -203,7 +208,8 @@ impl Setup {
     fn custom(&self) -> CustomSources {
         let reserved: Vec<&str> = tui::update::COMMANDS.iter().map(|(name, _)| *name).collect();
         let (project, own) = (&self.loaded.project.folders, &self.dirs.config);
-        CustomSources::new(project, own, self.dirs.claude.as_deref(), &reserved)
+        let sources = CustomSources::new(project, own, self.dirs.claude.as_deref(), &reserved);
+        if self.loaded.project.sources.project { sources } else { sources.without_claude() }
     }
 
     fn store(&self) -> SessionStore {

@@ -153,6 +153,7 @@ impl Setup {
             notices: wishes.notices,
             user_dir: self.dirs.config.clone(),
             claude_dir: self.dirs.claude.clone(),
+            setting_sources: self.loaded.project.sources,
             system_prompt: wishes.system_prompt,
             append_system_prompt: wishes.append_system_prompt,
             patience: wishes.patience,

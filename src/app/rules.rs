@@ -130,8 +130,7 @@ impl RuleFiles {
 
     /// The texts of the person's own skills name files beside them: these may be read.
     fn allow_skills(&self, rules: &mut RuleSet, base: Base<'_>) {
-        let claude = self.home.as_ref().map(|home| home.join(".claude"));
-        for folder in [Some(self.dirs.config.clone()), claude].into_iter().flatten() {
+        for folder in std::iter::once(&self.dirs.config).chain(&self.dirs.claude) {
             let rule = format!("Read(/{}/skills/**)", folder.display());
             let origin = Origin::Flag("the place of your skills".to_owned());
             if let Err(error) = rules.add(List::Allow, &[rule], &origin, base) {

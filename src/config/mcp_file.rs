@@ -30,9 +30,10 @@ pub(super) struct McpFile {
     pub notices: Vec<String>,
 }
 
-/// The file of a project: of the nearest folder that has one.
+/// The file of a project: of the nearest folder that has one. `None` where no files of projects are read.
 pub fn file_of(project: &Project) -> Option<PathBuf> {
-    project.folders.iter().map(|folder| folder.join(MCP_FILE)).find(|file| file.is_file())
+    let folders = project.folders.iter().filter(|_| project.sources.project);
+    folders.map(|folder| folder.join(MCP_FILE)).find(|file| file.is_file())
 }
 
 /// Reads the project's file. What is wrong with it costs only what is wrong: one clear line, and no start.

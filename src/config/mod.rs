@@ -30,6 +30,7 @@ mod overrides;
 mod project;
 mod provider;
 pub mod schema;
+mod setting_sources;
 mod settings_file;
 mod settings_layer;
 mod show;
@@ -52,6 +53,7 @@ pub use schema::{
     Motion, OnLimit, OnViolation, Panes, PermissionsConfig, ProviderConfig, ProviderKind,
     SubagentsConfig, TuiConfig,
 };
+pub use setting_sources::SettingSources;
 pub use settings_file::{Owner, SettingsFile, Written, WrittenPermissions};
 pub use settings_layer::Variables;
 pub use trust::Trust;

@@ -4,6 +4,7 @@ use toml::Value;
 
 use super::error::Origin;
 use super::layers::Setting;
+use super::setting_sources::SettingSources;
 use crate::protocol::{EnvOverlay, Mode};
 
 /// Environment variables that set a key, where they are not empty.
@@ -34,6 +35,8 @@ pub struct Overrides {
     pub no_sub_agent: bool,
     /// `--settings`: JSON or a file of the settings.json shape.
     pub settings: Option<String>,
+    /// `--setting-sources`: which files of other programs are read.
+    pub setting_sources: SettingSources,
     /// `--mcp-config`: JSON or files of the `.mcp.json` shape.
     pub mcp_config: Vec<String>,
     /// `--strict-mcp-config`: no other servers than those.

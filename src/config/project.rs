@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::setting_sources::SettingSources;
 use crate::protocol::RuleFile;
 
 /// The settings that other agents share with this one, below a folder: those that come with the project, and the
@@ -17,14 +18,22 @@ pub struct Project {
     pub folders: Vec<PathBuf>,
     /// The nearest of `folders` with a `.caliban` configuration; the root when none has one.
     pub config_root: PathBuf,
-    /// The nearest of `folders` with settings in `.claude`; the root when none has any.
+    /// The nearest of `folders` with settings in `.claude` that are read; the root when none has any.
     pub claude_root: PathBuf,
+    /// Which files of other programs are read.
+    pub sources: SettingSources,
 }
 
 impl Project {
-    /// Looks from `cwd` upward. Reads no file.
+    /// Looks from `cwd` upward, for all there is. Reads no file.
     #[must_use]
     pub fn discover(cwd: &Path) -> Self {
+        Self::of(cwd, SettingSources::default())
+    }
+
+    /// The same, as if what `sources` leaves out were not there.
+    #[must_use]
+    pub fn of(cwd: &Path, sources: SettingSources) -> Self {
         let repository = cwd.ancestors().find(|folder| folder.join(".git").exists());
         let root = repository.unwrap_or(cwd);
         let folders: Vec<PathBuf> = cwd
@@ -39,9 +48,10 @@ impl Project {
             [RuleFile::Shared, RuleFile::Local].iter().any(|file| path(folder, *file).is_file())
         });
         let claude_root = nearest(&|folder| {
-            [SETTINGS, LOCAL_SETTINGS].iter().any(|file| folder.join(file).is_file())
+            let files = [(SETTINGS, sources.project), (LOCAL_SETTINGS, sources.local)];
+            files.iter().any(|(file, is_read)| *is_read && folder.join(file).is_file())
         });
-        Self { folders, config_root, claude_root }
+        Self { folders, config_root, claude_root, sources }
     }
 
     /// The folder that the project's own commands run in: the nearest one with configuration of either kind, else the

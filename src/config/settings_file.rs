@@ -70,13 +70,15 @@ impl SettingsFile {
     }
 }
 
-/// The settings files that there may be, lowest first.
+/// The settings files that are read where they are there, lowest first.
 pub(super) fn places(project: &Project, dirs: &Dirs) -> Vec<(Owner, PathBuf)> {
     let [shared, local] = [SETTINGS, LOCAL_SETTINGS].map(|file| project.claude_root.join(file));
+    let shared = Some(shared).filter(|_| project.sources.project);
+    let local = Some(local).filter(|_| project.sources.local);
     let person = dirs.claude.as_ref().map(|folder| folder.join("settings.json"));
     // In one's home directory this is the person's own file, which is read already.
-    let shared = Some(shared).filter(|shared| person.as_ref() != Some(shared));
-    let files = [(Owner::Person, person), (Owner::Shared, shared), (Owner::Local, Some(local))];
+    let shared = shared.filter(|shared| person.as_ref() != Some(shared));
+    let files = [(Owner::Person, person), (Owner::Shared, shared), (Owner::Local, local)];
     files.into_iter().filter_map(|(owner, file)| Some((owner, file?))).collect()
 }
 

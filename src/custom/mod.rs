@@ -35,6 +35,8 @@ pub struct CustomSources {
     skills: Vec<Folder>,
     /// Names that only the program itself gives to commands.
     reserved: Vec<String>,
+    /// The skills that models are offered; absent: all.
+    offered: Option<Vec<String>>,
 }
 
 impl CustomSources {
@@ -64,7 +66,27 @@ impl CustomSources {
                 .collect()
         };
         let reserved = reserved.iter().map(|name| (*name).to_owned()).collect();
-        Self { commands: folders(Kind::Command), skills: folders(Kind::Skill), reserved }
+        let (commands, skills) = (folders(Kind::Command), folders(Kind::Skill));
+        Self { commands, skills, reserved, offered: None }
+    }
+
+    /// The same without the project's `.claude`.
+    #[must_use]
+    pub fn without_claude(mut self) -> Self {
+        for folders in [&mut self.commands, &mut self.skills] {
+            folders.retain(|folder| !(folder.foreign && folder.within.is_some()));
+        }
+        self
+    }
+
+    /// The same where models are offered these skills alone. The person can still call the others.
+    #[must_use]
+    pub fn offering(self, skills: &[String]) -> Self {
+        Self { offered: Some(skills.to_vec()), ..self }
+    }
+
+    fn offers(&self, skill: &str) -> bool {
+        self.offered.as_ref().is_none_or(|offered| offered.iter().any(|name| name == skill))
     }
 
     /// What the files of skills look like from outside: while that stays the same, models are offered the same ones.
@@ -177,6 +199,9 @@ impl Customs {
         }
         sources.commands.iter().for_each(|folder| all.add_folder(folder, Kind::Command));
         sources.skills.iter().for_each(|folder| all.add_folder(folder, Kind::Skill));
+        for skill in all.skills.values_mut().filter(|skill| !sources.offers(&skill.name)) {
+            Arc::make_mut(skill).only_person = true;
+        }
         all
     }
 

@@ -175,6 +175,7 @@ impl Frames {
         } = &self.info;
         let tools = tools.iter().chain(&self.served.tools);
         let tools: Vec<_> = tools.map(|tool| self.info.tool_name(tool)).collect();
+        let slash_commands: Vec<_> = slash_commands.iter().map(|command| &command.name).collect();
         let servers = self.served.servers.iter();
         let servers: Vec<_> = servers
             .map(|server| json!({"name": server.name, "status": server.state.word()}))

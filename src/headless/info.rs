@@ -15,7 +15,7 @@ pub struct SessionInfo {
     pub tools: Vec<String>,
     pub agents: Vec<String>,
     /// What can be called as `/name` in a prompt.
-    pub slash_commands: Vec<String>,
+    pub slash_commands: Vec<SlashCommand>,
     /// What models can load themselves.
     pub skills: Vec<String>,
     /// Where the key came from, such as `ANTHROPIC_API_KEY`, or `none`.
@@ -34,6 +34,15 @@ impl SessionInfo {
             other => other,
         }
     }
+}
+
+/// A command or skill that can be called as `/name`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlashCommand {
+    pub name: String,
+    pub description: String,
+    /// What may follow the name, such as `[issue]`; empty when nothing is said.
+    pub argument_hint: String,
 }
 
 /// What a model can take and give, in tokens.

@@ -31,7 +31,7 @@ mod totals;
 use control::Desk;
 pub use control::{Backstage, HookCallbacks, Initialize, Served};
 use conversation::{Conversation, State, Tally};
-pub use info::{LimitsOf, ModelLimits, SessionInfo};
+pub use info::{LimitsOf, ModelLimits, SessionInfo, SlashCommand};
 pub use link::{Introduction, Link};
 use output::Output;
 pub use output::say;

@@ -13,8 +13,11 @@ mod tests;
 
 use reader::Reader;
 
-/// The files of a folder, in the order in which they are read.
-const NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
+/// The files of a folder that come with the project, in the order in which they are read.
+const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
+
+/// The person's own beside them, which is read after them.
+const LOCAL_NAME: &str = "CLAUDE.local.md";
 
 /// The person's own, below their configuration folder.
 const OWN_NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
@@ -33,6 +36,10 @@ pub struct MemorySources<'a> {
     pub claude: Option<&'a Path>,
     /// What `~` stands for.
     pub home: Option<&'a Path>,
+    /// Whether what comes with the project is read.
+    pub project: bool,
+    /// Whether what the person keeps for themselves in the project is read.
+    pub local: bool,
 }
 
 /// What was found, in the order in which models read it: the person's own, then from the repository's root down to
@@ -63,7 +70,7 @@ impl Memory {
     /// A project's files may come from anywhere: only regular files are read, and only such as lie in the repository.
     #[must_use]
     pub fn read(sources: &MemorySources<'_>, hides: &dyn Fn(&Path) -> bool) -> Self {
-        let MemorySources { dir, own, claude, home } = *sources;
+        let MemorySources { dir, own, claude, home, project, local } = *sources;
         let root = dir.ancestors().find(|above| above.join(".git").exists()).unwrap_or(dir);
         let mut reader = Reader::new(root, home, hides);
         for name in OWN_NAMES {
@@ -76,7 +83,8 @@ impl Memory {
             dir.ancestors().take_while(|folder| folder.starts_with(root)).collect();
         folders.reverse();
         for folder in folders {
-            for name in NAMES {
+            let shared = NAMES.into_iter().filter(|_| project);
+            for name in shared.chain(local.then_some(LOCAL_NAME)) {
                 reader.add_of_project(&folder.join(name));
             }
         }

@@ -26,7 +26,14 @@ fn read_in(top: &TempDir, dir: &str) -> Memory {
     let path = |name: &str| top.path().join(name);
     let (dir, own, home) = (path(dir), path("own"), path("home"));
     let claude = home.join(".claude");
-    let sources = MemorySources { dir: &dir, own: &own, claude: Some(&claude), home: Some(&home) };
+    let sources = MemorySources {
+        dir: &dir,
+        own: &own,
+        claude: Some(&claude),
+        home: Some(&home),
+        project: true,
+        local: true,
+    };
     Memory::read(&sources, &|file| file.ends_with("hidden.md"))
 }
 

@@ -11,6 +11,7 @@ use super::offer::Offer;
 use crate::agent::prompt::Facts;
 use crate::agent::{Agent, AgentSetup, Inbox, Operations};
 use crate::budget::{self, Budget};
+use crate::config::SettingSources;
 use crate::config::models::Catalogue;
 use crate::custom::{self, CustomSources, Customs};
 use crate::exec::Sandbox;
@@ -59,6 +60,8 @@ pub struct Parts {
     pub user_dir: PathBuf,
     /// Where the person keeps the same for another program.
     pub claude_dir: Option<PathBuf>,
+    /// Which of the project's files of that kind are read.
+    pub setting_sources: SettingSources,
     /// Replaces the built-in prompt.
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,

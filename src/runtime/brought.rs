@@ -163,6 +163,8 @@ fn read(parts: &Parts) -> Memory {
         own: &parts.user_dir,
         claude: parts.claude_dir.as_deref(),
         home: parts.builtin.home.as_deref(),
+        project: parts.setting_sources.project,
+        local: parts.setting_sources.local,
     };
     Memory::read(&sources, &|file| parts.builtin.hidden.hides(file, &parts.cwd))
 }

@@ -53,6 +53,13 @@ impl DefinitionSources {
         Self { flag: Definitions::default(), folders, accepted: None }
     }
 
+    /// The same without the project's `.claude/agents`.
+    #[must_use]
+    pub fn without_claude(mut self) -> Self {
+        self.folders.retain(|folder| folder.dialect != Dialect::Foreign);
+        self
+    }
+
     /// The same, with what the person has accepted of the project.
     #[must_use]
     pub fn with_accepted(self, accepted: Accepted) -> Self {

@@ -10,6 +10,7 @@ mod hooks;
 mod partial;
 mod permission;
 mod servers;
+mod sources;
 
 const MODEL: [&str; 2] = ["--model", "claude-sonnet-5"];
 

@@ -19,6 +19,8 @@ pub struct Initialize {
     /// Replaces the built-in prompt.
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
+    /// The skills that models are offered; absent: all.
+    pub skills: Option<Vec<String>>,
     /// What does not count, for the person.
     pub notices: Vec<String>,
 }
@@ -49,7 +51,7 @@ struct Body {
     #[serde(rename = "forwardSubagentText")]
     _forward_subagent_text: Option<bool>,
     exclude_dynamic_sections: Option<bool>,
-    skills: Option<Vec<String>>,
+    skills: Option<Skills>,
     json_schema: Option<Value>,
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -61,6 +63,20 @@ struct Body {
 enum Texts {
     One(String),
     Several(Vec<String>),
+}
+
+/// Some skills, or each that there is.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`skills` must be a list of names or `all`")]
+enum Skills {
+    Named(Vec<String>),
+    All(All),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum All {
+    All,
 }
 
 impl Texts {
@@ -89,7 +105,6 @@ impl Initialize {
             Body::deserialize(&request.body).map_err(|error| format!("initialize: {error}"))?;
         for (field, asked) in [
             ("excludeDynamicSections", body.exclude_dynamic_sections == Some(true)),
-            ("skills", body.skills.is_some()),
             ("jsonSchema", body.json_schema.is_some()),
         ] {
             if asked {
@@ -112,6 +127,10 @@ impl Initialize {
             hooks,
             system_prompt: body.system_prompt.map(Texts::joined),
             append_system_prompt: body.append_system_prompt,
+            skills: match body.skills {
+                Some(Skills::Named(names)) => Some(names),
+                Some(Skills::All(All::All)) | None => None,
+            },
             notices: notices.collect(),
         })
     }
@@ -179,6 +198,13 @@ mod tests {
         assert_eq!(initialize.hooks, [first, hook(None, &["hook_2"], None)]);
         assert_eq!(initialize.notices, [""; 0]);
         assert_eq!(read(&json!({"hooks": null})), Ok(Initialize::default()));
+        for (skills, expected) in [
+            (json!(["a"]), Some(vec!["a".to_owned()])),
+            (json!([]), Some(Vec::new())),
+            (json!("all"), None),
+        ] {
+            assert_eq!(read(&json!({"skills": skills})).unwrap().skills, expected);
+        }
         for (prompt, expected) in
             [(json!("a"), "a"), (json!(["a", "b"]), "a\n\nb"), (json!([""]), "")]
         {
@@ -199,7 +225,7 @@ mod tests {
             (hook("Stop", "onFailure", json!("block")), "`onFailure`"),
             (hook("Stop", "timeout", json!(-1)), "`timeout`"),
             (hook("Stop", "colour", json!("red")), "colour"),
-            (json!({"skills": ["a"]}), "`skills` is not supported"),
+            (json!({"skills": "some"}), "`skills` must be"),
             (json!({"excludeDynamicSections": true}), "`excludeDynamicSections`"),
             (json!({"jsonSchema": {}}), "`jsonSchema`"),
             (json!({"agents": []}), "initialize: "),

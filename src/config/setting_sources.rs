@@ -1,0 +1,69 @@
+//! Which of the files that people bring along from other programs are read: `--setting-sources`.
+
+use std::str::FromStr;
+
+/// Whose files count beside our own; all of them unless the command line says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SettingSources {
+    /// The `.claude` folder in the person's home.
+    pub user: bool,
+    /// What comes with a project: `AGENTS.md`, `CLAUDE.md`, `.mcp.json` and its `.claude`, but for the next.
+    pub project: bool,
+    /// The person's own in a project: `CLAUDE.local.md`, `.claude/settings.local.json`.
+    pub local: bool,
+}
+
+impl Default for SettingSources {
+    fn default() -> Self {
+        Self { user: true, project: true, local: true }
+    }
+}
+
+impl FromStr for SettingSources {
+    type Err = String;
+
+    /// Names with commas between them; a blank text is none.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut sources = Self { user: false, project: false, local: false };
+        if text.trim().is_empty() {
+            return Ok(sources);
+        }
+        for name in text.split(',').map(str::trim) {
+            match name {
+                "user" => sources.user = true,
+                "project" => sources.project = true,
+                "local" => sources.local = true,
+                _ => {
+                    let name = name.escape_debug();
+                    return Err(format!(
+                        "`{name}` is none of user, project, local; \"\" reads none of them"
+                    ));
+                }
+            }
+        }
+        Ok(sources)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_between_commas_and_a_blank_text_is_none() {
+        let of = |user, project, local| Ok(SettingSources { user, project, local });
+        for (text, expected) in [
+            ("", of(false, false, false)),
+            (" ", of(false, false, false)),
+            ("user", of(true, false, false)),
+            ("local, project", of(false, true, true)),
+            ("user,project,local", Ok(SettingSources::default())),
+        ] {
+            assert_eq!(text.parse(), expected, "{text:?}");
+        }
+        for text in ["managed", "user,", "User"] {
+            let error = text.parse::<SettingSources>().unwrap_err();
+            assert!(error.ends_with("is none of user, project, local; \"\" reads none of them"));
+        }
+    }
+}
