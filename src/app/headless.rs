@@ -179,9 +179,11 @@ fn offer(skills: &[String], parts: &mut Parts) {
     parts.custom = parts.custom.clone().offering(skills);
     let customs = Customs::load(&parts.custom);
     let is_there = |name: &&String| customs.skills().any(|skill| skill.name == **name);
-    let missing: Vec<_> = skills.iter().filter(|name| !is_there(name)).collect();
+    let missing: Vec<_> =
+        skills.iter().filter(|name| !is_there(name)).map(String::as_str).collect();
     if !missing.is_empty() {
-        parts.notices.push(format!("initialize: models can be offered no skill named {missing:?}"));
+        let missing = missing.join(", ").escape_debug().to_string();
+        parts.notices.push(format!("initialize: models can be offered no skill named {missing}"));
     }
 }
 
