@@ -179,7 +179,7 @@ async def pieces_of_an_answer():
     async for message in query(prompt="Say something.", options=chosen):
         if isinstance(message, StreamEvent):
             event = message.event
-            print(f"  {event['type']}", event.get("delta", ""))
+            print(f"  {event['type']} {event.get('delta', '')}".rstrip())
 
 
 async def resume_and_fork():
