@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::config::{Overrides, SettingSources, list, schema::LEVELS};
+use crate::config::{McpScope, Overrides, SettingSources, list, schema::LEVELS};
 use crate::protocol::{Mode, SessionId};
 
 const USAGE: &str = "caliban [OPTIONS] [PROMPT]\n       caliban [OPTIONS] <COMMAND>";
@@ -303,6 +303,11 @@ pub enum Command {
         #[arg(long, conflicts_with_all = ["dir", "revoke"])]
         list: bool,
     },
+    /// MCP servers: which there are and how they stand; add and remove them.
+    Mcp {
+        #[command(subcommand)]
+        action: Option<McpAction>,
+    },
     /// Permission rules: which one decides a call, and why.
     Permissions {
         #[command(subcommand)]
@@ -375,6 +380,60 @@ pub enum ConfigAction {
 pub enum PermissionsAction {
     /// What becomes of a call, such as 'Bash(git push)' or 'Edit(src/main.rs)'.
     Test { call: String },
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]
+pub enum McpAction {
+    /// All of them, each connected to: its state, how many tools it has, where it is defined.
+    #[default]
+    List,
+    /// One of them: its definition without values of variables and headers, its state, its tools.
+    Get { name: String },
+    /// Define one: a program with its arguments, those that begin with a dash after --, or an address.
+    Add(McpAddArgs),
+    /// Take one out of the file in which it stands.
+    Remove {
+        name: String,
+        /// Out of your own files, or out of the project's.
+        #[arg(short, long)]
+        scope: Option<McpScope>,
+    },
+}
+
+/// A server to be defined.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct McpAddArgs {
+    /// How it is reached [default: http for an address, else stdio].
+    #[arg(short, long)]
+    pub transport: Option<McpKind>,
+
+    /// Where it is written: your own config.toml, or the project's .mcp.json.
+    #[arg(short, long, default_value = "user")]
+    pub scope: McpScope,
+
+    /// A variable of the program; may be repeated, and ${VAR} in it is filled in at the start.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    pub env: Vec<String>,
+
+    /// A header of each request, such as 'Authorization: Bearer ${TOKEN}'; may be repeated.
+    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
+    pub header: Vec<String>,
+
+    /// What it is called: letters, digits, - and _.
+    pub name: String,
+
+    /// The program, or the address of a server over HTTP.
+    pub command_or_url: String,
+
+    /// The program's arguments.
+    pub args: Vec<String>,
+}
+
+/// How a server is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum McpKind {
+    Stdio,
+    Http,
 }
 
 /// Tools or rules of one option, as people write them in one line.

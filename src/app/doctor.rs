@@ -3,11 +3,12 @@
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{AppError, Setup, parts, working_dir};
 use crate::cli::Cli;
 use crate::command::doctor::{
-    Check, Finding, endpoint, examine, files, hooks, keys, lines, machine, report, terminal,
+    Check, Finding, endpoint, examine, files, hooks, keys, lines, machine, mcp, report, terminal,
 };
 use crate::config::models::Catalogue;
 use crate::config::{KeySource, Overrides};
@@ -16,6 +17,9 @@ use crate::exec::child_env;
 use crate::memory::{Memory, MemorySources};
 use crate::protocol::EnvOverlay;
 use crate::subagent::registry::{DefinitionSources, Definitions};
+
+/// How long MCP servers may take to answer: with their end, less than a check may.
+const MCP_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What an examination starts from. Cheap to clone.
 #[derive(Clone)]
@@ -101,6 +105,10 @@ impl Doctor {
                 machine::disk(&[setup.dirs.data.clone(), setup.dirs.state.clone()])
             }),
         ]);
+        let servers = setup.clone();
+        checks.push(Check::new(mcp::ABOUT, async move {
+            mcp::servers(&servers.mcp_standings(MCP_PATIENCE).await)
+        }));
         // Without a catalogue there are no models; that it cannot be read has a line of its own.
         if let Ok(catalogue) = parts::catalogue(setup) {
             let models = Arc::new(setup.models(&catalogue));

@@ -8,7 +8,8 @@ use crate::command;
 use crate::config::models::ModelsError;
 use crate::config::trust::TrustError;
 use crate::config::{
-    self, ChildPermissions, ConfigError, Dirs, Loaded, Overrides, Project, Sources, Trust,
+    self, ChildPermissions, ConfigError, Dirs, Loaded, McpEditError, Overrides, Project, Sources,
+    Trust,
 };
 use crate::custom::CustomSources;
 use crate::protocol::{EnvOverlay, Redactor, SessionId};
@@ -25,6 +26,7 @@ mod doctor;
 mod headless;
 mod host;
 mod log;
+mod mcp;
 mod models;
 mod parts;
 mod permissions;
@@ -49,6 +51,8 @@ pub enum AppError {
     Agents(#[from] DefinitionError),
     #[error("{0}")]
     Trust(#[from] TrustError),
+    #[error("{0}")]
+    Servers(#[from] McpEditError),
     #[error("{0}")]
     Usage(String),
     #[error("{0}")]
@@ -84,6 +88,7 @@ impl AppError {
             | Self::Rule(_)
             | Self::Agents(_)
             | Self::Trust(_)
+            | Self::Servers(_)
             | Self::Usage(_)
             | Self::Session(_)
             | Self::Store(_)
@@ -118,6 +123,9 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         }
         Some(Command::Sessions { action }) => {
             sessions::report(&action.clone().unwrap_or_default(), &setup()?)
+        }
+        Some(Command::Mcp { action }) => {
+            mcp::report(cli, env, &action.clone().unwrap_or_default())?
         }
         Some(Command::Trust { list: true, .. }) => trust::list(env)?,
         Some(Command::Trust { dir, revoke, .. }) => {

@@ -14,7 +14,7 @@ use crate::config::{self, ConfigError, OnViolation};
 use crate::exec::Sandbox;
 use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
-use crate::protocol::{EventQueue, SharedPeer};
+use crate::protocol::{EventQueue, McpServer, SharedPeer};
 use crate::provider::{HttpClient, Model, ModelSource};
 use crate::runtime::{Parts, SubAgents};
 use crate::subagent::{Settings, Slots};
@@ -81,10 +81,16 @@ impl Setup {
 
     /// The servers of the session, none of which runs yet. `peer` is the program that drives this one.
     pub(super) fn mcp(&self, peer: Option<SharedPeer>) -> Mcp {
+        let servers = self.loaded.mcp.iter().map(|entry| entry.server.clone());
+        self.mcp_of(servers.collect(), peer)
+    }
+
+    /// The same with these servers alone.
+    pub(super) fn mcp_of(&self, servers: Vec<McpServer>, peer: Option<SharedPeer>) -> Mcp {
         let config = &self.loaded.config;
         let http = HttpClient::new(&self.env);
         Mcp::new(McpSettings {
-            servers: self.loaded.mcp.iter().map(|entry| entry.server.clone()).collect(),
+            servers,
             cwd: self.cwd.clone(),
             env: self.loaded.variables.over(&self.env),
             secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
@@ -94,6 +100,7 @@ impl Setup {
             }),
             peer,
             soften: config.subagents.on_autonomy_violation == OnViolation::Report,
+            redactor: self.redactor.clone(),
         })
     }
 

@@ -15,6 +15,7 @@ pub mod config;
 pub mod demo;
 pub mod doctor;
 pub mod export;
+pub mod mcp;
 pub mod permissions;
 pub mod sandbox;
 pub mod sessions;

@@ -177,7 +177,7 @@ fn defaults(schema: &Schema) -> Result<Vec<Setting>, ConfigError> {
     settings(DEFAULTS, schema, |_| Origin::BuiltIn)
 }
 
-fn settings(
+pub(super) fn settings(
     text: &str,
     schema: &Schema,
     at: impl Fn(usize) -> Origin,

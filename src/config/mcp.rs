@@ -54,7 +54,8 @@ pub struct McpEntry {
 
 impl McpEntry {
     /// The server as a thing that a project brings.
-    pub(super) fn inert(&self) -> Inert {
+    #[must_use]
+    pub fn inert(&self) -> Inert {
         Inert { what: line(&self.server), origin: self.origin.clone() }
     }
 }

@@ -38,10 +38,18 @@ pub fn file_of(project: &Project) -> Option<PathBuf> {
 
 /// Reads the project's file. What is wrong with it costs only what is wrong: one clear line, and no start.
 pub(super) fn of_project(project: &Project, cwd: &Path) -> McpFile {
-    let Some(file) = file_of(project) else { return McpFile::default() };
+    file_of(project).map_or_else(McpFile::default, |file| read_file(&file, cwd))
+}
+
+/// The same for one file, which may be absent.
+pub(super) fn read_file_if_there(file: &Path, cwd: &Path) -> McpFile {
+    if file.exists() { read_file(file, cwd) } else { McpFile::default() }
+}
+
+fn read_file(file: &Path, cwd: &Path) -> McpFile {
     let read = || -> Result<McpFile, ConfigError> {
-        let text = read_text(&file, cwd)?.unwrap_or_default();
-        let path = shown(&file, cwd);
+        let text = read_text(file, cwd)?.unwrap_or_default();
+        let path = shown(file, cwd);
         let at = |line: Option<usize>| Origin::File { path: path.clone(), line: line.unwrap_or(1) };
         let servers = parse(&text)
             .map_err(|misfit| ConfigError::invalid(&at(misfit.line), misfit.message))?;

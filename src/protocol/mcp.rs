@@ -47,6 +47,25 @@ impl McpServer {
         Self::new(name, McpTransport::Peer)
     }
 
+    /// What is written in it that may be a key: values of variables and headers, each of the words of a header, and the
+    /// query of an address. What only refers to variables is left out.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<&str> {
+        let mut all = Vec::new();
+        match &self.transport {
+            McpTransport::Stdio { env, .. } => all.extend(env.values().map(String::as_str)),
+            McpTransport::Http { url, headers } => {
+                all.extend(headers.values().flat_map(|value| value.split(' ').chain([&**value])));
+                let query = url.split_once('?').map_or("", |(_, query)| query);
+                let value = |pair: &'_ str| pair.find('=').map_or(0, |at| at + 1);
+                all.extend(query.split('&').map(|pair| &pair[value(pair)..]));
+            }
+            McpTransport::Peer => {}
+        }
+        all.retain(|text| !text.contains("${"));
+        all
+    }
+
     /// What runs or is connected to, in one line, as it is written. Holds no value of a variable or header.
     #[must_use]
     pub fn about(&self) -> String {

@@ -17,8 +17,12 @@ impl Redactor {
     /// Takes a key in. Blank and very short ones are left out.
     pub fn add(&self, key: &str) {
         let key = key.trim();
-        if key.len() >= SHORTEST_KEY {
-            self.0.write().unwrap_or_else(PoisonError::into_inner).push(key.to_owned());
+        if key.len() < SHORTEST_KEY {
+            return;
+        }
+        let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if !keys.iter().any(|known| known == key) {
+            keys.push(key.to_owned());
         }
     }
 

@@ -14,6 +14,7 @@ pub mod files;
 pub mod hooks;
 pub mod keys;
 pub mod machine;
+pub mod mcp;
 pub mod terminal;
 
 /// How long one check may take before it counts as without an answer.

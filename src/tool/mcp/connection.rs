@@ -265,13 +265,15 @@ fn failed(error: &ServiceError) -> String {
     }
 }
 
-/// The cause at the bottom of an error, which says most.
+/// What the client of HTTP says, or the cause at the bottom of an error, which says most.
 fn innermost(error: &(dyn Error + 'static)) -> String {
-    let mut error = error;
-    while let Some(source) = error.source().or_else(|| http::cause(error)) {
-        error = source;
-    }
-    error.to_string()
+    http::unanswered(error).unwrap_or_else(|| {
+        let mut error = error;
+        while let Some(source) = error.source() {
+            error = source;
+        }
+        error.to_string()
+    })
 }
 
 fn short(text: &str) -> String {

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::connection::{Connection, Line, cancelled};
 use super::listing::Listed;
 use super::session::Means;
-use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus};
+use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus, Redactor};
 use crate::tool::{ToolContext, ToolError};
 
 /// How long the first request waits for a server, from the moment it was started.
@@ -43,6 +43,7 @@ pub struct Server {
     env: EnvOverlay,
     started: Instant,
     standing: watch::Receiver<Standing>,
+    redactor: Redactor,
     _stop: DropGuard,
 }
 
@@ -65,6 +66,10 @@ impl Server {
         tell: Tell,
         tasks: &TaskTracker,
     ) -> Self {
+        for secret in config.secrets() {
+            means.redactor.add(secret);
+        }
+        let redactor = means.redactor.clone();
         let (standing, seen) = watch::channel(Standing::default());
         let stop = CancellationToken::new();
         let keeper = Keeper {
@@ -78,7 +83,7 @@ impl Server {
         };
         tasks.spawn(keeper.keep_up());
         let started = Instant::now();
-        Self { config, env, started, standing: seen, _stop: stop.drop_guard() }
+        Self { config, env, started, standing: seen, redactor, _stop: stop.drop_guard() }
     }
 
     pub fn config(&self) -> &McpServer {
@@ -137,7 +142,13 @@ impl Server {
             () = cx.cancel.cancelled() => return Err(cancelled()),
             line = self.line() => line?,
         };
-        line.call(&self.config.name, tool, input, cx).await
+        let answer = line.call(&self.config.name, tool, input, cx).await;
+        answer.map_err(|error| match error {
+            ToolError::Soft { kind, message } => {
+                ToolError::soft(kind, self.redactor.mask(&message))
+            }
+            fatal @ ToolError::Fatal { .. } => fatal,
+        })
     }
 
     async fn line(&self) -> Result<Line, ToolError> {
@@ -198,6 +209,7 @@ impl Keeper {
             if deaths > RESTARTS {
                 return self.fail(format!("{why}, and so it did {deaths} times in a row")).await;
             }
+            let why = self.means.redactor.mask(&why).into_owned();
             self.say(&format!("has ended and is started again: {why}"));
             self.standing.send_modify(|standing| {
                 standing.state = McpState::Pending;
@@ -261,6 +273,7 @@ impl Keeper {
 
     /// It is of no use; waits until nobody wants it any more.
     async fn fail(self, why: String) {
+        let why = self.means.redactor.mask(&why).into_owned();
         self.tell(&why);
         self.standing.send_modify(|standing| {
             standing.state = McpState::Failed;
@@ -282,6 +295,7 @@ impl Keeper {
     }
 
     fn tell(&self, what: &str) {
+        let what = self.means.redactor.mask(what);
         let line = format!("MCP server {}: {what}", self.config.name);
         tracing::warn!("{line}");
         (self.tell)(line);

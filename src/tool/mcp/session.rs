@@ -16,7 +16,8 @@ use super::name;
 use super::pool::Pool;
 use crate::budget::{Budget, Limits};
 use crate::protocol::{
-    EnvOverlay, EventQueue, McpServer, McpState, McpStatus, McpWish, SharedPeer, Span, ToolUseId,
+    EnvOverlay, EventQueue, McpServer, McpState, McpStatus, McpWish, Redactor, SharedPeer, Span,
+    ToolUseId,
 };
 use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
@@ -38,6 +39,8 @@ pub struct McpSettings {
     pub peer: Option<SharedPeer>,
     /// Whether a tool that reports a violation of autonomy leaves it to the model instead of ending the run.
     pub soften: bool,
+    /// Is told the keys of servers: literal values of variables and headers, and the query of an address.
+    pub redactor: Redactor,
 }
 
 /// What a server needs to be started.
@@ -46,6 +49,7 @@ pub(super) struct Means {
     pub secrets: Arc<[String]>,
     pub http: HttpSource,
     pub peer: Option<SharedPeer>,
+    pub redactor: Redactor,
 }
 
 /// The servers of a session and of its sub-agents. Nothing runs before [`Mcp::start`]. Cheap to clone.
@@ -69,8 +73,8 @@ impl Mcp {
     /// Knows the servers and starts none.
     #[must_use]
     pub fn new(settings: McpSettings) -> Self {
-        let McpSettings { servers, cwd, env, secrets, http, peer, soften } = settings;
-        let pool = Pool::new(Means { cwd, secrets, http, peer });
+        let McpSettings { servers, cwd, env, secrets, http, peer, soften, redactor } = settings;
+        let pool = Pool::new(Means { cwd, secrets, http, peer, redactor });
         let (main, offered, told) = Default::default();
         Self(Arc::new(Inner { servers, env, soften, pool, main, offered, told }))
     }

@@ -1,0 +1,33 @@
+//! MCP servers: whether each answers.
+
+use super::Finding;
+use crate::command::mcp::Standing;
+use crate::protocol::McpState;
+
+/// What these lines are about.
+pub const ABOUT: &str = "mcp";
+
+/// One line for each server.
+#[must_use]
+pub fn servers(servers: &[Standing]) -> Vec<Finding> {
+    if servers.is_empty() {
+        return vec![Finding::ok(ABOUT, "none")];
+    }
+    let finding = |standing: &Standing| {
+        let name = &standing.entry.server.name;
+        let (state, origin) = (standing.state(), &standing.entry.origin);
+        match &standing.status {
+            None => Finding::note(ABOUT, format!("{name} ({origin}): {state}")),
+            Some(status) if status.state == McpState::Connected => {
+                let tools = if status.tools == 1 { "tool" } else { "tools" };
+                Finding::ok(ABOUT, format!("{name}: {state}, {} {tools}", status.tools))
+            }
+            Some(_) => {
+                let error = standing.error();
+                let why = if error.is_empty() { String::new() } else { format!(": {error}") };
+                Finding::wrong(ABOUT, format!("{name} ({origin}): {state}{why}"))
+            }
+        }
+    };
+    servers.iter().map(finding).collect()
+}
