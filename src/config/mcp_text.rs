@@ -112,7 +112,11 @@ pub fn toml(text: &str, change: Change<'_>) -> Changed {
         let both = format!("{before}{comments}");
         decor.set_prefix(both);
     }
-    Ok(Some(document.to_string()))
+    let text = document.to_string();
+    // What stood above the first table is gone with it.
+    let start =
+        if matches!(change, Change::Remove(_)) { text.trim_start_matches('\n') } else { &text };
+    Ok(Some(start.to_owned()))
 }
 
 /// Takes a server out. Answers with the comments above it that a blank line keeps apart: these are not about it.

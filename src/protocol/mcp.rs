@@ -146,3 +146,24 @@ impl McpWish {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_a_key_is_found_in_variables_headers_and_queries_and_references_are_left_out() {
+        let pairs = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let http = McpTransport::Http {
+            url: "https://h/mcp?key=sk-1&flag".to_owned(),
+            headers: pairs(&[("A", "Bearer sk-2"), ("B", "Bearer ${TOKEN}")]),
+        };
+        let server = McpServer::new("x", http);
+        assert_eq!(server.secrets(), ["Bearer", "sk-2", "Bearer sk-2", "Bearer", "sk-1", "flag"]);
+        let env = pairs(&[("KEY", "sk-3"), ("PLACE", "${HOME}/x")]);
+        let program = McpTransport::Stdio { command: "c".to_owned(), args: Vec::new(), env };
+        assert_eq!(McpServer::new("x", program).secrets(), ["sk-3"]);
+    }
+}

@@ -9,6 +9,7 @@ use crate::support::scene::{PARENT, Scene};
 
 mod bad;
 mod calls;
+mod command;
 mod http;
 mod invariants;
 mod life;

@@ -70,10 +70,25 @@ async fn a_server_that_cannot_be_started_is_one_line_and_costs_no_other() {
     );
     scene.server.finish();
 
-    let nobody = "[mcp_servers.bad]\nurl = \"http://127.0.0.1:1/mcp\"\n";
+    let nobody = "[mcp_servers.bad]\nurl = \"http://127.0.0.1:1/mcp?key=sk-literal-77\"\n";
     let (scene, said, _) = beside_a_good_one(plain(nobody)).await;
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].starts_with("MCP server bad: ") && said[0].contains("refused"), "{said:?}");
+    assert_eq!(said, ["MCP server bad: cannot reach http://127.0.0.1:1/mcp: connection refused"]);
+    assert!(!scene.world.log().contains("sk-literal-77"), "{}", scene.world.log());
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn keys_of_a_servers_variables_and_headers_are_in_no_line_and_no_log() {
+    let talks = |_: &Scene| {
+        let talk = "echo refused key $KEY >&2; exit 3";
+        format!(
+            "[mcp_servers.bad]\ncommand = \"bash\"\nargs = [\"-c\", \"{talk}\"]\nenv = {{ KEY = \"sk-literal-77\" }}\n"
+        )
+    };
+    let (scene, said, _) = beside_a_good_one(talks).await;
+    assert_eq!(said, ["MCP server bad: it ended with exit code 3; it said: refused key ***"]);
+    let log = scene.world.log();
+    assert!(log.contains("refused key ***") && !log.contains("sk-literal-77"), "{log}");
     scene.server.finish();
 }
 
