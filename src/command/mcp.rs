@@ -53,7 +53,7 @@ pub fn list(servers: &[Standing], problems: &[String]) -> Report {
                 [
                     printable(&standing.entry.server.name),
                     standing.state().to_owned(),
-                    up.map_or_else(|| "-".to_owned(), |status| status.tools.to_string()),
+                    up.map_or_else(|| "-".to_owned(), |status| status.tools.len().to_string()),
                     printable(&standing.entry.origin.to_string()),
                     standing.error(),
                 ]

@@ -95,8 +95,8 @@ impl fmt::Debug for McpServer {
 pub struct McpStatus {
     pub name: String,
     pub state: McpState,
-    /// How many of its tools are offered.
-    pub tools: usize,
+    /// Its tools that can be offered, as it calls them.
+    pub tools: Vec<String>,
     /// What went wrong last.
     pub error: Option<String>,
     /// What runs or is connected to.

@@ -19,8 +19,8 @@ pub fn servers(servers: &[Standing]) -> Vec<Finding> {
         match &standing.status {
             None => Finding::note(ABOUT, format!("{name} ({origin}): {state}")),
             Some(status) if status.state == McpState::Connected => {
-                let tools = if status.tools == 1 { "tool" } else { "tools" };
-                Finding::ok(ABOUT, format!("{name}: {state}, {} {tools}", status.tools))
+                let tools = if status.tools.len() == 1 { "tool" } else { "tools" };
+                Finding::ok(ABOUT, format!("{name}: {state}, {} {tools}", status.tools.len()))
             }
             Some(_) => {
                 let error = standing.error();

@@ -105,7 +105,7 @@ impl Server {
         McpStatus {
             name: self.config.name.clone(),
             state: standing.state,
-            tools: standing.listed.tools.len(),
+            tools: standing.listed.tools.iter().map(|tool| tool.remote.clone()).collect(),
             error: standing.error.clone(),
             about: self.config.about(),
         }

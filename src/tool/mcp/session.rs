@@ -170,7 +170,7 @@ impl Mcp {
         let waiting = self.0.servers.iter().map(|server| McpStatus {
             name: server.name.clone(),
             state: McpState::Pending,
-            tools: 0,
+            tools: Vec::new(),
             error: None,
             about: server.about(),
         });

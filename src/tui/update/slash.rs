@@ -195,9 +195,12 @@ fn server_lines(servers: &[McpStatus]) -> Vec<String> {
     let names = servers.iter().map(|server| width(&server.name)).max().unwrap_or(0);
     let mut lines = Vec::new();
     for server in servers {
-        let tools = count(server.tools, "tool");
+        let tools = count(server.tools.len(), "tool");
         let (name, state) = (padded(&server.name, names), padded(server.state.word(), 9));
         lines.push(format!("{name}  {state}  {tools:>8}  {}", server.about));
+        if !server.tools.is_empty() {
+            lines.push(format!("{}  offers: {}", padded("", names), server.tools.join(", ")));
+        }
         if let Some(error) = &server.error {
             lines.push(format!("{}  last error: {error}", padded("", names)));
         }

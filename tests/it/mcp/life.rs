@@ -45,6 +45,7 @@ async fn the_screen_does_not_wait_for_servers_and_shows_how_they_stand() {
     process::eventually(|| count(&scene, "good", "list") == 1).await;
     screen.keys("/mcp\r");
     screen.wait_for("good    connected    1 tool");
+    screen.wait_for("offers: echo");
     screen.wait_for("silent  pending     0 tools");
     screen.wait_for("dead    failed      0 tools");
     screen.wait_for("last error: it ended with exit code 3; it said: no licence found");
