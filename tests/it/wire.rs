@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::support::pty::Screen;
 use crate::support::record::{Recorded, Wire};
-use crate::support::scene::{Scene, agent, bash};
+#[cfg(feature = "sub-agents")]
+use crate::support::scene::agent;
+use crate::support::scene::{Scene, bash};
 use crate::support::script::{Reply, text, tool_use};
 use crate::support::world::KEY;
 
