@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures_util::stream::{self, StreamExt};
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderValue, TRANSFER_ENCODING};
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 use tokio::time::timeout;
 
 use super::endpoint::Endpoint;
@@ -55,6 +56,19 @@ pub(super) enum Fault {
     /// It makes no sense.
     Senseless(String),
     Cut,
+}
+
+/// Reads one event. What has another shape may be what the server says about a failure.
+pub(super) fn piece<T: DeserializeOwned>(data: &str) -> Result<T, Fault> {
+    if let Ok(piece) = serde_json::from_str(data) {
+        return Ok(piece);
+    }
+    let body: Value =
+        serde_json::from_str(data).map_err(|error| Fault::Senseless(error.to_string()))?;
+    Err(match body.get("error").or_else(|| body.get(0)) {
+        Some(_) => Fault::Reported(Report::parse(&body)),
+        None => Fault::Senseless("a piece of an unknown shape".to_owned()),
+    })
 }
 
 impl Fault {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::super::exchange::{Decode, Fault, Progress};
+use super::super::exchange::{self, Decode, Fault, Progress};
 use super::super::report::Report;
 use super::calls::{Calls, Piece};
 use crate::protocol::{BlockStart, Delta, StopReason, StreamEvent, Usage};
@@ -75,14 +75,7 @@ impl Decode for Decoder {
             self.done = true;
             return Ok(());
         }
-        let senseless = |error: serde_json::Error| Fault::Senseless(error.to_string());
-        let Ok(chunk) = serde_json::from_str::<Chunk>(data) else {
-            let body: Value = serde_json::from_str(data).map_err(senseless)?;
-            return match body.get("error").or_else(|| body.get(0)) {
-                Some(_) => Err(Fault::Reported(Report::parse(&body))),
-                None => Err(Fault::Senseless("a chunk of an unknown shape".into())),
-            };
-        };
+        let chunk: Chunk = exchange::piece(data)?;
         if let Some(error) = &chunk.error {
             return Err(Fault::Reported(Report::parse(&serde_json::json!({ "error": error }))));
         }
