@@ -39,7 +39,16 @@ impl Inbox {
 
     /// Puts a prompt at the end.
     pub fn push(&self, prompt: QueuedPrompt) {
-        self.lock().waiting.push_back(prompt);
+        self.push_told(prompt, || ());
+    }
+
+    /// Puts a prompt at the end and tells of what it is about, in one step: by the time anyone has been told, the
+    /// agent's next look here finds the prompt. `tell` must not touch this queue.
+    pub fn push_told(&self, prompt: QueuedPrompt, tell: impl FnOnce()) {
+        let mut state = self.lock();
+        tell();
+        state.waiting.push_back(prompt);
+        drop(state);
         self.0.changed.notify_one();
     }
 

@@ -153,26 +153,28 @@ async fn after_an_interrupt_the_next_prompt_is_answered() {
 #[tokio::test]
 async fn a_signal_takes_the_whole_process_group_of_a_command_along() {
     let scene = Scene::new();
-    let nested = "sh -c 'sleep 63.9137 & sleep 63.9137' & echo go > started.fifo; wait";
-    scene.server.when(PARENT).reply(tool_use("Bash", bash(nested)));
+    let time = process::marked_seconds(63);
+    let nested = format!("sh -c 'sleep {time} & sleep {time}' & echo go > started.fifo; wait");
+    scene.server.when(PARENT).reply(tool_use("Bash", bash(&nested)));
     let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
     let running = scene.run().start();
     started.opened().await;
     running.signal(Signal::SIGTERM);
     running.wait().await.assert_code(143);
-    assert_eq!(process::with_argument("63.9137"), Vec::<u32>::new());
+    assert_eq!(process::with_argument(&time), Vec::<u32>::new());
     scene.server.finish();
 }
 
 #[tokio::test]
 async fn a_command_that_runs_into_its_time_limit_is_killed_and_the_model_is_told() {
     let scene = Scene::new();
-    let input = json!({ "command": "echo BEFORE-77; sleep 64.5171", "timeout": 300 });
+    let time = process::marked_seconds(64);
+    let input = json!({ "command": format!("echo BEFORE-77; sleep {time}"), "timeout": 300 });
     scene.server.when(PARENT).reply(tool_use("Bash", input)).then(text(DONE));
     scene.go().await;
     let result = scene.server.requests()[1].tool_result();
     assert!(result.is_error && result.text.contains("BEFORE-77"), "{result:?}");
-    assert_eq!(process::with_argument("64.5171"), Vec::<u32>::new());
+    assert_eq!(process::with_argument(&time), Vec::<u32>::new());
     scene.server.finish();
 }
 
@@ -203,8 +205,9 @@ async fn t1_ctrl_c_on_the_only_child_ends_that_child_and_the_parent_goes_on() {
 async fn t1_a_child_cancelled_in_mid_tool_leaves_no_command_behind() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
-    let sleep = "echo go > started.fifo; sleep 65.2719";
-    scene.server.when("CHILD-A").reply(text("PARTIAL-77").tool_use("Bash", bash(sleep)));
+    let time = process::marked_seconds(65);
+    let sleep = format!("echo go > started.fifo; sleep {time}");
+    scene.server.when("CHILD-A").reply(text("PARTIAL-77").tool_use("Bash", bash(&sleep)));
     let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
     let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 100, 30);
     started.opened().await;
@@ -212,7 +215,7 @@ async fn t1_a_child_cancelled_in_mid_tool_leaves_no_command_behind() {
     screen.wait_for("Bash echo go");
     screen.keys(CTRL_C);
     screen.wait_for(DONE);
-    assert_eq!(process::with_argument("65.2719"), Vec::<u32>::new());
+    assert_eq!(process::with_argument(&time), Vec::<u32>::new());
     assert_eq!(scene.server.requests_of("CHILD-A").len(), 1, "no request follows a cancel");
     let child = std::fs::read_to_string(&scene.world.child_transcripts()[0]).unwrap();
     let count = |kind: &str| child.matches(&format!("\"type\":\"{kind}\"")).count();

@@ -80,7 +80,6 @@ async fn enter_on_a_pane_shows_the_childs_whole_live_transcript() {
     screen.wait_for("CHILD-A look around");
     screen.keys(ESC);
     screen.wait_for("TEXT-B");
-    screen.keys(ESC);
     scene.server.open("rest");
     screen.wait_for(DONE);
     scene.server.finish();

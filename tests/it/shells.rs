@@ -95,9 +95,10 @@ impl Stubborn {
 #[tokio::test]
 async fn a_background_command_returns_at_once_and_each_output_is_read_once() {
     let scene = Scene::new();
-    let server = "mkfifo go; echo one; read -r line < go; echo two $line; sleep 71.3317";
+    let time = process::marked_seconds(71);
+    let server = format!("mkfifo go; echo one; read -r line < go; echo two $line; sleep {time}");
     let steps = [
-        start(server),
+        start(&server),
         read("one"),
         once("Bash", bash("echo 77 > go")),
         read("two 77"),
@@ -111,7 +112,7 @@ async fn a_background_command_returns_at_once_and_each_output_is_read_once() {
     let with = |word: &str| reads.iter().filter(|read| read.text.contains(word)).count();
     assert_eq!((with("one"), with("two 77")), (1, 1), "{reads:?}");
     assert!(reads.iter().all(|read| read.text.ends_with("[bash-1 is running]")), "{reads:?}");
-    assert_eq!(process::with_argument("71.3317"), Vec::<u32>::new(), "gone with the program");
+    assert_eq!(process::with_argument(&time), Vec::<u32>::new(), "gone with the program");
     scene.server.finish();
 }
 
@@ -153,13 +154,14 @@ async fn a_filter_lets_only_its_lines_through_and_the_others_are_gone() {
 #[tokio::test]
 async fn a_kill_ends_all_processes_before_it_says_so_and_a_second_one_is_an_error() {
     let scene = Scene::new();
-    let stubborn = Stubborn::new(&scene, "72.1173");
+    let time = process::marked_seconds(721);
+    let stubborn = Stubborn::new(&scene, &time);
     let steps = [start(&stubborn.command), read("up"), kill()];
     let again = text("x").gate("killed").tool_use("KillShell", kill().input);
     scene.server.when(PARENT).forever(model(steps, again));
     let running = scene.run().start();
     scene.server.reached("killed").await;
-    assert_eq!(process::with_argument("72.1173"), Vec::<u32>::new());
+    assert_eq!(process::with_argument(&time), Vec::<u32>::new());
     scene.server.open("killed");
     running.wait().await.assert_code(0);
     let kills = results_of(&scene, "KillShell");
@@ -257,7 +259,8 @@ async fn s1_9_background_shells_are_seen_by_the_agent_that_started_them_alone() 
 #[tokio::test]
 async fn t13_background_shells_of_a_child_are_gone_when_the_child_has_ended() {
     let scene = Scene::new();
-    let Stubborn { up, command, .. } = Stubborn::new(&scene, "72.4417");
+    let time = process::marked_seconds(722);
+    let Stubborn { up, command, .. } = Stubborn::new(&scene, &time);
     let script = scene.server.when(PARENT).reply(calls([agent("CHILD-A")]));
     script.then(text(DONE).gate("child ended"));
     let script = scene.server.when("CHILD-A").reply(tool_use("Bash", background(&command)));
@@ -265,10 +268,10 @@ async fn t13_background_shells_of_a_child_are_gone_when_the_child_has_ended() {
     let running = scene.run().start();
     up.opened().await;
     scene.server.reached("up").await;
-    assert_ne!(process::with_argument("72.4417"), Vec::<u32>::new());
+    assert_ne!(process::with_argument(&time), Vec::<u32>::new());
     scene.server.open("up");
     scene.server.reached("child ended").await;
-    assert_eq!(process::with_argument("72.4417"), Vec::<u32>::new());
+    assert_eq!(process::with_argument(&time), Vec::<u32>::new());
     scene.server.open("child ended");
     running.wait().await.assert_code(0);
     assert_eq!(scene.server.requests_of(PARENT)[1].tool_result().text, "child done");
@@ -278,7 +281,8 @@ async fn t13_background_shells_of_a_child_are_gone_when_the_child_has_ended() {
 #[tokio::test]
 async fn t13_a_cancel_of_a_child_takes_its_background_along() {
     let scene = Scene::new();
-    let Stubborn { held, up, command } = Stubborn::new(&scene, "72.9917");
+    let time = process::marked_seconds(723);
+    let Stubborn { held, up, command } = Stubborn::new(&scene, &time);
     scene.parent_calls([agent("CHILD-A")]);
     let script = scene.server.when("CHILD-A").reply(tool_use("Bash", background(&command)));
     script.then(text("PARTIAL-77").stall());
@@ -297,7 +301,8 @@ async fn t13_a_cancel_of_a_child_takes_its_background_along() {
 #[tokio::test]
 async fn t13_sigterm_takes_the_background_along() {
     let scene = Scene::new();
-    let Stubborn { held, up, command } = Stubborn::new(&scene, "72.5517");
+    let time = process::marked_seconds(724);
+    let Stubborn { held, up, command } = Stubborn::new(&scene, &time);
     let script = scene.server.when(PARENT).reply(tool_use("Bash", background(&command)));
     script.then(text("x").stall());
     let running = scene.run().start();
@@ -306,7 +311,7 @@ async fn t13_sigterm_takes_the_background_along() {
     let sent = Instant::now();
     running.signal(Signal::SIGTERM);
     running.wait().await.assert_code(143);
-    assert_eq!(process::with_argument("72.5517"), Vec::<u32>::new());
+    assert_eq!(process::with_argument(&time), Vec::<u32>::new());
     let took = held.closed().await - sent;
     assert!(took < TWO_SECONDS, "{took:?}");
     scene.server.finish();
@@ -316,14 +321,15 @@ async fn t13_sigterm_takes_the_background_along() {
 #[tokio::test]
 async fn t13_sigkill_takes_the_background_along() {
     let scene = Scene::new();
-    let Stubborn { up, command, .. } = Stubborn::new(&scene, "72.6617");
+    let time = process::marked_seconds(725);
+    let Stubborn { up, command, .. } = Stubborn::new(&scene, &time);
     let script = scene.server.when(PARENT).reply(tool_use("Bash", background(&command)));
     script.then(text("x").stall());
     let running = scene.run().start();
     up.opened().await;
     scene.server.wait_for(2).await;
     running.signal(Signal::SIGKILL);
-    assert_eq!(process::left_after(TWO_SECONDS, "72.6617").await, Vec::<u32>::new());
+    assert_eq!(process::left_after(TWO_SECONDS, &time).await, Vec::<u32>::new());
     scene.server.finish();
 }
 
@@ -331,13 +337,14 @@ async fn t13_sigkill_takes_the_background_along() {
 #[tokio::test]
 async fn t13_sigkill_takes_a_command_of_a_child_along() {
     let scene = Scene::new();
-    let Stubborn { up, command, .. } = Stubborn::new(&scene, "72.7717");
+    let time = process::marked_seconds(726);
+    let Stubborn { up, command, .. } = Stubborn::new(&scene, &time);
     scene.server.when(PARENT).reply(calls([agent("CHILD-A")]));
     scene.server.when("CHILD-A").reply(tool_use("Bash", bash(&command)));
     let running = scene.run().start();
     up.opened().await;
     running.signal(Signal::SIGKILL);
-    assert_eq!(process::left_after(TWO_SECONDS, "72.7717").await, Vec::<u32>::new());
+    assert_eq!(process::left_after(TWO_SECONDS, &time).await, Vec::<u32>::new());
     scene.server.finish();
 }
 

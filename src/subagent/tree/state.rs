@@ -171,7 +171,6 @@ impl State {
         for QueuedPrompt { id, text, .. } in entry.inbox.take_typed() {
             entry.events.emit(EventKind::PromptReturned { id, text });
         }
-        entry.events.emit(EventKind::Finished(Box::new(ending.outcome.clone())));
         let Ending { outcome, report, mut text, message, brief } = ending;
         // One that rests has told its last answer when it gave it.
         let mut told = if *entry.resting.borrow() { brief } else { message };
@@ -179,6 +178,7 @@ impl State {
             text.push_str(&unread);
             told.push_str(&unread);
         }
+        let finished = EventKind::Finished(Box::new(outcome.clone()));
         let ended = Arc::new(Ended { info: entry.info.clone(), outcome, report, text });
         entry.phase = Phase::Ended(ended.clone());
         entry.has_slot = false;
@@ -191,11 +191,14 @@ impl State {
                 let name = &entry.info.name;
                 entry.report_to.fail(*failure, format!("{name}: {message}"));
             }
-            entry.report_to.push(QueuedPrompt {
+            let report = QueuedPrompt {
                 from: Sender::Agent { name: entry.info.name.clone() },
                 ..QueuedPrompt::typed(number, told, When::NextStep)
-            });
+            };
+            entry.report_to.push_told(report, || entry.events.emit(finished));
             entry.pushed = Some((entry.report_to.clone(), number));
+        } else {
+            entry.events.emit(finished);
         }
         // After the message, so that whoever waits for the last of the announced work finds it.
         entry.announcement = None;

@@ -1,7 +1,7 @@
 //! Agents in the background and their list, on a real terminal.
 
 use super::{BYPASS, NOTHING, send};
-use crate::support::pty::{ENTER, ESC, Screen};
+use crate::support::pty::{BACKSPACE, ENTER, ESC_ALONE, Screen};
 use crate::support::scene::{DONE, PARENT, Scene, agent, calls};
 use crate::support::script::text;
 
@@ -32,8 +32,12 @@ async fn s3_6_ctrl_b_moves_a_running_agent_to_the_background_and_its_result_come
     screen.wait_for(DONE);
     let shown = screen.wait_for("writing · background");
     assert!(!shown.contains("waits for"), "{shown}");
-    // Esc never stops it.
-    screen.keys(ESC);
+    // Esc never stops it: main rests by now, and the key after it shows that it was taken.
+    screen.wait_gone("Esc stops main");
+    screen.keys(ESC_ALONE);
+    screen.keys("x");
+    screen.wait_for("› x");
+    screen.keys(BACKSPACE);
     assert!(scene.server.requests_of("CHILD-A")[0].end.is_none());
     scene.server.open("rest");
     screen.wait_for("general-purpose-1 reports");
@@ -48,8 +52,10 @@ async fn the_list_of_agents_has_definitions_and_enter_mentions_one() {
     let screen = Screen::start(&scene.world, NOTHING, 80, 24);
     screen.wait_for("? keys");
     send(&screen, "/agents");
-    let shown = screen.wait_for("definitions");
-    assert!(shown.contains("@ explore") && shown.contains("@ plan"), "{shown}");
+    // They are looked for when the list is opened, so they may come after it.
+    screen.wait_until("the built-in ones", |shown| {
+        shown.contains("definitions") && shown.contains("@ explore") && shown.contains("@ plan")
+    });
     let shown = screen.wait_for("tools: ");
     assert!(shown.contains("model: ") && shown.contains("built in"), "{shown}");
     assert!(!shown.contains("b background") && !shown.contains("r resume"), "{shown}");

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::process;
 use crate::support::pty::{ENTER, ESC, Screen};
 use crate::support::record::{Recorded, StreamEnd};
 use crate::support::run::Running;
@@ -221,7 +222,9 @@ async fn the_end_of_a_background_command_is_told_once_and_wakes_main() {
 async fn a_command_that_the_person_kills_is_gone_and_main_is_not_woken() {
     let scene = scene();
     scene.world.models(SMALL);
-    let start = json!({ "command": "echo up; sleep 73.1173", "run_in_background": true });
+    let time = process::marked_seconds(73);
+    let command = format!("echo up; sleep {time}");
+    let start = json!({ "command": command, "run_in_background": true });
     let main = scene.server.when(PARENT).reply(tool_use("Bash", start)).then(text("IDLE-77"));
     main.then(text(DONE));
     let screen = screen(&scene);
@@ -235,7 +238,7 @@ async fn a_command_that_the_person_kills_is_gone_and_main_is_not_woken() {
     screen.wait_gone("Esc closes");
     send(&screen, "and now?");
     screen.wait_for(DONE);
-    assert_eq!(crate::support::process::with_argument("73.1173"), Vec::<u32>::new());
+    assert_eq!(process::with_argument(&time), Vec::<u32>::new());
     let requests = scene.server.requests_of(PARENT);
     assert_eq!((requests.len(), count(&requests[2], "bash-1 (")), (3, 0));
     scene.server.finish();

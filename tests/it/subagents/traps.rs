@@ -226,8 +226,9 @@ async fn t8_an_empty_end_is_not_an_answer_and_no_older_remark_is_sold_as_one() {
 async fn t1_an_interrupt_in_mid_tool_leaves_transcripts_that_the_next_prompt_can_use() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
-    let sleep = "echo BEFORE-$((60+6)); echo go > started.fifo; sleep 61.7391";
-    scene.server.when("CHILD-A").reply(text("PARTIAL-77").tool_use("Bash", bash(sleep)));
+    let time = process::marked_seconds(61);
+    let sleep = format!("echo BEFORE-$((60+6)); echo go > started.fifo; sleep {time}");
+    scene.server.when("CHILD-A").reply(text("PARTIAL-77").tool_use("Bash", bash(&sleep)));
     let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
     let running = scene.run().start();
     started.opened().await;
@@ -235,7 +236,7 @@ async fn t1_an_interrupt_in_mid_tool_leaves_transcripts_that_the_next_prompt_can
     let run = running.wait().await;
     run.assert_code(130);
     assert_eq!(run.result()["is_error"], true);
-    let left = process::with_argument("61.7391");
+    let left = process::with_argument(&time);
     assert_eq!(left, Vec::<u32>::new(), "the command is gone when the program is");
     let child = std::fs::read_to_string(&scene.world.child_transcripts()[0]).unwrap();
     let count = |kind: &str| child.matches(&format!("\"type\":\"{kind}\"")).count();
@@ -259,8 +260,9 @@ async fn t1_an_interrupt_in_mid_tool_leaves_transcripts_that_the_next_prompt_can
 async fn t10_a_second_interrupt_ends_at_once_with_the_same_code() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
-    let stubborn = "trap '' TERM INT; echo go > started.fifo; sleep 62.8413";
-    scene.server.when("CHILD-A").reply(tool_use("Bash", bash(stubborn)));
+    let time = process::marked_seconds(62);
+    let stubborn = format!("trap '' TERM INT; echo go > started.fifo; sleep {time}");
+    scene.server.when("CHILD-A").reply(tool_use("Bash", bash(&stubborn)));
     let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
     let running = scene.run().start();
     started.opened().await;
@@ -268,7 +270,7 @@ async fn t10_a_second_interrupt_ends_at_once_with_the_same_code() {
     running.signal(Signal::SIGINT);
     running.wait().await.assert_code(130);
     // Killed they are, but nobody waits for them any more.
-    let left = process::left_after(Duration::from_secs(2), "62.8413").await;
+    let left = process::left_after(Duration::from_secs(2), &time).await;
     assert_eq!(left, Vec::<u32>::new());
 }
 
@@ -337,11 +339,12 @@ async fn ended_by_a_closed_terminal(scene: &Scene, at_work: Fifo) -> u32 {
 async fn t10_a_closed_terminal_ends_all_and_leaves_transcripts_that_the_next_prompt_can_use() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
-    let sleep = "echo go > started.fifo; sleep 66.3917";
-    scene.server.when("CHILD-A").reply(text("PARTIAL-77").tool_use("Bash", bash(sleep)));
+    let time = process::marked_seconds(66);
+    let sleep = format!("echo go > started.fifo; sleep {time}");
+    scene.server.when("CHILD-A").reply(text("PARTIAL-77").tool_use("Bash", bash(&sleep)));
     let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
     assert_eq!(ended_by_a_closed_terminal(&scene, started).await, 129);
-    assert_eq!(process::with_argument("66.3917"), Vec::<u32>::new());
+    assert_eq!(process::with_argument(&time), Vec::<u32>::new());
     let child = std::fs::read_to_string(&scene.world.child_transcripts()[0]).unwrap();
     let count = |kind: &str| child.matches(&format!("\"type\":\"{kind}\"")).count();
     assert_eq!((count("tool_use"), count("tool_result")), (1, 1), "{child}");

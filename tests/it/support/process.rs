@@ -20,6 +20,11 @@ pub fn signal(pid: u32, signal: Signal) {
     }
 }
 
+/// A time for `sleep` that no other test asks for, nor another run of the tests beside this one: it marks a process.
+pub fn marked_seconds(seconds: u32) -> String {
+    format!("{seconds}.{:07}", std::process::id())
+}
+
 /// The processes whose command line has this unique text.
 pub fn with_argument(marker: &str) -> Vec<u32> {
     all().filter(|pid| command_line(*pid).contains(marker)).collect()

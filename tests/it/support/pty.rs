@@ -14,6 +14,9 @@ use super::{DEADLINE, process, restoration};
 
 pub const ENTER: &str = "\r";
 pub const ESC: &str = "\x1b";
+/// Escape as terminals with the kitty protocol send it: whatever follows does not become a key with Alt.
+pub const ESC_ALONE: &str = "\x1b[27u";
+pub const BACKSPACE: &str = "\x7f";
 pub const TAB: &str = "\t";
 pub const SHIFT_TAB: &str = "\x1b[Z";
 pub const CTRL_C: &str = "\x03";
