@@ -35,6 +35,8 @@ async fn model_lists_what_the_endpoint_offers_and_the_one_that_is_taken_answers(
         send(&screen, "TASK-1");
         screen.wait_for("by the default");
         assert!(scene.server.lists().is_empty(), "{wire:?}: nobody asked for a list");
+        // While main works, the command would wait.
+        screen.wait_for("Shift+Tab mode");
         send(&screen, "/clear");
         screen.wait_gone("by the default");
         send(&screen, "/model");
