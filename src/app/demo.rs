@@ -19,6 +19,7 @@ use crate::protocol::{EnvOverlay, EventQueue, SessionId};
 use crate::provider::scripted::{MODEL, Scripted};
 use crate::provider::{ChildModel, Model, ModelError, ModelSource, RetryPolicy};
 use crate::runtime::Open;
+use crate::tui::Typed;
 
 /// What a model costs that runs nowhere.
 const FREE: Price = Price { input: 0.0, output: 0.0, cache_write: 0.0, cache_read: 0.0 };
@@ -71,6 +72,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         stored: false,
         pick_session: false,
         scripted: true,
+        typed: Typed::default(),
     };
     screen::show(
         &setup,

@@ -20,7 +20,7 @@ use crate::protocol::{Command, EventQueue, NoticeLevel, SessionId};
 use crate::runtime::{Open, Parts, Runtime};
 use crate::tool::mcp::Mcp;
 use crate::tui::settings::{FirstRun, Motion, Panes, StartInfo, TuiSettings};
-use crate::tui::{self, TuiIo};
+use crate::tui::{self, TuiIo, Typed};
 
 /// The file in the data folder that remembers prompts.
 const HISTORY_FILE: &str = "history.jsonl";
@@ -28,8 +28,8 @@ const HISTORY_FILE: &str = "history.jsonl";
 /// Shows the screen until the person leaves, and answers with the exit code.
 pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     setup.check_depth()?;
-    let setup = match trust::settle(cli, setup)? {
-        Settled::Start(setup) => *setup,
+    let (setup, typed) = match trust::settle(cli, setup)? {
+        Settled::Start(setup, typed) => (*setup, typed),
         Settled::Leave(code) => return Ok(code),
     };
     let open = session(&cli.session, &setup)?;
@@ -42,6 +42,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         stored: !cli.session.no_session,
         pick_session: open.is_none(),
         scripted: false,
+        typed,
     };
     let open = open.unwrap_or_else(|| Open::New(SessionId::generate()));
     let mcp = setup.mcp(None);
@@ -72,6 +73,8 @@ pub(super) struct Start {
     /// Whether the list of sessions opens first.
     pub pick_session: bool,
     pub scripted: bool,
+    /// What was typed before the screen was there.
+    pub typed: Typed,
 }
 
 /// What the screen and its backend have in common.
@@ -94,7 +97,7 @@ pub(super) fn show(
 ) -> Result<u8, AppError> {
     let config = &setup.loaded.config;
     let log = log::start(setup);
-    let Shown { events, catalogue, models, gate, open, start, mcp } = shown;
+    let Shown { events, catalogue, models, gate, open, mut start, mcp } = shown;
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let machine = Machine {
         cwd: setup.cwd.clone(),
@@ -116,6 +119,7 @@ pub(super) fn show(
         settings: settings(setup, start.no_color),
         history: machine.remembered(),
         keymap: String::new(),
+        typed: std::mem::take(&mut start.typed),
         log: log.is_some().then(|| setup.dirs.logs()),
         start: StartInfo { context_window: window, ..info(setup, &gate, start) },
     };

@@ -7,7 +7,7 @@ use crate::cli::Cli;
 use crate::command::{self, Report};
 use crate::config::{Dirs, Inert, Origin, trust};
 use crate::protocol::EnvOverlay;
-use crate::tui::{self, TrustAnswer, TrustQuestion, TrustThing};
+use crate::tui::{self, TrustAnswer, TrustQuestion, TrustThing, Typed};
 
 /// Accepts what the project of `dir` brings, or takes that back.
 pub(super) fn report(
@@ -41,8 +41,8 @@ pub(super) fn list(env: &EnvOverlay) -> Result<Report, AppError> {
 
 /// What comes of the question.
 pub(super) enum Settled {
-    /// The session starts with this.
-    Start(Box<Setup>),
+    /// The session starts with this, and with what was typed behind the answer.
+    Start(Box<Setup>, Typed),
     /// The program ends with this code.
     Leave(u8),
 }
@@ -53,12 +53,13 @@ pub(super) fn settle(cli: &Cli, setup: Setup) -> Result<Settled, AppError> {
     let Setup { trust, loaded, .. } = &setup;
     // Where nothing can be kept there is nothing to ask; an agent's word is none.
     if loaded.inert.is_empty() || trust.problem().is_some() || setup.depth()? > 0 {
-        return Ok(Settled::Start(Box::new(setup)));
+        return Ok(Settled::Start(Box::new(setup), Typed::default()));
     }
     let question = question(&setup);
     let settings = screen::settings(&setup, cli.common.no_color);
-    match parts::run(async { Ok(tui::ask_trust(&question, &settings).await?) })? {
-        TrustAnswer::NotNow => Ok(Settled::Start(Box::new(setup))),
+    let (answer, typed) = parts::run(async { Ok(tui::ask_trust(&question, &settings).await?) })?;
+    match answer {
+        TrustAnswer::NotNow => Ok(Settled::Start(Box::new(setup), typed)),
         TrustAnswer::Quit => Ok(Settled::Leave(0)),
         TrustAnswer::Signal(number) => Ok(Settled::Leave(u8::try_from(128 + number).unwrap_or(1))),
         TrustAnswer::Trust => {
@@ -67,7 +68,7 @@ pub(super) fn settle(cli: &Cli, setup: Setup) -> Result<Settled, AppError> {
             if let Err(error) = accepted {
                 setup.loaded.notices.push(format!("The project is not trusted: {error}."));
             }
-            Ok(Settled::Start(Box::new(setup)))
+            Ok(Settled::Start(Box::new(setup), typed))
         }
     }
 }

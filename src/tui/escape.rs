@@ -21,8 +21,6 @@ enum State {
     Held(KeyEvent, Duration),
     /// Drops a broken sequence up to its last character, or until then. `long` may have parameters.
     Dropping { until: Duration, long: bool },
-    /// Drops a terminal's answer that came as keys, up to the sign that ends it, or until then.
-    Answer { until: Duration },
 }
 
 impl EscapeFilter {
@@ -51,18 +49,6 @@ impl EscapeFilter {
                 }
                 Vec::new()
             }
-            State::Answer { until } if at < until => {
-                if !ends_answer(key) {
-                    self.state = State::Answer { until: at + WAIT };
-                }
-                Vec::new()
-            }
-            _ if key.modifiers == KeyModifiers::ALT
-                && matches!(key.code, KeyCode::Char(']' | 'P')) =>
-            {
-                self.state = State::Answer { until: at + WAIT };
-                Vec::new()
-            }
             _ if key.code == KeyCode::Esc && key.kind == KeyEventKind::Press => {
                 self.state = State::Held(key, at + WAIT);
                 Vec::new()
@@ -89,15 +75,6 @@ impl EscapeFilter {
             }
             _ => None,
         }
-    }
-}
-
-/// Whether this is the BEL or the string terminator behind a terminal's answer.
-fn ends_answer(key: KeyEvent) -> bool {
-    match key.code {
-        KeyCode::Char('g') => key.modifiers == KeyModifiers::CONTROL,
-        KeyCode::Char('\\') => key.modifiers == KeyModifiers::ALT,
-        _ => false,
     }
 }
 
@@ -135,18 +112,6 @@ mod tests {
         }
         assert!(seen.is_empty());
         assert_eq!(filter.push(key(KeyCode::Char('x')), ms(5)), [key(KeyCode::Char('x'))]);
-    }
-
-    #[test]
-    fn a_terminals_answer_never_reaches_the_prompt() {
-        let mut filter = EscapeFilter::default();
-        let mut seen = filter.push(KeyEvent::new(KeyCode::Char(']'), KeyModifiers::ALT), ms(0));
-        for letter in "11;rgb:1e1e/1e1e/1e1e".chars() {
-            seen.extend(filter.push(key(KeyCode::Char(letter)), ms(1)));
-        }
-        seen.extend(filter.push(KeyEvent::new(KeyCode::Char('g'), KeyModifiers::CONTROL), ms(2)));
-        assert!(seen.is_empty());
-        assert_eq!(filter.push(key(KeyCode::Char('x')), ms(3)), [key(KeyCode::Char('x'))]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crossterm::event::{Event, EventStream, KeyEvent, MouseEventKind};
+use crossterm::event::{Event, KeyEvent, MouseEventKind};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
 use ratatui::layout::Position;
@@ -20,6 +20,7 @@ use crate::protocol::{AgentEvent, Command, EventQueue};
 use super::escape::EscapeFilter;
 use super::farewell::farewell;
 use super::host::{self, Host, HostReply};
+use super::keyboard::{Keyboard, Typed};
 use super::keymap::{Keymap, KeymapError};
 use super::model::{Draw, Model};
 use super::msg::{Effect, Msg};
@@ -69,17 +70,20 @@ pub struct TuiIo {
     pub history: Vec<String>,
     /// The person's own keys, as TOML; empty when there are none.
     pub keymap: String,
+    /// What was typed before, to a question or to nobody.
+    pub typed: Typed,
     /// Where a panic points to.
     pub log: Option<std::path::PathBuf>,
 }
 
 /// Shows the screen on the terminal until the person leaves or a signal ends it.
 /// Has to run on the thread that calls it, not in a spawned task: a panic there gives the terminal back.
-pub async fn run(io: TuiIo, host: Arc<dyn Host>) -> Result<Exit, TuiError> {
+pub async fn run(mut io: TuiIo, host: Arc<dyn Host>) -> Result<Exit, TuiError> {
     let theme = theme(&io.settings)?;
+    let keyboard = Keyboard::open(std::mem::take(&mut io.typed))?;
     let options = GuardOptions { mouse: io.settings.mouse, log: io.log.clone() };
     let mut guard = TerminalGuard::enter(&options)?;
-    run_on(io, host, theme, &mut guard, EventStream::new).await
+    run_on(io, host, theme, &mut guard, keyboard).await
 }
 
 /// The theme that the settings and the terminal ask for.
@@ -95,13 +99,13 @@ pub(super) fn theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
     Ok(named.for_terminal(&settings.env))
 }
 
-/// The same on any surface and any input; `input` is called again after an editor had the terminal.
+/// The same on any surface and any input, of which nothing may be read unless it is asked: an editor has the terminal too.
 pub async fn run_on<S, I>(
     io: TuiIo,
     host: Arc<dyn Host>,
     theme: Theme,
     surface: &mut S,
-    mut input: impl FnMut() -> I,
+    mut keyboard: I,
 ) -> Result<Exit, TuiError>
 where
     S: Surface,
@@ -136,7 +140,7 @@ where
     );
     let effects = update::start(&mut screen.model, prompt, pick_session);
     screen.perform(effects)?;
-    let signal = match screen.until_its_end(&mut input, &io.events, &coloured).await {
+    let signal = match screen.until_its_end(&mut keyboard, &io.events, &coloured).await {
         // The signal that says so may come after the error.
         Err(TuiError::Terminal(error)) if has_hung_up(&error) => Some(HANGUP),
         ended => ended?,
@@ -172,6 +176,11 @@ impl Signals {
         })
     }
 
+    /// Ctrl+C that an editor had: one that leaves the terminal as shells do makes it a signal to us as well.
+    fn forget_interrupt(&mut self) {
+        while self.interrupt.recv().now_or_never().flatten().is_some() {}
+    }
+
     /// The number of the next one.
     pub async fn next(&mut self) -> i32 {
         tokio::select! {
@@ -182,8 +191,7 @@ impl Signals {
     }
 }
 
-/// The event that is there already, if any. Polls with the task's own waker: the terminal's stream keeps the first
-/// one that it is given, and would wake nobody after a poll that gave it none.
+/// The event that is there already, if any. Polls with the task's own waker, so that what comes later wakes it.
 async fn ready<I: Stream + Unpin>(input: &mut I) -> Option<I::Item> {
     poll_fn(|context| match input.poll_next_unpin(context) {
         Poll::Ready(event) => Poll::Ready(event),
@@ -214,23 +222,20 @@ impl<S: Surface> Screen<'_, S> {
     /// Shows what happens until the person leaves; the number of the signal when it is one that ends it.
     async fn until_its_end<I: Stream<Item = io::Result<Event>> + Unpin>(
         &mut self,
-        input: &mut impl FnMut() -> I,
+        keyboard: &mut I,
         events: &EventQueue,
         coloured: &Notify,
     ) -> Result<Option<i32>, TuiError> {
         let mut signals = Signals::new()?;
-        let mut keyboard = input();
         let mut batch = Vec::new();
         while !self.quit {
             self.draw_if_due()?;
             self.flush()?;
             if let Some(draft) = self.edit.take() {
-                drop(keyboard);
                 self.run_editor(&draft).await?;
-                keyboard = input();
+                signals.forget_interrupt();
             }
-            let ended =
-                self.step(&mut keyboard, &mut signals, events, &mut batch, coloured).await?;
+            let ended = self.step(keyboard, &mut signals, events, &mut batch, coloured).await?;
             if ended.is_some() {
                 return Ok(ended);
             }

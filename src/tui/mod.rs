@@ -6,6 +6,7 @@ pub mod event_loop;
 mod farewell;
 pub mod figures;
 pub mod host;
+mod keyboard;
 pub mod keymap;
 pub mod model;
 pub mod msg;
@@ -21,6 +22,7 @@ pub mod words;
 
 pub use event_loop::{TuiError, TuiIo, run};
 pub use host::Host;
+pub use keyboard::Typed;
 pub use settings::{Exit, FirstRun, Motion, Panes, StartInfo, TuiSettings};
 pub use trust::{TrustAnswer, TrustQuestion, TrustThing, ask_trust};
 

@@ -1,6 +1,7 @@
 //! The screen as a person sees it, on a real terminal.
 
 mod background;
+mod keyboard;
 
 use std::time::Duration;
 

@@ -103,6 +103,7 @@ fn connected(commands: mpsc::Sender<Command>, events: EventQueue) -> TuiIo {
         settings: TuiSettings::default(),
         history: Vec::new(),
         keymap: String::new(),
+        typed: Typed::default(),
         log: None,
     }
 }
@@ -113,7 +114,7 @@ async fn t10_an_error_of_a_closed_terminal_is_a_hangup_and_any_other_is_told() {
         let (commands, mut sent) = mpsc::channel(8);
         let io = connected(commands, EventQueue::unhurried());
         let error = move || Err(io::Error::from_raw_os_error(errno as i32));
-        let keys = move || Box::pin(stream::iter([error()]).chain(stream::pending()));
+        let keys = Box::pin(stream::iter([error()]).chain(stream::pending()));
         let ended = run_on(io, Arc::new(NoHost), Theme::default(), &mut paper(), keys).await;
         match ended {
             Ok(exit) => assert_eq!((exit.signal, hangs_up), (Some(HANGUP), true)),
@@ -147,11 +148,11 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
         key(KeyCode::Char('d'), KeyModifiers::CONTROL)
     });
     let mut keys = Box::pin(stream::iter(typed).chain(later).chain(stream::pending()));
-    // The terminal's stream keeps the first waker it sees, so that it must never see one that wakes nobody.
-    let mut keys = Some(stream::poll_fn(move |context| {
+    // A stream may keep the waker it sees, so that it must never see one that wakes nobody.
+    let keys = stream::poll_fn(move |context| {
         assert!(!context.waker().will_wake(futures_util::task::noop_waker_ref()));
         keys.poll_next_unpin(context)
-    }));
+    });
     let runtime = async {
         let command = sent.recv().await.unwrap();
         let Command::Prompt { to, prompt } = command else { panic!("{command:?}") };
@@ -164,8 +165,7 @@ async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
         tell.send(()).unwrap();
         sent.recv().await
     };
-    let screen =
-        run_on(io, Arc::new(NoHost), Theme::default(), &mut paper, move || keys.take().unwrap());
+    let screen = run_on(io, Arc::new(NoHost), Theme::default(), &mut paper, keys);
     let (exit, shutdown) = tokio::join!(screen, runtime);
     assert_eq!(shutdown, Some(Command::Quit));
     let exit = exit.unwrap();

@@ -1,49 +1,43 @@
 //! Asks on the terminal: frames out, keys in, until there is an answer.
 
 use std::io;
-use std::time::Duration;
 
-use crossterm::event::{self, Event};
-use tokio::task::spawn_blocking;
-use tokio::time::Instant;
+use crossterm::event::Event;
+use futures_util::stream::{Stream, StreamExt};
+use tokio::time::{Instant, sleep_until};
 
 use super::{Asking, TrustAnswer, TrustQuestion, draw};
 use crate::tui::TuiError;
 use crate::tui::escape::EscapeFilter;
 use crate::tui::event_loop::{HANGUP, Signals, theme};
+use crate::tui::keyboard::{Keyboard, Typed};
 use crate::tui::settings::TuiSettings;
 use crate::tui::surface::Surface;
 use crate::tui::terminal::{GuardOptions, TerminalGuard};
 use crate::tui::theme::Theme;
 
-/// The longest that a look for input may take: a signal that ends the question waits for it.
-const LOOK: Duration = Duration::from_millis(250);
-
-/// Asks on the terminal and gives it back. Has to run on the thread that calls it, as the screen has.
+/// Asks on the terminal and gives it back, with what was typed behind the answer. Has to run on the thread that calls
+/// it, as the screen has.
 ///
 /// # Errors
 /// When there is no terminal, or no such theme.
 pub async fn ask_trust(
     question: &TrustQuestion,
     settings: &TuiSettings,
-) -> Result<TrustAnswer, TuiError> {
+) -> Result<(TrustAnswer, Typed), TuiError> {
     let theme = theme(settings)?;
+    let mut keyboard = Keyboard::open(Typed::default())?;
     let mut guard = TerminalGuard::enter(&GuardOptions::default())?;
-    ask_on(question, &theme, &mut guard).await
+    let answer = ask_on(question, &theme, &mut guard, &mut keyboard).await?;
+    Ok((answer, keyboard.close()))
 }
 
-/// The next event, if there is one in time. Not by a stream of events: one that is dropped leaves a wake-up behind, and
-/// with that the next stream can miss the first key of the screen.
-async fn next_event(wait: Duration) -> io::Result<Option<Event>> {
-    let look = move || if event::poll(wait)? { event::read().map(Some) } else { Ok(None) };
-    spawn_blocking(look).await.unwrap_or_else(|error| Err(io::Error::other(error)))
-}
-
-/// The same on any surface.
+/// The same on any surface and any input.
 async fn ask_on(
     question: &TrustQuestion,
     theme: &Theme,
     surface: &mut impl Surface,
+    keyboard: &mut (impl Stream<Item = io::Result<Event>> + Unpin),
 ) -> Result<TrustAnswer, TuiError> {
     let start = Instant::now();
     let mut asking = Asking::new(question);
@@ -58,22 +52,22 @@ async fn ask_on(
         }
         let opens = (!asking.answers(now)).then(|| asking.opens());
         let wake = opens.into_iter().chain(escape.deadline()).min();
-        let wait = wake.map_or(LOOK, |at| at.saturating_sub(now).min(LOOK));
         let event = tokio::select! {
             biased;
-            event = next_event(wait) => event,
+            event = keyboard.next() => Some(event),
             number = signals.next() => return Ok(TrustAnswer::Signal(number)),
+            () = sleep_until(start + wake.unwrap_or_default()), if wake.is_some() => None,
         };
         let now = start.elapsed();
         let mut keys = match event {
-            Ok(Some(Event::Key(key))) => escape.push(key, now),
-            Ok(Some(Event::Paste(_))) => {
+            Some(Some(Ok(Event::Key(key)))) => escape.push(key, now),
+            Some(Some(Ok(Event::Paste(_)))) => {
                 asking.typed = now;
                 Vec::new()
             }
-            Ok(_) => Vec::new(),
             // The terminal is gone: as if it had hung up.
-            Err(_) => return Ok(TrustAnswer::Signal(HANGUP)),
+            Some(None | Some(Err(_))) => return Ok(TrustAnswer::Signal(HANGUP)),
+            Some(Some(Ok(_))) | None => Vec::new(),
         };
         keys.extend(escape.expired(now));
         for key in keys {

@@ -1,0 +1,182 @@
+use crossterm::event::{KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use proptest::prelude::*;
+
+use super::*;
+
+fn events(bytes: &[u8]) -> Vec<Event> {
+    let mut typed = Typed::default();
+    typed.push(bytes);
+    drain(&mut typed)
+}
+
+fn drain(typed: &mut Typed) -> Vec<Event> {
+    std::iter::from_fn(|| typed.take()).collect()
+}
+
+fn letters(text: &str) -> Vec<Event> {
+    text.chars().map(character).collect()
+}
+
+#[test]
+fn each_key_has_the_event_that_it_should_have() {
+    let none = KeyModifiers::NONE;
+    let control = KeyModifiers::CONTROL;
+    let table: &[(&[u8], KeyCode, KeyModifiers)] = &[
+        (b"a", KeyCode::Char('a'), none),
+        (b"A", KeyCode::Char('A'), KeyModifiers::SHIFT),
+        ("ß".as_bytes(), KeyCode::Char('ß'), none),
+        ("🦀".as_bytes(), KeyCode::Char('🦀'), none),
+        (b"\r", KeyCode::Enter, none),
+        (b"\n", KeyCode::Char('j'), control),
+        (b"\t", KeyCode::Tab, none),
+        (b"\x7f", KeyCode::Backspace, none),
+        (b"\x00", KeyCode::Char(' '), control),
+        (b"\x08", KeyCode::Char('h'), control),
+        (b"\x1f", KeyCode::Char('7'), control),
+        (b"\x1b", KeyCode::Esc, none),
+        (b"\x1bb", KeyCode::Char('b'), KeyModifiers::ALT),
+        (b"\x1b\x7f", KeyCode::Backspace, KeyModifiers::ALT),
+        ("\x1bö".as_bytes(), KeyCode::Char('ö'), KeyModifiers::ALT),
+        (b"\x1b[A", KeyCode::Up, none),
+        (b"\x1bOA", KeyCode::Up, none),
+        (b"\x1b\x1b[A", KeyCode::Up, KeyModifiers::ALT),
+        (b"\x1b[1;5C", KeyCode::Right, control),
+        (b"\x1b[Z", KeyCode::BackTab, KeyModifiers::SHIFT),
+        (b"\x1b[3~", KeyCode::Delete, none),
+        (b"\x1b[5;3~", KeyCode::PageUp, KeyModifiers::ALT),
+        (b"\x1b[15~", KeyCode::F(5), none),
+        (b"\x1b[24~", KeyCode::F(12), none),
+        (b"\x1b[[B", KeyCode::F(2), none),
+        (b"\x1bOS", KeyCode::F(4), none),
+        (b"\x1b[27u", KeyCode::Esc, none),
+        (b"\x1b[99;5u", KeyCode::Char('c'), control),
+        (b"\x1b[13;2u", KeyCode::Enter, KeyModifiers::SHIFT),
+        (b"\x1b[9;2u", KeyCode::BackTab, KeyModifiers::SHIFT),
+        (b"\x1b[57406u", KeyCode::Char('7'), none),
+        (b"\x1b[98;131u", KeyCode::Char('b'), KeyModifiers::ALT),
+    ];
+    for (bytes, code, modifiers) in table {
+        let shown = String::from_utf8_lossy(bytes).replace('\x1b', "␛");
+        assert_eq!(events(bytes), [key(*code, *modifiers)], "{shown}");
+    }
+}
+
+#[test]
+fn a_key_that_is_held_or_let_go_says_so() {
+    for (bytes, kind) in
+        [("\x1b[27;1:2u", KeyEventKind::Repeat), ("\x1b[27;1:3u", KeyEventKind::Release)]
+    {
+        let escape = KeyEvent::new_with_kind(KeyCode::Esc, KeyModifiers::NONE, kind);
+        assert_eq!(events(bytes.as_bytes()), [Event::Key(escape)]);
+    }
+}
+
+#[test]
+fn the_mouse_the_focus_and_a_paste_are_events() {
+    let mouse = |kind, modifiers| Event::Mouse(MouseEvent { kind, column: 9, row: 4, modifiers });
+    let none = KeyModifiers::NONE;
+    let left = MouseButton::Left;
+    assert_eq!(events(b"\x1b[<0;10;5M"), [mouse(MouseEventKind::Down(left), none)]);
+    assert_eq!(events(b"\x1b[<0;10;5m"), [mouse(MouseEventKind::Up(left), none)]);
+    assert_eq!(events(b"\x1b[<32;10;5M"), [mouse(MouseEventKind::Drag(left), none)]);
+    assert_eq!(events(b"\x1b[<68;10;5M"), [mouse(MouseEventKind::ScrollUp, KeyModifiers::SHIFT)]);
+    assert_eq!(events(b"\x1b[M\x20\x2a\x25"), [mouse(MouseEventKind::Down(left), none)]);
+    assert_eq!(events(b"\x1b[<0;0;0Mx"), letters("x"), "there is no column 0");
+    assert_eq!(events(b"\x1b[I\x1b[O"), [Event::FocusGained, Event::FocusLost]);
+    let pasted = Event::Paste("one\x1b[A\ntwo".to_owned());
+    assert_eq!(events(b"\x1b[200~one\x1b[A\ntwo\x1b[201~"), [pasted]);
+}
+
+#[test]
+fn what_nobody_asked_for_is_dropped_alone() {
+    for said in [
+        "\x1b[?2026;2$y",
+        "\x1b[?997;1n",
+        "\x1b[?62;22c",
+        "\x1b[?0u",
+        "\x1b[12;40R",
+        "\x1b[57358u",
+        "\x1b]11;rgb:1e1e/1e1e/1e1e\x07",
+        "\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\",
+        "\x1bP1$r0m\x1b\\",
+        "\x1bOz",
+    ] {
+        assert_eq!(events(format!("{said}abc").as_bytes()), letters("abc"), "{said:?}");
+    }
+    // One that is broken off takes nothing with it either.
+    assert_eq!(events(b"\x1b[1;\rabc")[1..], letters("abc"));
+    assert_eq!(events(b"\x1b]11;rgb\rabc")[1..], letters("abc"));
+    assert_eq!(events(b"\xff\xc3abc"), letters("abc"));
+}
+
+#[test]
+fn a_sequence_that_never_ends_is_given_up_and_a_paste_is_not() {
+    let mut typed = Typed::default();
+    typed.push(b"\x1b[1;");
+    assert!(typed.is_unfinished());
+    typed.give_up();
+    assert_eq!(drain(&mut typed), []);
+    typed.push(b"\x1bP");
+    typed.give_up();
+    assert_eq!(drain(&mut typed), [key(KeyCode::Char('P'), KeyModifiers::ALT)]);
+    assert!(!typed.is_unfinished());
+    typed.push(b"\x1b[200~half");
+    assert!(!typed.is_unfinished());
+    typed.push(b" more\x1b[201~");
+    assert_eq!(drain(&mut typed), [Event::Paste("half more".to_owned())]);
+}
+
+#[test]
+fn two_esc_are_two_keys() {
+    let escape = key(KeyCode::Esc, KeyModifiers::NONE);
+    assert_eq!(events(b"\x1b\x1b"), [escape.clone(), escape.clone()]);
+    assert_eq!(events(b"\x1b\x1b\x1b"), [escape.clone(), escape.clone(), escape]);
+}
+
+/// Sequences whose events do not depend on where a chunk ends.
+fn sequence() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "a",
+        "Ä",
+        "漢",
+        "\r",
+        "\x1b[A",
+        "\x1b[1;5C",
+        "\x1b[27;1:3u",
+        "\x1b[<0;10;5M",
+        "\x1b[200~p\x1b[Aq\x1b[201~",
+        "\x1b[?997;1n",
+    ])
+}
+
+proptest! {
+    #[test]
+    fn where_a_chunk_ends_changes_nothing(
+        sequences in prop::collection::vec(sequence(), 1..12),
+        cuts in prop::collection::vec(1usize..9, 1..40),
+    ) {
+        let bytes = sequences.concat().into_bytes();
+        let mut typed = Typed::default();
+        let (mut from, mut cuts) = (0, cuts.into_iter().cycle());
+        while from < bytes.len() {
+            let mut to = (from + cuts.next().unwrap()).min(bytes.len());
+            // An Esc at the end of a chunk is the key itself.
+            while to < bytes.len() && bytes[to - 1] == ESC {
+                to += 1;
+            }
+            typed.push(&bytes[from..to]);
+            from = to;
+        }
+        prop_assert_eq!(drain(&mut typed), events(&bytes));
+    }
+
+    #[test]
+    fn any_bytes_end_and_none_panics(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        let mut typed = Typed::default();
+        typed.push(&bytes);
+        typed.give_up();
+        drain(&mut typed);
+        typed.push(b"x");
+        prop_assert_eq!(drain(&mut typed), letters("x"));
+    }
+}
