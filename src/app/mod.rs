@@ -25,6 +25,7 @@ mod demo;
 mod doctor;
 mod headless;
 mod host;
+mod keys;
 mod log;
 mod mcp;
 mod models;

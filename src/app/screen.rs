@@ -10,7 +10,7 @@ use super::host::Machine;
 use super::models::Models;
 use super::parts::{self, Wishes};
 use super::trust::{self, Settled};
-use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
+use super::{AppError, COMMAND_CAPACITY, Setup, keys, log, session};
 use crate::cli::Cli;
 use crate::command::Report;
 use crate::config::models::Catalogue;
@@ -98,6 +98,7 @@ pub(super) fn show(
     let config = &setup.loaded.config;
     let log = log::start(setup);
     let Shown { events, catalogue, models, gate, open, mut start, mcp } = shown;
+    let typed = std::mem::take(&mut start.typed);
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let machine = Machine {
         cwd: setup.cwd.clone(),
@@ -113,15 +114,19 @@ pub(super) fn show(
     };
     let window = (!start.scripted).then(|| label(config, setup)).flatten();
     let window = window.map(|name| catalogue.get(catalogue.resolve_alias(&name)).context_window);
+    let (keymap, wrong) = keys::keymap(&setup.dirs)?;
+    let settings = settings(setup, start.no_color);
+    let mut start = StartInfo { context_window: window, ..info(setup, &gate, start) };
+    start.notices.extend(wrong.map(|wrong| (NoticeLevel::Warning, wrong)));
     let io = TuiIo {
         commands: commands.clone(),
         events,
-        settings: settings(setup, start.no_color),
+        settings,
         history: machine.remembered(),
-        keymap: String::new(),
-        typed: std::mem::take(&mut start.typed),
+        keymap,
+        typed,
         log: log.is_some().then(|| setup.dirs.logs()),
-        start: StartInfo { context_window: window, ..info(setup, &gate, start) },
+        start,
     };
     parts::run(async {
         let backend = tokio::spawn(async move { serve(parts.await, open, receiver).await });

@@ -10,7 +10,7 @@ use crate::protocol::EnvOverlay;
 /// The roots of the person's files. With `CALIBAN_HOME` our own three are one and the same folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dirs {
-    /// `config.toml`, `models.toml`, `agents/`.
+    /// `config.toml`, `keymap.toml`, `models.toml`, `agents/`.
     pub config: PathBuf,
     /// `sessions/`, `worktrees/`.
     pub data: PathBuf,
@@ -53,6 +53,12 @@ impl Dirs {
     #[must_use]
     pub fn models_file(&self) -> PathBuf {
         self.config.join("models.toml")
+    }
+
+    /// The person's own keys.
+    #[must_use]
+    pub fn keymap_file(&self) -> PathBuf {
+        self.config.join("keymap.toml")
     }
 
     /// The person's own sub-agent definitions.

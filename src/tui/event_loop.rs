@@ -54,7 +54,7 @@ pub enum TuiError {
     Terminal(#[from] io::Error),
     #[error("{0}")]
     Theme(#[from] ThemeError),
-    #[error("{0}")]
+    #[error("the built-in keymap, line {0}")]
     Keymap(#[from] KeymapError),
     #[error("the agents' side ended by itself; the log says why. The session can be resumed")]
     RuntimeGone,
@@ -68,8 +68,8 @@ pub struct TuiIo {
     pub settings: TuiSettings,
     /// Earlier prompts, oldest first.
     pub history: Vec<String>,
-    /// The person's own keys, as TOML; empty when there are none.
-    pub keymap: String,
+    /// Which key does what.
+    pub keymap: Keymap,
     /// What was typed before, to a question or to nobody.
     pub typed: Typed,
     /// Where a panic points to.
@@ -111,14 +111,12 @@ where
     S: Surface,
     I: Stream<Item = io::Result<Event>> + Unpin,
 {
-    let keys = Keymap::built_in()?.with(&io.keymap)?;
     let (prompt, pick_session) = (io.start.prompt.clone(), io.start.pick_session);
     let coloured = Arc::new(Notify::new());
     let notify = Arc::clone(&coloured);
     let view = View::new(theme, Highlighter::new(move || notify.notify_one()));
     let mut screen = Screen {
-        model: Model::new(io.start, io.settings, io.history),
-        keys,
+        model: Model::new(io.start, io.settings, io.keymap, io.history),
         view,
         host,
         surface,
@@ -202,7 +200,6 @@ async fn ready<I: Stream + Unpin>(input: &mut I) -> Option<I::Item> {
 
 struct Screen<'a, S: Surface> {
     model: Model,
-    keys: Keymap,
     view: View,
     host: Arc<dyn Host>,
     surface: &'a mut S,
@@ -352,7 +349,7 @@ impl<S: Surface> Screen<'_, S> {
 
     fn update(&mut self, msg: impl FnOnce(Duration) -> Msg) -> Result<(), TuiError> {
         let now = self.now();
-        let effects = update(&mut self.model, &self.keys, msg(now));
+        let effects = update(&mut self.model, msg(now));
         self.perform(effects)
     }
 
@@ -437,7 +434,7 @@ impl<S: Surface> Screen<'_, S> {
         self.model.size = size;
         self.model.draw = Draw::Clean;
         self.last_frame = Some(Instant::now());
-        update(&mut self.model, &self.keys, Msg::Drawn(metrics));
+        update(&mut self.model, Msg::Drawn(metrics));
         Ok(())
     }
 

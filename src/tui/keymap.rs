@@ -1,26 +1,50 @@
-//! From keys to named actions. The built-in map is `config/keymap.toml`; Ctrl+C and Esc are fixed and not part of it.
+//! From keys to named actions. The built-in map is `config/keymap.toml`, and the person's own lies on top of it; Ctrl+C
+//! and Esc are fixed and not part of it.
 
-use std::collections::HashMap;
+use crossterm::event::KeyEvent;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+mod chord;
+
+use chord::Chord;
 
 const BUILT_IN: &str = include_str!("../../config/keymap.toml");
 
-/// Why a keymap cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum KeymapError {
-    #[error("the keymap is not valid TOML: {0}")]
-    Toml(#[from] toml::de::Error),
-    #[error("the keymap has no section [{0}]: use prompt, list or reader")]
-    Section(String),
-    #[error("the keymap names an unknown action {0:?}: run /help for those that exist")]
-    Action(String),
+/// The action of a key that is to do nothing.
+const NONE: &str = "none";
+
+/// Why a keymap cannot be used: where, from line 1, and what is wrong there.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{line}: {problem}")]
+pub struct KeymapError {
+    pub line: usize,
+    pub problem: KeymapProblem,
+}
+
+/// What is wrong in a keymap.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeymapProblem {
+    #[error("this is not valid TOML: {0}")]
+    Toml(String),
     #[error(
-        "the keymap has a key {0:?} that nobody can press: write it like \"ctrl+j\" or \"pageup\""
+        "there is no section [{0}]: use [prompt], [list] or [reader], with lines such as undo = [\"ctrl+z\"]"
     )]
+    Section(String),
+    #[error("there is no action {name:?} in [{section}]: use one of {known}")]
+    Action { name: String, section: &'static str, known: String },
+    #[error("{0} needs a list of keys, such as [\"ctrl+j\", \"f2\"]")]
+    Keys(String),
+    #[error("there is no key {0:?}: write it like \"ctrl+j\", \"alt+left\", \"f2\" or \"pageup\"")]
     Key(String),
-    #[error("the keymap binds {0:?}, but Ctrl+C and Esc cannot be changed: remove that line")]
+    #[error("{0:?} cannot be changed: Ctrl+C and Esc always do the same. Remove it here")]
     Fixed(String),
+    #[error(
+        "{0:?} is typed here: take one with ctrl+ or alt+ before it, or a key without a letter"
+    )]
+    Letter(String),
+    #[error("{key:?} stands for {first} and for {second} in [{section}]: keep one")]
+    Twice { key: String, first: String, second: String, section: &'static str },
 }
 
 /// Where a key is pressed.
@@ -44,6 +68,13 @@ macro_rules! actions {
                     _ => name.strip_prefix("agent-")?.parse().ok().map(Self::Agent),
                 }
             }
+
+            fn name(self) -> String {
+                match self {
+                    $(Self::$variant => $name.to_owned(),)+
+                    Self::Agent(number) => format!("agent-{number}"),
+                }
+            }
         }
     };
 }
@@ -60,158 +91,185 @@ actions! {
     MarkPrevious = "mark-previous", MarkNext = "mark-next", Copy = "copy", Expand = "expand", Close = "close",
 }
 
-/// A key with its modifiers, brought into one form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Chord {
-    code: KeyCode,
-    modifiers: KeyModifiers,
+/// One key and what it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Binding {
+    context: Context,
+    chord: Chord,
+    /// `None`: nothing.
+    action: Option<Action>,
 }
 
-/// Which action each key stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Which action each key stands for. Of two keys for one action, hints name the one that stands first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keymap {
-    bound: HashMap<(Context, Chord), Action>,
+    bindings: Vec<Binding>,
+}
+
+impl Context {
+    const ALL: [Self; 3] = [Self::Prompt, Self::List, Self::Reader];
+
+    /// The name of its section.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::List => "list",
+            Self::Reader => "reader",
+        }
+    }
 }
 
 impl Keymap {
     /// The map that comes with the program.
+    ///
+    /// # Errors
+    /// Never, as long as that one is valid.
     pub fn built_in() -> Result<Self, KeymapError> {
-        Self { bound: HashMap::new() }.with(BUILT_IN)
+        Self::default().with(BUILT_IN)
     }
 
-    /// This map with the keys of a TOML text on top.
+    /// This map with the keys of a TOML text before its own. What has a new meaning loses its old one.
+    ///
+    /// # Errors
+    /// The first thing that is wrong in it; none of it counts then.
     pub fn with(mut self, text: &str) -> Result<Self, KeymapError> {
-        let sections: HashMap<String, HashMap<String, Vec<String>>> = toml::from_str(text)?;
-        for (section, actions) in sections {
-            let context = match section.as_str() {
-                "prompt" => Context::Prompt,
-                "list" => Context::List,
-                "reader" => Context::Reader,
-                _ => return Err(KeymapError::Section(section)),
-            };
-            for (name, keys) in actions {
-                let action = Action::named(&name).ok_or(KeymapError::Action(name))?;
-                for key in keys {
-                    let chord = Chord::parse(&key).ok_or_else(|| KeymapError::Key(key.clone()))?;
-                    if chord.fixed() {
-                        return Err(KeymapError::Fixed(key));
-                    }
-                    self.bound.insert((context, chord), action);
-                }
-            }
-        }
-        Ok(self)
+        let mut new = self.bindings_of(text)?;
+        self.bindings.retain(|old| !new.iter().any(|new| new.meets(old.context, old.chord)));
+        new.append(&mut self.bindings);
+        Ok(Self { bindings: new })
     }
 
     /// What the key does there, if anything.
     #[must_use]
     pub fn action(&self, context: Context, key: KeyEvent) -> Option<Action> {
-        self.bound.get(&(context, Chord::of(key))).copied()
-    }
-}
-
-impl Chord {
-    fn of(key: KeyEvent) -> Self {
-        let wanted = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
-        Self { code: key.code, modifiers: key.modifiers & wanted }.normal()
+        let chord = Chord::of(key);
+        self.bindings.iter().find(|binding| binding.meets(context, chord))?.action
     }
 
-    /// A letter's case is its shift; BackTab counts with or without Shift.
-    fn normal(mut self) -> Self {
-        match self.code {
-            KeyCode::BackTab => self.modifiers.remove(KeyModifiers::SHIFT),
-            KeyCode::Char(letter) if letter.is_uppercase() => {
-                self.code = KeyCode::Char(letter.to_lowercase().next().unwrap_or(letter));
-                self.modifiers.insert(KeyModifiers::SHIFT);
-            }
-            KeyCode::Char(letter) if !letter.is_alphabetic() => {
-                self.modifiers.remove(KeyModifiers::SHIFT);
-            }
-            _ => {}
+    /// The key for this, as hints name it: `Ctrl+O`. `None`: there is none any more.
+    #[must_use]
+    pub fn label(&self, context: Context, action: Action) -> Option<String> {
+        let mut bindings = self.bindings.iter().filter(|binding| binding.context == context);
+        bindings.find(|binding| binding.action == Some(action)).map(|found| found.chord.to_string())
+    }
+
+    /// `Ctrl+O read`, or nothing where no key does that.
+    #[must_use]
+    pub fn hint(&self, context: Context, action: Action, words: &str) -> Option<String> {
+        self.label(context, action).map(|key| format!("{key} {words}"))
+    }
+
+    /// The keys for these, with nothing between signs and a space between names: `↑↓`, `j k`.
+    #[must_use]
+    pub fn labels(&self, context: Context, actions: &[Action]) -> Option<String> {
+        let labels: Vec<String> =
+            actions.iter().filter_map(|action| self.label(context, *action)).collect();
+        match labels.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            [] => None,
+            ["Up", "Down"] => Some("↑↓".to_owned()),
+            _ => Some(labels.join(" ")),
         }
-        self
     }
 
-    fn fixed(self) -> bool {
-        self.code == KeyCode::Esc
-            || (self.code == KeyCode::Char('c') && self.modifiers == KeyModifiers::CONTROL)
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let mut modifiers = KeyModifiers::NONE;
-        let mut rest = text;
-        loop {
-            let (flag, behind) = match rest.split_once('+') {
-                Some(("ctrl", behind)) => (KeyModifiers::CONTROL, behind),
-                Some(("alt", behind)) => (KeyModifiers::ALT, behind),
-                Some(("shift", behind)) => (KeyModifiers::SHIFT, behind),
-                _ => break,
+    fn bindings_of(&self, text: &str) -> Result<Vec<Binding>, KeymapError> {
+        let at = |place: usize, problem| KeymapError { line: line_of(text, place), problem };
+        let table = DeTable::parse(text).map_err(|error| {
+            let place = error.span().map_or(0, |span| span.start);
+            at(place, KeymapProblem::Toml(error.message().to_owned()))
+        })?;
+        let mut new: Vec<Binding> = Vec::new();
+        for (section, actions) in table.get_ref() {
+            let name = section.get_ref();
+            let context = Context::ALL.into_iter().find(|context| context.name() == name);
+            let (Some(context), DeValue::Table(actions)) = (context, actions.get_ref()) else {
+                return Err(at(section.span().start, KeymapProblem::Section(name.to_string())));
             };
-            modifiers.insert(flag);
-            rest = behind;
+            for (name, keys) in actions {
+                let place = name.span().start;
+                let action = self.named(context, name.get_ref()).map_err(|why| at(place, why))?;
+                let keys = listed(name.get_ref(), keys).map_err(|why| at(place, why))?;
+                for key in keys {
+                    let binding = binding(context, action, key.get_ref(), &new);
+                    new.push(binding.map_err(|why| at(key.span().start, why))?);
+                }
+            }
         }
-        let code = match rest {
-            "enter" => KeyCode::Enter,
-            "tab" => KeyCode::Tab,
-            "backtab" => KeyCode::BackTab,
-            "space" => KeyCode::Char(' '),
-            "backspace" => KeyCode::Backspace,
-            "delete" => KeyCode::Delete,
-            "up" => KeyCode::Up,
-            "down" => KeyCode::Down,
-            "left" => KeyCode::Left,
-            "right" => KeyCode::Right,
-            "home" => KeyCode::Home,
-            "end" => KeyCode::End,
-            "pageup" => KeyCode::PageUp,
-            "pagedown" => KeyCode::PageDown,
-            "esc" => KeyCode::Esc,
-            _ => named_or_letter(rest)?,
-        };
-        Some(Self { code, modifiers }.normal())
+        Ok(new)
+    }
+
+    /// The action of this name. A section knows those that the built-in map has there; that one makes them known.
+    fn named(&self, context: Context, name: &str) -> Result<Option<Action>, KeymapProblem> {
+        if name == NONE {
+            return Ok(None);
+        }
+        let known: Vec<Action> = self
+            .bindings
+            .iter()
+            .filter(|binding| binding.context == context)
+            .filter_map(|binding| binding.action)
+            .collect();
+        match Action::named(name) {
+            Some(action) if known.is_empty() || known.contains(&action) => Ok(Some(action)),
+            _ => {
+                let mut names: Vec<String> = known.into_iter().map(Action::name).collect();
+                names.dedup();
+                names.push(NONE.to_owned());
+                let (name, section) = (name.to_owned(), context.name());
+                Err(KeymapProblem::Action { name, section, known: names.join(", ") })
+            }
+        }
     }
 }
 
-fn named_or_letter(text: &str) -> Option<KeyCode> {
-    let mut letters = text.chars();
-    match (letters.next()?, letters.next()) {
-        (letter, None) => Some(KeyCode::Char(letter)),
-        ('f', Some(_)) => {
-            text[1..].parse().ok().filter(|key| (1..=12).contains(key)).map(KeyCode::F)
-        }
-        _ => None,
+impl Binding {
+    fn meets(&self, context: Context, chord: Chord) -> bool {
+        self.context == context && self.chord == chord
+    }
+}
+
+/// The line of a place in a text, from 1.
+fn line_of(text: &str, place: usize) -> usize {
+    1 + text.bytes().take(place).filter(|byte| *byte == b'\n').count()
+}
+
+/// The keys of an action.
+fn listed<'a>(
+    name: &str,
+    keys: &'a Spanned<DeValue<'_>>,
+) -> Result<Vec<Spanned<&'a str>>, KeymapProblem> {
+    let none = || KeymapProblem::Keys(name.to_owned());
+    let DeValue::Array(keys) = keys.get_ref() else { return Err(none()) };
+    let keys = keys.iter().map(|key| match key.get_ref() {
+        DeValue::String(text) => Ok(Spanned::new(key.span(), text.as_ref())),
+        _ => Err(none()),
+    });
+    keys.collect()
+}
+
+fn binding(
+    context: Context,
+    action: Option<Action>,
+    key: &str,
+    before: &[Binding],
+) -> Result<Binding, KeymapProblem> {
+    let chord = Chord::parse(key).ok_or_else(|| KeymapProblem::Key(key.to_owned()))?;
+    if chord.is_fixed() {
+        return Err(KeymapProblem::Fixed(key.to_owned()));
+    }
+    if context != Context::Reader && chord.is_text() {
+        return Err(KeymapProblem::Letter(key.to_owned()));
+    }
+    let name = |action: Option<Action>| action.map_or_else(|| NONE.to_owned(), Action::name);
+    match before.iter().find(|other| other.meets(context, chord)) {
+        Some(other) => Err(KeymapProblem::Twice {
+            key: key.to_owned(),
+            first: name(other.action),
+            second: name(action),
+            section: context.name(),
+        }),
+        None => Ok(Binding { context, chord, action }),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn press(code: KeyCode, modifiers: KeyModifiers) -> Option<Action> {
-        Keymap::built_in().unwrap().action(Context::Prompt, KeyEvent::new(code, modifiers))
-    }
-
-    #[test]
-    fn the_built_in_map_is_valid_and_knows_awkward_keys() {
-        assert_eq!(press(KeyCode::Char('7'), KeyModifiers::CONTROL), Some(Action::Undo));
-        assert_eq!(press(KeyCode::BackTab, KeyModifiers::SHIFT), Some(Action::Previous));
-        assert_eq!(press(KeyCode::BackTab, KeyModifiers::NONE), Some(Action::Previous));
-        assert_eq!(press(KeyCode::Char('3'), KeyModifiers::ALT), Some(Action::Agent(3)));
-        assert_eq!(press(KeyCode::Char('g'), KeyModifiers::NONE), None);
-    }
-
-    #[test]
-    fn a_capital_letter_is_its_letter_with_shift() {
-        let map = Keymap::built_in().unwrap();
-        let key = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
-        assert_eq!(map.action(Context::Reader, key), Some(Action::End));
-    }
-
-    #[test]
-    fn a_wrong_map_says_what_is_wrong_and_the_two_fixed_keys_stay() {
-        let refuse = |text: &str| Keymap::built_in().unwrap().with(text).unwrap_err().to_string();
-        assert!(refuse("[prompt]\nfly = [\"f2\"]").contains("fly"));
-        assert!(refuse("[prompt]\nundo = [\"f99\"]").contains("f99"));
-        assert!(refuse("[prompt]\nundo = [\"ctrl+c\"]").contains("cannot be changed"));
-    }
-}
+mod tests;

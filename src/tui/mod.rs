@@ -23,6 +23,7 @@ pub mod words;
 pub use event_loop::{TuiError, TuiIo, run};
 pub use host::Host;
 pub use keyboard::Typed;
+pub use keymap::{Keymap, KeymapError};
 pub use settings::{Exit, FirstRun, Motion, Panes, StartInfo, TuiSettings};
 pub use trust::{TrustAnswer, TrustQuestion, TrustThing, ask_trust};
 

@@ -57,10 +57,9 @@ pub fn finish(end: End, text: &str) -> EventKind {
     }))
 }
 
-/// A model with its keymap and a clock that the test moves.
+/// A model with a clock that the test moves.
 pub struct Screen {
     pub model: Model,
-    pub keys: Keymap,
     pub at: Duration,
     /// All effects since they were last taken.
     pub effects: Vec<Effect>,
@@ -78,13 +77,12 @@ impl Screen {
             ..StartInfo::default()
         };
         let settings = TuiSettings { mouse: true, notifications: true, ..TuiSettings::default() };
-        let model = Model::new(start, settings, Vec::new());
-        let keys = Keymap::built_in().unwrap();
-        Self { model, keys, at: Duration::from_secs(10), effects: Vec::new() }
+        let model = Model::new(start, settings, Keymap::built_in().unwrap(), Vec::new());
+        Self { model, at: Duration::from_secs(10), effects: Vec::new() }
     }
 
     pub fn send(&mut self, msg: Msg) -> &mut Self {
-        self.effects.extend(update(&mut self.model, &self.keys, msg));
+        self.effects.extend(update(&mut self.model, msg));
         self
     }
 

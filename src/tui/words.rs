@@ -9,6 +9,12 @@ use super::figures::{clock, count, ordinal, tokens};
 use super::model::{Agent, Agents, Job, Model, Phase, Run, Tally};
 use super::text::one_line;
 
+/// The words, and after a dot more of them, if there are any.
+#[must_use]
+pub fn joined(words: &str, more: Option<String>) -> String {
+    more.map_or_else(|| words.to_owned(), |more| format!("{words} · {more}"))
+}
+
 /// After this long a running tool shows its own time, and a silent agent says so.
 const OWN_TIME: Duration = Duration::from_secs(5);
 

@@ -102,7 +102,7 @@ fn connected(commands: mpsc::Sender<Command>, events: EventQueue) -> TuiIo {
         start: StartInfo { cwd: "shop".to_owned(), ..StartInfo::default() },
         settings: TuiSettings::default(),
         history: Vec::new(),
-        keymap: String::new(),
+        keymap: Keymap::built_in().unwrap(),
         typed: Typed::default(),
         log: None,
     }

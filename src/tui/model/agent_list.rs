@@ -3,6 +3,7 @@
 use crate::protocol::AgentPath;
 use crate::tui::composer::Buffer;
 use crate::tui::host::AgentChoice;
+use crate::tui::keymap::{Action, Context};
 
 use super::Model;
 
@@ -104,30 +105,36 @@ impl AgentList {
 
     /// The keys that do something now, with what they do.
     #[must_use]
-    pub fn keys(&self, model: &Model) -> Vec<&'static str> {
+    pub fn keys(&self, model: &Model) -> Vec<String> {
+        let open = model.keymap.hint(Context::List, Action::Submit, "open");
         if self.filtering {
-            return vec!["type to filter", "Enter open", "Esc closes"];
+            let typed = Some("type to filter".to_owned());
+            return typed.into_iter().chain(open).chain(Some("Esc closes".to_owned())).collect();
         }
         let mut keys = Vec::new();
         match self.chosen(model) {
             Some(AgentRow::Agent(path)) => {
-                keys.push("Enter open");
+                keys.extend(open);
                 if let Some(agent) = model.agents.get(&path) {
                     let alive = agent.alive();
-                    keys.extend(alive.then_some("x cancel"));
-                    keys.extend((agent.running() && !agent.aside).then_some("b background"));
-                    keys.extend(agent.resumable().then_some("r resume"));
+                    keys.extend(alive.then(|| "x cancel".to_owned()));
+                    let moves = agent.running() && !agent.aside;
+                    keys.extend(moves.then(|| "b background".to_owned()));
+                    keys.extend(agent.resumable().then(|| "r resume".to_owned()));
                 }
             }
             Some(AgentRow::Job(id)) => {
-                keys.push("Enter open");
-                keys.extend(model.jobs.get(&id).is_some_and(super::Job::alive).then_some("x kill"));
+                keys.extend(open);
+                let alive = model.jobs.get(&id).is_some_and(super::Job::alive);
+                keys.extend(alive.then(|| "x kill".to_owned()));
             }
-            Some(AgentRow::Definition(_)) => keys.push("Enter @ it"),
+            Some(AgentRow::Definition(_)) => {
+                keys.extend(model.keymap.hint(Context::List, Action::Submit, "@ it"));
+            }
             None => {}
         }
-        keys.extend(model.agents.alive().next().map(|_| "a cancel all"));
-        keys.extend(["/ filter", "Esc closes"]);
+        keys.extend(model.agents.alive().next().map(|_| "a cancel all".to_owned()));
+        keys.extend(["/ filter", "Esc closes"].map(str::to_owned));
         keys
     }
 }

@@ -11,6 +11,7 @@ pub mod step;
 pub mod transcript;
 mod waiting;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ratatui::layout::{Position, Rect};
@@ -27,6 +28,7 @@ pub use step::Step;
 pub use transcript::Transcript;
 
 use super::composer::Composer;
+use super::keymap::Keymap;
 use super::settings::{FirstRun, Motion, StartInfo, TuiSettings};
 
 /// The whole state of the screen. Changed by `update` alone, read by `view`.
@@ -35,6 +37,8 @@ pub struct Model {
     /// Time since the screen started, as of the last message.
     pub now: Duration,
     pub settings: TuiSettings,
+    /// Which key does what, for keys and for hints.
+    pub keymap: Arc<Keymap>,
     pub session: Session,
     /// The main agent's conversation and state.
     pub main: Transcript,
@@ -270,7 +274,12 @@ pub const NOTICE: Duration = Duration::from_secs(4);
 impl Model {
     /// The state before the first event.
     #[must_use]
-    pub fn new(start: StartInfo, settings: TuiSettings, history: Vec<String>) -> Self {
+    pub fn new(
+        start: StartInfo,
+        settings: TuiSettings,
+        keymap: Keymap,
+        history: Vec<String>,
+    ) -> Self {
         let session = Session {
             id: start.session,
             cwd: start.cwd,
@@ -296,6 +305,7 @@ impl Model {
         Self {
             now: Duration::ZERO,
             settings,
+            keymap: Arc::new(keymap),
             session,
             main,
             run: Run::default(),

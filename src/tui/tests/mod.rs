@@ -3,6 +3,7 @@
 mod agent_list;
 mod background;
 mod flows;
+mod keys;
 mod outs;
 mod pictures;
 mod questions;

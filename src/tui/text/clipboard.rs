@@ -10,7 +10,7 @@ pub const COPY_LIMIT: usize = 100 * 1024;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CopyError {
     #[error(
-        "{size} bytes are too many for the terminal's clipboard ({COPY_LIMIT} at most): the reader (Ctrl+O) leaves the mouse to the terminal"
+        "{size} bytes are too many for the terminal's clipboard ({COPY_LIMIT} at most): the reader (/read) leaves the mouse to the terminal"
     )]
     TooLong { size: usize },
     #[error("the terminal cannot be written to: {0}")]
@@ -37,6 +37,6 @@ mod tests {
     #[test]
     fn too_long_a_text_is_refused_with_a_way_out() {
         let error = osc52(&"x".repeat(COPY_LIMIT + 1)).unwrap_err();
-        assert!(error.to_string().contains("Ctrl+O"));
+        assert!(error.to_string().contains("/read"));
     }
 }

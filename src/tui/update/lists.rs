@@ -12,6 +12,9 @@ use super::{agent_list, background, focus, outs, question, reader};
 
 /// One key while something covers the body.
 pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
+    if let Some(Overlay::Reader(_)) = model.overlay {
+        return reader::press(model, keys, key, effects);
+    }
     let action = keys.action(Context::List, key);
     match action {
         Some(Action::Redraw) => return effects.push(Effect::Redraw),
@@ -19,13 +22,12 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
         _ => {}
     }
     match model.overlay {
-        Some(Overlay::Reader(_)) => reader::press(model, keys, key, effects),
         Some(Overlay::Agents(_)) => agent_list::press(model, key, action, effects),
         Some(Overlay::Picker(_)) => picker(model, key, action, effects),
         Some(Overlay::History(_)) => history(model, key, action, effects),
         Some(Overlay::Which(_)) => which(model, key, action, effects),
         Some(Overlay::Help { .. } | Overlay::Page { .. }) => page(model, key, action),
-        None => {}
+        Some(Overlay::Reader(_)) | None => {}
     }
 }
 
@@ -72,7 +74,6 @@ fn picker(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mu
 
 fn history(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mut Vec<Effect>) {
     let Some(Overlay::History(search)) = &mut model.overlay else { return };
-    let older = key.code == KeyCode::Char('r') && key.modifiers.contains(KeyModifiers::CONTROL);
     if let Some(letter) = letter(key) {
         search.query.type_char(letter);
         search.selected = 0;
@@ -81,8 +82,7 @@ fn history(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &m
     let found = model.composer.search(search.query.text());
     match action {
         // The newest match stands lowest, next to the prompt.
-        _ if older => shift(&mut search.selected, found.len(), true),
-        Some(Action::Up) => shift(&mut search.selected, found.len(), true),
+        Some(Action::Up | Action::SearchHistory) => shift(&mut search.selected, found.len(), true),
         Some(Action::Down) => shift(&mut search.selected, found.len(), false),
         Some(Action::Submit | Action::Next) => {
             let chosen = found.get(search.selected).map(|&prompt| prompt.to_owned());

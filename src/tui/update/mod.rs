@@ -14,6 +14,7 @@ mod queue;
 mod reader;
 mod slash;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -32,7 +33,7 @@ pub use slash::COMMANDS;
 const CLOSING_LIMIT: Duration = Duration::from_secs(6);
 
 /// The only way in which the model changes.
-pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
     match msg {
         Msg::Drawn(metrics) => {
@@ -43,7 +44,8 @@ pub fn update(model: &mut Model, keys: &Keymap, msg: Msg) -> Vec<Effect> {
             model.now = model.now.max(at);
             model.draw = Draw::Now;
             model.selection = None;
-            press(model, keys, key, &mut effects);
+            let keys = Arc::clone(&model.keymap);
+            press(model, &keys, key, &mut effects);
         }
         Msg::Paste { text, at } => {
             model.now = model.now.max(at);

@@ -2,13 +2,14 @@
 
 use crate::protocol::{AgentPath, Answer, Command, QueuedPrompt};
 use crate::tui::figures::count;
+use crate::tui::keymap::{Action, Context};
 use crate::tui::model::overlay::Wish;
 use crate::tui::model::question::Stage;
 use crate::tui::model::step::{DEAF, QUIT_ARMED};
 use crate::tui::model::{Agent, Model, Notice, Overlay, Step, StepKey};
 use crate::tui::msg::Effect;
 use crate::tui::text::{one_line, truncate};
-use crate::tui::words;
+use crate::tui::words::{self, joined};
 
 /// One press of Ctrl+C or Esc.
 pub fn step_out(model: &mut Model, key: StepKey, effects: &mut Vec<Effect>) {
@@ -79,7 +80,8 @@ fn take(model: &mut Model, step: Step, effects: &mut Vec<Effect>) {
         Step::AskWhich => super::background::ask_which(model, Wish::Cancel),
         Step::ClearDraft => {
             model.composer.take();
-            model.say("draft cleared · Up brings it back");
+            let back = model.keymap.hint(Context::Prompt, Action::Up, "brings it back");
+            model.say(joined("draft cleared", back));
         }
         Step::Stop => stop(model, effects),
         Step::ArmQuit => {

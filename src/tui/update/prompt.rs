@@ -11,6 +11,7 @@ use crate::tui::model::overlay::HistorySearch;
 use crate::tui::model::step::QUIT_ARMED;
 use crate::tui::model::{Model, Notice, Overlay, QueuedState, RunningShell, Scroll};
 use crate::tui::msg::Effect;
+use crate::tui::words::joined;
 
 use super::{background, focus, mention, question, queue, reader, slash};
 
@@ -176,8 +177,9 @@ fn end_of_input(model: &mut Model, effects: &mut Vec<Effect>) {
     };
     let until = model.now + QUIT_ARMED;
     model.keys.quit_by_eof = Some(until);
-    model.notice =
-        Some(Notice { text: format!("{who} · Ctrl+D again stops them and quits"), until });
+    let again =
+        model.keymap.hint(Context::Prompt, Action::DeleteOrQuit, "again stops them and quits");
+    model.notice = Some(Notice { text: joined(&who, again), until });
 }
 
 /// After every change of the draft: the menu follows it.
@@ -269,8 +271,9 @@ pub fn submit(model: &mut Model, effects: &mut Vec<Effect>) {
     if let Some(agent) = model.focused()
         && !agent.alive()
     {
-        let name = agent.info.name.clone();
-        model.say(format!("{name} has ended · Esc, then Enter sends it to main"));
+        let sends = model.keymap.hint(Context::Prompt, Action::Submit, "sends it to main");
+        let sends = sends.map(|sends| format!("Esc, then {sends}"));
+        model.say(joined(&format!("{} has ended", agent.info.name), sends));
         return;
     }
     if model.focus.is_none() && mention::refuses(model, &text, effects) {

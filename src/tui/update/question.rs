@@ -11,7 +11,7 @@ use crate::tui::model::question::{RECEIPT, Stage};
 use crate::tui::model::{Draw, Model, Questions};
 use crate::tui::msg::Effect;
 use crate::tui::text::{one_line, truncate};
-use crate::tui::words;
+use crate::tui::words::{self, joined};
 
 use super::{background, focus, prompt, reader};
 
@@ -151,11 +151,9 @@ fn next(model: &mut Model) {
     }
     model.questions.open = None;
     let waiting = model.questions.waiting.len();
-    model.say(format!(
-        "{} · Tab shows {}",
-        words::waiting(model),
-        if waiting == 1 { "it" } else { "them" }
-    ));
+    let shows = if waiting == 1 { "shows it" } else { "shows them" };
+    let shows = model.keymap.hint(Context::Prompt, Action::Next, shows);
+    model.say(joined(&words::waiting(model), shows));
 }
 
 /// Scrolls the command or diff.

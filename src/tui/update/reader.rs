@@ -1,6 +1,6 @@
 //! The reader: a whole transcript with plain keys, and search in it.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::KeyEvent;
 
 use crate::protocol::AgentPath;
 use crate::tui::composer::Buffer;
@@ -10,7 +10,7 @@ use crate::tui::model::overlay::Reader;
 use crate::tui::model::{Item, ItemId, ItemKind, Model, Overlay, Scroll, Transcript};
 use crate::tui::msg::Effect;
 
-use super::{focus, outs};
+use super::{focus, lists, outs};
 
 /// Opens the reader on what is shown: the focused agent's transcript, else main's. Releases the mouse.
 pub fn open(model: &mut Model, effects: &mut Vec<Effect>) {
@@ -51,16 +51,20 @@ pub fn open_question(model: &mut Model) {
 pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Effect>) {
     let Some(Overlay::Reader(reader)) = &mut model.overlay else { return };
     if let Some(buffer) = &mut reader.typing {
-        if let KeyCode::Char(letter) = key.code
-            && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
-        {
+        if let Some(letter) = lists::letter(key) {
             buffer.type_char(letter);
-        } else if key.code == KeyCode::Enter {
-            let query = buffer.take();
-            reader.typing = None;
-            search(model, query);
-        } else if let Some(action) = keys.action(Context::Prompt, key) {
-            super::question::edit_line(buffer, action);
+            return;
+        }
+        match keys.action(Context::Prompt, key) {
+            Some(Action::Submit) => {
+                let query = buffer.take();
+                reader.typing = None;
+                search(model, query);
+            }
+            Some(Action::Redraw) => effects.push(Effect::Redraw),
+            Some(Action::Suspend) => effects.push(Effect::Suspend),
+            Some(action) => super::question::edit_line(buffer, action),
+            None => {}
         }
         return;
     }

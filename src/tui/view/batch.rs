@@ -4,6 +4,7 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
 use crate::tui::figures::{clock, count, money, tokens};
+use crate::tui::keymap::{Action, Context};
 use crate::tui::model::{Agent, Agents, Model, Phase};
 use crate::tui::text::{padded, width};
 use crate::tui::words::{self, tally_words};
@@ -60,8 +61,9 @@ fn head(
         text.push_str(&format!(" · {} · {}", tokens(used), money(cost)));
     }
     let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.dim);
-    let right = if folded { vec![Span::styled("Tab opens them", theme.dim)] } else { Vec::new() };
-    two_ends(vec![mark, Span::raw(text)], right, room, None)
+    let opens = model.keymap.hint(Context::Prompt, Action::Next, "opens them");
+    let right = opens.filter(|_| folded).map(|words| Span::styled(words, theme.dim));
+    two_ends(vec![mark, Span::raw(text)], right.into_iter().collect(), room, None)
 }
 
 fn row(

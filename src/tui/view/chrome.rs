@@ -4,12 +4,12 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{Mode, When};
 use crate::tui::figures::{clock, count, money, tokens};
-use crate::tui::model::overlay::{Overlay, Wish};
-use crate::tui::model::question::Stage;
-use crate::tui::model::{Agent, Model, Phase, Queued, QueuedState, Step};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::model::{Agent, Model, Phase, Queued, QueuedState};
 use crate::tui::text::{one_line, truncate, width};
 use crate::tui::words;
 
+use super::hint;
 use super::paint::{Pen, two_ends};
 use super::panes::turns;
 
@@ -83,23 +83,30 @@ pub fn queue(model: &Model, rows: usize, room: u16, pen: Pen<'_>) -> Vec<Line<'s
 fn queued_words(model: &Model, queued: &Queued, newest: bool, room: usize) -> String {
     let name = model.name(&queued.to);
     let text = one_line(&queued.text);
-    let (before, keys) = match (queued.state, queued.when) {
+    let hint = |action, words: &str| {
+        let key = model.keymap.label(Context::Prompt, action);
+        key.map(|key| format!(" · {key}: {words}")).unwrap_or_default()
+    };
+    let (before, toggle) = match (queued.state, queued.when) {
         (QueuedState::Orphaned, _) => {
-            (format!("{name} ended before it read this · Up takes it back"), "")
+            let takes = model.keymap.hint(Context::Prompt, Action::Up, "takes it back");
+            (words::joined(&format!("{name} ended before it read this"), takes), None)
         }
         (_, When::Done) => (
             format!("queued for {name} · read when {name} is done"),
-            " · Enter: at the next step instead · Up: edit",
+            Some("at the next step instead"),
         ),
         (_, When::NextStep) => (
             format!("queued for {name} · {}", next_step(model, queued)),
-            " · Enter: at the end instead · Up: edit",
+            Some("at the end instead"),
         ),
     };
+    let edit = toggle.map_or_else(String::new, |_| hint(Action::Up, "edit"));
+    let all = toggle.map_or_else(String::new, |words| hint(Action::Submit, words) + &edit);
     let left = |keys: &str| room.saturating_sub(width(&before) + width(keys) + 4);
     let keys = match newest {
-        true if left(keys) >= 12 => keys,
-        true if left(" · Up: edit") >= 12 && !keys.is_empty() => " · Up: edit",
+        true if left(&all) >= 12 => all.as_str(),
+        true if left(&edit) >= 12 => edit.as_str(),
         _ => "",
     };
     let text = truncate(&text, left(keys).min(40));
@@ -127,7 +134,7 @@ pub fn hint(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
     let (text, style) = match &model.notice {
         _ if model.closing => (closing_words(model), theme.question),
         Some(notice) => (notice.text.clone(), theme.accent),
-        None => (fitting(hint_words(model), room), theme.dim),
+        None => (fitting(hint::words(model), room), theme.dim),
     };
     Line::styled(truncate(&format!(" {text}"), room).into_owned(), style)
 }
@@ -155,141 +162,6 @@ fn closing_words(model: &Model) -> String {
     }
     let verb = if commands == 1 { "is" } else { "are" };
     format!("closing: {} {verb} being ended · Ctrl+C at once", count(commands, "command"))
-}
-
-/// What Ctrl+C and Esc would do now, and what else is at hand; the most telling first.
-fn hint_words(model: &Model) -> Vec<String> {
-    let pieces: &[&str] = match &model.overlay {
-        Some(Overlay::Which(which)) => match which.wish {
-            Wish::Cancel => &["1–9 or ↑↓ Enter cancels one", "a or Ctrl+C all", "Esc nobody"],
-            Wish::Background => &["1–9 or ↑↓ Enter moves one", "a all", "Esc nobody"],
-        },
-        Some(Overlay::Agents(list)) => {
-            return list.keys(model).into_iter().map(str::to_owned).collect();
-        }
-        Some(Overlay::Picker(_)) => &["type to filter", "↑↓", "Enter take", "Esc closes"],
-        Some(Overlay::History(_)) => {
-            &["type to search", "↑↓ or Ctrl+R", "Enter take", "Esc closes"]
-        }
-        Some(Overlay::Help { .. } | Overlay::Page { .. }) => &["↑↓ scroll", "Esc closes"],
-        Some(Overlay::Reader(reader)) if reader.typing.is_some() => {
-            &["Enter searches", "Esc closes"]
-        }
-        Some(Overlay::Reader(_)) => &[
-            "j k, space b, g G",
-            "/ search, n N",
-            "[ ] jump",
-            "e expand",
-            "y copy",
-            "Tab next agent",
-            "Esc back",
-        ],
-        None => return prompt_hint(model),
-    };
-    pieces.iter().map(|piece| (*piece).to_owned()).collect()
-}
-
-fn prompt_hint(model: &Model) -> Vec<String> {
-    if let Some(words) = question_hint(model) {
-        return words.iter().map(|piece| (*piece).to_owned()).collect();
-    }
-    if model.composer.menu.is_some() {
-        return ["↑↓ choose", "Enter take", "Tab complete", "Esc closes"]
-            .map(str::to_owned)
-            .to_vec();
-    }
-    let waiting = !model.questions.waiting.is_empty() && model.questions.open.is_none();
-    let later = waiting.then(|| format!("{} · Tab", words::waiting(model)));
-    let interrupt = model.interrupt_step();
-    let escape = model.escape_step();
-    if let Some(agent) = model.focused() {
-        return focus_hint(model, agent, &interrupt);
-    }
-    let draft = !model.composer.is_empty();
-    let enter = if draft { "Enter queues it" } else { "Enter queues a message" };
-    let stops = (escape == Step::Stop).then_some(if model.agents.foreground().next().is_some() {
-        "Esc stops all"
-    } else {
-        "Esc stops main"
-    });
-    let mut words: Vec<String> = later.into_iter().collect();
-    match (&interrupt, &escape) {
-        (Step::Stop, Step::Stop) => words.push("Esc or Ctrl+C stop main".to_owned()),
-        (Step::ClearDraft, Step::Stop) => {
-            words.push("Esc stops main".to_owned());
-            words.push("Ctrl+C clears the draft".to_owned());
-        }
-        (Step::ClearDraft, Step::PutBack) => words.push("Esc puts it back".to_owned()),
-        (Step::Cancel(path), _) => {
-            words.push(format!("Ctrl+C cancel {}", model.name(path)));
-            words.extend(stops.map(str::to_owned));
-            words.push("Tab agents".to_owned());
-        }
-        (Step::AskWhich, _) => {
-            words.push("Ctrl+C asks which to cancel".to_owned());
-            words.extend(stops.map(str::to_owned));
-            words.push("Tab agents".to_owned());
-        }
-        (Step::AlreadyCancelling(path), _) => {
-            words.push(format!("{} is being cancelled", model.name(path)));
-            words.extend(stops.map(str::to_owned));
-        }
-        (Step::KillShell, _) => words.push("Esc or Ctrl+C kill the command".to_owned()),
-        _ if model.main_works() => words.push("stopping".to_owned()),
-        _ if draft => {
-            words.push("Enter sends".to_owned());
-            words.push("Ctrl+C clears the draft".to_owned());
-            words.push("Ctrl+J new line".to_owned());
-        }
-        _ => {
-            return ["? keys", "Shift+Tab mode", "Ctrl+D quits"].map(str::to_owned).to_vec();
-        }
-    }
-    if model.main_works() {
-        words.push(enter.to_owned());
-    } else if !draft {
-        words.push("? keys".to_owned());
-    }
-    words
-}
-
-fn focus_hint(model: &Model, agent: &Agent, interrupt: &Step) -> Vec<String> {
-    let cancel = match interrupt {
-        Step::Cancel(_) => format!("Ctrl+C cancel {}", agent.info.name),
-        Step::AlreadyCancelling(_) => format!("{} is being cancelled", agent.info.name),
-        _ => format!("{} has ended", agent.info.name),
-    };
-    let several = model.agents.visible().len() > 1;
-    let next = several.then(|| "Tab next".to_owned());
-    if model.zoom {
-        let mut words = vec!["Esc all agents".to_owned()];
-        words.extend(next);
-        words.push(cancel);
-        words.push("Ctrl+O read and search".to_owned());
-        return words;
-    }
-    let enter = match (model.composer.is_empty(), agent.alive()) {
-        (true, _) => "Enter zoom",
-        (false, true) => "Enter sends it there",
-        (false, false) => "Esc, then Enter sends it to main",
-    };
-    let mut words = vec![cancel, enter.to_owned()];
-    // The way back stays when there is little room.
-    if model.size.0 >= 80 {
-        words.extend(next);
-    }
-    words.push("Esc back".to_owned());
-    words
-}
-
-fn question_hint(model: &Model) -> Option<&'static [&'static str]> {
-    let (open, _) = model.questions.shown()?;
-    Some(match (&open.stage, open.keyboard) {
-        (_, false) => &["Tab, Esc or Ctrl+C: answer the question", "Enter sends the draft"],
-        (Stage::Choose, true) => &["1–5 answer", "typing leaves the question waiting"],
-        (Stage::Reason(_), true) => &["Enter says no with this reason", "Esc back"],
-        (Stage::Rule(_), true) => &["Enter writes the rule", "Esc back"],
-    })
 }
 
 /// `default · sonnet-5 · context 17% · $0.03 · shop (main)`.

@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{Access, Question};
 use crate::tui::composer::Buffer as Typed;
+use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::model::question::{OpenQuestion, Stage};
 use crate::tui::model::{Extent, Model, Questions};
 use crate::tui::text::{diff_lines, one_line, sanitize, wrap_hanging, wrap_text};
@@ -47,7 +48,7 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Opt
     };
     let title = format!("{} {who} asks · {place} of {all}", theme.glyphs.asks);
     let style = if open.keyboard { theme.question } else { theme.dim };
-    let inner = frame(buffer, area, theme, style, &title, foot(open));
+    let inner = frame(buffer, area, theme, style, &title, &foot(open, &model.keymap));
 
     let lower_rows = lower.lines.len().min(usize::from(inner.height));
     let upper_rows = usize::from(inner.height) - lower_rows;
@@ -82,13 +83,21 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Opt
     Some(Drawn { extent, answers, cursor: cursor.filter(|_| open.keyboard), area })
 }
 
-fn foot(open: &OpenQuestion) -> &'static str {
-    match (&open.stage, open.keyboard) {
-        (_, false) => "Tab: answer · the draft has the keyboard",
-        (Stage::Choose, true) => "Esc no · Tab next · Ctrl+O in full",
-        (Stage::Reason(_), true) => "Enter says no · Esc back",
-        (Stage::Rule(_), true) => "Enter writes · Esc back",
-    }
+fn foot(open: &OpenQuestion, keymap: &Keymap) -> String {
+    let hint = |action, words| keymap.hint(Context::Prompt, action, words);
+    let fixed = |words: &str| Some(words.to_owned());
+    let words = match (&open.stage, open.keyboard) {
+        (_, false) => {
+            let key = keymap.label(Context::Prompt, Action::Next);
+            [key.map(|key| format!("{key}: answer")), fixed("the draft has the keyboard"), None]
+        }
+        (Stage::Choose, true) => {
+            [fixed("Esc no"), hint(Action::Next, "next"), hint(Action::Reader, "in full")]
+        }
+        (Stage::Reason(_), true) => [hint(Action::Submit, "says no"), fixed("Esc back"), None],
+        (Stage::Rule(_), true) => [hint(Action::Submit, "writes"), fixed("Esc back"), None],
+    };
+    words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// The call itself, why it is asked, and what is special about it.

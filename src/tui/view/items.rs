@@ -5,9 +5,11 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{NoticeLevel, ToolDetails};
 use crate::tui::figures::{clock, count};
+use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::model::item::{Call, CallResult, Item, ItemKind};
 use crate::tui::text::{diff_lines, one_line, sanitize, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
+use crate::tui::words::joined;
 
 /// Lines of a diff that are shown folded.
 const DIFF_LINES: usize = 20;
@@ -27,6 +29,8 @@ pub struct Look<'a> {
     pub prose: u16,
     /// Everything is shown in full: the reader.
     pub full: bool,
+    /// Names the key that shows what is left out.
+    pub keymap: &'a Keymap,
 }
 
 /// The lines of an item whose text is not markdown; that one streams, and has a cache of its own.
@@ -289,7 +293,9 @@ fn report(head: &str, text: &str, open: bool, style: &Look<'_>) -> Vec<Line<'sta
     let hidden = body.len().saturating_sub(REPORT_LINES);
     if !open && hidden > 0 {
         body.truncate(REPORT_LINES);
-        body.push(Line::styled(format!("  {} more · Ctrl+O", count(hidden, "line")), theme.dim));
+        let key = style.keymap.label(Context::Prompt, Action::Reader);
+        let more = joined(&format!("  {} more", count(hidden, "line")), key);
+        body.push(Line::styled(more, theme.dim));
     }
     lines.extend(body);
     lines

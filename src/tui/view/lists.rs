@@ -4,53 +4,26 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use crate::tui::keymap::{Action, Context};
 use crate::tui::model::overlay::{HistorySearch, Picker, Rows, Which, Wish};
 use crate::tui::model::{Extent, Model, Overlay};
-use crate::tui::text::{one_line, padded, sanitize, width, wrap_hanging, wrap_text};
-use crate::tui::update::COMMANDS;
+use crate::tui::text::{one_line, padded, sanitize, width, wrap_text};
 use crate::tui::words;
 
-use super::agent_list;
 use super::paint::{Pen, cut_spans, frame, put};
-
-/// Keys and what they do, for the help.
-const KEYS: [(&str, &str); 23] = [
-    ("Enter", "send; while main works: queue · on an agent: zoom"),
-    ("Ctrl+J, \\ Enter", "new line"),
-    ("Ctrl+C", "cancel one agent, else clear the draft, else stop main; twice when idle: quit"),
-    ("Esc", "one step out; at the outermost step it stops the turn"),
-    ("Tab", "complete, else the question, else the agents; there: the next one"),
-    ("Shift+Tab", "next permission mode; among agents: the previous one"),
-    ("Alt+1…9", "straight to an agent"),
-    ("Ctrl+B", "empty prompt: an agent to the background; else one letter back"),
-    ("Up, Down", "lines of the draft, then history; empty: take a queued message back"),
-    ("Ctrl+R", "search the history"),
-    ("PgUp, PgDn", "scroll; Home and End with an empty draft: its ends"),
-    ("Ctrl+O", "read and search the whole transcript, with the mouse released"),
-    ("@", "a file or an agent"),
-    ("/", "commands"),
-    ("!", "run a shell command yourself"),
-    ("?", "this help, on an empty prompt"),
-    ("Ctrl+A E F P N", "move as readline does; Alt+B F by words"),
-    ("Ctrl+D H W U K Y", "delete, kill and yank as readline does; Alt+D a word"),
-    ("Ctrl+_", "undo"),
-    ("Ctrl+G", "write the draft in your editor"),
-    ("Ctrl+L, Ctrl+Z", "draw anew, suspend"),
-    ("Ctrl+D", "quit on an empty prompt; twice while something works"),
-    ("in /agents", "Enter open, x cancel or kill, a all, b background, r resume, / filter"),
-];
+use super::{agent_list, help};
 
 /// Draws what covers the body, but for the reader. Answers with what was scrolled.
 pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Extent {
     match &model.overlay {
         Some(Overlay::Agents(list)) => agent_list::draw(model, list, area, pen, buffer),
-        Some(Overlay::Picker(picker)) => pick(picker, area, pen, buffer),
+        Some(Overlay::Picker(picker)) => pick(model, picker, area, pen, buffer),
         Some(Overlay::History(search)) => history(model, search, area, pen, buffer),
         Some(Overlay::Which(which)) => draw_which(model, which, area, pen, buffer),
         Some(Overlay::Help { scroll }) => {
             return page(
                 "keys and commands",
-                &help(area.width.saturating_sub(4), pen),
+                &help::lines(&model.keymap, area.width.saturating_sub(4), pen),
                 *scroll,
                 area,
                 pen,
@@ -68,19 +41,6 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Ext
         Some(Overlay::Reader(_)) | None => {}
     }
     Extent::default()
-}
-
-fn help(room: u16, pen: Pen<'_>) -> Vec<Line<'static>> {
-    let theme = pen.theme;
-    let row = |key: &str, words: &str| {
-        let first = Line::from(Span::styled(format!("{key:<18}"), theme.accent));
-        let rest = Line::from(" ".repeat(18));
-        wrap_hanging(&Line::from(words.to_owned()), room, &first, &rest)
-    };
-    let mut lines: Vec<_> = KEYS.iter().flat_map(|(key, words)| row(key, words)).collect();
-    lines.push(Line::default());
-    lines.extend(COMMANDS.iter().flat_map(|(name, words)| row(&format!("/{name}"), words)));
-    lines
 }
 
 fn page(
@@ -124,13 +84,13 @@ pub fn rows(
     }
 }
 
-fn pick(picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
+fn pick(model: &Model, picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
     let title = if picker.filter.is_empty() {
         picker.title.clone()
     } else {
         format!("{} · {}", picker.title, picker.filter.text())
     };
-    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, "Enter take · Esc closes");
+    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, &foot(model));
     let found = picker.matching();
     let names = found.iter().map(|row| width(&row.label)).max().unwrap_or(0).min(60);
     let mut lines: Vec<Line<'static>> = found
@@ -167,10 +127,15 @@ fn pick(picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
     }
 }
 
+fn foot(model: &Model) -> String {
+    let take = model.keymap.hint(Context::List, Action::Submit, "take");
+    take.into_iter().chain(Some("Esc closes".to_owned())).collect::<Vec<_>>().join(" · ")
+}
+
 /// The newest match stands lowest, next to the prompt.
 fn history(model: &Model, search: &HistorySearch, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) {
     let title = format!("history: {}", search.query.text());
-    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, "Enter take · Esc closes");
+    let inner = frame(buffer, area, pen.theme, pen.theme.accent, &title, &foot(model));
     let found = model.composer.search(search.query.text());
     let lines: Vec<Line<'static>> =
         found.iter().rev().map(|prompt| Line::raw(one_line(prompt))).collect();
@@ -194,10 +159,15 @@ fn draw_which(model: &Model, which: &Which, area: Rect, pen: Pen<'_>, buffer: &m
     let height = u16::try_from(which.rows.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let area = Rect::new(area.x, area.bottom() - height, area.width, height);
     let (title, foot) = match which.wish {
-        Wish::Cancel => ("Cancel which?", "1–9 or Enter one · a or Ctrl+C all · Esc nobody"),
-        Wish::Background => ("Background which?", "1–9 or Enter one · a all · Esc nobody"),
+        Wish::Cancel => ("Cancel which?", "a or Ctrl+C all · Esc nobody"),
+        Wish::Background => ("Background which?", "a all · Esc nobody"),
     };
-    let inner = frame(buffer, area, pen.theme, pen.theme.question, title, foot);
+    let enter = model.keymap.hint(Context::List, Action::Submit, "one");
+    let foot = match enter {
+        Some(enter) => format!("1–9 or {enter} · {foot}"),
+        None => format!("1–9 one · {foot}"),
+    };
+    let inner = frame(buffer, area, pen.theme, pen.theme.question, title, &foot);
     let lines = which
         .rows
         .iter()

@@ -6,6 +6,8 @@ mod batch;
 mod chrome;
 mod dialog;
 mod first_run;
+mod help;
+mod hint;
 mod items;
 mod layout;
 mod lists;
@@ -25,6 +27,7 @@ use ratatui::text::{Line, Span};
 use crate::protocol::AgentPath;
 
 use super::figures::count;
+use super::keymap::{Action, Context};
 use super::model::{Agent, Extent, Item, ItemKind, Metrics, Model, Overlay};
 use super::msg::{Target, Under};
 use super::settings::Motion;
@@ -175,11 +178,10 @@ impl View {
         let scroll = model.zoomed().map_or(model.main_scroll, |agent| agent.scroll);
         if scroll.top.is_some() && area.height > 0 {
             let new = extent.grown.saturating_sub(scroll.seen);
-            let words = if new > 0 {
-                format!(" {} {new} new · End ", self.theme.glyphs.down)
-            } else {
-                format!(" {} End ", self.theme.glyphs.down)
-            };
+            let new = (new > 0).then(|| format!("{new} new"));
+            let end = model.keymap.label(Context::Prompt, Action::End);
+            let words: Vec<String> = new.into_iter().chain(end).collect();
+            let words = format!(" {} {} ", self.theme.glyphs.down, words.join(" · "));
             let width = u16::try_from(super::text::width(&words)).unwrap_or(0).min(area.width);
             let edge = Rect::new(area.right() - width, area.bottom() - 1, width, 1);
             put(buffer, edge, 0, &Line::styled(words, self.theme.selection));
@@ -212,6 +214,7 @@ impl View {
             live_item: model.batch_item,
             prose,
             full: false,
+            keymap: &model.keymap,
             caret: model.settings.motion == Motion::Full,
         };
         self.main.draw(&sight, area, buffer)
@@ -239,6 +242,7 @@ impl View {
             live_item: None,
             prose: prose.min(area.width),
             full: false,
+            keymap: &model.keymap,
             caret: model.settings.motion == Motion::Full,
         };
         match buffer {
@@ -328,6 +332,7 @@ impl View {
             live_item: model.batch_item.filter(|_| reader.path.is_root()),
             prose: width,
             full: true,
+            keymap: &model.keymap,
             caret: false,
         };
         let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };

@@ -5,6 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use crate::tui::keymap::Keymap;
 use crate::tui::model::{Extent, Item, ItemId, ItemKind, Scroll, Transcript};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
@@ -73,6 +74,7 @@ pub struct Sight<'a> {
     pub prose: u16,
     /// Everything in full: the reader.
     pub full: bool,
+    pub keymap: &'a Keymap,
     /// Whether a caret stands behind text that grows.
     pub caret: bool,
 }
@@ -382,7 +384,13 @@ struct Placed {
 }
 
 fn look<'a>(sight: &Sight<'a>, width: u16) -> Look<'a> {
-    Look { theme: sight.theme, width, prose: sight.prose.min(width), full: sight.full }
+    Look {
+        theme: sight.theme,
+        width,
+        prose: sight.prose.min(width),
+        full: sight.full,
+        keymap: sight.keymap,
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
-//! Keys on their way in: none is lost to an editor, to a terminal that says something unasked, or to a question.
+//! Keys on their way in: none is lost to an editor or to a terminal that says something unasked, and the person's own map
+//! says what they do.
 
-use crate::support::pty::{CTRL_C, ESC_ALONE, Screen};
+use crate::support::pty::{CTRL_C, ESC_ALONE, SHIFT_TAB, Screen};
 use crate::support::scene::Scene;
 
 const CTRL_G: &str = "\x07";
@@ -94,5 +95,41 @@ async fn a_sequence_that_comes_in_pieces_is_one_key_and_one_that_never_ends_swal
     screen.keys(ESC_ALONE);
     screen.keys("\x1b[F!");
     screen.wait_for("› abc!");
+    scene.server.finish();
+}
+
+const F2: &str = "\x1bOQ";
+
+#[tokio::test]
+async fn the_persons_keymap_counts_and_a_projects_does_not() {
+    let scene = Scene::new();
+    let keymap = scene.world.settings_dir().join("keymap.toml");
+    std::fs::write(&keymap, "[prompt]\nprevious = [\"f2\"]\n").unwrap();
+    let theirs = "[prompt]\nprevious = [\"f4\"]\n";
+    scene.world.write(".caliban/keymap.toml", theirs);
+    scene.world.write("keymap.toml", theirs);
+    let screen = Screen::start(&scene.world, NOTHING, 80, 24);
+    screen.wait_for("F2 mode");
+    screen.keys(F2);
+    screen.wait_for("acceptEdits");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_broken_keymap_is_named_with_its_line_and_the_built_in_keys_count() {
+    let scene = Scene::new();
+    let keymap = scene.world.settings_dir().join("keymap.toml");
+    std::fs::write(&keymap, "[prompt]\nprevious = [\"f2\"]\nfly = [\"f3\"]\n").unwrap();
+    let screen = Screen::start(&scene.world, NOTHING, 120, 40);
+    let shown = screen.wait_for("Shift+Tab mode");
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "keymap.toml:3: there is no action \"fly\" in [prompt]: use one of submit,",
+        "The built-in keys count.",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    screen.keys(SHIFT_TAB);
+    screen.wait_for("acceptEdits");
     scene.server.finish();
 }

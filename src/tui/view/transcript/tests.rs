@@ -30,6 +30,7 @@ fn draw(
         live_item: None,
         prose: area.width,
         full: false,
+        keymap: &Keymap::default(),
         caret: false,
     };
     let mut buffer = Buffer::empty(area);
