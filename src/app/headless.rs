@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::ask_tool::AskTool;
 use super::models::Models;
 use super::parts::{self, Wishes};
-use super::{AppError, COMMAND_CAPACITY, Setup, log, session};
+use super::{AppError, COMMAND_CAPACITY, Setup, log, resumed, session};
 use crate::cli::{Cli, InputFormat, OutputFormat, PrintArgs, PromptTool};
 use crate::config::KeySource;
 use crate::config::models::Catalogue;
@@ -42,7 +42,7 @@ const SERVERS_WAIT: Duration = Duration::from_secs(5);
 const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
 
 /// Runs the prompts and answers with the exit code.
-pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
+pub(super) fn run(cli: &Cli, mut setup: Setup) -> Result<u8, AppError> {
     setup.check_depth()?;
     let prompt = prompt_of(cli)?;
     let Some(open) = session(&cli.session, &setup)? else {
@@ -50,6 +50,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
             "--resume needs an id here: caliban sessions lists them".to_owned(),
         ));
     };
+    resumed::keep_model(&mut setup, &open);
     let _log = log::start(&setup);
     if cli.print.output_format == Some(OutputFormat::StreamJson)
         && let Some(left_out) = setup.trust.notice(&setup.loaded.inert)

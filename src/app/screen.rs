@@ -10,7 +10,7 @@ use super::host::Machine;
 use super::models::Models;
 use super::parts::{self, Wishes};
 use super::trust::{self, Settled};
-use super::{AppError, COMMAND_CAPACITY, Setup, keys, log, session};
+use super::{AppError, COMMAND_CAPACITY, Setup, keys, log, resumed, session};
 use crate::cli::Cli;
 use crate::command::Report;
 use crate::config::models::Catalogue;
@@ -28,11 +28,14 @@ const HISTORY_FILE: &str = "history.jsonl";
 /// Shows the screen until the person leaves, and answers with the exit code.
 pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     setup.check_depth()?;
-    let (setup, typed) = match trust::settle(cli, setup)? {
+    let (mut setup, typed) = match trust::settle(cli, setup)? {
         Settled::Start(setup, typed) => (*setup, typed),
         Settled::Leave(code) => return Ok(code),
     };
     let open = session(&cli.session, &setup)?;
+    if let Some(open) = &open {
+        resumed::keep_model(&mut setup, open);
+    }
     let events = EventQueue::unhurried();
     let catalogue = parts::catalogue(&setup)?;
     let gate = setup.gate(true, &events)?;

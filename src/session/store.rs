@@ -226,6 +226,14 @@ impl SessionStore {
             .map(|(header, _)| header.id)
     }
 
+    /// What a session says about itself in its first line.
+    ///
+    /// # Errors
+    /// When there is no such session, or its first line is none.
+    pub fn header(&self, id: SessionId) -> io::Result<SessionHeader> {
+        list::header_and_age(&self.dir(id)).map(|(header, _)| header)
+    }
+
     /// Removes a session with all its files, unless a process is writing to it.
     pub fn remove(&self, id: SessionId) -> Result<(), StoreError> {
         let dir = self.dir(id);

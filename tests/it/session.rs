@@ -5,6 +5,8 @@ use std::io::Write;
 use nix::sys::signal::Signal;
 
 use crate::support::process::Fifo;
+use crate::support::pty::Screen;
+use crate::support::record::Wire;
 use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
 use crate::support::script::{Reply, text, tool_use};
@@ -278,5 +280,44 @@ async fn a_session_is_removed_unless_a_program_writes_to_it() {
     assert_eq!(run.assert_code(0).stdout, "");
     assert_eq!(scene.world.sessions().len(), 0);
     scene.world.run(["sessions", "rm", &id]).finish().await.assert_code(2);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_resumed_session_keeps_its_provider_and_model_unless_others_are_named() {
+    let mut scene = Scene::new();
+    for prompt in ["HELLO-1", "SECOND-2", "THIRD-3", "FOURTH-4", "FIFTH-5", "SIXTH-6"] {
+        scene.server.when(prompt).forever(text("one"));
+    }
+    let theirs = ["--provider", "openai", "--model", "gpt-5.4-mini"];
+    said(&scene, &[theirs.as_slice(), &["-p", "HELLO-1"]].concat()).await;
+    let asked = |scene: &Scene| {
+        let last = scene.server.requests().pop().unwrap();
+        (last.wire, last.model().to_owned())
+    };
+    let began = (Wire::Chat, "gpt-5.4-mini".to_owned());
+    assert_eq!(asked(&scene), began);
+    said(&scene, &["-c", "-p", "SECOND-2"]).await;
+    assert_eq!(asked(&scene), began, "Anthropic has a key too, and comes first by default");
+    said(&scene, &["-c", "--fork-session", "-p", "THIRD-3"]).await;
+    assert_eq!(asked(&scene), began);
+    // What is named counts, by an option as by a file.
+    said(&scene, &["-c", "--model", "claude-opus-4-8", "-p", "FOURTH-4"]).await;
+    assert_eq!(asked(&scene), (Wire::Anthropic, "claude-opus-4-8".to_owned()));
+    scene.world.config("[model]\nprovider = \"anthropic\"\n");
+    said(&scene, &["-c", "-p", "FIFTH-5"]).await;
+    assert_eq!(asked(&scene).0, Wire::Anthropic);
+    scene.world.config("");
+    Screen::start(&scene.world, ["-c"], 120, 30).wait_for("default · gpt-5.4-mini");
+    scene.world.unset("OPENAI_API_KEY");
+    let run = scene.world.run(["-c", "-p", "SIXTH-6"]).finish().await;
+    run.assert_code(0);
+    assert_eq!(asked(&scene).0, Wire::Anthropic);
+    let told = "The session began with gpt-5.4-mini of openai, but OPENAI_API_KEY is not set now.";
+    assert_eq!(run.stderr.matches(told).count(), 1, "{run}");
+    scene.world.unset("ANTHROPIC_API_KEY");
+    let screen = Screen::start(&scene.world, ["-c"], 200, 40);
+    screen.wait_for(told);
+    screen.wait_for("No model yet");
     scene.server.finish();
 }
