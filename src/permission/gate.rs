@@ -273,7 +273,8 @@ impl Shared {
         Ok(rules.iter().map(parse).collect::<Result<_, _>>()?)
     }
 
-    /// Makes a program's rules count, all of them or none.
+    /// Makes a program's rules count, file by file. One that cannot be understood keeps all of them out; a file that
+    /// cannot be written ends it, and what was written before that counts.
     fn keep(
         &self,
         asked: &Asked,
@@ -287,8 +288,7 @@ impl Shared {
         for (file, texts) in written {
             let path = rule_file::path(&self.places.project, *file);
             let rules = self.parse(texts, &Origin::File(path.clone()))?;
-            rule_file::add_allow_rules(&path, texts)?;
-            Arc::make_mut(&mut self.lock().rules).allow.extend(rules);
+            self.write_always(&path, texts, rules)?;
         }
         asked.standing.grants.add(granted);
         self.lock().revision += 1;
@@ -322,11 +322,7 @@ impl Shared {
             return Err(AnswerError::NotCovered { why: judgement.why });
         }
         let texts: Vec<String> = rules.iter().map(|rule| rule.text().to_owned()).collect();
-        self.write_always(&path, &texts)?;
-        let mut state = self.lock();
-        Arc::make_mut(&mut state.rules).allow.extend(rules);
-        state.revision += 1;
-        Ok(())
+        self.write_always(&path, &texts, rules)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Where the gate's rules come from while agents run.
 
 use std::path::Path;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use super::gate::Shared;
 use super::question::AnswerError;
-use super::rule::RuleSet;
+use super::rule::{Rule, RuleSet};
 use super::rule_file;
 
 /// The configured rules, which may change at any time. Asked before every decision, so looking must cost next to nothing.
@@ -19,14 +19,23 @@ pub trait RuleSource: Send {
 }
 
 impl Shared {
-    /// Writes rules of the person's answer into a file, and tells the source of them before it looks there again.
-    pub(super) fn write_always(&self, file: &Path, rules: &[String]) -> Result<(), AnswerError> {
+    /// Writes allow rules of an answer into a file, tells the source of them before it looks there again, and makes
+    /// them count.
+    pub(super) fn write_always(
+        &self,
+        file: &Path,
+        texts: &[String],
+        rules: Vec<Rule>,
+    ) -> Result<(), AnswerError> {
         let source = self.source.as_ref();
         let mut source = source.map(|source| source.lock().unwrap_or_else(PoisonError::into_inner));
-        rule_file::add_allow_rules(file, rules)?;
+        rule_file::add_allow_rules(file, texts)?;
         if let Some(source) = &mut source {
-            source.wrote(file, rules);
+            source.wrote(file, texts);
         }
+        let mut state = self.lock();
+        Arc::make_mut(&mut state.rules).allow.extend(rules);
+        state.revision += 1;
         Ok(())
     }
 

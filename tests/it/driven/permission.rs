@@ -116,6 +116,34 @@ async fn rules_and_mode_of_an_answer_hold_for_what_follows() {
 }
 
 #[tokio::test]
+async fn rules_that_an_answer_writes_into_a_file_hold_now_and_in_the_next_run() {
+    for destination in ["localSettings", "projectSettings"] {
+        let scene = Scene::new();
+        let again = |file: &str| tool_use("Bash", bash(&format!("touch {file}")));
+        let mut client = touching(&scene, "a.txt").await;
+        client.prompt("HELLO-1");
+        let question = client.question("can_use_tool").await;
+        let rule = json!({ "toolName": "Bash", "ruleContent": "touch:*" });
+        let update = json!({
+            "type": "addRules", "rules": [rule], "behavior": "allow", "destination": destination,
+        });
+        client.answer(&question, json!({ "behavior": "allow", "updatedPermissions": [update] }));
+        client.result().await;
+        scene.server.when("HELLO-1").reply(again("b.txt")).then(text("done"));
+        client.prompt("go on");
+        end(client).await;
+        // Nobody can be asked here: it runs because it may.
+        scene.server.when("PARENT-1").reply(again("c.txt")).then(text("done"));
+        let run = scene.world.run(["-p", "PARENT-1 go"]).finish().await;
+        run.assert_code(0);
+        assert_eq!(run.stderr, "", "{destination}");
+        let made = ["a.txt", "b.txt", "c.txt"].map(|file| scene.world.exists(file));
+        assert_eq!(made, [true; 3], "{destination}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_answer_is_a_no_and_is_told() {
     let scene = Scene::new();
     let mut client = touching(&scene, "a.txt").await;
