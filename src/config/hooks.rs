@@ -154,6 +154,18 @@ pub fn of_node(node: &Node, at: impl Fn(Option<usize>) -> Origin) -> Result<Hook
 }
 
 impl HookList {
+    /// One line about the hooks that are not run here, and what would be; `None` when there are none.
+    #[must_use]
+    pub fn notice(&self) -> Option<String> {
+        let events = HookEvent::ALL.map(HookEvent::name).join(", ");
+        (!self.passed_over.is_empty()).then(|| {
+            format!(
+                "not run here: {}; a hook that runs is of type command, without `if`, for one of {events}",
+                self.passed_over.join(", ")
+            )
+        })
+    }
+
     fn add(
         &mut self,
         event: HookEvent,

@@ -64,9 +64,7 @@ pub struct SettingsFile {
 impl SettingsFile {
     /// One line about the hooks that are not run here; `None` when there are none.
     pub(super) fn notice(&self) -> Option<String> {
-        let HookList { passed_over, .. } = &self.hooks;
-        (!passed_over.is_empty())
-            .then(|| format!("{}: not run here: {}", self.place, passed_over.join(", ")))
+        self.hooks.notice().map(|notice| format!("{}: {notice}", self.place))
     }
 }
 

@@ -5,11 +5,13 @@
 //! changed is asked about, whatever else of the project is trusted. Nothing is inherited from a folder above.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,10 @@ const VERSION: u32 = 1;
 /// A longer file is none of ours. Bytes.
 const MAX_FILE: u64 = 16 << 20;
 
+/// How long another process may keep us from the file, and how often it is looked whether it still does.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
 /// Of how many things a notice tells the names, and how many characters of each.
 const NAMED: usize = 8;
 const NAME_CHARS: usize = 120;
@@ -36,6 +42,11 @@ pub enum TrustError {
     Broken { path: PathBuf, problem: String },
     #[error("cannot keep it in {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
+    #[error(
+        "another process has held {} for {} s; end it, or try again when it is done",
+        path.display(), LOCK_WAIT.as_secs()
+    )]
+    Locked { path: PathBuf },
     #[error("the path of {} is not valid UTF-8 text, so that its trust cannot be kept", path.display())]
     Name { path: PathBuf },
 }
@@ -206,7 +217,7 @@ impl Trust {
         let Inner { file, root, .. } = &*self.0;
         let name = root.to_str().ok_or_else(|| TrustError::Name { path: root.clone() })?;
         let failed = |source| TrustError::Write { path: file.clone(), source };
-        let _one_at_a_time = lock_beside(file).map_err(failed)?;
+        let _one_at_a_time = lock_beside(file)?;
         let mut store = read(file)?;
         let mut accepted = store.projects.remove(name).unwrap_or_default();
         edit(&mut accepted);
@@ -275,18 +286,26 @@ fn write(path: &Path, store: &Store) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps other processes from changing the file until it is dropped.
-fn lock_beside(path: &Path) -> io::Result<File> {
-    if let Some(folder) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+/// Keeps other processes from changing the file until it is dropped. Those that do so now are waited for, but not long.
+fn lock_beside(file: &Path) -> Result<File, TrustError> {
+    let path = file.with_extension("lock");
+    let failed = |source| TrustError::Write { path: path.clone(), source };
+    if let Some(folder) = file.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     }
-    let lock = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(path.with_extension("lock"))?;
-    lock.lock()?;
-    Ok(lock)
+    let mut options = OpenOptions::new();
+    let lock = options.create(true).append(true).mode(0o600).open(&path).map_err(failed)?;
+    let began = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+            Err(TryLockError::WouldBlock) if began.elapsed() >= LOCK_WAIT => {
+                return Err(TrustError::Locked { path });
+            }
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
+        }
+    }
 }
 
 #[cfg(test)]

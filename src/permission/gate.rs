@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::judge::{Call, Decision, Judgement, Policy, judge};
+use super::judge::{Advice, Call, Decision, Judgement, Policy, judge};
 use super::path::{Places, Target};
 use super::question::{AnswerError, Asked, Waiting};
 use super::rule::{Base, List, Origin, Rule, RuleSet};
@@ -525,6 +525,10 @@ fn refusal(reason: Option<&str>) -> String {
 }
 
 fn nobody_to_ask(call: &Call<'_>, judgement: &Judgement) -> String {
+    // No rule makes up for the word of a hook.
+    if let Advice::Ask { .. } = call.advice {
+        return format!("{}, and there is nobody to ask", judgement.why);
+    }
     let rules = if judgement.suggestions.is_empty() {
         call.tool.to_owned()
     } else {

@@ -102,9 +102,11 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let bypass = policy.mode == Mode::BypassPermissions;
     let asks = match &call.advice {
         Advice::Ask { why } => Some(format!("a hook asks: {why}")),
+        // Where nobody can be asked, the mode has said so; what a hook says, it says of this very call.
+        _ if bypass && !policy.interactive => None,
         _ => restricting(&policy.rules.ask).map(|rule| format!("{rule} asks")),
     };
-    if let Some(asks) = asks.filter(|_| !bypass || policy.interactive) {
+    if let Some(asks) = asks {
         let mut judgement = match policy.mode {
             Mode::DontAsk => {
                 Judgement::new(Decision::Deny, format!("{asks}, and dontAsk mode asks nobody"))

@@ -440,3 +440,19 @@ async fn a_projects_mcp_server_runs_once_it_is_trusted_and_a_change_of_it_is_ask
     assert_eq!(run().await, (2, true, 0));
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_lock_that_another_process_holds_is_named_and_holds_nothing_up() {
+    let scene = Scene::new();
+    scene.world.write(SHARED, ALLOW_TOUCH);
+    trust(&scene, &[]).await.assert_code(0);
+    let lock = scene.world.settings_dir().join("trust.lock");
+    let held = std::fs::File::open(&lock).unwrap();
+    held.lock().unwrap();
+    let run = trust(&scene, &["--revoke"]).await;
+    run.assert_code(2);
+    let named = format!("another process has held {} for 2 s", lock.display());
+    assert!(run.stderr.contains(&named), "{run}");
+    drop(held);
+    trust(&scene, &["--revoke"]).await.assert_code(0);
+}

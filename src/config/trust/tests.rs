@@ -189,3 +189,21 @@ fn processes_that_accept_at_the_same_time_lose_nothing() {
     let trust = world.trust("repo");
     assert!((0..8).all(|number| trust.accepts(&thing(&format!("hook {number}"), ".mcp.json"))));
 }
+
+#[test]
+fn a_process_that_does_not_let_go_is_waited_for_2_seconds_and_its_file_is_named() {
+    let world = World::new();
+    let hook = thing("hook Stop: ./x.sh", ".mcp.json");
+    world.put("{\"version\": 1, \"projects\": {}}");
+    let path = world.file().with_extension("lock");
+    let held = File::create(&path).unwrap();
+    held.lock().unwrap();
+    let (trust, began) = (world.trust("repo"), Instant::now());
+    let error = trust.accept(std::slice::from_ref(&hook)).unwrap_err().to_string();
+    assert!(began.elapsed() >= LOCK_WAIT);
+    let expected = format!("another process has held {} for 2 s", path.display());
+    assert!(error.starts_with(&expected), "{error}");
+    assert!(!trust.accepts(&hook));
+    drop(held);
+    trust.accept(std::slice::from_ref(&hook)).unwrap();
+}

@@ -14,6 +14,7 @@ struct Bench {
     places: Places,
     rules: RuleSet,
     mode: Mode,
+    interactive: bool,
 }
 
 impl Bench {
@@ -31,7 +32,8 @@ impl Bench {
             project: root.join("project"),
             bound: None,
         };
-        Self { _dir: dir, root, places, rules: RuleSet::default(), mode: Mode::Default }
+        let (rules, mode) = (RuleSet::default(), Mode::Default);
+        Self { _dir: dir, root, places, rules, mode, interactive: true }
     }
 
     fn rule(mut self, list: List, text: &str) -> Self {
@@ -71,7 +73,7 @@ impl Bench {
             rules: &self.rules,
             grants: &[],
             places: &self.places,
-            interactive: true,
+            interactive: self.interactive,
         };
         judge(&policy, &call)
     }
@@ -459,6 +461,33 @@ fn an_ask_rule_asks_even_where_a_rule_or_the_mode_allows() {
     assert_eq!(bench.bash("git pull"), Allow);
     assert_eq!(Bench::new().ask("Bash(rm:*)").mode(Mode::BypassPermissions).bash("a; rm x"), Ask);
     assert_eq!(Bench::new().ask("Bash(rm:*)").mode(Mode::DontAsk).bash("rm x"), Deny);
+}
+
+#[test]
+fn a_hook_that_asks_is_heard_in_every_mode_whether_somebody_can_be_asked_or_not() {
+    let touch = |mode: Mode, interactive: bool| {
+        let bench = Bench { interactive, ..Bench::new().allow("Bash").mode(mode) };
+        let cwd = bench.places.project.clone();
+        let access = Access::Command { line: "touch x".to_owned(), cwd };
+        let judgement =
+            bench.judge_advised("Bash", &access, Advice::Ask { why: "look".to_owned() });
+        assert!(mode == Mode::Plan || judgement.why.starts_with("a hook asks: look"));
+        judgement.decision
+    };
+    for (mode, expected) in [
+        (Mode::Default, Ask),
+        (Mode::AcceptEdits, Ask),
+        (Mode::BypassPermissions, Ask),
+        (Mode::DontAsk, Deny),
+        (Mode::Plan, Deny),
+    ] {
+        for interactive in [true, false] {
+            assert_eq!(touch(mode, interactive), expected, "{mode:?} {interactive}");
+        }
+    }
+    let alone = Bench { interactive: false, ..Bench::new().ask("Bash(touch:*)") };
+    let alone = alone.mode(Mode::BypassPermissions);
+    assert_eq!(alone.bash("touch x"), Allow, "an ask rule gives way where nobody can be asked");
 }
 
 #[test]

@@ -293,9 +293,7 @@ impl Reader<'_> {
             line: misfit.line,
             message: misfit.message,
         })?;
-        if !list.passed_over.is_empty() {
-            warnings.push(key.error(format!("not run here: {}", list.passed_over.join(", "))));
-        }
+        warnings.extend(list.notice().map(|notice| key.error(notice)));
         let mut own = Vec::new();
         for hook in list.hooks {
             // Each is a thing of its own: two in one line could be taken for one.

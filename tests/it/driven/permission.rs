@@ -46,6 +46,29 @@ async fn a_question_says_who_asks_for_what_and_yes_lets_it_run() {
 }
 
 #[tokio::test]
+async fn a_hook_that_asks_has_the_program_asked_also_where_the_mode_lets_everything_run() {
+    let scene = Scene::new();
+    let asks = json!({ "hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": "ask",
+        "permissionDecisionReason": "WHY-88",
+    } });
+    let hook = json!({ "type": "command", "command": format!("printf '%s' '{asks}'") });
+    let settings = json!({ "hooks": { "PreToolUse": [{ "hooks": [hook] }] } });
+    scene.world.home(".claude/settings.json", &settings.to_string());
+    let call = tool_use("Bash", bash("touch a.txt"));
+    scene.server.when("HELLO-1").reply(call).then(text("done"));
+    let free = [ASKS[0], ASKS[1], "--dangerously-skip-permissions"];
+    let mut client = connect(&scene, &free).await;
+    client.prompt("HELLO-1");
+    let question = client.question("can_use_tool").await;
+    assert_eq!(question.body["decision_reason"], "a hook asks: WHY-88");
+    client.answer(&question, json!({ "behavior": "deny", "message": "WHY-77" }));
+    end(client).await;
+    assert!(!scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_changed_input_is_what_runs() {
     let scene = Scene::new();
     let mut client = touching(&scene, "a.txt").await;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{decide, hooks, lines, say, told};
+use crate::support::pty::Screen;
 use crate::support::record::ToolResult;
 use crate::support::run::Finished;
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
@@ -99,12 +100,31 @@ async fn a_hook_that_allows_saves_the_question_but_no_rule() {
 
 #[tokio::test]
 async fn a_hook_that_asks_has_the_person_asked_also_for_what_a_rule_allows() {
+    for args in [&["--allowed-tools", "Bash(touch:*)"], BYPASS] {
+        let scene = Scene::new();
+        hooks(&scene, &[("PreToolUse", "Bash", &ask())]);
+        let (run, result) = touch(&scene, args).await;
+        assert!(result.is_error && !scene.world.exists("made"), "{args:?}");
+        let why = "a hook asks: look first, and there is nobody to ask";
+        assert!(result.text.ends_with(why), "{result:?}");
+        assert_eq!(run.result()["permission_denials"][0]["tool_name"], "Bash", "{args:?}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_asks_has_a_person_asked_who_has_turned_questions_off() {
     let scene = Scene::new();
     hooks(&scene, &[("PreToolUse", "Bash", &ask())]);
-    let (_, result) = touch(&scene, &["--allowed-tools", "Bash(touch:*)"]).await;
-    assert!(result.is_error && !scene.world.exists("made"));
-    let why = "a hook asks: look first, and there is nobody to ask";
-    assert!(result.text.contains(why), "{result:?}");
+    let call = tool_use("Bash", bash("touch made"));
+    scene.server.when(PARENT).reply(call).then(text(DONE));
+    let args = ["--dangerously-skip-permissions", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 100, 30);
+    screen.wait_for("a hook asks: look first");
+    assert!(!scene.world.exists("made"));
+    screen.keys("1");
+    screen.wait_for(DONE);
+    assert!(scene.world.exists("made"));
     scene.server.finish();
 }
 

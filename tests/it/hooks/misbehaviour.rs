@@ -104,3 +104,34 @@ async fn a_hook_that_fails_is_one_line_on_the_screen() {
     assert_eq!(told.len(), 1, "{shown}");
     assert!(!shown.lines().any(|line| line.trim() == "second"), "{shown}");
 }
+
+#[tokio::test]
+async fn hooks_that_are_not_run_here_are_named_once_with_their_file_and_what_would_run() {
+    let scene = Scene::new();
+    let hook = |kind: &str| json!({ "type": kind, "prompt": "p", "url": "u", "command": "c" });
+    let only_if = json!({ "type": "command", "command": "touch made", "if": "Bash(git:*)" });
+    let [prompt, http, agent] = ["prompt", "http", "agent"].map(hook);
+    let settings = json!({ "hooks": {
+        "PreToolUse": [{ "hooks": [prompt, http, agent, only_if] }],
+        "PermissionRequest": [{ "hooks": [hook("command")] }],
+    } });
+    scene.world.home(".claude/settings.json", &settings.to_string());
+    let calls = tool_use("Bash", bash("true"));
+    scene.server.when(PARENT).reply(calls.clone()).then(calls).then(text(DONE));
+    let run = scene.go().await;
+    let lines = notices(&run);
+    let [line] = &lines[..] else { panic!("one line: {lines:?}") };
+    assert!(line.contains(".claude/settings.json: not run here: "), "{line}");
+    for named in [
+        "a PreToolUse hook of type prompt (line 1)",
+        "a PreToolUse hook of type http (line 1)",
+        "a PreToolUse hook of type agent (line 1)",
+        "a PreToolUse hook with `if` (line 1)",
+        "PermissionRequest (line 1)",
+        "a hook that runs is of type command, without `if`, for one of PreToolUse, PostToolUse, ",
+    ] {
+        assert!(line.contains(named), "{named}\n{line}");
+    }
+    assert!(!scene.world.exists("made"));
+    scene.server.finish();
+}
