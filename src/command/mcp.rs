@@ -7,7 +7,7 @@ use url::Url;
 use super::{Report, columns, one_line};
 use crate::cli::{McpAddArgs, McpKind};
 use crate::config::{McpEntry, McpPlace};
-use crate::protocol::{McpServer, McpState, McpStatus, McpTransport, printable};
+use crate::protocol::{McpServer, McpState, McpStatus, McpTransport, mcp_name, printable};
 
 /// How much of an error, or of what a tool is for, is shown in a line. Characters.
 const DETAIL: usize = 120;
@@ -178,6 +178,9 @@ pub fn defined(args: &McpAddArgs) -> Result<McpServer, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(plain) {
         return Err(format!("the name {name:?} is made of letters, digits, - and _ alone"));
+    }
+    if let Some(problem) = mcp_name::problem(name) {
+        return Err(format!("the name {name}: {problem}"));
     }
     let is_url = ["http://", "https://"].iter().any(|start| command_or_url.starts_with(start));
     let kind = transport.unwrap_or(if is_url { McpKind::Http } else { McpKind::Stdio });

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::facts::{Facts, Unit};
 use super::path::{Places, Target};
 use super::pattern::{CommandPattern, DomainPattern, PathPattern};
+use crate::protocol::{MCP_PREFIX, mcp_name};
 use crate::tool::canonical_name;
 
 /// Built-in tools, to tell a wrong spelling of one.
@@ -315,8 +316,8 @@ fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> {
     if pattern == Some("") {
         return Err(format!("the parentheses are empty; write {name} alone to cover every call"));
     }
-    if let Some(server) = name.strip_prefix("mcp__") {
-        return mcp(name, server, pattern);
+    if name.starts_with(MCP_PREFIX) {
+        return mcp(name, pattern);
     }
     if name.contains('*') {
         return Err(
@@ -376,26 +377,21 @@ fn command(text: &str, list: List) -> Result<Covers, String> {
     Ok(Covers::Command(pattern))
 }
 
-fn mcp(name: &str, server: &str, pattern: Option<&str>) -> Result<Covers, String> {
+fn mcp(name: &str, pattern: Option<&str>) -> Result<Covers, String> {
     if pattern.is_some() {
         return Err("rules for MCP tools take no pattern; write mcp__server or mcp__server__tool"
             .to_owned());
     }
-    let (server, tool) = match server.split_once("__") {
-        Some((server, tool)) => (server, Some(tool)),
-        None => (server, None),
-    };
     let stars = name.matches('*').count();
-    if server.is_empty() || server.contains('*') || stars > 1 || stars == 1 && !name.ends_with('*')
-    {
+    let parts = mcp_name::parts(name).filter(|(server, _)| !server.contains('*'));
+    let Some((server, tool)) = parts.filter(|_| stars == 0 || stars == 1 && name.ends_with('*'))
+    else {
         return Err("write mcp__server, mcp__server__* or mcp__server__tool".to_owned());
-    }
-    Ok(match tool {
-        None | Some("" | "*") => Covers::Tools(format!("mcp__{server}__")),
-        Some(tool) => match tool.strip_suffix('*') {
-            Some(start) => Covers::Tools(format!("mcp__{server}__{start}")),
-            None => Covers::Tool(name.to_owned()),
-        },
+    };
+    Ok(match tool.map(|tool| (tool, tool.strip_suffix('*'))) {
+        None => Covers::Tools(mcp_name::of_server(server)),
+        Some((_, Some(start))) => Covers::Tools(mcp_name::beginning(server, start)),
+        Some((tool, None)) => Covers::Tool(mcp_name::of_tool(server, tool)),
     })
 }
 

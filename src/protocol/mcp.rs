@@ -6,9 +6,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// What names of tools begin with that a server offers: `mcp__<server>__<tool>`.
-pub const MCP_PREFIX: &str = "mcp__";
-
 /// A server as it is configured. Texts may hold `${VAR}` and `${VAR:-default}`, which the environment of the agent that
 /// uses it fills in.
 #[derive(Clone, PartialEq, Eq)]

@@ -10,6 +10,7 @@ pub mod hook;
 pub mod ids;
 pub mod journal;
 pub mod mcp;
+pub mod mcp_name;
 pub mod mention;
 pub mod message;
 pub mod peer;
@@ -34,7 +35,8 @@ pub use journal::{
     Below, Caps, Checkout, ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent,
     Terms,
 };
-pub use mcp::{MCP_PREFIX, McpServer, McpState, McpStatus, McpTransport, McpWish};
+pub use mcp::{McpServer, McpState, McpStatus, McpTransport, McpWish};
+pub use mcp_name::MCP_PREFIX;
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::{printable, shell_word};

@@ -98,7 +98,7 @@ impl fmt::Debug for ToolRegistry {
 /// MCP server, written `mcp__server` or `mcp__server__*`.
 #[must_use]
 pub fn lists(entry: &str, tool: &str) -> bool {
-    canonical_name(entry) == canonical_name(tool) || mcp::is_of_listed_server(entry, tool)
+    canonical_name(entry) == canonical_name(tool) || mcp::is_listed(entry, tool)
 }
 
 /// `Agent` and `Task` are other names of `AgentTool`, wherever a tool is named.

@@ -13,6 +13,7 @@ mod command;
 mod http;
 mod invariants;
 mod life;
+mod names;
 mod own;
 mod real;
 

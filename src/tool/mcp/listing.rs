@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::name;
 use crate::exec::Cleaner;
+use crate::protocol::mcp_name;
 use crate::tool::ToolSpec;
 
 /// The most characters of a description that a model is told.
@@ -64,7 +64,7 @@ fn read(server: &str, entry: &Value) -> Result<Listing, String> {
     let text = words("description").or_else(|| words("title")).unwrap_or(remote);
     let clean = Cleaner::whole(text);
     let spec = ToolSpec {
-        name: name::of_tool(server, remote),
+        name: mcp_name::of_tool(server, remote),
         description: clean.trim().chars().take(DESCRIPTION).collect(),
         input_schema: Value::Object(schema),
     };

@@ -11,7 +11,6 @@ mod fleet;
 mod http;
 mod listener;
 mod listing;
-mod name;
 mod peer;
 mod pool;
 mod remote;
@@ -21,6 +20,6 @@ mod stdio;
 
 pub use fleet::{Fleet, Offered};
 pub use http::HttpSource;
-pub use session::{Mcp, McpSettings, is_of_listed_server, is_of_server};
+pub use session::{Mcp, McpSettings, is_listed, is_of_server};
 
 use server::Server;

@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::connection::{Connection, Line, cancelled};
 use super::listing::Listed;
 use super::session::Means;
-use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus, Redactor};
+use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus, Redactor, mcp_name};
 use crate::tool::{ToolContext, ToolError};
 
 /// How long the first request waits for a server, from the moment it was started.
@@ -226,6 +226,9 @@ impl Keeper {
 
     /// Connects and asks for the tools.
     async fn open(&mut self) -> Result<Connection, String> {
+        if let Some(problem) = mcp_name::problem(&self.config.name) {
+            return Err(problem);
+        }
         let connection = Connection::open(&self.config, &self.env, &self.means).await?;
         match connection.line.list(&self.config).await {
             Ok(listed) => {

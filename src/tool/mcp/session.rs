@@ -12,12 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::fleet::Fleet;
 use super::http::HttpSource;
-use super::name;
 use super::pool::Pool;
 use crate::budget::{Budget, Limits};
 use crate::protocol::{
     EnvOverlay, EventQueue, McpServer, McpState, McpStatus, McpWish, Redactor, SharedPeer, Span,
-    ToolUseId,
+    ToolUseId, mcp_name,
 };
 use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
@@ -239,22 +238,21 @@ impl Mcp {
     }
 }
 
-/// Whether an entry of a list of tools means all tools of a server, `mcp__server` or `mcp__server__*`, and this is one.
+/// Whether an entry of a list of tools means this one of a server: `mcp__server`, `mcp__server__*`, `mcp__server__tool`.
 #[must_use]
-pub fn is_of_listed_server(entry: &str, tool: &str) -> bool {
-    let Some(server) = entry.strip_prefix(crate::protocol::MCP_PREFIX) else { return false };
-    match server.strip_suffix("__*") {
-        Some(server) => tool.starts_with(&name::of_server(server)),
-        // Else the rest is a tool.
-        None => !server.contains("__") && tool.starts_with(&name::of_server(server)),
+pub fn is_listed(entry: &str, tool: &str) -> bool {
+    match mcp_name::parts(entry) {
+        Some((server, None)) => tool.starts_with(&mcp_name::of_server(server)),
+        Some((server, Some(own))) => tool == mcp_name::of_tool(server, own),
+        None => false,
     }
 }
 
 /// Whether a tool, or an entry of a list of tools, is of the server of this name.
 #[must_use]
 pub fn is_of_server(server: &str, tool: &str) -> bool {
-    let start = name::of_server(server);
-    tool.starts_with(&start) || start.strip_suffix("__") == Some(tool)
+    let own = mcp_name::of_server(server);
+    mcp_name::parts(tool).is_some_and(|(named, _)| mcp_name::of_server(named) == own)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -277,13 +275,24 @@ mod tests {
             ("mcp__a", "mcp__a__x", true),
             ("mcp__a__*", "mcp__a__x", true),
             ("mcp__a.b", "mcp__a_b__x", true),
+            ("mcp__a.b__x", "mcp__a_b__x", true),
             ("mcp__a", "mcp__ab__x", false),
+            ("mcp__a__x", "mcp__a__x", true),
             ("mcp__a__x", "mcp__a__x__y", false),
-            // A server that is called `a: b`, say.
-            ("mcp__a__b__*", "mcp__a__b__x", true),
+            ("mcp__a__x__*", "mcp__a__x__y", false),
             ("a", "mcp__a__x", false),
         ] {
-            assert_eq!(is_of_listed_server(entry, tool), expected, "{entry} {tool}");
+            assert_eq!(is_listed(entry, tool), expected, "{entry} {tool}");
+        }
+        for (server, tool, expected) in [
+            ("a", "mcp__a__x", true),
+            ("a", "mcp__a", true),
+            ("a", "mcp__a__*", true),
+            ("a.b", "mcp__a_b__x", true),
+            ("a", "mcp__ab__x", false),
+            ("a", "Read", false),
+        ] {
+            assert_eq!(is_of_server(server, tool), expected, "{server} {tool}");
         }
     }
 }

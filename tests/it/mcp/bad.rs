@@ -140,16 +140,16 @@ async fn tools_that_cannot_be_offered_are_named_and_the_others_are_offered() {
 #[tokio::test]
 async fn two_servers_with_one_name_for_models_are_told_apart_in_one_line() {
     let scene = Scene::new();
-    let list = tools(&["x__y"]);
-    let first = server(&scene, "a", &[("STUB_TOOLS", &list)]);
-    let second = server(&scene, "a__x", &[("STUB_TOOLS", &tools(&["y"]))]);
-    scene.world.config(&format!("{first}{second}"));
+    scene.world.config(&server(&scene, "a_x", &[]));
+    let stub = super::stub().display().to_string();
+    let flag = json!({"mcpServers": {"a.x": {"command": "bash", "args": [stub]}}}).to_string();
     scene.server.when(PARENT).reply(text(DONE));
-    let finished = scene.go().await;
-    assert_eq!(offered(&last(&scene)), ["mcp__a__x__y"]);
+    let finished = scene.run().args(["--mcp-config", &flag]).finish().await;
+    finished.assert_code(0);
+    assert_eq!(offered(&last(&scene)), ["mcp__a_x__echo"]);
     assert_eq!(
         lines(&finished),
-        ["the MCP servers a and a__x both offer mcp__a__x__y: the first counts"]
+        ["the MCP servers a.x and a_x both offer mcp__a_x__echo: the first counts"]
     );
     scene.server.finish();
 }
