@@ -1,6 +1,7 @@
 //! Starts sub-agents: the one way behind all faces. Everything is checked before there is any effect.
 
 mod means;
+mod tools;
 
 use std::sync::Arc;
 
@@ -126,35 +127,6 @@ impl Executor {
         order.background || definition.is_some_and(|definition| definition.background)
     }
 
-    fn check_tools(&self, order: &Order, definition: &Definition) -> Result<(), InvalidInput> {
-        let selection = self.factory.tools_for(definition, &order.tools, &self.caller);
-        let unknown = selection.unknown.join(", ");
-        if self.factory.settings.strict_tools && !unknown.is_empty() {
-            return Err(InvalidInput(format!(
-                "{}: there are no tools {unknown}, and unknown names are errors here. The tools are: {}.",
-                order.tools_field,
-                self.known_tools(definition)
-            )));
-        }
-        if !selection.nothing_left {
-            return Ok(());
-        }
-        let unknown = match unknown.as_str() {
-            "" => String::new(),
-            names => format!(" (unknown: {names})"),
-        };
-        let (field, name) = (order.tools_field, &definition.name);
-        let known = self.known_tools(definition);
-        Err(InvalidInput(format!(
-            "{field} leaves no tool{unknown}. The tools of {name} are: {known}."
-        )))
-    }
-
-    fn known_tools(&self, definition: &Definition) -> String {
-        let own = self.factory.tools_for(definition, &ToolAccess::Inherit, &self.caller).tools;
-        own.names().collect::<Vec<_>>().join(", ")
-    }
-
     /// A tool's description with the list of agents after it.
     #[must_use]
     pub fn with_agents(&self, description: &str) -> String {
@@ -230,6 +202,7 @@ impl Executor {
     async fn join(&self, order: Order, cx: &ToolContext) -> Result<Child, ToolError> {
         let invalid = |error: InvalidInput| ToolError::soft(SoftKind::InvalidInput, error.0);
         let definition = self.definition(&order).map_err(invalid)?;
+        self.await_tools(&order, &definition, cx).await?;
         let place = match order.is_fork {
             true => self.caller.place.clone(),
             false => self.place(&definition),

@@ -323,8 +323,8 @@ impl Factory {
         self.settings.comms && !lists.deny(comms::SEND) && !self.gate.withholds(comms::SEND)
     }
 
-    /// The tools of one sub-agent but for those that start others: a fresh set, narrowed by its definition and by the
-    /// call. Also says which names of the lists exist nowhere.
+    /// The tools of one sub-agent but for those that start others, as they are now: a fresh set, narrowed by its
+    /// definition and by the call. Also says which names of the lists exist nowhere.
     #[must_use]
     pub fn tools_for(
         &self,
@@ -333,7 +333,17 @@ impl Factory {
         above: &Caller,
     ) -> Selection {
         let place = (&above.place, &above.gate);
-        self.narrowed(&Lists { definition, access }, place, &self.mcp.offered(), above)
+        let served = self.mcp.main();
+        let (lists, offered) = (Lists { definition, access }, served.offered().tools);
+        let mut selection = self.narrowed(&lists, place, &offered, above);
+        // What an agent was not given it cannot give, whatever comes later.
+        if above.holds.is_none() {
+            let missing = served.missing();
+            let comes = |entry: &String| lists.may_come(entry, &missing);
+            (selection.awaited, selection.unknown) =
+                selection.unknown.into_iter().partition(|entry| comes(entry));
+        }
+        selection
     }
 
     /// The definitions that no deny rule withholds.
@@ -367,7 +377,7 @@ impl Factory {
         let tools = all.filtered(|name| may_have(name) && lists.keep(name) && lists.serves(name));
         let promised = lists.names().any(|entry| lists.promised(entry));
         let nothing_left = tools.names().next().is_none() && lists.want_something() && !promised;
-        Selection { tools, unknown, faces, nothing_left }
+        Selection { tools, unknown, awaited: Vec::new(), faces, nothing_left }
     }
 }
 
@@ -411,6 +421,11 @@ impl Lists<'_> {
         own.map(McpWish::name).any(|server| mcp::is_of_server(server, name))
     }
 
+    /// Whether it is of one of these servers of the session, and the definition leaves it in.
+    fn may_come(&self, name: &str, servers: &[String]) -> bool {
+        servers.iter().any(|server| mcp::is_of_server(server, name)) && self.serves(name)
+    }
+
     /// Whether the definition leaves it in, as far as it is a server's.
     fn serves(&self, name: &str) -> bool {
         let Some(wishes) = &self.definition.mcp_servers else { return true };
@@ -450,6 +465,8 @@ pub struct Selection {
     pub tools: ToolRegistry,
     /// Names that are no tool's.
     pub unknown: Vec<String>,
+    /// The same of servers that are still being started.
+    pub awaited: Vec<String>,
     /// Names of tools that start or steer agents.
     pub faces: Vec<String>,
     /// The lists have no tool in common that exists: running without any would not be what was meant.

@@ -40,10 +40,13 @@ impl ToolRegistry {
         }
     }
 
-    /// Adds tools that are not offered but answer when a model calls their names all the same.
+    /// Adds tools that are not offered but answer when a model calls their names all the same. Of one name there is one.
     #[must_use]
     pub fn with_hidden(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
-        self.hidden.extend(tools);
+        for tool in tools {
+            self.hidden.retain(|known| known.spec().name != tool.spec().name);
+            self.hidden.push(tool);
+        }
         self
     }
 
@@ -107,5 +110,28 @@ pub fn canonical_name(name: &str) -> &str {
     match name {
         "Agent" | "Task" => "AgentTool",
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::builtin;
+    use crate::tool::testing::Bench;
+
+    #[test]
+    fn what_is_withheld_again_and_again_is_hidden_once() {
+        let bench = Bench::new();
+        let withheld = |name: &str| matches!(name, "Read" | "Bash");
+        let mut tools = ToolRegistry::default();
+        for _ in 0..3 {
+            for tool in builtin(&bench.settings) {
+                tools.insert(tool);
+            }
+            tools = tools.withholding(withheld);
+        }
+        let hidden: Vec<_> = tools.hidden.iter().map(|tool| tool.spec().name.as_str()).collect();
+        assert_eq!(hidden, ["Read", "Bash"]);
+        assert!(tools.get("Read").is_some() && !tools.names().any(withheld));
     }
 }

@@ -1,12 +1,14 @@
 //! The servers of one agent.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use super::Server;
 use super::remote::Remote;
+use super::session::is_of_server;
 use crate::protocol::McpStatus;
 use crate::tool::Tool;
 
@@ -37,6 +39,16 @@ impl Fleet {
 
     pub(super) async fn settled_by(&self, moment: Instant) {
         join_all(self.servers.iter().map(|server| server.settled_by(moment))).await;
+    }
+
+    /// Waits until those are up or have failed of which these are tools, or entries of a list of tools; at most `limit`.
+    pub async fn settled_of(&self, tools: &[String], limit: Duration) {
+        let by = Instant::now() + limit;
+        let is_meant = |server: &&Arc<Server>| {
+            tools.iter().any(|tool| is_of_server(&server.config().name, tool))
+        };
+        let meant = self.servers.iter().filter(is_meant);
+        join_all(meant.map(|server| server.settled_by(by))).await;
     }
 
     /// The names of those that are still being started for the first time.

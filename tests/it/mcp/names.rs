@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{last, offered, server, tools};
+use crate::support::client::{ARGS, Client};
 use crate::support::run::Finished;
 use crate::support::scene::{DONE, PARENT, Scene};
 use crate::support::script::{text, tool_use};
@@ -96,5 +97,28 @@ async fn a_server_whose_name_does_not_show_where_it_ends_is_one_line_and_never_s
     let added = scene.world.run(["mcp", "add", "b__x", "prog"]).finish().await;
     added.assert_code(2);
     assert!(added.stderr.contains("the name b__x: in names of tools"), "{added}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn what_a_rule_withholds_stays_withheld_and_says_so_from_prompt_to_prompt_without_agents() {
+    let scene = Scene::new();
+    let own = server(&scene, "stub", &[]);
+    scene.world.config(&format!("[subagents]\nenabled = false\n{own}"));
+    let call = || tool_use("mcp__stub__echo", json!({"text": "x"}));
+    let mut script = scene.server.when(PARENT).reply(call()).then(text(DONE));
+    for _ in 0..2 {
+        script = script.then(call()).then(text(DONE));
+    }
+    let args = ["--dangerously-skip-permissions", "--disallowed-tools", "mcp__stub"];
+    let mut client = Client::start(scene.world.run(ARGS).args(args));
+    for _ in 0..3 {
+        client.turn("PARENT-1 go").await;
+        let request = last(&scene);
+        assert_eq!(offered(&request), [""; 0]);
+        let result = request.tool_result();
+        assert!(result.is_error && result.text.contains("rule mcp__stub"), "{result:?}");
+    }
+    client.close().await.assert_code(0);
     scene.server.finish();
 }

@@ -1,8 +1,11 @@
 //! Servers of sub-agents: those of the session, some of them, and their own.
 
-use serde_json::json;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
 
 use super::{count, noted, offered, server, stub};
+use crate::support::client::{ARGS, Client};
 use crate::support::process;
 use crate::support::scene::{PARENT, Scene, agent_with};
 use crate::support::script::{text, tool_use};
@@ -99,4 +102,76 @@ async fn a_projects_definition_starts_no_server() {
     assert_eq!(offered(&scene.server.requests_of("CHILD-A")[0]), [""; 0]);
     assert!(finished.stdout.contains("does nothing: agent worker mcpServers"), "{finished}");
     scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_agent_whose_only_tools_are_those_of_a_late_server_waits_for_it_and_not_for_ever() {
+    let scene = Scene::new();
+    let gate = scene.world.project_dir().join("gate");
+    nix::unistd::mkfifo(&gate, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let late = [("STUB_MODE", "late"), ("STUB_GATE", gate.to_str().unwrap())];
+    scene.world.config(&server(&scene, "late", &late));
+    definition(&scene, "tools: [mcp__late]\n");
+    let call = |word: &str| tool_use("AgentTool", agent_with(word, "agent", "worker".into()));
+    let parent = scene.server.when(PARENT).reply(call("CHILD-A")).then(call("CHILD-B"));
+    parent.then(call("CHILD-C")).then(text("all done"));
+    for child in ["CHILD-B", "CHILD-C"] {
+        let echo = tool_use("mcp__late__echo", json!({"text": child}));
+        scene.server.when(child).reply(echo).then(text("child done"));
+    }
+    let run = scene.world.run(ARGS).args(["--dangerously-skip-permissions"]);
+    let mut client = Client::start(run);
+    client.prompt("PARENT-1 go");
+    let calls = |word: &'static str| {
+        move |frame: &Value| frame["message"]["content"][0]["input"]["prompt"] == word
+    };
+    client.frame(calls("CHILD-A look around")).await;
+    let began = Instant::now();
+    // Nobody starts the server this time.
+    client.frame(calls("CHILD-B look around")).await;
+    assert!(began.elapsed() >= Duration::from_secs(4), "{:?}", began.elapsed());
+    tokio::task::spawn_blocking(move || std::fs::write(gate, "go\n")).await.unwrap().unwrap();
+    assert_eq!(client.result().await["result"], "all done");
+    client.close().await.assert_code(0);
+    let results: Vec<_> =
+        scene.server.requests_of(PARENT)[1..].iter().map(|request| request.tool_result()).collect();
+    let why = "`tools` of the agent worker leaves no tool (unknown: mcp__late: the MCP server late is not there yet)";
+    assert!(results[0].is_error && results[0].text.contains(why), "{:?}", results[0]);
+    for (result, child) in results[1..].iter().zip(["CHILD-B", "CHILD-C"]) {
+        assert!(!result.is_error && result.text.contains("child done"), "{result:?}");
+        let requests = scene.server.requests_of(child);
+        assert_eq!(offered(&requests[0]), ["mcp__late__echo"]);
+        assert_eq!(requests[1].tool_result().text, child);
+    }
+    assert_eq!(offered(&super::last(&scene)), [""; 0], "main's tools stay as they are");
+    assert!(scene.server.requests_of("CHILD-A").is_empty());
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_agent_whose_only_tools_are_those_of_a_server_that_is_not_there_is_refused_with_the_reason()
+ {
+    for (config, tool, why) in [
+        (
+            Some("die"),
+            "mcp__dead__*",
+            "mcp__dead__*: the MCP server dead failed: it ended with exit code 3; it said: no licence found",
+        ),
+        (
+            Some("fine"),
+            "mcp__dead__no",
+            "mcp__dead__no: the MCP server dead offers no such tool here",
+        ),
+        (None, "mcp__dead", "mcp__dead: there is no MCP server dead"),
+    ] {
+        let scene = Scene::new();
+        let config = config.map(|mode| server(&scene, "dead", &[("STUB_MODE", mode)]));
+        scene.world.config(&config.unwrap_or_default());
+        definition(&scene, &format!("tools: [{tool}]\n"));
+        scene.parent_calls([agent_with("CHILD-A", "agent", "worker".into())]);
+        scene.go().await;
+        let result = super::last(&scene).tool_result();
+        assert!(result.is_error && result.text.contains(why), "{result:?}");
+        scene.server.finish();
+    }
 }

@@ -1,0 +1,109 @@
+//! Whether a call leaves its agent any tools, also those that servers offer which are not there yet.
+
+use std::time::Duration;
+
+use super::{Executor, cancelled};
+use crate::protocol::{McpState, NoticeLevel, mcp_name};
+use crate::subagent::definition::Definition;
+use crate::subagent::factory::Selection;
+use crate::subagent::order::{Order, ToolAccess};
+use crate::tool::mcp::is_of_server;
+use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError};
+
+/// How long a call waits for servers without which its agent would have no tool.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Executor {
+    pub(super) fn check_tools(
+        &self,
+        order: &Order,
+        definition: &Definition,
+    ) -> Result<(), InvalidInput> {
+        let selection = self.factory.tools_for(definition, &order.tools, &self.caller);
+        let unknown = selection.unknown.join(", ");
+        if self.factory.settings.strict_tools && !unknown.is_empty() {
+            return Err(InvalidInput(format!(
+                "{}: there are no tools {unknown}, and unknown names are errors here. The tools are: {}.",
+                order.tools_field,
+                self.known_tools(definition)
+            )));
+        }
+        match selection.nothing_left && selection.awaited.is_empty() {
+            true => Err(self.leaves_none(order, definition, &selection)),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for servers, within bounds, without which the agent would have no tool.
+    pub(super) async fn await_tools(
+        &self,
+        order: &Order,
+        definition: &Definition,
+        cx: &ToolContext,
+    ) -> Result<(), ToolError> {
+        let selected = || self.factory.tools_for(definition, &order.tools, &self.caller);
+        let mut selection = selected();
+        if selection.nothing_left && !selection.awaited.is_empty() {
+            let (name, awaited) = (&definition.name, &selection.awaited);
+            let text = format!("{name} waits for its MCP server: {}", awaited.join(", "));
+            cx.events.notice(NoticeLevel::Info, text);
+            let servers = self.factory.mcp.main();
+            tokio::select! {
+                biased;
+                () = cx.cancel.cancelled() => return Err(cancelled()),
+                () = servers.settled_of(awaited, PATIENCE) => {}
+            }
+            selection = selected();
+        }
+        match selection.nothing_left {
+            true => {
+                let InvalidInput(why) = self.leaves_none(order, definition, &selection);
+                Err(ToolError::soft(SoftKind::InvalidInput, why))
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn leaves_none(
+        &self,
+        order: &Order,
+        definition: &Definition,
+        selection: &Selection,
+    ) -> InvalidInput {
+        let names = selection.unknown.iter().chain(&selection.awaited);
+        let names: Vec<_> = names.map(|name| self.why_unknown(name)).collect();
+        let unknown = match names.join("; ") {
+            names if names.is_empty() => names,
+            names => format!(" (unknown: {names})"),
+        };
+        let name = &definition.name;
+        InvalidInput(match order.tools {
+            ToolAccess::Inherit => format!("`tools` of the agent {name} leaves no tool{unknown}."),
+            _ => {
+                let (field, known) = (order.tools_field, self.known_tools(definition));
+                format!("{field} leaves no tool{unknown}. The tools of {name} are: {known}.")
+            }
+        })
+    }
+
+    /// An entry of a list that no tool has, with what is to be known of its server.
+    fn why_unknown(&self, entry: &str) -> String {
+        let Some((server, _)) = mcp_name::parts(entry) else { return entry.to_owned() };
+        let all = self.factory.mcp.status();
+        let Some(status) = all.iter().find(|status| is_of_server(&status.name, entry)) else {
+            return format!("{entry}: there is no MCP server {server}");
+        };
+        match (status.state, status.error.as_deref().unwrap_or_default()) {
+            (McpState::Connected, _) => {
+                format!("{entry}: the MCP server {server} offers no such tool here")
+            }
+            (McpState::Pending, _) => format!("{entry}: the MCP server {server} is not there yet"),
+            (McpState::Failed, why) => format!("{entry}: the MCP server {server} failed: {why}"),
+        }
+    }
+
+    fn known_tools(&self, definition: &Definition) -> String {
+        let own = self.factory.tools_for(definition, &ToolAccess::Inherit, &self.caller).tools;
+        own.names().collect::<Vec<_>>().join(", ")
+    }
+}
