@@ -28,6 +28,8 @@ pub struct HookConfig {
     /// For `bash -c`.
     pub command: String,
     pub timeout: Duration,
+    /// Nobody waits for it, and what it says changes nothing.
+    pub unheard: bool,
     pub origin: Origin,
 }
 
@@ -125,6 +127,7 @@ fn of_entry(event: HookEvent, entry: &HookEntry, origin: Origin) -> Result<HookC
         matcher: Matcher::parse(&entry.matcher).map_err(|why| format!("`{key}` {why}"))?,
         command: entry.command.clone(),
         timeout: Duration::try_from_secs_f64(entry.timeout_s).unwrap_or(Duration::MAX),
+        unheard: false,
         origin,
     })
 }
@@ -197,6 +200,7 @@ impl HookList {
             matcher: matcher.clone(),
             command: with_arguments(text, node.get("args"), &key)?,
             timeout: timeout(node.get("timeout"), &key)?,
+            unheard: is_async(node.get("async"), &key)?,
             origin: at(command.line.or(node.line)),
         });
         Ok(())
@@ -230,6 +234,12 @@ fn with_arguments(command: &str, args: Option<&Node>, key: &str) -> Result<Strin
     Ok(line)
 }
 
+fn is_async(node: Option<&Node>, key: &str) -> Result<bool, Misfit> {
+    let Some(node) = node else { return Ok(false) };
+    let value = node.scalar().and_then(|text| text.parse().ok());
+    value.ok_or_else(|| node.must_be(&format!("{key}.async"), "true or false"))
+}
+
 fn timeout(node: Option<&Node>, key: &str) -> Result<Duration, Misfit> {
     let Some(node) = node else { return Ok(Duration::from_secs_f64(TIMEOUT_S)) };
     let seconds = node.scalar().and_then(|text| text.parse::<f64>().ok());
@@ -256,7 +266,7 @@ mod tests {
         let list = read(
             r#"{"PreToolUse": [
                 {"matcher": "Bash|Edit", "hooks": [
-                    {"type": "command", "command": "./lint.sh", "timeout": 2.5, "statusMessage": "x"},
+                    {"type": "command", "command": "./lint.sh", "timeout": 2.5, "statusMessage": "x", "async": true},
                     {"command": "true"}]},
                 {"hooks": [{"type": "command", "command": "/opt/check it", "args": ["a'b", "c"]}]}],
               "Stop": []}"#,
@@ -267,6 +277,8 @@ mod tests {
             .iter()
             .map(|hook| format!("{} {:?} {}", hook.origin, hook.timeout, hook.describe()))
             .collect();
+        let unheard: Vec<bool> = list.hooks.iter().map(|hook| hook.unheard).collect();
+        assert_eq!(unheard, [true, false, false]);
         assert_eq!(
             shown,
             [
@@ -352,6 +364,10 @@ mod tests {
             (
                 hook("{\"command\": [\"x\"]}"),
                 "2: `hooks.Stop.hooks.command` must be a text in quotes, not a list",
+            ),
+            (
+                hook("{\"command\": \"x\", \"async\": 1}"),
+                "2: `hooks.Stop.hooks.async` must be true or false, not 1",
             ),
             (
                 hook("{\"command\": \"x\", \"timeout\": 0}"),

@@ -59,7 +59,7 @@ pub(super) fn of(event: HookEvent, moment: &Moment<'_>, hooks: &Hooks, here: Her
 
 fn put_call(call: ToolCall<'_>, put: &mut impl FnMut(&str, Value)) {
     put("tool_name", call.known_as().into());
-    put("tool_input", call.input.clone());
+    put("tool_input", call.known_input());
     put("tool_use_id", call.id.to_string().into());
 }
 

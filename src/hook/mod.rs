@@ -119,7 +119,8 @@ impl Hooks {
         self.ask(moment, here);
     }
 
-    /// The hooks for a moment, with what they are told; `None` when there are none.
+    /// The hooks for a moment that are heard, with what they are told; `None` when there are none. Those that nobody
+    /// waits for are begun.
     fn round(&self, moment: &Moment<'_>, here: Here<'_>) -> Option<Round> {
         let event = moment.event(self.agent.is_some());
         if !self.listen(event) {
@@ -135,14 +136,22 @@ impl Hooks {
                 hooks.push(hook);
             }
         }
-        (!hooks.is_empty()).then(|| Round {
+        if hooks.is_empty() {
+            return None;
+        }
+        let (unheard, hooks): (Vec<_>, Vec<_>) = hooks.into_iter().partition(|hook| hook.unheard);
+        let round = Round {
             event,
             hooks,
             input: input::of(event, moment, self, here),
             tool_use_id: moment.tool_use_id().cloned(),
             place: self.set.place(),
             events: here.events.clone(),
-        })
+        };
+        if !unheard.is_empty() {
+            self.set.go_on_with(Round { hooks: unheard, ..round.clone() }, None);
+        }
+        (!round.hooks.is_empty()).then_some(round)
     }
 }
 

@@ -132,6 +132,18 @@ impl<'a> ToolCall<'a> {
         }
     }
 
+    /// The input with the fields that scripts know. The tool takes both names.
+    pub(super) fn known_input(&self) -> Value {
+        let mut input = self.input.clone();
+        if canonical_name(self.tool) == "AgentTool"
+            && let Some(fields) = input.as_object_mut()
+            && let Some(agent) = fields.remove("agent")
+        {
+            fields.insert("subagent_type".to_owned(), agent);
+        }
+        input
+    }
+
     /// The name that scripts know it by.
     pub(super) fn known_as(&self) -> &'a str {
         if self.tool == "AgentTool" { "Agent" } else { self.tool }

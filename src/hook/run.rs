@@ -33,6 +33,7 @@ impl Default for Place {
 }
 
 /// The hooks of one moment, with what they are told.
+#[derive(Clone)]
 pub(super) struct Round {
     pub event: HookEvent,
     pub hooks: Vec<Arc<Hook>>,

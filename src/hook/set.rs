@@ -25,6 +25,8 @@ pub struct Hook {
     pub event: HookEvent,
     matcher: Matcher,
     pub(super) timeout: Duration,
+    /// Nobody waits for it.
+    pub(super) unheard: bool,
     pub(super) runner: Runner,
 }
 
@@ -44,6 +46,7 @@ impl Hook {
             event: config.event,
             matcher: config.matcher.clone(),
             timeout: config.timeout,
+            unheard: config.unheard,
             runner: Runner::Command(config.command.clone()),
         }
     }
@@ -59,7 +62,8 @@ impl Hook {
         let matcher = Matcher::parse(matcher.unwrap_or_default())
             .map_err(|why| format!("`matcher` {why}"))?;
         let timeout = timeout.unwrap_or(TIMEOUT);
-        Ok(Self { event, matcher, timeout, runner: Runner::Callback { id, peer } })
+        let runner = Runner::Callback { id, peer };
+        Ok(Self { event, matcher, timeout, unheard: false, runner })
     }
 
     /// Whether it is for something with these names; `None` is for every hook.

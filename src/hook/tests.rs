@@ -29,6 +29,7 @@ fn config(event: HookEvent, matcher: &str, command: &str) -> HookConfig {
         event,
         matcher: Matcher::parse(matcher).unwrap(),
         command: command.to_owned(),
+        unheard: false,
         timeout: Duration::from_secs(20),
         origin: Origin::Flag { name: "--settings" },
     }
@@ -477,6 +478,23 @@ async fn a_cancel_ends_what_runs_but_not_what_must_be_heard_to_its_end() {
     bench.cancel.cancel();
     assert_eq!(bench.run(&stop).await, Said::default());
     assert_eq!(bench.lines(), [""; 0], "whoever cancels does not want to hear of it");
+}
+
+#[tokio::test]
+async fn a_hook_that_nobody_waits_for_runs_beside_the_call_and_has_no_say() {
+    let deny = "read -r _ <fifo; echo heard >log; echo no >&2; exit 2";
+    let unheard = HookConfig { unheard: true, ..config(HookEvent::PreToolUse, "", deny) };
+    let allow = config(HookEvent::PreToolUse, "", r#"echo '{"decision": "approve"}'"#);
+    let bench = Bench::new(vec![unheard, allow]);
+    let fifo = bench.folder.path().join("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    // Who cancels the call does not end it either.
+    assert_eq!(before_bash(&bench).await.opinion, Some(Opinion::Allow));
+    bench.cancel.cancel();
+    let open = tokio::task::spawn_blocking(move || std::fs::write(fifo, "go\n"));
+    open.await.unwrap().unwrap();
+    bench.set.finish(Duration::from_secs(20)).await;
+    assert_eq!(bench.file("log"), "heard\n");
 }
 
 #[tokio::test]

@@ -73,6 +73,7 @@ fn hook(event: HookEvent, matcher: &str, command: &str, seconds: u64, line: usiz
     HookConfig {
         event,
         matcher: Matcher::parse(matcher).unwrap(),
+        unheard: false,
         command: command.to_owned(),
         timeout: Duration::from_secs(seconds),
         origin: Origin::File { path: ".caliban/agents/scout.md".into(), line },

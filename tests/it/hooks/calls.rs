@@ -6,7 +6,7 @@ use super::{decide, hooks, lines, say, told};
 use crate::support::pty::Screen;
 use crate::support::record::ToolResult;
 use crate::support::run::Finished;
-use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
+use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash};
 use crate::support::script::{Reply, text, tool_use};
 
 /// Main touches a file. Nothing is allowed beforehand.
@@ -220,6 +220,43 @@ async fn a_hook_that_says_continue_false_ends_the_turn_and_every_call_has_its_re
         scene.world.run(args).finish().await.assert_code(0);
         scene.server.finish();
     }
+}
+
+#[tokio::test]
+async fn a_hook_that_is_async_runs_beside_the_work() {
+    let scene = Scene::new();
+    let gate = scene.world.project_dir().join("gate");
+    nix::unistd::mkfifo(&gate, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let command = "[ -e once ] && exit 0; touch once; read -r _ <gate; touch heard; exit 2";
+    let hook = json!({ "type": "command", "command": command, "async": true });
+    let settings = json!({ "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [hook] }] } });
+    scene.world.home(".claude/settings.json", &settings.to_string());
+    // The second call lets the hook of the first one end.
+    let [first, second] = ["touch made", "echo go >gate"].map(|line| tool_use("Bash", bash(line)));
+    scene.server.when(PARENT).reply(first).then(second).then(text(DONE));
+    scene.go().await;
+    assert!(scene.world.exists("made") && scene.world.exists("heard"));
+    let requests = scene.server.requests_of(PARENT);
+    assert!(requests[1..].iter().all(|request| !request.tool_result().is_error));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_hook_is_told_of_a_sub_agent_in_the_fields_that_scripts_know_and_may_change_them() {
+    let scene = Scene::new();
+    let other = json!({ "prompt": "CHILD-B look", "subagent_type": "plan" });
+    let change = decide("PreToolUse", json!({ "updatedInput": other }));
+    hooks(&scene, &[("PreToolUse", "Task", &format!("cat >>told; {change}"))]);
+    scene.parent_calls([agent_with("CHILD-A", "agent", "explore".into())]);
+    scene.server.when("CHILD-B").reply(text("ok"));
+    scene.go().await;
+    let told = told(&scene, "told");
+    assert_eq!((told.len(), &told[0]["tool_name"]), (1, &json!("Agent")));
+    let input = &told[0]["tool_input"];
+    assert_eq!((&input["subagent_type"], input.get("agent")), (&json!("explore"), None));
+    let prompt = scene.server.requests_of("CHILD-B")[0].system();
+    assert!(prompt.contains("plan"), "{prompt}");
+    scene.server.finish();
 }
 
 #[tokio::test]
