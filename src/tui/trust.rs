@@ -108,7 +108,7 @@ impl<'a> Asking<'a> {
     fn drawn(&mut self, lines: usize, shown: usize) {
         (self.lines, self.shown) = (lines, shown);
         self.scroll = self.scroll.min(lines.saturating_sub(shown));
-        self.seen_all |= self.scroll + shown >= lines;
+        self.seen_all |= shown > 0 && self.scroll + shown >= lines;
     }
 }
 

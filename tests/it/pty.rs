@@ -2,6 +2,7 @@
 
 mod background;
 mod keyboard;
+mod sizes;
 
 use std::time::Duration;
 

@@ -15,6 +15,12 @@ use crate::tui::view::{boxed, put};
 /// Lines longer than this are hard to read. Cells.
 const WIDTH: u16 = 100;
 
+/// Nothing can be read where there is less room than this. Cells.
+const LEAST: u16 = 20;
+
+/// Answers are short where there is less room than this. Cells.
+const NARROW: u16 = 50;
+
 /// Draws the question.
 pub(super) fn draw(asking: &mut Asking<'_>, theme: &Theme, now: Duration, frame: &mut Frame<'_>) {
     let screen = frame.area();
@@ -22,15 +28,20 @@ pub(super) fn draw(asking: &mut Asking<'_>, theme: &Theme, now: Duration, frame:
     let room = width.saturating_sub(4).max(1);
     let head = head(asking, room, theme);
     let list = list(&asking.question.things, room, theme);
-    // Two edges, a blank line, two answers.
-    let around = 5;
     let rows = usize::from(screen.height);
+    let space = rows > 5;
+    // Two edges, two answers, and a blank line where there is room for it.
+    let around = 4 + usize::from(space);
     // The head goes first where there is little room: the list and the answers must be there.
     let crowded = rows < around + head.len() + list.len().min(3);
     let head = if crowded { &[][..] } else { &head[..] };
     let needed = (around + head.len() + list.len()).min(rows);
     let height = u16::try_from(needed).unwrap_or(u16::MAX);
-    let shown = needed.saturating_sub(around + head.len()).clamp(1, list.len().max(1));
+    // Nothing of the list is a possible answer too: what is not on the screen was not seen.
+    let shown = match screen.width {
+        ..LEAST => 0,
+        _ => needed.saturating_sub(around + head.len()).min(list.len()),
+    };
     asking.drawn(list.len(), shown);
 
     let area = Rect::new(screen.x, screen.y, width, height);
@@ -42,14 +53,14 @@ pub(super) fn draw(asking: &mut Asking<'_>, theme: &Theme, now: Duration, frame:
     let buffer = frame.buffer_mut();
     let inner = boxed(buffer, area, theme, theme.question, &title, foot);
     let visible = list.iter().skip(asking.scroll).take(shown);
-    let space = Line::default();
-    let lines = head.iter().chain(visible).chain([&space]);
+    let empty = Line::default();
+    let lines = head.iter().chain(visible).chain(space.then_some(&empty));
     let mut row = 0;
     for line in lines {
         put(buffer, inner, row, line);
         row += 1;
     }
-    for line in answers(asking, theme, now) {
+    for line in answers(asking, room, theme, now) {
         put(buffer, inner, row, &line);
         row += 1;
     }
@@ -89,18 +100,22 @@ fn list(things: &[TrustThing], room: u16, theme: &Theme) -> Vec<Line<'static>> {
 }
 
 /// The answers that a key can give by now.
-fn answers(asking: &Asking<'_>, theme: &Theme, now: Duration) -> [Line<'static>; 2] {
+fn answers(asking: &Asking<'_>, room: u16, theme: &Theme, now: Duration) -> [Line<'static>; 2] {
     if !asking.answers(now) {
         return [Line::default(), Line::default()];
     }
     let below = asking.lines.saturating_sub(asking.scroll + asking.shown);
-    let trust = match asking.seen_all {
-        true => Line::styled("1  trust this, now and in later sessions", theme.text),
-        false => {
+    let wide = room >= NARROW;
+    let trust = match (asking.seen_all, wide) {
+        (true, true) => Line::styled("1  trust this, now and in later sessions", theme.text),
+        (true, false) => Line::styled("1  trust this", theme.text),
+        (false, true) => {
             Line::styled(format!("   {below} more lines: PgDn or End shows them first"), theme.dim)
         }
+        (false, false) => Line::styled(format!("   {below} more: PgDn"), theme.dim),
     };
-    [trust, Line::styled("2  not now: go on without it", theme.text)]
+    let later = if wide { "2  not now: go on without it" } else { "2  not now" };
+    [trust, Line::styled(later, theme.text)]
 }
 
 /// One line in which nothing hides and nothing acts on the terminal.

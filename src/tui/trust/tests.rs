@@ -97,3 +97,24 @@ fn no_size_of_a_terminal_breaks_the_question() {
         }
     }
 }
+
+#[test]
+fn what_a_window_is_too_small_to_show_was_not_seen() {
+    let question = question(1);
+    let mut asking = Asking::new(&question);
+    for (width, height) in [(1, 1), (19, 40), (200, 4), (200, 2), (3, 30)] {
+        picture(&mut asking, width, height, 2);
+        press(&mut asking, KeyCode::End, 2);
+        picture(&mut asking, width, height, 2);
+        assert_eq!(press(&mut asking, KeyCode::Char('1'), 2), None, "{width}x{height}");
+        asking.typed = Duration::ZERO;
+    }
+    for _ in 0..20 {
+        let shown = picture(&mut asking, 20, 5, 2);
+        assert!(shown.contains("2  not now"), "{shown}");
+        press(&mut asking, KeyCode::Down, 2);
+    }
+    let shown = picture(&mut asking, 20, 5, 2);
+    assert!(shown.contains("1  trust this"), "{shown}");
+    assert_eq!(press(&mut asking, KeyCode::Char('1'), 2), Some(TrustAnswer::Trust));
+}
