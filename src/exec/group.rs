@@ -160,9 +160,18 @@ impl Group {
         self.status.is_some()
     }
 
+    /// Notes what stands below the command, so that its end is also the end of what has left the group, even when the
+    /// command ends by itself before.
+    pub fn look_below(&mut self) {
+        // The number of one that was waited for may belong to somebody else.
+        if !self.has_ended() {
+            self.strays.extend(descendants::below([self.pid]));
+        }
+    }
+
     /// Asks all of the group to end.
     pub fn terminate(&mut self) {
-        self.strays = descendants::below([self.pid]);
+        self.look_below();
         self.signal(Signal::SIGTERM);
     }
 

@@ -76,6 +76,11 @@ impl Service {
         lines[lines.len().saturating_sub(3)..].join(" · ")
     }
 
+    /// Notes what it has started by now: that ends with it, whatever becomes of the program until [`Self::end`].
+    pub fn look_below(&mut self) {
+        self.group.look_below();
+    }
+
     /// Ends it with all that it started: asked first, then told, then killed. Its input must be closed by now.
     pub async fn end(mut self) {
         if tokio::time::timeout(GRACE, self.group.wait()).await.is_err() {

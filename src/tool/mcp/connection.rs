@@ -125,6 +125,9 @@ impl Connection {
 
     /// Closes it, and ends the program if it is one.
     pub async fn end(mut self) {
+        if let Some(program) = &mut self.program {
+            program.look_below();
+        }
         if let Some(stop) = self.stop.take() {
             stop.cancel();
         }

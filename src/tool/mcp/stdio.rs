@@ -89,6 +89,11 @@ impl Program {
         why
     }
 
+    /// To be called before its input is closed, which may make it leave what it has started.
+    pub fn look_below(&mut self) {
+        self.service.look_below();
+    }
+
     /// Ends it with all that it started. Its input must be closed by now, or it is only told later.
     pub async fn end(self) {
         self.service.end().await;

@@ -115,14 +115,41 @@ async fn no_server_outlives_the_program_however_it_ends() {
             server(&scene, "stub", &[]).replace("stub.sh\"", &format!("stub.sh\", \"{marker}\""));
         // One that never ends by itself, and has started another.
         let stubborn = format!(
-            "[mcp_servers.stubborn]\ncommand = \"bash\"\nargs = [\"-c\", \"trap '' TERM; bash -c 'sleep 1000 # {marker}; :' & bash '{}' {marker}; sleep 1000\"]\n",
+            "[mcp_servers.stubborn]\ncommand = \"bash\"\nargs = [\"-c\", \"trap '' TERM; bash -c 'sleep 1000; : {marker}' & bash '{}' {marker}; sleep 1000\"]\n",
             super::stub().display()
         );
         scene.world.config(&format!("{config}{stubborn}"));
         scene.server.when(PARENT).reply(text("half").gate("held").more("whole"));
         let running = scene.run().start();
         scene.server.reached("held").await;
-        assert!(process::with_argument(&marker).len() >= 3, "{signal:?}");
+        // Two servers with their watchdogs, and what the second has started.
+        process::eventually(|| process::with_argument(&marker).len() >= 6).await;
+        match signal {
+            Some(signal) => running.signal(signal),
+            None => scene.server.open("held"),
+        }
+        let _ = running.wait().await;
+        let left = process::left_after(Duration::from_secs(3), &marker).await;
+        assert_eq!(left, [0; 0], "{signal:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_has_started_in_a_session_of_its_own_goes_with_it_when_we_go() {
+    for signal in [None, Some(Signal::SIGTERM)] {
+        let scene = Scene::new();
+        let name = signal.map_or("end", Signal::as_str);
+        let marker = format!("mcp-apart-{}-{name}", std::process::id());
+        // The server itself ends as soon as its input does.
+        let apart = format!(
+            "[mcp_servers.apart]\ncommand = \"bash\"\nargs = [\"-c\", \"setsid bash -c 'sleep 1000; : {marker}' >/dev/null 2>&1 & . '{}'\"]\n",
+            super::stub().display()
+        );
+        scene.world.config(&apart);
+        scene.server.when(PARENT).reply(text("half").gate("held").more("whole"));
+        let running = scene.run().start();
+        scene.server.reached("held").await;
+        process::eventually(|| process::with_argument(&marker).len() >= 3).await;
         match signal {
             Some(signal) => running.signal(signal),
             None => scene.server.open("held"),
