@@ -9,7 +9,9 @@ use super::dispatch::{Station, ToolCall, cancelled};
 use super::{Agent, Prompt, Run};
 use crate::hook::{Here, Moment, Need, Opinion, Said, ToolCall as HookCall};
 use crate::permission::Advice;
-use crate::protocol::{EventKind, EventSink, HookEvent, NoticeLevel, ResultBlock, Sender};
+use crate::protocol::{
+    EventKind, EventSink, HookEvent, NoticeLevel, ResultBlock, Sender, Wait, tell_wait,
+};
 use crate::tool::{SoftKind, Tool, ToolError, ToolOutcome};
 
 /// How often in one run hooks can make an agent go on that wants to end.
@@ -161,10 +163,11 @@ impl Agent {
         let heard = self.setup.hooks.ask(&moment, self.here(run.events))?;
         // From here on they run to their own end, whatever becomes of this run.
         self.end_untold = false;
+        let event = moment.event(!run.events.path().is_root());
         let said = tokio::select! {
             biased;
             () = run.cancel.cancelled() => return None,
-            said = heard => said.unwrap_or_default(),
+            said = tell_wait(run.events, || Wait::Hooks { event }, heard) => said.unwrap_or_default(),
         };
         let why = said.block.filter(|_| said.stop.is_none())?;
         if run.held_back == HELD_BACK {

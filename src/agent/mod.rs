@@ -284,12 +284,17 @@ impl Agent {
         if std::mem::take(&mut self.was_stopped) {
             blocks.push(ContentBlock::text(WAS_STOPPED));
         }
-        // What came while nobody worked goes first.
-        self.read_queue(&mut blocks, run).await;
+        // What others said while nobody worked goes first; what the person has sent since the prompt goes behind it.
+        let typed = prompt.as_ref().is_some_and(|prompt| prompt.from == Sender::Person);
+        let queued = self.setup.inbox.take_next_step().into_iter();
+        let (later, before): (Vec<_>, Vec<_>) =
+            queued.partition(|queued| typed && queued.from == Sender::Person);
+        self.read(before, &mut blocks, run).await;
         if let Some(prompt) = prompt {
             run.forced.clone_from(&prompt.force);
             read_prompt(prompt, &mut blocks, run.events);
         }
+        self.read(later, &mut blocks, run).await;
         // No wire takes a conversation that ends with a piece of an answer.
         if blocks.is_empty() && self.history.last().is_some_and(|last| last.role == Role::Assistant)
         {
@@ -462,9 +467,13 @@ impl Agent {
         }
     }
 
-    /// Reads what the person queued for this step.
+    /// Reads what was queued for this step.
     async fn read_queue(&self, blocks: &mut Vec<ContentBlock>, run: &Run<'_>) {
-        for queued in self.setup.inbox.take_next_step() {
+        self.read(self.setup.inbox.take_next_step(), blocks, run).await;
+    }
+
+    async fn read(&self, queued: Vec<QueuedPrompt>, blocks: &mut Vec<ContentBlock>, run: &Run<'_>) {
+        for queued in queued {
             let QueuedPrompt { id, text, images, meaning, from, .. } = queued;
             let prompt = Prompt { id: Some(id), images, from, meaning, ..Prompt::new(text) };
             if let Some(prompt) = self.let_in(prompt, run.events, run.cancel).await {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::protocol::{AgentId, EventSink, HookEvent, Mode, SessionId};
+use crate::protocol::{AgentId, EventSink, HookEvent, Mode, SessionId, Wait, tell_wait};
 
 pub use moment::{Leaving, Moment, Need, Opening, ToolCall};
 use run::Round;
@@ -92,10 +92,9 @@ impl Hooks {
         here: Here<'_>,
         cancel: &CancellationToken,
     ) -> Said {
-        match self.round(moment, here) {
-            Some(round) => Box::pin(round.run(cancel)).await,
-            None => Said::default(),
-        }
+        let Some(round) = self.round(moment, here) else { return Said::default() };
+        let wait = Wait::Hooks { event: round.event };
+        tell_wait(here.events, || wait, Box::pin(round.run(cancel))).await
     }
 
     /// The same, but what is begun runs to its own end whether the answer is waited for or not. `None`: no hook is for

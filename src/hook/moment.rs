@@ -84,7 +84,7 @@ pub enum Need<'a> {
 
 impl Moment<'_> {
     /// The event's name, for a sub-agent or for the main agent.
-    pub(super) fn event(&self, in_sub_agent: bool) -> HookEvent {
+    pub fn event(&self, in_sub_agent: bool) -> HookEvent {
         match self {
             Self::PreToolUse(_) => HookEvent::PreToolUse,
             Self::PostToolUse { .. } => HookEvent::PostToolUse,

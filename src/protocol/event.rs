@@ -14,6 +14,7 @@ use super::message::{ContentBlock, ResultBlock};
 use super::question::{Mode, Question};
 use super::stream::StreamEvent;
 use super::usage::{Cost, Usage};
+use super::wait::Wait;
 
 /// One event of one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -172,6 +173,10 @@ pub enum EventKind {
         by_hand: bool,
         state: CompactionState,
     },
+    /// It waits for longer than a moment, so that nothing else would be heard of it.
+    WaitBegan(Wait),
+    /// That is over, one way or the other.
+    WaitEnded(Wait),
     Notice {
         level: NoticeLevel,
         text: String,

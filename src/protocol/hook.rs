@@ -36,6 +36,12 @@ pub enum HookEvent {
     Notification,
 }
 
+impl std::fmt::Display for HookEvent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 impl HookEvent {
     pub const ALL: [Self; 10] = [
         Self::PreToolUse,

@@ -21,6 +21,7 @@ pub mod sink;
 pub mod span;
 pub mod stream;
 pub mod usage;
+pub mod wait;
 
 pub use access::Access;
 pub use command::{Command, QueuedPrompt, Sender, When};
@@ -46,3 +47,4 @@ pub use sink::{EventQueue, EventSink};
 pub use span::{Span, SpanId};
 pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent};
 pub use usage::{Cost, Usage};
+pub use wait::{Wait, tell_wait};

@@ -12,7 +12,7 @@ use super::assemble::Session;
 use super::{Open, Runtime};
 use crate::agent::{Agent, Prompt};
 use crate::hook::{Here, Leaving, Moment, Need, Opening, Said};
-use crate::protocol::EventSink;
+use crate::protocol::{EventSink, HookEvent, Wait, tell_wait};
 
 /// How long hooks are waited for when the program ends.
 const LAST_WAIT: Duration = Duration::from_secs(3);
@@ -37,7 +37,7 @@ pub(super) async fn run(
 ) {
     let prompt = match prompt {
         Some(prompt) => match agent.let_in(prompt, events, cancel).await {
-            Some(prompt) => Some(with_begin(prompt, begun, cancel).await),
+            Some(prompt) => Some(with_begin(prompt, begun, events, cancel).await),
             None => return,
         },
         None => None,
@@ -50,12 +50,18 @@ pub(super) async fn run(
     }
 }
 
-async fn with_begin(prompt: Prompt, begun: Option<Begun>, cancel: &CancellationToken) -> Prompt {
+async fn with_begin(
+    prompt: Prompt,
+    begun: Option<Begun>,
+    events: &EventSink,
+    cancel: &CancellationToken,
+) -> Prompt {
     let Some(said) = begun.and_then(|begun| begun.take()) else { return prompt };
+    let wait = Wait::Hooks { event: HookEvent::SessionStart };
     let said = tokio::select! {
         biased;
         () = cancel.cancelled() => return prompt,
-        said = said => said.unwrap_or_default(),
+        said = tell_wait(events, || wait, said) => said.unwrap_or_default(),
     };
     prompt.with_note(said.context_text())
 }

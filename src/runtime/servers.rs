@@ -1,7 +1,6 @@
 //! What main is offered of MCP servers: what is there when it begins to work.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -9,10 +8,7 @@ use super::assemble::Parts;
 use super::offer::Offer;
 use super::{Runtime, assemble};
 use crate::agent::Agent;
-use crate::protocol::{EventSink, MCP_PREFIX, NoticeLevel};
-
-/// A wait that is shorter than this is not worth a word.
-const WORD_AFTER: Duration = Duration::from_millis(300);
+use crate::protocol::{EventSink, MCP_PREFIX, NoticeLevel, Wait, tell_wait};
 
 /// Makes main's tools at the moment when it begins to work.
 pub(super) struct MainTools {
@@ -39,24 +35,11 @@ impl MainTools {
     /// that are missing then, one line tells.
     pub async fn give(self, agent: &mut Agent, events: &EventSink, cancel: &CancellationToken) {
         let fleet = self.parts.mcp.main();
-        let wait = async {
-            let settled = fleet.settled();
-            tokio::pin!(settled);
-            tokio::select! {
-                biased;
-                () = &mut settled => return,
-                () = tokio::time::sleep(WORD_AFTER) => {}
-            }
-            let names = fleet.missing().join(", ");
-            if !names.is_empty() {
-                events.notice(NoticeLevel::Info, format!("waiting for MCP servers: {names}"));
-            }
-            settled.await;
-        };
+        let names = || Wait::Servers { names: fleet.missing() };
         tokio::select! {
             biased;
             () = cancel.cancelled() => return,
-            () = wait => {}
+            () = tell_wait(events, names, fleet.settled()) => {}
         }
         let missing = self.parts.mcp.missing().join(", ");
         if !missing.is_empty() {

@@ -103,6 +103,9 @@ pub fn agent_state(model: &Model, agent: &Agent) -> State {
 /// What a run does, without looking at questions and children.
 #[must_use]
 pub fn run_words(run: &Run, now: Duration) -> String {
+    if let Some((wait, since)) = run.waits.last() {
+        return format!("{wait} {}", clock(now.saturating_sub(*since)));
+    }
     match &run.phase {
         Phase::Retrying { until, attempt, limit, reason } => {
             let wait = until.saturating_sub(now).as_secs_f32().ceil();
@@ -353,6 +356,9 @@ pub fn main_words(model: &Model) -> String {
     let agents = model.waited_for().len();
     if agents > 0 {
         return format!("waits for {}", count(agents, "agent"));
+    }
+    if !model.run.waits.is_empty() {
+        return run_words(&model.run, model.now);
     }
     let elapsed = clock(model.now.saturating_sub(model.run.since));
     match &model.run.phase {

@@ -210,6 +210,8 @@ pub struct Queued {
 pub enum QueuedState {
     /// Sent to an idle agent: it will be read at once, and is not shown.
     Sent,
+    /// The same, but its agent waits for something itself before it can read it.
+    Held,
     /// Waits in the queue.
     Waiting,
     /// The person wants it back.

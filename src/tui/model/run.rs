@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::{CompactionState, Cost, End, EventKind, ToolUseId, Usage};
+use crate::protocol::{CompactionState, Cost, End, EventKind, ToolUseId, Usage, Wait};
 
 /// The state of one agent's run, fed from its events.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Run {
     pub context: u64,
     /// Calls that run now, in order of start.
     pub tools: Vec<RunningTool>,
+    /// What else it waits for, in order of beginning, each with when that was told.
+    pub waits: Vec<(Wait, Duration)>,
     /// The person cancelled it, and its end has not come yet.
     pub cancelling: bool,
 }
@@ -68,7 +70,13 @@ impl Run {
     /// Whether it works or waits to work.
     #[must_use]
     pub fn alive(&self) -> bool {
-        !matches!(self.phase, Phase::Idle | Phase::Ended(_))
+        !self.rests() || !self.waits.is_empty()
+    }
+
+    /// Whether no run has begun, or none after the last. Main may still wait for what comes before one.
+    #[must_use]
+    pub fn rests(&self) -> bool {
+        matches!(self.phase, Phase::Idle | Phase::Ended(_))
     }
 
     /// Whether it waits for a free slot.
@@ -105,7 +113,7 @@ impl Run {
             EventKind::Started(_) => self.enter(Phase::Starting, at),
             EventKind::Queued { place } => self.phase = Phase::Queued { place: *place },
             EventKind::TurnStarted { turn, limit } => {
-                if !self.alive() {
+                if self.rests() {
                     self.begin(at);
                 }
                 self.started.get_or_insert(at);
@@ -135,9 +143,15 @@ impl Run {
                     self.enter(Phase::Starting, at);
                 }
             }
+            EventKind::WaitBegan(what) => self.waits.push((what.clone(), at)),
+            EventKind::WaitEnded(what) => {
+                let place = self.waits.iter().position(|(wait, _)| wait == what);
+                place.map(|place| self.waits.remove(place));
+            }
             EventKind::Finished(outcome) => {
                 self.ended = Some(at);
                 self.tools.clear();
+                self.waits.clear();
                 self.cancelling = false;
                 self.enter(Phase::Ended(outcome.end.clone()), at);
             }
@@ -151,7 +165,7 @@ impl Run {
         }
         match state {
             CompactionState::Started => {
-                if !self.alive() {
+                if self.rests() {
                     self.begin(at);
                 }
                 self.enter(Phase::Compacting, at);

@@ -64,7 +64,7 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
             if let Some(id) = id {
                 queue::read(model, id);
             }
-            if !model.main_works() {
+            if model.run.rests() {
                 fold(model);
                 model.run.begin(now);
                 model.can_retry = false;
@@ -79,6 +79,7 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
             model.main.push(ItemKind::Text { text, done: true, edition: 0 });
         }
         EventKind::PromptQueued { id } => queue::waits(model, id),
+        EventKind::WaitBegan(_) if model.run.rests() => queue::hold(model),
         EventKind::PromptReturned { id, text } => {
             queue::returned(model, &AgentPath::root(), id, &text);
         }

@@ -45,6 +45,14 @@ pub fn waits(model: &mut Model, id: PromptId) {
     }
 }
 
+/// Main waits before it reads what was sent to it: that can only be stopped, not taken back.
+pub fn hold(model: &mut Model) {
+    let sent = model.queue.list.iter_mut().filter(|queued| queued.to.is_root());
+    for queued in sent.filter(|queued| queued.state == QueuedState::Sent) {
+        queued.state = QueuedState::Held;
+    }
+}
+
 /// A message was read: it leaves the strip.
 pub fn read(model: &mut Model, id: PromptId) {
     if let Some(at) = model.queue.position(id) {

@@ -92,6 +92,7 @@ fn queued_words(model: &Model, queued: &Queued, newest: bool, room: usize) -> St
             let takes = model.keymap.hint(Context::Prompt, Action::Up, "takes it back");
             (words::joined(&format!("{name} ended before it read this"), takes), None)
         }
+        (QueuedState::Held, _) => (format!("for {name} · read when that is over"), None),
         (_, When::Done) => (
             format!("queued for {name} · read when {name} is done"),
             Some("at the next step instead"),

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::hooks;
-use crate::support::pty::{ENTER, Screen};
+use crate::support::process;
+use crate::support::pty::{ENTER, ESC, Screen};
 use crate::support::run::Finished;
 use crate::support::scene::{DONE, PARENT, Scene, bash};
 use crate::support::script::{text, tool_use};
@@ -88,6 +89,48 @@ async fn a_hook_that_hangs_holds_up_its_call_and_not_the_screen() {
     screen.keys("\x1b");
     screen.wait_for("stopped");
     assert!(!scene.world.exists("made"));
+}
+
+#[tokio::test]
+async fn a_prompt_that_waits_for_its_hooks_is_shown_and_stays_before_what_is_sent_later() {
+    let scene = Scene::new();
+    hooks(&scene, &[("UserPromptSubmit", "", "until [ -e go ]; do sleep 0.01; done")]);
+    scene.server.when(PARENT).reply(text("ANSWER-1"));
+    let screen = Screen::start(&scene.world, ["--dangerously-skip-permissions"], 100, 24);
+    screen.wait_for("? keys");
+    screen.keys("PARENT-1 first");
+    screen.keys(ENTER);
+    let shown = screen.wait_for("waits for hooks on UserPromptSubmit 0:0");
+    assert!(shown.contains("for main · read when that is over: \"PARENT-1 first\""), "{shown}");
+    assert!(shown.contains("Esc or Ctrl+C stop main"), "{shown}");
+    screen.keys("and second");
+    screen.keys(ENTER);
+    screen.wait_for("\"and second\"");
+    scene.world.write("go", "");
+    screen.wait_for("ANSWER-1");
+    let asked = scene.server.requests().remove(0).text();
+    let place = |part: &str| asked.find(part).unwrap_or_else(|| panic!("{part}: {asked}"));
+    assert!(place("PARENT-1 first") < place("and second"), "{asked}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_prompt_that_waits_for_its_hooks_can_be_stopped() {
+    let scene = Scene::new();
+    let time = process::marked_seconds(1000);
+    hooks(&scene, &[("UserPromptSubmit", "", &format!("sleep {time}"))]);
+    let screen = Screen::start(&scene.world, ["--dangerously-skip-permissions"], 100, 24);
+    screen.wait_for("? keys");
+    screen.keys("PARENT-1 go");
+    screen.keys(ENTER);
+    screen.wait_for("waits for hooks on UserPromptSubmit");
+    screen.keys(ESC);
+    screen.wait_for("stopped by you");
+    let shown = screen.wait_gone("waits for hooks");
+    assert!(shown.contains("› PARENT-1 go"), "{shown}");
+    assert_eq!(process::left_after(Duration::from_secs(3), &time).await, [0; 0]);
+    assert_eq!(scene.server.requests().len(), 0);
+    scene.server.finish();
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use super::{count, last, noted, offered, server, tools};
 use crate::support::DEADLINE;
 use crate::support::client::Client;
 use crate::support::process;
-use crate::support::pty::Screen;
+use crate::support::pty::{ESC, Screen};
 use crate::support::scene::{DONE, PARENT, Scene};
 use crate::support::script::{text, tool_use};
 
@@ -49,6 +49,19 @@ async fn the_screen_does_not_wait_for_servers_and_shows_how_they_stand() {
     screen.wait_for("silent  pending     0 tools");
     screen.wait_for("dead    failed      0 tools");
     screen.wait_for("last error: it ended with exit code 3; it said: no licence found");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_prompt_that_waits_for_servers_is_shown_and_can_be_stopped() {
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "silent", &[("STUB_MODE", "silent")]));
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 120, 30);
+    let shown = screen.wait_for("waits for MCP servers: silent");
+    assert!(shown.contains("\"PARENT-1 go\""), "{shown}");
+    screen.keys(ESC);
+    screen.wait_for("stopped by you");
+    assert_eq!(scene.server.requests().len(), 0);
     scene.server.finish();
 }
 
