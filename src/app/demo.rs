@@ -51,7 +51,8 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
     if print {
         let wishes = Wishes { stored: false, ..Wishes::of(cli, events, setup.mcp(None))? };
         let parts = setup.parts(wishes, gate, Some(model.clone()), Arc::new(OneModel), catalogue);
-        let info = headless::info(&setup, &parts, &model);
+        let face = Face::of(args);
+        let info = headless::info(&setup, &parts, &model, face.format);
         let backend = Backend {
             info,
             parts,
@@ -60,7 +61,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
             asker: None,
             tells_state: false,
         };
-        return parts::run(headless::serve(backend, PromptSource::One(prompt), Face::of(args)));
+        return parts::run(headless::serve(backend, PromptSource::One(prompt), face));
     }
     let mcp = setup.mcp(None);
     let wishes = Wishes { stored: false, ..Wishes::of(cli, events.clone(), mcp.clone())? };

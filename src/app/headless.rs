@@ -165,7 +165,7 @@ impl Backend {
             offer(&skills, &mut parts);
         }
         parts.hooks.register(hooks);
-        let info = info(&setup, &parts, &model);
+        let info = info(&setup, &parts, &model, Face::of(&cli.print).format);
         let tells_state = setup.env.non_empty(READS_STATE).is_some();
         let asker = match &cli.drive.permission_prompt_tool {
             Some(PromptTool::Mcp(name)) => Some(AskTool::named(name, mcp)),
@@ -298,10 +298,20 @@ pub(super) async fn serve(
     Ok(code)
 }
 
-/// What the first frame tells of a session.
-pub(super) fn info(setup: &Setup, parts: &Parts, model: &Model) -> SessionInfo {
-    let agents = Definitions::load(&parts.definitions);
-    let customs = Customs::load(&parts.custom);
+/// What the first frame tells of a session. Where no frames are written, nobody reads its lists: the folders of agents,
+/// commands and skills are not looked at for them then.
+pub(super) fn info(
+    setup: &Setup,
+    parts: &Parts,
+    model: &Model,
+    format: OutputFormat,
+) -> SessionInfo {
+    let (agents, customs) = match format {
+        OutputFormat::StreamJson => {
+            (Definitions::load(&parts.definitions), Customs::load(&parts.custom))
+        }
+        OutputFormat::Text | OutputFormat::Json => (Definitions::default(), Customs::default()),
+    };
     let source = setup.loaded.config.key_source(model.provider.name(), &setup.env);
     SessionInfo {
         cwd: setup.cwd.display().to_string(),

@@ -2,10 +2,13 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use directories::ProjectDirs;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use crate::protocol::EnvOverlay;
 
@@ -46,7 +49,19 @@ pub fn args() -> impl Iterator<Item = OsString> {
 /// The day where the person is, such as `2026-11-20`. Asks the environment and the system for the time zone.
 #[must_use]
 pub fn today() -> String {
-    jiff::Zoned::now().date().to_string()
+    Timestamp::now().to_zoned(time_zone()).date().to_string()
+}
+
+/// The time zone of the person. The system's rules are read as they are: to find them by name, which the date does not
+/// need, the library would first list the whole folder of time zones.
+fn time_zone() -> TimeZone {
+    if env::var_os("TZ").is_none()
+        && let Ok(rules) = fs::read("/etc/localtime")
+        && let Ok(zone) = TimeZone::tzif("local", &rules)
+    {
+        return zone;
+    }
+    TimeZone::system()
 }
 
 /// The system that the program runs on, such as `linux (x86_64)`.

@@ -1,8 +1,9 @@
 //! What stands between the parentheses of a rule: command, path and domain patterns.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder, GlobMatcher};
 
 use super::path::{Target, is_protected_name, resolve};
 use super::script::{SimpleCommand, Word};
@@ -149,7 +150,7 @@ pub struct PathPattern {
     text: String,
     /// Where the pattern starts; absent for those that start wherever an agent works.
     anchor: Option<PathBuf>,
-    globs: Vec<GlobMatcher>,
+    shapes: Arc<[Shape]>,
     /// The pattern names a protected file or folder, so it is meant.
     pub names_protected: bool,
 }
@@ -189,8 +190,8 @@ impl PathPattern {
             return Err("the pattern is empty".to_owned());
         }
         let names_protected = relative.split('/').any(is_protected_name);
-        let globs = globs(relative, floating)?;
-        Ok(Self { text: text.to_owned(), anchor, globs, names_protected })
+        let shapes = shapes(relative, floating)?;
+        Ok(Self { text: text.to_owned(), anchor, shapes, names_protected })
     }
 
     /// Whether an allowing rule covers the target: what counts is where it really leads.
@@ -222,12 +223,26 @@ impl PathPattern {
 
     fn matches(&self, path: &Path, start: &Path) -> bool {
         path.strip_prefix(start)
-            .is_ok_and(|inside| self.globs.iter().any(|glob| glob.is_match(inside)))
+            .is_ok_and(|inside| self.shapes.iter().any(|shape| shape.fits(inside)))
+    }
+}
+
+/// A glob that is read at once and compiled when a path is first compared with it: one takes as long to compile as the
+/// whole configuration takes to read, and most rules are never asked.
+#[derive(Debug)]
+struct Shape {
+    glob: Glob,
+    matcher: OnceLock<GlobMatcher>,
+}
+
+impl Shape {
+    fn fits(&self, path: &Path) -> bool {
+        self.matcher.get_or_init(|| self.glob.compile_matcher()).is_match(path)
     }
 }
 
 /// The pattern itself, what lies below it, and for `folder/**` the folder.
-fn globs(relative: &str, floating: bool) -> Result<Vec<GlobMatcher>, String> {
+fn shapes(relative: &str, floating: bool) -> Result<Arc<[Shape]>, String> {
     let start = if floating { "**/" } else { "" };
     let mut texts = vec![format!("{start}{relative}"), format!("{start}{relative}/**")];
     if let Some(folder) = relative.strip_suffix("/**").filter(|folder| !folder.is_empty()) {
@@ -239,7 +254,7 @@ fn globs(relative: &str, floating: bool) -> Result<Vec<GlobMatcher>, String> {
     texts
         .iter()
         .map(|text| match GlobBuilder::new(text).literal_separator(true).build() {
-            Ok(glob) => Ok(glob.compile_matcher()),
+            Ok(glob) => Ok(Shape { glob, matcher: OnceLock::new() }),
             Err(error) => Err(format!("{}; allowed are *, **, ?, [abc] and {{a,b}}", error.kind())),
         })
         .collect()
