@@ -69,3 +69,14 @@ fn time_zone() -> TimeZone {
 pub fn platform() -> String {
     format!("{} ({})", env::consts::OS, env::consts::ARCH)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rules_that_are_read_directly_are_those_of_the_systems_time_zone() {
+        let now = Timestamp::now();
+        assert_eq!(time_zone().to_offset(now), TimeZone::system().to_offset(now));
+    }
+}
