@@ -115,10 +115,12 @@ impl Doctor {
             let asked = endpoints(setup, &catalogue).into_iter();
             checks.extend(asked.map(|(name, model)| {
                 let models = models.clone();
+                let advice = format!("see that {name} can be reached, and its base_url");
                 Check::new(endpoint::ABOUT, async move {
                     let provider = models.provider(&name).await;
                     endpoint::endpoint(&name, provider, model).await
                 })
+                .or_else(advice)
             }));
         }
     }

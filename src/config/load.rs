@@ -101,8 +101,10 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     let mut hooks = hooks::of_tables(&config.hooks, &layers.origins)?;
     hooks.extend(more);
     let tables = mcp::of_tables(&config.mcp_servers, &layers.origins)?;
-    let mcp =
-        mcp::collect(sources, &project, tables, &mut notices, |thing| untrusted.admits(thing))?;
+    let disabled: Vec<&str> =
+        settings.iter().flat_map(|file| &file.disabled_servers).map(String::as_str).collect();
+    let admits = |thing| untrusted.admits(thing);
+    let mcp = mcp::collect(sources, &project, tables, &disabled, &mut notices, admits)?;
     let Layers { merged, origins } = layers;
     let inert = untrusted.inert;
     Ok(Loaded {

@@ -134,11 +134,12 @@ pub(super) fn of_tables(
     servers.iter().map(entry).collect()
 }
 
-/// Which servers count: those of `--mcp-config` over the project's, over those of `.mcp.json`, over the person's own.
+/// Which servers count, `disabled` ones of `.mcp.json` left out: those of `--mcp-config` over the project's, over those of `.mcp.json`, over the person's own.
 pub(super) fn collect(
     sources: &Sources<'_>,
     project: &Project,
     tables: Vec<McpEntry>,
+    disabled: &[&str],
     notices: &mut Vec<String>,
     mut admits: impl FnMut(Inert) -> bool,
 ) -> Result<Vec<McpEntry>, ConfigError> {
@@ -151,7 +152,9 @@ pub(super) fn collect(
         let file = mcp_file::of_project(project, sources.cwd);
         notices.extend(file.notices);
         all.extend(own);
-        all.extend(file.entries.into_iter().filter(|entry| admits(entry.inert())));
+        let wanted = |entry: &McpEntry| !disabled.contains(&entry.server.name.as_str());
+        let entries = file.entries.into_iter().filter(wanted);
+        all.extend(entries.filter(|entry| admits(entry.inert())));
         all.extend(of_project);
     }
     for value in &sources.overrides.mcp_config {

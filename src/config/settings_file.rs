@@ -1,5 +1,5 @@
 //! Files of the shape that Claude Code's `settings.json` has, as far as it concerns this program: `permissions`,
-//! `hooks` and `env`. What else stands there is for other programs and passed over.
+//! `hooks`, `env` and `disabledMcpjsonServers`. What else stands there is for other programs and passed over.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,8 @@ use super::hooks::{self, HookList};
 use super::load::read_text;
 use super::node::{Misfit, Node, parse_json};
 use super::project::{LOCAL_SETTINGS, Project, SETTINGS};
+
+const DISABLED_SERVERS: &str = "disabledMcpjsonServers";
 
 /// Whose a settings file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +61,8 @@ pub struct SettingsFile {
     /// Variables by name, each with its value.
     pub env: Vec<(String, Written)>,
     pub hooks: HookList,
+    /// Servers of `.mcp.json` that are not to be used, by name.
+    pub disabled_servers: Vec<String>,
 }
 
 impl SettingsFile {
@@ -126,9 +130,17 @@ pub fn parse(
             hooks: node
                 .get("hooks")
                 .map_or(Ok(HookList::default()), |hooks| hooks::of_node(hooks, &at))?,
+            disabled_servers: names(node.get(DISABLED_SERVERS))?,
         })
     };
     read().map_err(|fault| ConfigError::invalid(&at(fault.line), fault.message))
+}
+
+fn names(node: Option<&Node>) -> Result<Vec<String>, Misfit> {
+    let Some(node) = node else { return Ok(Vec::new()) };
+    let entry = format!("each entry of {DISABLED_SERVERS}");
+    let name = |name: &Node| name.text(&entry).map(str::to_owned);
+    node.list(DISABLED_SERVERS)?.iter().map(name).collect()
 }
 
 fn permissions(

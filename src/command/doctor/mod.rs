@@ -69,6 +69,8 @@ impl Finding {
 pub struct Check {
     about: &'static str,
     findings: BoxFuture<'static, Vec<Finding>>,
+    /// What is said where it takes too long, after how long that was.
+    advice: Option<String>,
 }
 
 impl Check {
@@ -77,7 +79,13 @@ impl Check {
         about: &'static str,
         findings: impl Future<Output = Vec<Finding>> + Send + 'static,
     ) -> Self {
-        Self { about, findings: Box::pin(findings) }
+        Self { about, findings: Box::pin(findings), advice: None }
+    }
+
+    /// What to do where it takes too long.
+    #[must_use]
+    pub fn or_else(self, advice: String) -> Self {
+        Self { advice: Some(advice), ..self }
     }
 
     /// A check that reads files.
@@ -98,9 +106,10 @@ pub async fn examine(checks: Vec<Check>) -> Vec<Finding> {
 }
 
 async fn within(patience: Duration, checks: Vec<Check>) -> Vec<Finding> {
-    let all = checks.into_iter().map(|Check { about, findings }| async move {
+    let all = checks.into_iter().map(|Check { about, findings, advice }| async move {
         timeout(patience, findings).await.unwrap_or_else(|_| {
-            vec![Finding::wrong(about, format!("no answer within {patience:?}"))]
+            let advice = advice.map(|advice| format!(": {advice}")).unwrap_or_default();
+            vec![Finding::wrong(about, format!("no answer within {patience:?}{advice}"))]
         })
     });
     join_all(all).await.into_iter().flatten().collect()
@@ -134,7 +143,7 @@ mod tests {
         let (to_first, first) = tokio::sync::oneshot::channel::<()>();
         let (to_second, second) = tokio::sync::oneshot::channel::<()>();
         let checks = vec![
-            Check::new("never", std::future::pending()),
+            Check::new("never", std::future::pending()).or_else("do this".to_owned()),
             Check::new("first", async move {
                 let _ = to_second.send(());
                 vec![Finding::note("first", format!("{:?}", first.await))]
@@ -148,7 +157,7 @@ mod tests {
         assert_eq!(
             lines(&findings),
             [
-                "WRONG  never   no answer within 300ms",
+                "WRONG  never   no answer within 300ms: do this",
                 "note   first   Ok(())",
                 "ok     second  one two",
             ]

@@ -32,7 +32,9 @@ impl Bench {
     }
 
     fn project(self, file: &str, text: &str) -> Self {
-        fs::write(self.project.join(file), text).unwrap();
+        let path = self.project.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
         self
     }
 
@@ -167,6 +169,21 @@ fn servers_that_do_something_different_have_different_lines_that_show_what_they_
     let [address, program] = [address, program].map(|it| super::line(&McpServer::new("x", it)));
     assert_eq!(address, "MCP server x: <http://host/run>");
     assert_eq!(program, "MCP server x: http://host/run");
+}
+
+#[test]
+fn a_server_that_a_settings_file_disables_is_neither_used_nor_asked_about() {
+    let servers = r#"{"mcpServers": {"wanted": {"command": "a"}, "not": {"command": "b"}}}"#;
+    let mut bench = Bench::new()
+        .project(".mcp.json", servers)
+        .project(".claude/settings.local.json", r#"{"disabledMcpjsonServers": ["not"]}"#)
+        .user("[mcp_servers.not]\ncommand = \"mine\"");
+    let inert: Vec<_> = bench.load().unwrap().inert.into_iter().map(|inert| inert.what).collect();
+    assert_eq!(inert, ["MCP server wanted: a"]);
+    assert_eq!(bench.servers(), ["not: mine (~/config.toml:2)"], "one's own of that name stays");
+    bench = bench.project(".claude/settings.local.json", r#"{"disabledMcpjsonServers": "not"}"#);
+    let error = bench.error();
+    assert!(error.contains("settings.local.json:1: `disabledMcpjsonServers` must be"), "{error}");
 }
 
 #[test]
