@@ -144,6 +144,9 @@ fn wild(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
+/// Bytes of a path pattern: as many as always compile within the limit of the library.
+const LONGEST: usize = 1024;
+
 /// Which files a rule covers, in the manner of gitignore.
 #[derive(Clone, Debug)]
 pub struct PathPattern {
@@ -165,6 +168,9 @@ impl PathPattern {
     /// Reads `//absolute`, `~/home`, `/from the project`, `relative` or a bare name, which is found at any depth.
     pub fn parse(text: &str, project: &Path, home: Option<&Path>) -> Result<Self, String> {
         let text = text.trim();
+        if text.len() > LONGEST {
+            return Err(format!("a pattern has at most {LONGEST} bytes, this one {}", text.len()));
+        }
         let (anchor, relative) = if let Some(rest) = text.strip_prefix("//") {
             (Some(PathBuf::from("/")), rest)
         } else if let Some(rest) = text.strip_prefix("~/") {
@@ -305,6 +311,18 @@ impl DomainPattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_of_any_kind_compiles_up_to_the_longest_and_a_longer_one_is_refused() {
+        let read = |text: &str| PathPattern::parse(text, Path::new("/p"), None);
+        for piece in ["?", "*a", "[!a]", "[a-zA-Z]", "{a,b}", "{?,??}", "a/**/"] {
+            let text = piece.repeat(LONGEST / piece.len());
+            let pattern = read(&text).unwrap();
+            assert!(!pattern.matches(Path::new("/p/none"), Path::new("/p")), "{piece}");
+        }
+        let error = read(&"a".repeat(LONGEST + 1)).unwrap_err();
+        assert_eq!(error, "a pattern has at most 1024 bytes, this one 1025");
+    }
 
     #[test]
     fn a_star_stands_for_any_text() {
