@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::keys::{self as own_keys, Own};
 use super::{AppError, Setup, parts, working_dir};
 use crate::cli::Cli;
 use crate::command::doctor::{
@@ -101,6 +102,7 @@ impl Doctor {
                 hooks::hooks(&setup.loaded.hooks, setup.loaded.project.home(), &setup.env)
             }),
             look("trust", |setup| files::trust(&setup.trust, &setup.loaded)),
+            look("keymap", keymap),
             look("disk", |setup| {
                 machine::disk(&[setup.dirs.data.clone(), setup.dirs.state.clone()])
             }),
@@ -160,6 +162,18 @@ fn endpoints(setup: &Setup, catalogue: &Catalogue) -> Vec<(String, Option<String
         asked.then(|| (name.clone(), model))
     };
     config.providers.keys().filter_map(of).collect()
+}
+
+/// What is wrong with the person's keymap; without one there is nothing to say.
+fn keymap(setup: &Setup) -> Vec<Finding> {
+    match own_keys::keymap(&setup.dirs) {
+        Ok((_, Own::Nothing)) => Vec::new(),
+        Ok((_, Own::Counts)) => {
+            vec![Finding::ok("keymap", setup.dirs.keymap_file().display().to_string())]
+        }
+        Ok((_, Own::Wrong(why))) => vec![Finding::wrong("keymap", why)],
+        Err(error) => vec![Finding::wrong("keymap", error.to_string())],
+    }
 }
 
 /// The configuration, with the person's catalogue of models. What waits for trust has a line of its own.

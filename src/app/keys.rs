@@ -1,22 +1,33 @@
-//! The person's own keys: `keymap.toml` beside their `config.toml`. A project has none: it could make Enter mean "yes".
+//! The person's own keys: `keymap.toml` beside their `config.toml`. A project has none: it could make a harmless key
+//! send something.
 
 use std::io;
 
 use crate::config::Dirs;
 use crate::tui::{Keymap, TuiError};
 
-/// Which key does what, and what is wrong with the person's own map. None of that one counts then.
-pub(super) fn keymap(dirs: &Dirs) -> Result<(Keymap, Option<String>), TuiError> {
+/// What the person has written about keys.
+pub(super) enum Own {
+    Nothing,
+    Counts,
+    /// None of it counts, for this reason.
+    Wrong(String),
+}
+
+/// Which key does what, by the person's own map if it can be used.
+pub(super) fn keymap(dirs: &Dirs) -> Result<(Keymap, Own), TuiError> {
     let built_in = Keymap::built_in()?;
     let path = dirs.keymap_file();
     let problem = match std::fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((built_in, None)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok((built_in, Own::Nothing));
+        }
         Err(error) => format!(" cannot be read: {error}"),
         Ok(text) => match built_in.clone().with(&text) {
-            Ok(keymap) => return Ok((keymap, None)),
+            Ok(keymap) => return Ok((keymap, Own::Counts)),
             Err(error) => format!(":{error}"),
         },
     };
-    let notice = format!("{}{problem}. The built-in keys count.", path.display());
-    Ok((built_in, Some(notice)))
+    let why = format!("{}{problem}. The built-in keys count.", path.display());
+    Ok((built_in, Own::Wrong(why)))
 }

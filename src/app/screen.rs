@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 
 use super::doctor::Doctor;
 use super::host::Machine;
+use super::keys::Own;
 use super::models::Models;
 use super::parts::{self, Wishes};
 use super::trust::{self, Settled};
@@ -117,10 +118,12 @@ pub(super) fn show(
     };
     let window = (!start.scripted).then(|| label(config, setup)).flatten();
     let window = window.map(|name| catalogue.get(catalogue.resolve_alias(&name)).context_window);
-    let (keymap, wrong) = keys::keymap(&setup.dirs)?;
+    let (keymap, own) = keys::keymap(&setup.dirs)?;
     let settings = settings(setup, start.no_color);
     let mut start = StartInfo { context_window: window, ..info(setup, &gate, start) };
-    start.notices.extend(wrong.map(|wrong| (NoticeLevel::Warning, wrong)));
+    if let Own::Wrong(why) = own {
+        start.notices.push((NoticeLevel::Warning, why));
+    }
     let io = TuiIo {
         commands: commands.clone(),
         events,

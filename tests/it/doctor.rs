@@ -41,6 +41,8 @@ async fn what_is_wrong_is_named_with_what_to_do_and_makes_the_exit_code_1() {
     let mut scene = Scene::new();
     scene.world.unset("ANTHROPIC_API_KEY").unset("OPENAI_API_KEY");
     scene.world.config("[[hooks.PreToolUse]]\ncommand = \"./gone.sh --fast\"\n");
+    let keymap = scene.world.settings_dir().join("keymap.toml");
+    std::fs::write(keymap, "[prompt]\nundo = [\"hyper+z\"]\n").unwrap();
     scene.world.write(".caliban/agents/bad.md", "---\nname: bad\n---\nWork.\n");
     scene.world.write(".caliban/commands/bad.md", "---\nmodle: x\n---\nx\n");
     scene.world.write(".claude/commands/fine.md", "---\nmodel: haiku\n---\nx\n");
@@ -53,6 +55,7 @@ async fn what_is_wrong_is_named_with_what_to_do_and_makes_the_exit_code_1() {
         ("WRONG", "agents", ".caliban/agents/bad.md:1: `description` is missing"),
         ("WRONG", "commands", ".caliban/commands/bad.md:2: unknown key `modle`; allowed: "),
         ("note", "commands", ".claude/commands/fine.md:2: `model`: it is not supported"),
+        ("WRONG", "keymap", "settings/keymap.toml:2: there is no key \"hyper+z\": write it like"),
         ("WRONG", "hooks", "gone.sh: No such file"),
         ("note", "memory", "AGENTS.md:1: @gone.md was not read: there is no such file"),
         ("note", "trust", "1 thing of this project does nothing yet: `caliban trust`"),
