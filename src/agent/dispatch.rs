@@ -53,6 +53,8 @@ impl Agent {
     /// Runs all calls at once, as many as the budget has room for. A fatal error in one cancels the others; each still
     /// gets its result.
     pub(super) async fn dispatch(&self, calls: Vec<ContentBlock>, run: &Run<'_>) -> Dispatched {
+        #[cfg(debug_assertions)]
+        crate::tool::fault::strike(&self.setup.tools, &calls);
         let batch = run.cancel.child_token();
         let (fit, short) = run.budget.take_tool_calls(calls.len());
         let calls = calls.into_iter().filter_map(ToolCall::of).enumerate();

@@ -280,7 +280,7 @@ pub(super) async fn serve(
     let mut backend = tokio::spawn(runtime.serve(receiver));
     let headless = Headless {
         commands: commands.clone(),
-        events,
+        events: events.clone(),
         info,
         format,
         verbose,
@@ -295,6 +295,8 @@ pub(super) async fn serve(
     // The runtime may be gone already; then there is nothing left to end.
     let _ = commands.send(Command::Shutdown).await;
     let _ = backend.await;
+    // When stderr is gone, nobody is there who could be told.
+    let _ = headless::say_rest(&events);
     Ok(code)
 }
 

@@ -16,6 +16,7 @@ use crate::cli::Cli;
 use crate::command::Report;
 use crate::config::models::Catalogue;
 use crate::config::{self, Config};
+use crate::headless::say_rest;
 use crate::permission::Gate;
 use crate::protocol::{Command, EventQueue, NoticeLevel, SessionId};
 use crate::runtime::{Open, Parts, Runtime};
@@ -126,7 +127,7 @@ pub(super) fn show(
     }
     let io = TuiIo {
         commands: commands.clone(),
-        events,
+        events: events.clone(),
         settings,
         history: machine.remembered(),
         keymap,
@@ -140,6 +141,8 @@ pub(super) fn show(
         // A runtime that is gone has nothing left to end.
         let _ = commands.send(Command::Shutdown).await;
         let _ = backend.await;
+        // When the terminal is gone, nobody is there who could be told.
+        let _ = say_rest(&events);
         let exit = exit?;
         let text = exit.farewell.iter().map(|line| format!("{line}\n")).collect();
         let code = Report { text, ..Report::default() }.print();

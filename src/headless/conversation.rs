@@ -108,7 +108,6 @@ impl Conversation {
                 self.output.finish().await?;
                 return Ok(self.tally.code);
             }
-            let open = self.output.is_open();
             tokio::select! {
                 served = &mut served, if waits => {
                     self.output.serve(served);
@@ -120,7 +119,7 @@ impl Conversation {
                         self.event(&event).await?;
                     }
                 }
-                () = self.intake.changed(), if open => {}
+                () = self.intake.changed() => {}
                 (id, said) = self.questions.answered() => self.answered(id, said).await?,
                 lines = self.client.withdrawn() => self.output.control(&lines).await?,
                 () = stop.cancelled(), if !self.intake.is_over() => {
@@ -132,11 +131,9 @@ impl Conversation {
     }
 
     /// Deals with what has come over stdin as far as it can be dealt with now, in order: a prompt is sent when the one
-    /// before it has its answer, a request is answered at once.
+    /// before it has its answer, a request is answered at once, also before the first frame.
     async fn take_in(&mut self) -> io::Result<()> {
-        while self.output.is_open()
-            && let Some(next) = self.intake.next(self.tally.sent.is_none())
-        {
+        while let Some(next) = self.intake.next(self.tally.sent.is_none(), self.output.is_open()) {
             match next {
                 Next::Prompt(Ok(asked)) => self.send(asked).await,
                 Next::Prompt(Err(why)) => {
@@ -156,14 +153,14 @@ impl Conversation {
         Ok(())
     }
 
-    /// Tells what the run does now, if that is something else than before.
+    /// Tells what the run does now, if that is something else than before, once there is a session to name.
     async fn tell_state(&mut self) -> io::Result<()> {
         let now = match self.tally.sent {
             None => State::Idle,
             Some(_) if self.questions.any() => State::Asking,
             Some(_) => State::Running,
         };
-        if self.state.is_none_or(|told| told == now) {
+        if !self.output.is_open() || self.state.is_none_or(|told| told == now) {
             return Ok(());
         }
         self.state = Some(now);

@@ -1,11 +1,19 @@
 //! Lines of `--input-format stream-json`: one line of stdin into what it is. Pure: reads no file.
+//!
+//! What cannot be read goes to the one whom it concerns all the same, as far as the line says who that is: only what may
+//! have been meant as a prompt is one that failed.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::claim::Claim;
 use super::control::Request;
+use super::stdin::RawLine;
 use crate::protocol::ImageSource;
+
+/// The most of what is wrong with a line that is told. Characters.
+const WHY_LIMIT: usize = 300;
 
 /// What models can see.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -13,16 +21,16 @@ const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/w
 /// What one line is.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    Prompt(Asked),
+    /// A prompt, or what is wrong with the line that may have been meant as one.
+    Prompt(Result<Asked, String>),
     /// A request that waits for an answer by its id.
     Request(Request),
     /// An answer to a question of ours.
-    Answer {
-        id: String,
-        answer: Result<Value, String>,
-    },
+    Answer { id: String, answer: Result<Value, String> },
     /// Nothing, such as a blank line.
     Nothing,
+    /// No prompt, and nobody knows whom it concerns: why it cannot be used.
+    Useless(String),
 }
 
 /// A prompt as a program sends it.
@@ -99,31 +107,58 @@ enum Content {
 }
 
 impl Line {
-    /// Reads one line; blank ones ask for nothing. The error says what is wrong with it.
-    pub fn parse(line: &[u8]) -> Result<Self, String> {
-        if line.trim_ascii().is_empty() {
-            return Ok(Self::Nothing);
+    /// Reads one line.
+    pub fn of(line: &RawLine) -> Self {
+        match line {
+            RawLine::Whole(line) if line.trim_ascii().is_empty() => Self::Nothing,
+            RawLine::Whole(line) => match serde_json::from_slice::<Frame>(line) {
+                Ok(frame) => frame.line(),
+                Err(error) => Self::unread(line, &words(&error)),
+            },
+            RawLine::Cut(limit, head) => Self::unread(head, &format!("longer than {limit} MB")),
+            RawLine::Failed(why) => Self::Prompt(Err(why.clone())),
         }
-        let frame: Frame =
-            serde_json::from_slice(line).map_err(|error| match error.classify() {
-                serde_json::error::Category::Data => error.to_string(),
-                _ => format!("not a JSON object: {error}"),
-            })?;
-        Ok(match frame {
-            Frame::User(frame) => Self::Prompt(frame.prompt()?),
-            Frame::ControlRequest { request_id: id, request: body } => {
-                Self::Request(Request { id, body })
+    }
+
+    /// A line that cannot be read, of which this is the beginning or all.
+    fn unread(line: &[u8], why: &str) -> Self {
+        let why: String = why.chars().take(WHY_LIMIT).collect();
+        let Claim { kind, id } = Claim::of(line);
+        match (kind.as_deref(), id) {
+            (None | Some("user"), _) => Self::Prompt(Err(why)),
+            (Some("control_request"), Some(id)) => Self::Request(Request { id, body: Err(why) }),
+            (Some("control_response"), Some(Value::String(id))) => {
+                Self::Answer { id, answer: Err(format!("the answer cannot be read: {why}")) }
             }
-            Frame::ControlResponse { response } => match response {
+            (Some(_), _) => Self::Useless(why),
+        }
+    }
+}
+
+fn words(error: &serde_json::Error) -> String {
+    match error.classify() {
+        serde_json::error::Category::Data => error.to_string(),
+        _ => format!("not a JSON object: {error}"),
+    }
+}
+
+impl Frame {
+    fn line(self) -> Line {
+        match self {
+            Self::User(frame) => Line::Prompt(frame.prompt()),
+            Self::ControlRequest { request_id: id, request } => {
+                Line::Request(Request { id, body: Ok(request) })
+            }
+            Self::ControlResponse { response } => match response {
                 Response::Success { request_id: id, response } => {
-                    Self::Answer { id, answer: Ok(response) }
+                    Line::Answer { id, answer: Ok(response) }
                 }
                 Response::Error { request_id: id, error } => {
-                    Self::Answer { id, answer: Err(error) }
+                    Line::Answer { id, answer: Err(error) }
                 }
             },
-            Frame::ControlCancelRequest {} | Frame::KeepAlive {} => Self::Nothing,
-        })
+            Self::ControlCancelRequest {} | Self::KeepAlive {} => Line::Nothing,
+        }
     }
 }
 
@@ -194,8 +229,12 @@ mod tests {
 
     use super::*;
 
-    fn parse(line: &Value) -> Result<Line, String> {
-        Line::parse(line.to_string().as_bytes())
+    fn whole(text: &str) -> Line {
+        Line::of(&RawLine::Whole(text.into()))
+    }
+
+    fn parse(line: &Value) -> Line {
+        whole(&line.to_string())
     }
 
     fn user(content: &Value) -> Value {
@@ -208,7 +247,7 @@ mod tests {
     #[test]
     fn a_user_frame_is_a_prompt_whichever_way_its_text_is_written() {
         let asked = |text: &str, sub_agents| {
-            Ok(Line::Prompt(Asked { sub_agents, ..Asked::text(text.to_owned()) }))
+            Line::Prompt(Ok(Asked { sub_agents, ..Asked::text(text.to_owned()) }))
         };
         assert_eq!(parse(&user(&json!("go"))), asked("go", true));
         let blocks = json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]);
@@ -230,7 +269,7 @@ mod tests {
             ("what is it?", json!([png, {"type": "text", "text": "what is it?"}])),
             ("", json!([png])),
         ] {
-            let Ok(Line::Prompt(asked)) = parse(&user(&blocks)) else { panic!("{blocks}") };
+            let Line::Prompt(Ok(asked)) = parse(&user(&blocks)) else { panic!("{blocks}") };
             assert_eq!((asked.text.as_str(), asked.images[0].data.as_str()), (text, "iVBORw0="));
         }
     }
@@ -241,9 +280,9 @@ mod tests {
             "type": "control_request", "request_id": "r1", "request": {"subtype": "initialize"},
         });
         let body = json!({"subtype": "initialize"});
-        assert_eq!(parse(&request), Ok(Line::Request(Request { id: json!("r1"), body })));
+        assert_eq!(parse(&request), Line::Request(Request { id: json!("r1"), body: Ok(body) }));
         let response = |body: Value| parse(&json!({"type": "control_response", "response": body}));
-        let answer = |answer| Ok(Line::Answer { id: "c1".to_owned(), answer });
+        let answer = |answer| Line::Answer { id: "c1".to_owned(), answer };
         assert_eq!(
             response(json!({"subtype": "success", "request_id": "c1", "response": {"a": 1}})),
             answer(Ok(json!({"a": 1})))
@@ -252,10 +291,47 @@ mod tests {
             response(json!({"subtype": "error", "request_id": "c1", "error": "no"})),
             answer(Err("no".to_owned()))
         );
-        response(json!({})).unwrap_err();
         let cancel = json!({"type": "control_cancel_request", "request_id": "r1"});
-        assert_eq!(parse(&cancel), Ok(Line::Nothing));
-        assert_eq!(Line::parse(b" \r"), Ok(Line::Nothing));
+        assert_eq!(parse(&cancel), Line::Nothing);
+        assert_eq!(whole(" \r"), Line::Nothing);
+    }
+
+    #[test]
+    fn what_cannot_be_read_goes_to_the_one_whom_it_concerns() {
+        let prompt = |line: Line| matches!(line, Line::Prompt(Err(_)));
+        let asked = |line: Line| match line {
+            Line::Request(Request { id, body: Err(_) }) => id,
+            other => panic!("{other:?}"),
+        };
+        let asker = |line: Line| match line {
+            Line::Answer { id, answer: Err(why) } if why.contains("cannot be read") => id,
+            other => panic!("{other:?}"),
+        };
+        let nobody = |line: Line| matches!(line, Line::Useless(_));
+        let response = |body: Value| parse(&json!({"type": "control_response", "response": body}));
+        assert_eq!(asker(response(json!({"subtype": "odd", "request_id": "c1"}))), "c1");
+        assert_eq!(asker(response(json!({"subtype": "error", "request_id": "c1"}))), "c1");
+        let cut = |head: &str| Line::of(&RawLine::Cut(16, head.into()));
+        let response = r#"{"type": "control_response", "response": {"request_id": "c1", "resp"#;
+        assert_eq!(asker(cut(response)), "c1");
+        assert_eq!(asked(whole(r#"{"request_id": "r1", "type": "control_request"}"#)), "r1");
+        assert_eq!(asked(whole(r#"{"type": "control_request", "request_id": 7, "requ"#)), 7);
+        for line in [
+            r#"{"type": "control_response"}"#,
+            r#"{"type": "control_response", "response": {"request_id": 1}}"#,
+            r#"{"type": "control_request", "request": {}}"#,
+            r#"{"type": "keep_alive", "#,
+            r#"{"type": "usr"}"#,
+        ] {
+            assert!(nobody(whole(line)), "{line}");
+        }
+        for line in ["[1]", "5", "{", r#"{"type": 5}"#, r#"{"type": "user"}"#, "\u{1}"] {
+            assert!(prompt(whole(line)), "{line}");
+        }
+        assert!(prompt(cut(r#"{"type": "user", "message"#)));
+        let long = "x".repeat(9000);
+        let Line::Useless(why) = parse(&json!({"type": long})) else { panic!("{long}") };
+        assert!(why.len() < 400, "{why}");
     }
 
     #[test]
@@ -267,7 +343,6 @@ mod tests {
         let mut role = user(&json!("go"));
         role["message"]["role"] = json!("assistant");
         let table = [
-            (json!({"type": "usr"}), "unknown variant `usr`"),
             (json!({"message": "x"}), "missing field `type`"),
             (json!([1]), "invalid type"),
             (user(&json!(7)), "`content` must be a text or a list of blocks"),
@@ -283,11 +358,12 @@ mod tests {
             (role, "unknown variant `assistant`"),
         ];
         for (line, expected) in table {
-            let error = parse(&line).unwrap_err();
+            let Line::Prompt(Err(error)) = parse(&line) else { panic!("{line}") };
             assert!(error.contains(expected), "{line}: {error}");
         }
-        let error = Line::parse(b"{\"type\": ").unwrap_err();
-        assert!(error.starts_with("not a JSON object"), "{error}");
-        assert!(Line::parse(b"\xff").is_err());
+        for line in ["{\"type\": ".into(), b"\xff".to_vec()] {
+            let Line::Prompt(Err(error)) = Line::of(&RawLine::Whole(line)) else { panic!() };
+            assert!(error.starts_with("not a JSON object"), "{error}");
+        }
     }
 }

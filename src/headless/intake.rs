@@ -106,10 +106,10 @@ impl Intake {
         self.shared.filled.notified().await;
     }
 
-    /// What came first of what can be dealt with: a prompt only while there is no other (`idle`), a request also before
-    /// prompts that have to wait.
-    pub fn next(&self, idle: bool) -> Option<Next> {
-        let next = self.shared.lock().next(idle)?;
+    /// What came first of what can be dealt with: a prompt only while there is no other (`idle`), the refusal of one only
+    /// once the frame that tells of it can be written (`open`), a request also before prompts that have to wait.
+    pub fn next(&self, idle: bool, open: bool) -> Option<Next> {
+        let next = self.shared.lock().next(idle, open)?;
         self.shared.drained.notify_one();
         Some(next)
     }
@@ -180,7 +180,7 @@ impl Router {
             };
             let Some(line) = line else { break };
             self.line += 1;
-            self.route(line.and_then(|line| Line::parse(&line)), &client);
+            self.route(Line::of(&line), &client);
             self.shared.filled.notify_one();
         }
         client.end();
@@ -211,41 +211,44 @@ impl Router {
         prompts_fit && state.requests.len() < REQUEST_LIMIT
     }
 
-    fn route(&mut self, line: Result<Line, String>, client: &Client) {
-        let entry = match line {
-            Ok(Line::Nothing) => return,
-            Ok(Line::Prompt(asked)) => Ok(asked),
-            Ok(Line::Request(request)) => {
+    fn route(&mut self, line: Line, client: &Client) {
+        match line {
+            Line::Nothing => {}
+            Line::Prompt(asked) => {
+                self.any = true;
+                let entry = asked.map_err(|why| format!("line {} of stdin: {why}", self.line));
+                self.shared.lock().push(entry);
+            }
+            Line::Request(request) => {
                 let mut state = self.shared.lock();
                 let before = state.came;
                 state.requests.push_back((before, request));
-                return;
             }
-            Ok(Line::Answer { id, answer }) => {
+            Line::Answer { id, answer } => {
                 if client.deliver(&id, answer) == Delivered::Foreign {
                     let id: String = id.chars().take(80).collect();
-                    let remark = format!(
-                        "line {} of stdin answers `{id}`, which was never asked",
-                        self.line
-                    );
-                    let remarks = &mut self.shared.lock().remarks;
-                    if remarks.len() < REMARK_LIMIT {
-                        remarks.push(remark);
-                    }
+                    self.remark(&format!("answers `{id}`, which was never asked"));
                 }
-                return;
             }
-            Err(why) => Err(format!("line {} of stdin: {why}", self.line)),
-        };
-        self.any = true;
-        self.shared.lock().push(entry);
+            Line::Useless(why) => self.remark(&format!("counts for nothing: {why}")),
+        }
+    }
+
+    /// Tells the person of a line that nobody else waits for.
+    fn remark(&self, what: &str) {
+        let remarks = &mut self.shared.lock().remarks;
+        if remarks.len() < REMARK_LIMIT {
+            remarks.push(format!("line {} of stdin {what}", self.line));
+        }
     }
 }
 
 impl State {
-    fn next(&mut self, idle: bool) -> Option<Next> {
+    fn next(&mut self, idle: bool, open: bool) -> Option<Next> {
         let first = self.requests.front().is_some_and(|(before, _)| *before <= self.taken);
-        if first || !idle {
+        let asked = |waiting: &Waiting| matches!(waiting, Waiting::Entry(Ok(_)));
+        let waits = !idle || !open && !self.waiting.front().is_some_and(asked);
+        if first || waits {
             return self.requests.pop_front().map(|(_, request)| Next::Request(request));
         }
         self.take().map(Next::Prompt)
@@ -303,7 +306,7 @@ mod tests {
 
     fn user(text: &str) -> RawLine {
         let message = json!({"role": "user", "content": text});
-        Ok(json!({"type": "user", "message": message}).to_string().into_bytes())
+        RawLine::Whole(json!({"type": "user", "message": message}).to_string().into_bytes())
     }
 
     async fn filled(count: usize) -> Intake {
@@ -324,7 +327,7 @@ mod tests {
 
     /// The next thing, which is a prompt.
     fn prompt(intake: &Intake) -> Option<Result<String, String>> {
-        match intake.next(true)? {
+        match intake.next(true, true)? {
             Next::Prompt(entry) => Some(entry.map(|asked| asked.text)),
             Next::Request(request) => panic!("{request:?}"),
         }
@@ -332,14 +335,14 @@ mod tests {
 
     #[test]
     fn a_request_comes_in_its_turn_or_before_prompts_that_wait() {
-        let request = |id: u64| Request { id: json!(id), body: json!({}) };
+        let request = |id: u64| Request { id: json!(id), body: Ok(json!({})) };
         let asked = |text: &str| Ok(Asked::text(text.to_owned()));
         let mut state = State::default();
         state.push(asked("a"));
         state.requests.push_back((1, request(1)));
         state.push(asked("b"));
         state.requests.push_back((2, request(2)));
-        let mut next = |idle| match state.next(idle) {
+        let mut next = |idle| match state.next(idle, true) {
             Some(Next::Prompt(entry)) => entry.unwrap().text,
             Some(Next::Request(request)) => request.id.to_string(),
             None => "-".to_owned(),
@@ -351,6 +354,18 @@ mod tests {
             "the prompt waits, the request does not"
         );
         assert_eq!([next(true), next(true)], ["b", "-"]);
+    }
+
+    #[test]
+    fn a_refusal_waits_for_the_frame_that_tells_of_it_and_holds_no_request_up() {
+        let mut state = State::default();
+        state.push(Ok(Asked::text("a".to_owned())));
+        state.push(Err("WHY-1".to_owned()));
+        state.requests.push_back((2, Request { id: json!(1), body: Ok(json!({})) }));
+        assert!(matches!(state.next(true, false), Some(Next::Prompt(Ok(_)))));
+        assert!(matches!(state.next(true, false), Some(Next::Request(_))));
+        assert!(state.next(true, false).is_none());
+        assert!(matches!(state.next(true, true), Some(Next::Prompt(Err(_)))));
     }
 
     #[tokio::test]

@@ -78,8 +78,8 @@ impl Link {
 
 /// The handshake, where a line is one.
 fn handshake_in(line: &RawLine) -> Option<Request> {
-    match Line::parse(line.as_deref().ok()?) {
-        Ok(Line::Request(request)) if request.subtype() == "initialize" => Some(request),
+    match Line::of(line) {
+        Line::Request(request) if request.subtype() == "initialize" => Some(request),
         _ => None,
     }
 }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::OutputFormat;
 use crate::protocol::{Command, End, EventQueue, Failure};
 
+mod claim;
 mod control;
 mod conversation;
 mod frame;
@@ -34,7 +35,7 @@ use conversation::{Conversation, State, Tally};
 pub use info::{LimitsOf, ModelLimits, SessionInfo, SlashCommand};
 pub use link::{Introduction, Link};
 use output::Output;
-pub use output::say;
+pub use output::{say, say_rest};
 pub use questions::Asker;
 use questions::{AskPeer, Questions};
 use signals::Signals;

@@ -12,7 +12,9 @@ use super::result;
 use super::stdout::Stdout;
 use super::totals::Totals;
 use crate::cli::OutputFormat;
-use crate::protocol::{AgentEvent, CompactionState, EventKind, NoticeLevel, Outcome, printable};
+use crate::protocol::{
+    AgentEvent, CompactionState, EventKind, EventQueue, NoticeLevel, Outcome, printable,
+};
 
 /// The two ways out of a run.
 pub(super) struct Output {
@@ -119,9 +121,7 @@ impl Output {
     /// What a person should know on stderr, and in verbose runs what is done.
     fn remark(&self, event: &AgentEvent) -> Option<String> {
         Some(match &event.kind {
-            EventKind::Notice { level: NoticeLevel::Warning | NoticeLevel::Error, text } => {
-                format!("caliban: {text}")
-            }
+            EventKind::Notice { .. } => return warning(&event.kind),
             EventKind::Retrying { attempt, limit, wait, reason } => {
                 let seconds = wait.as_secs_f32();
                 format!("caliban: {reason} Trying again in {seconds:.1} s ({attempt} of {limit}).")
@@ -137,6 +137,26 @@ impl Output {
             }
             _ => return None,
         })
+    }
+}
+
+/// Says what has been told to a person and nobody has read: when the last frame is written, or the screen is gone.
+///
+/// # Errors
+/// When stderr cannot be written.
+pub fn say_rest(events: &EventQueue) -> io::Result<()> {
+    let mut rest = Vec::new();
+    events.drain_ready(&mut rest, usize::MAX);
+    rest.iter().filter_map(|event| warning(&event.kind)).try_for_each(|line| say(&line))
+}
+
+/// The line for a notice that nobody should miss.
+fn warning(kind: &EventKind) -> Option<String> {
+    match kind {
+        EventKind::Notice { level: NoticeLevel::Warning | NoticeLevel::Error, text } => {
+            Some(format!("caliban: {text}"))
+        }
+        _ => None,
     }
 }
 

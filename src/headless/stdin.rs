@@ -4,14 +4,24 @@ use std::io::{self, BufRead, Read};
 
 use tokio::sync::mpsc;
 
-/// Longer lines are no prompts. Bytes.
-const LINE_LIMIT: u64 = 8 << 20;
+/// Longer lines are not read to their end: so much may a server say in one message, wherever it lives. Bytes.
+const LINE_LIMIT: u64 = 16 << 20;
+
+/// How much is kept of a longer line, to tell what it is and whom it concerns. Bytes.
+const HEAD: usize = 64 << 10;
 
 /// How many lines may wait before they are left in the pipe.
 const CAPACITY: usize = 4;
 
-/// One line of stdin, or why it could not be read.
-pub(super) type RawLine = Result<Vec<u8>, String>;
+/// One line of stdin, without its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RawLine {
+    Whole(Vec<u8>),
+    /// It is longer than so many megabytes, and this is how it begins.
+    Cut(u64, Vec<u8>),
+    /// Why nothing more can be read.
+    Failed(String),
+}
 
 /// Starts the thread. It ends at the end of stdin, or with the process. The channel closes at the end of stdin.
 pub(super) fn start() -> mpsc::Receiver<RawLine> {
@@ -24,7 +34,8 @@ pub(super) fn start() -> mpsc::Receiver<RawLine> {
                 Ok(None) => return,
                 Err(error) => {
                     // The other side is gone only when the program is ending anyway.
-                    let _ = lines.blocking_send(Err(format!("cannot be read: {error}")));
+                    let _ =
+                        lines.blocking_send(RawLine::Failed(format!("cannot be read: {error}")));
                     return;
                 }
             };
@@ -36,7 +47,7 @@ pub(super) fn start() -> mpsc::Receiver<RawLine> {
     receiver
 }
 
-/// The next line without its end; `None` at the end. A line over the limit is skipped to its end.
+/// The next line; `None` at the end. A line over the limit is skipped to its end.
 fn next(reader: &mut impl BufRead, limit: u64) -> io::Result<Option<RawLine>> {
     let mut line = Vec::new();
     if reader.by_ref().take(limit + 1).read_until(b'\n', &mut line)? == 0 {
@@ -46,9 +57,9 @@ fn next(reader: &mut impl BufRead, limit: u64) -> io::Result<Option<RawLine>> {
         line.pop();
     } else if line.len() as u64 > limit {
         reader.skip_until(b'\n')?;
-        return Ok(Some(Err(format!("longer than {} MB", limit >> 20))));
+        return Ok(Some(RawLine::Cut(limit >> 20, line[..HEAD.min(line.len())].to_vec())));
     }
-    Ok(Some(Ok(line)))
+    Ok(Some(RawLine::Whole(line)))
 }
 
 #[cfg(test)]
@@ -62,10 +73,10 @@ mod tests {
         let mut reader = io::BufReader::with_capacity(7, text.as_bytes());
         let mut lines = Vec::new();
         while let Some(line) = next(&mut reader, 20).unwrap() {
-            lines.push(line.map(|line| String::from_utf8(line).unwrap()));
+            lines.push(line);
         }
-        let whole = |text: &str| Ok(text.to_owned());
-        let too_long = Err("longer than 0 MB".to_owned());
+        let whole = |text: &str| RawLine::Whole(text.into());
+        let too_long = RawLine::Cut(0, "x".repeat(21).into());
         assert_eq!(
             lines,
             [whole("one"), whole(""), too_long, whole(&"y".repeat(20)), whole("last")]

@@ -94,7 +94,7 @@ impl Hooks {
     ) -> Said {
         let Some(round) = self.round(moment, here) else { return Said::default() };
         let wait = Wait::Hooks { event: round.event };
-        tell_wait(here.events, || wait, Box::pin(round.run(cancel))).await
+        tell_wait(here.events, || wait, Box::pin(round.run(cancel, None))).await
     }
 
     /// The same, but what is begun runs to its own end whether the answer is waited for or not. `None`: no hook is for

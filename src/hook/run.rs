@@ -52,16 +52,23 @@ enum Silence {
 }
 
 impl Round {
-    /// Runs all and waits for all. What goes wrong is told, one line each.
-    pub async fn run(&self, cancel: &CancellationToken) -> Said {
+    /// Runs all and waits for all. What goes wrong is told, one line each; `ended` is the line for a hook that `cancel`
+    /// ends, if anybody wants to know.
+    pub async fn run(&self, cancel: &CancellationToken, ended: Option<&str>) -> Said {
         let mut input = self.input.to_string().into_bytes();
         input.push(b'\n');
-        let answers = self.hooks.iter().map(|hook| self.ask(hook, &input, cancel));
+        let answers = self.hooks.iter().map(|hook| self.ask(hook, &input, cancel, ended));
         let answers = join_all(answers).await;
         answers.into_iter().flatten().fold(Said::default(), Said::and)
     }
 
-    async fn ask(&self, hook: &Hook, input: &[u8], cancel: &CancellationToken) -> Option<Said> {
+    async fn ask(
+        &self,
+        hook: &Hook,
+        input: &[u8],
+        cancel: &CancellationToken,
+        ended: Option<&str>,
+    ) -> Option<Said> {
         let began = Instant::now();
         let answer = match &hook.runner {
             Runner::Command(line) => self.command(hook, line, input, cancel).await,
@@ -82,7 +89,10 @@ impl Round {
                 tell(&why);
                 None
             }
-            Err(Silence::Cancelled) => None,
+            Err(Silence::Cancelled) => {
+                ended.into_iter().for_each(tell);
+                None
+            }
         }
     }
 

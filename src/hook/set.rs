@@ -17,6 +17,9 @@ use crate::protocol::{EnvOverlay, HookEvent, SharedPeer};
 /// Both name the project's folder to commands; scripts that were written for Claude Code know the first.
 const PROJECT: [&str; 2] = ["CLAUDE_PROJECT_DIR", "CALIBAN_PROJECT_DIR"];
 
+/// What the person is told of a hook that is ended with the program.
+const ENDED: &str = "it was still at it when the program ended, and was ended too";
+
 /// How long a callback may take when nothing else is said.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -149,11 +152,17 @@ impl HookSet {
 
     /// Waits for what nobody else waits for, at most this long; what still runs then is ended, with all its processes.
     pub async fn finish(&self, limit: Duration) {
-        self.0.tasks.close();
-        if tokio::time::timeout(limit, self.0.tasks.wait()).await.is_err() {
+        if !self.settle(limit).await {
             self.0.stop.cancel();
             self.0.tasks.wait().await;
         }
+    }
+
+    /// Waits for what nobody else waits for, at most this long. Says whether all of it has come to its end.
+    pub async fn settle(&self, limit: Duration) -> bool {
+        // Others may still come: closed only means that they can be waited for.
+        self.0.tasks.close();
+        tokio::time::timeout(limit, self.0.tasks.wait()).await.is_ok()
     }
 
     pub(super) fn listens(&self, event: HookEvent) -> bool {
@@ -182,7 +191,7 @@ impl HookSet {
                 let _ = before.await;
             }
             // Nobody may want to know.
-            let _ = answer.send(round.run(&stop).await);
+            let _ = answer.send(round.run(&stop, Some(ENDED)).await);
         });
         heard
     }

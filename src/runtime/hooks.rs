@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::assemble::Session;
@@ -16,6 +17,9 @@ use crate::protocol::{EventSink, HookEvent, Wait, tell_wait};
 
 /// How long hooks are waited for when the program ends.
 const LAST_WAIT: Duration = Duration::from_secs(3);
+
+/// How much of that is kept for those of the session's end, when others do not come to their end before.
+const END_WAIT: Duration = Duration::from_secs(1);
 
 /// What the hooks of a session's beginning say, for the first prompt that is read. They may still be at it.
 #[derive(Clone)]
@@ -92,13 +96,16 @@ impl Runtime {
         }
     }
 
-    /// Tells hooks that the session ends with the program, and waits for all that are still at it, within bounds.
+    /// Tells hooks that the session ends with the program, and waits for all that are still at it, within bounds. In
+    /// the order in which things happen: those that are still at something else first, as far as there is time.
     pub(super) async fn leave(&self, leaving: Leaving) {
-        if let Some(begun) = &self.begun {
-            let moment = Moment::SessionEnd(leaving);
-            self.session.hooks.ask_after(begun.take(), &moment, self.here());
+        let end = Instant::now() + LAST_WAIT;
+        let hooks = &self.parts.hooks;
+        hooks.settle(LAST_WAIT - END_WAIT).await;
+        if self.begun.is_some() {
+            self.session.hooks.tell(&Moment::SessionEnd(leaving), self.here());
         }
-        self.parts.hooks.finish(LAST_WAIT).await;
+        hooks.finish(end.saturating_duration_since(Instant::now())).await;
     }
 
     fn here(&self) -> Here<'_> {

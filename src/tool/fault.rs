@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Tool, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
-use crate::protocol::{Access, EnvOverlay};
+use super::{Tool, ToolContext, ToolError, ToolOutcome, ToolRegistry, ToolSpec, TypedTool};
+use crate::protocol::{Access, ContentBlock, EnvOverlay};
 
 static SPEC: LazyLock<ToolSpec> =
     LazyLock::new(|| ToolSpec::of::<Input>("Fault", "Fails inside, as a bug would."));
@@ -22,12 +22,30 @@ struct Fault;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Input {}
+struct Input {
+    /// Fails in the run itself rather than in the call.
+    #[serde(default)]
+    outside: bool,
+}
 
 /// The tool, where the environment asks for it.
 pub fn offered(env: &EnvOverlay) -> Option<Arc<dyn Tool>> {
     let wanted = env.get("CALIBAN_FAULT") == Some("panic");
     wanted.then(|| -> Arc<dyn Tool> { Arc::new(Fault) })
+}
+
+/// Fails where nothing that a tool does is caught, if one of these calls asks for that and the tool is there.
+#[expect(clippy::panic, reason = "that is what it is for")]
+pub fn strike(tools: &ToolRegistry, calls: &[ContentBlock]) {
+    let asks = |call: &ContentBlock| match call {
+        ContentBlock::ToolUse { name, input, .. } if *name == SPEC.name => {
+            Input::deserialize(input).is_ok_and(|input| input.outside)
+        }
+        _ => false,
+    };
+    if tools.get(&SPEC.name).is_some() && calls.iter().any(asks) {
+        panic!("a fault on purpose")
+    }
 }
 
 #[async_trait]

@@ -136,6 +136,76 @@ async fn unknown_requests_foreign_answers_and_broken_lines_get_one_line_each_and
 }
 
 #[tokio::test]
+async fn a_request_that_cannot_be_read_is_answered_and_what_is_no_prompt_has_no_result() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one").gate("hold")).then(text("two"));
+    let mut client = connect(&scene, &[]).await;
+    client.prompt("HELLO-1");
+    scene.server.reached("hold").await;
+    let flat = json!({ "type": "control_request", "request_id": "r-flat", "subtype": "interrupt" });
+    let why = client.request_line("r-flat", &flat).await.unwrap_err();
+    assert!(why.contains("missing field `request`"), "{why}");
+    let long = json!({
+        "type": "control_request", "request_id": "r-long",
+        "request": { "subtype": "set_model", "model": "x".repeat(17 << 20) },
+    });
+    let why = client.request_line("r-long", &long).await.unwrap_err();
+    assert!(why.contains("longer than 16 MB"), "{why}");
+    for line in [
+        json!({ "type": "control_request", "request": request("interrupt") }),
+        json!({ "type": "control_response", "response": {} }),
+        json!({ "type": "from_the_future" }),
+    ] {
+        client.send(&line);
+    }
+    client.request(request("mcp_status")).await.unwrap();
+    scene.server.open("hold");
+    assert_eq!(client.result().await["result"], "one");
+    assert_eq!(client.turn("again").await["result"], "two", "one result for each prompt");
+    let run = client.close().await;
+    run.assert_code(0);
+    let told: Vec<_> = run.stderr.lines().filter(|line| line.contains("of stdin")).collect();
+    assert_eq!(told.len(), 3, "{run}");
+    for (line, named) in told.iter().zip(["`request_id`", "`subtype`", "`from_the_future`"]) {
+        assert!(line.contains("counts for nothing") && line.contains(named), "{line}");
+    }
+    let results = run.frames().into_iter().filter(|frame| frame["type"] == "result");
+    assert_eq!(results.count(), 2, "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn requests_are_answered_while_a_server_starts_and_before_the_first_frame() {
+    let scene = Scene::new();
+    let go = scene.world.project_dir().join("go");
+    let waits = format!("until [ -e '{}' ]; do sleep 0.05; done", go.display());
+    let waits = toml::Value::String(waits);
+    let server = format!("[mcp_servers.slow]\ncommand = \"bash\"\nargs = [\"-c\", {waits}]\n");
+    scene.world.config(&server);
+    let mut client = connect(&scene, &[]).await;
+    let status = client.request(request("mcp_status")).await.unwrap();
+    assert_eq!(status["mcpServers"][0]["status"], "pending");
+    client.prompt("HELLO-1");
+    client.send(&json!("no object"));
+    let model = json!({ "subtype": "set_model", "model": null });
+    client.request(model).await.unwrap();
+    client.request(request("interrupt")).await.unwrap();
+    scene.world.write("go", "");
+    assert_eq!(client.result().await["error_kind"], "cancelled");
+    assert_eq!(client.result().await["error_kind"], "bad_input");
+    let run = client.close().await;
+    run.assert_code(2);
+    let frames = run.frames();
+    let kinds: Vec<_> = frames.iter().map(|frame| frame["type"].as_str().unwrap()).collect();
+    assert_eq!(
+        kinds[..5],
+        ["control_response"; 4].into_iter().chain(["system"]).collect::<Vec<_>>()
+    );
+    assert_eq!(frames[4]["subtype"], "init");
+    assert_eq!(scene.server.requests().len(), 0);
+}
+
+#[tokio::test]
 async fn an_interrupt_ends_the_running_tool_and_the_next_prompt_is_answered() {
     let scene = Scene::new();
     scene.server.when("HELLO-1").reply(tool_use("Bash", bash("sleep 600"))).then(text("again"));

@@ -107,7 +107,7 @@ async fn the_program_waits_for_the_next_frame_while_stdin_is_open() {
 async fn a_bad_line_gets_an_error_of_its_own_and_the_prompts_around_it_are_worked_on() {
     let scene = Scene::new();
     scene.server.when("HELLO-1").reply(text("one")).then(text("two"));
-    let long = format!("\"{}\"", "x".repeat(9 << 20));
+    let long = format!("\"{}\"", "x".repeat(17 << 20));
     let bad = ["{\"type\":", "{\"type\":\"frobnicate\"}", "{\"type\":\"user\"}", long.as_str()];
     let input = [
         vec![user("HELLO-1").to_string()],
@@ -119,16 +119,18 @@ async fn a_bad_line_gets_an_error_of_its_own_and_the_prompts_around_it_are_worke
     let run = run(&scene).stdin(input).finish().await;
     run.assert_code(2);
     let results = results(&run);
-    assert_eq!(results.len(), 6, "{run}");
-    assert_eq!((&results[0]["result"], &results[5]["result"]), (&json!("one"), &json!("two")));
-    let named = ["JSON", "frobnicate", "message", "longer than 8 MB"];
-    for (at, (result, named)) in results[1..5].iter().zip(named).enumerate() {
+    assert_eq!(results.len(), 5, "{run}");
+    assert_eq!((&results[0]["result"], &results[4]["result"]), (&json!("one"), &json!("two")));
+    let named = [(2, "JSON"), (4, "message"), (5, "longer than 16 MB")];
+    for (result, (line, named)) in results[1..4].iter().zip(named) {
         assert_eq!((&result["is_error"], &result["num_turns"]), (&json!(true), &json!(0)));
         assert_eq!(result["error_kind"], "bad_input");
         let why = result["errors"][0].as_str().unwrap();
-        assert!(why.contains(&format!("line {} of stdin", at + 2)) && why.contains(named), "{why}");
+        assert!(why.contains(&format!("line {line} of stdin")) && why.contains(named), "{why}");
         assert!(run.stderr.contains(why), "{run}");
     }
+    let other = "line 3 of stdin counts for nothing: unknown variant `frobnicate`";
+    assert!(run.stderr.contains(other), "{run}");
     assert!(run.stderr.len() < 2000, "the line itself is not repeated");
     scene.server.finish();
 }

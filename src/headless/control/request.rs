@@ -13,7 +13,8 @@ const KNOWN: &str = "initialize, interrupt, set_permission_mode, set_model, mcp_
 pub(in crate::headless) struct Request {
     /// As the client wrote it.
     pub id: Value,
-    pub body: Value,
+    /// What it asks for, or why that cannot be read.
+    pub body: Result<Value, String>,
 }
 
 /// What a request asks for.
@@ -47,7 +48,7 @@ struct TaskField {
 impl Request {
     /// What is asked for, whether that is known or not.
     pub fn subtype(&self) -> &str {
-        self.body["subtype"].as_str().unwrap_or_default()
+        self.body.as_ref().ok().and_then(|body| body["subtype"].as_str()).unwrap_or_default()
     }
 
     /// The line that answers it.
@@ -63,21 +64,23 @@ impl Request {
 
     /// Reads what is asked for; the error says what is wrong with it.
     pub(super) fn ask(&self) -> Result<Ask, String> {
+        let body =
+            self.body.as_ref().map_err(|why| format!("the request cannot be read: {why}"))?;
         Ok(match self.subtype() {
             "initialize" => Ask::Initialize,
             "interrupt" => Ask::Interrupt,
             "set_permission_mode" => {
-                let ModeField { mode } = self.fields()?;
+                let ModeField { mode } = self.fields(body)?;
                 Ask::SetPermissionMode(mode)
             }
             "set_model" => {
-                let ModelField { model } = self.fields()?;
+                let ModelField { model } = self.fields(body)?;
                 Ask::SetModel(model.filter(|model| !model.is_empty()))
             }
             "mcp_status" => Ask::McpStatus,
             "get_context_usage" => Ask::ContextUsage,
             "stop_task" => {
-                let TaskField { task_id } = self.fields()?;
+                let TaskField { task_id } = self.fields(body)?;
                 Ask::StopTask(task_id)
             }
             "rewind_files" => {
@@ -94,8 +97,8 @@ impl Request {
         })
     }
 
-    fn fields<'de, T: Deserialize<'de>>(&'de self) -> Result<T, String> {
-        T::deserialize(&self.body).map_err(|error| format!("{}: {error}", self.subtype()))
+    fn fields<'de, T: Deserialize<'de>>(&self, body: &'de Value) -> Result<T, String> {
+        T::deserialize(body).map_err(|error| format!("{}: {error}", self.subtype()))
     }
 }
 
@@ -104,7 +107,7 @@ mod tests {
     use super::*;
 
     fn ask(body: Value) -> Result<Ask, String> {
-        Request { id: json!("r1"), body }.ask()
+        Request { id: json!("r1"), body: Ok(body) }.ask()
     }
 
     #[test]
@@ -134,11 +137,13 @@ mod tests {
             let error = ask(body.clone()).unwrap_err();
             assert!(error.contains(named), "{body}: {error}");
         }
+        let unread = Request { id: json!("r1"), body: Err("WHY-1".to_owned()) };
+        assert_eq!(unread.ask(), Err("the request cannot be read: WHY-1".to_owned()));
     }
 
     #[test]
     fn an_answer_bears_the_id_as_it_was_written() {
-        let request = Request { id: json!(7), body: json!({"subtype": "interrupt"}) };
+        let request = Request { id: json!(7), body: Ok(json!({"subtype": "interrupt"})) };
         let answer = request.answer(Err("no".to_owned()));
         assert_eq!(answer["response"], json!({"subtype": "error", "request_id": 7, "error": "no"}));
         let answer = request.answer(Ok(json!({})));

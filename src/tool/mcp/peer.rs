@@ -11,11 +11,13 @@ use crate::protocol::{PeerError, PeerRequest, SharedPeer};
 /// How many answers may wait to be read.
 const WAITING: usize = 64;
 
+type Answer = RxJsonRpcMessage<RoleClient>;
+
 /// The way to one such server.
 pub struct PeerTransport {
     server: String,
     peer: SharedPeer,
-    answers: (mpsc::Sender<Value>, mpsc::Receiver<Value>),
+    answers: (mpsc::Sender<Answer>, mpsc::Receiver<Answer>),
 }
 
 /// A message that found no way.
@@ -25,6 +27,8 @@ pub enum PeerFault {
     Peer(#[from] PeerError),
     #[error("a message could not be written: {0}")]
     Message(#[from] serde_json::Error),
+    #[error("its answer is no message of MCP: {0}")]
+    Answer(String),
 }
 
 impl PeerTransport {
@@ -44,30 +48,33 @@ impl Transport<RoleClient> for PeerTransport {
             (self.server.clone(), self.peer.clone(), self.answers.0.clone());
         async move {
             let message = serde_json::to_value(&item)?;
+            let waits = message.get("id").is_some() && message.get("method").is_some();
             // As long as the call takes. Other messages go out meanwhile.
             let answer = peer.ask(PeerRequest::McpMessage { server, message }).await?;
-            if !answer.is_null() {
+            if waits {
                 // Nobody waits any more when the connection has ended.
-                let _ = answers.send(answer).await;
+                let _ = answers.send(read(answer)?).await;
             }
             Ok(())
         }
     }
 
-    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        loop {
-            let answer = self.answers.1.recv().await?;
-            match serde_json::from_value(answer) {
-                Ok(message) => return Some(message),
-                Err(error) => {
-                    tracing::warn!(%error, server = self.server, "an answer is no message");
-                }
-            }
-        }
+    async fn receive(&mut self) -> Option<Answer> {
+        self.answers.1.recv().await
     }
 
     async fn close(&mut self) -> Result<(), PeerFault> {
         self.answers.1.close();
         Ok(())
+    }
+}
+
+/// What cannot be read is told to the one who waits for it.
+fn read(answer: Value) -> Result<Answer, PeerFault> {
+    match answer {
+        Value::Null => Err(PeerFault::Answer("there is no `mcp_response`".to_owned())),
+        answer => {
+            serde_json::from_value(answer).map_err(|error| PeerFault::Answer(error.to_string()))
+        }
     }
 }

@@ -98,6 +98,25 @@ async fn a_callback_that_fails_is_one_line_and_the_call_runs() {
 }
 
 #[tokio::test]
+async fn a_callback_whose_answer_cannot_be_read_has_failed_at_once() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(tool_use("Bash", bash("touch a.txt"))).then(text("done"));
+    let mut client = hooked(&scene, &[("PreToolUse", json!("Bash"))]).await;
+    client.prompt("HELLO-1");
+    let question = client.question("hook_callback").await;
+    client.respond(json!({ "subtype": "error", "request_id": question.id }));
+    assert_eq!(client.result().await["result"], "done");
+    let run = client.close().await;
+    run.assert_code(0);
+    let frames = run.frames();
+    let count = |is: &dyn Fn(&Value) -> bool| frames.iter().filter(|frame| is(frame)).count();
+    assert_eq!(count(&|frame| frame.to_string().contains("the answer cannot be read")), 1, "{run}");
+    assert_eq!(count(&|frame| frame["type"] == "result"), 1, "{run}");
+    assert!(scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn an_interrupt_withdraws_a_callback_and_a_client_that_leaves_holds_nothing_up() {
     let scene = Scene::new();
     let call = || tool_use("Bash", bash("touch a.txt"));

@@ -185,6 +185,38 @@ async fn what_is_no_answer_is_a_no_and_is_told() {
 }
 
 #[tokio::test]
+async fn an_answer_that_cannot_be_read_is_a_no_at_once_and_no_result_of_its_own() {
+    let long = format!("touch a.txt #{}", "x".repeat(17 << 20));
+    for (answer, why) in [
+        (json!({ "subtype": "odd", "response": {} }), "unknown variant `odd`"),
+        (json!({ "subtype": "error" }), "missing field `error`"),
+        (
+            json!({
+                "subtype": "success",
+                "response": { "behavior": "allow", "updatedInput": bash(&long) },
+            }),
+            "longer than 16 MB",
+        ),
+    ] {
+        let scene = Scene::new();
+        let mut client = touching(&scene, "a.txt").await;
+        client.prompt("HELLO-1");
+        let question = client.question("can_use_tool").await;
+        let mut response = json!({ "request_id": question.id });
+        response.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+        client.respond(response);
+        let run = end(client).await;
+        assert!(!scene.world.exists("a.txt"));
+        let told = scene.server.requests()[1].tool_result();
+        assert!(told.is_error && told.text.contains(why), "{told:?}");
+        assert_eq!(run.stderr.lines().filter(|line| line.contains(why)).count(), 1, "{run}");
+        let results = run.frames().into_iter().filter(|frame| frame["type"] == "result");
+        assert_eq!(results.count(), 1, "{run}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
 async fn a_question_of_a_sub_agent_names_it_and_waits_beside_others() {
     let scene = Scene::new();
     scene

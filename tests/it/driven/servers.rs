@@ -16,7 +16,7 @@ async fn connect(scene: &Scene, server: &str, args: &[&str]) -> Client {
     client
 }
 
-/// Plays the server until the prompt has its result. `called` makes the text of a call's answer.
+/// Sends a prompt, and plays the server until it has its result. `called` makes the text of a call's answer.
 async fn turn(
     client: &mut Client,
     prompt: &str,
@@ -24,13 +24,20 @@ async fn turn(
     called: impl Fn(&Value) -> String,
 ) -> Value {
     client.prompt(prompt);
+    until(client, tool, called, |frame| frame["type"] == "result").await
+}
+
+/// Plays the server until such a frame comes.
+async fn until(
+    client: &mut Client,
+    tool: &str,
+    called: impl Fn(&Value) -> String,
+    is: impl Fn(&Value) -> bool,
+) -> Value {
     loop {
-        let frame = client
-            .frame(|frame| {
-                frame["type"] == "result" || frame["request"]["subtype"] == "mcp_message"
-            })
-            .await;
-        if frame["type"] == "result" {
+        let frame =
+            client.frame(|frame| is(frame) || frame["request"]["subtype"] == "mcp_message").await;
+        if is(&frame) {
             return frame;
         }
         let question = Question::of(frame);
@@ -42,6 +49,22 @@ async fn turn(
         client.answer(&question, json!({ "mcp_response": answer }));
     }
 }
+
+/// Plays the server until its tool is called, and leaves that to the test.
+async fn call(client: &mut Client) -> Question {
+    let is = |frame: &Value| frame["request"]["message"]["method"] == "tools/call";
+    let never = |_: &Value| -> String { panic!("calls are answered by the test") };
+    Question::of(until(client, "add", never, is).await)
+}
+
+/// What a call with this text comes to.
+fn said(question: &Question, text: &str) -> Value {
+    let result = json!({ "content": [{ "type": "text", "text": text }] });
+    let id = &question.body["message"]["id"];
+    json!({ "mcp_response": { "jsonrpc": "2.0", "id": id, "result": result } })
+}
+
+const ADD: [&str; 2] = ["--allowed-tools", "mcp__calc__add"];
 
 /// What a server says to a message; nothing to a notification.
 fn reply(message: &Value, tool: &str, called: &impl Fn(&Value) -> String) -> Option<Value> {
@@ -69,7 +92,7 @@ async fn a_tool_of_the_program_is_called_like_any_other() {
     let scene = Scene::new();
     let call = tool_use("mcp__calc__add", json!({ "a": 2, "b": 3 }));
     scene.server.when("HELLO-1").reply(call).then(text("five"));
-    let mut client = connect(&scene, "calc", &["--allowed-tools", "mcp__calc__add"]).await;
+    let mut client = connect(&scene, "calc", &ADD).await;
     let add =
         |given: &Value| (given["a"].as_i64().unwrap() + given["b"].as_i64().unwrap()).to_string();
     let result = turn(&mut client, "HELLO-1", "add", add).await;
@@ -123,5 +146,90 @@ async fn a_permission_prompt_tool_that_is_not_there_is_a_no_that_says_so() {
     run.assert_code(0);
     assert!(run.stderr.contains("no MCP tool mcp__approver__ask"), "{run}");
     assert!(!scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_interrupt_tells_the_server_and_a_late_answer_is_no_mistake() {
+    let scene = Scene::new();
+    let add = || tool_use("mcp__calc__add", json!({}));
+    scene.server.when("HELLO-1").reply(add()).then(add()).then(text("done"));
+    let mut client = connect(&scene, "calc", &ADD).await;
+    client.prompt("HELLO-1");
+    let open = call(&mut client).await;
+    client.request(request("interrupt")).await.unwrap();
+    assert_eq!(client.result().await["error_kind"], "cancelled");
+    let told = client
+        .frame(|frame| frame["request"]["message"]["method"] == "notifications/cancelled")
+        .await;
+    let told = Question::of(told);
+    assert_eq!(told.body["message"]["params"]["requestId"], open.body["message"]["id"]);
+    client.answer(&told, json!({ "mcp_response": { "jsonrpc": "2.0", "result": {} } }));
+    client.answer(&open, said(&open, "too late"));
+    client.prompt("again");
+    let next = call(&mut client).await;
+    client.answer(&next, said(&next, "in time"));
+    assert_eq!(client.result().await["result"], "done");
+    let run = client.close().await;
+    run.assert_code(0);
+    assert!(!run.stderr.contains("never asked"), "{run}");
+    assert_eq!(scene.server.requests()[2].tool_result().text, "in time");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_error_of_the_server_or_of_its_program_is_the_calls_error_and_the_server_stays() {
+    let scene = Scene::new();
+    let add = || tool_use("mcp__calc__add", json!({}));
+    let script = scene.server.when("HELLO-1").reply(add()).then(add()).then(add()).then(add());
+    script.then(add()).then(text("done"));
+    let mut client = connect(&scene, "calc", &ADD).await;
+    client.prompt("HELLO-1");
+    let question = call(&mut client).await;
+    let error = json!({ "code": -32000, "message": "WHY-77" });
+    let id = &question.body["message"]["id"];
+    let answer = json!({ "mcp_response": { "jsonrpc": "2.0", "id": id, "error": error } });
+    client.answer(&question, answer);
+    let question = call(&mut client).await;
+    client.fail(&question, "RAISED-66");
+    let question = call(&mut client).await;
+    client.answer(&question, json!({}));
+    let question = call(&mut client).await;
+    client.answer(&question, json!({ "mcp_response": { "jsonrpc": "2.0", "id": {} } }));
+    let question = call(&mut client).await;
+    client.answer(&question, said(&question, "well"));
+    assert_eq!(client.result().await["result"], "done");
+    client.close().await.assert_code(0);
+    let requests = scene.server.requests();
+    let named = ["WHY-77", "RAISED-66", "there is no `mcp_response`", "no message of MCP"];
+    for (request, named) in requests[1..].iter().zip(named) {
+        let result = request.tool_result();
+        assert!(result.is_error && result.text.contains(named), "{named}: {result:?}");
+    }
+    let last = requests[5].tool_result();
+    assert_eq!((last.is_error, last.text.as_str()), (false, "well"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_large_answer_is_read_and_one_over_the_limit_is_the_calls_error_at_once() {
+    let scene = Scene::new();
+    let add = || tool_use("mcp__calc__add", json!({}));
+    scene.server.when("HELLO-1").reply(add()).then(add()).then(text("done"));
+    let mut client = connect(&scene, "calc", &ADD).await;
+    client.prompt("HELLO-1");
+    for megabytes in [9, 17] {
+        let question = call(&mut client).await;
+        client.answer(&question, said(&question, &"x".repeat(megabytes << 20)));
+    }
+    assert_eq!(client.result().await["result"], "done");
+    let run = client.close().await;
+    run.assert_code(0);
+    let results = run.frames().into_iter().filter(|frame| frame["type"] == "result");
+    assert_eq!(results.count(), 1);
+    let requests = scene.server.requests();
+    assert!(!requests[1].tool_result().is_error);
+    let over = requests[2].tool_result();
+    assert!(over.is_error && over.text.contains("longer than 16 MB"), "{over:?}");
     scene.server.finish();
 }

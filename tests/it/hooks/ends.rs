@@ -100,19 +100,22 @@ async fn t35_a_cancel_is_told_once_and_cannot_be_blocked() {
 
 #[tokio::test]
 async fn t35_a_panic_is_told_once() {
-    let mut scene = Scene::new();
-    scene.world.env("CALIBAN_FAULT", "panic");
-    with_log(&scene);
-    scene.server.when(PARENT).reply(calls([agent("CHILD-A")]));
-    scene.server.when("CHILD-A").reply(tool_use("Fault", json!({})));
-    scene.run().finish().await.assert_code(1);
-    assert_eq!(sorted(&scene), BOTH);
-    let mut scene = Scene::new();
-    scene.world.env("CALIBAN_FAULT", "panic");
-    with_log(&scene);
-    scene.server.when(PARENT).reply(tool_use("Fault", json!({})));
-    scene.run().finish().await.assert_code(1);
-    assert_eq!(lines(&scene, "ends"), ["Stop false"]);
+    // In a call it becomes the call's result; elsewhere nothing but the run itself is there to catch it.
+    for input in [json!({}), json!({ "outside": true })] {
+        let mut scene = Scene::new();
+        scene.world.env("CALIBAN_FAULT", "panic");
+        with_log(&scene);
+        scene.server.when(PARENT).reply(calls([agent("CHILD-A")]));
+        scene.server.when("CHILD-A").reply(tool_use("Fault", input.clone()));
+        scene.run().finish().await.assert_code(1);
+        assert_eq!(sorted(&scene), BOTH, "{input}");
+        let mut scene = Scene::new();
+        scene.world.env("CALIBAN_FAULT", "panic");
+        with_log(&scene);
+        scene.server.when(PARENT).reply(tool_use("Fault", input.clone()));
+        scene.run().finish().await.assert_code(1);
+        assert_eq!(lines(&scene, "ends"), ["Stop false"], "{input}");
+    }
 }
 
 #[tokio::test]
@@ -200,4 +203,19 @@ async fn hooks_of_the_end_are_waited_for_within_bounds_when_the_program_is_told_
     let run = run.wait().await;
     assert_eq!(run.code, Some(143));
     assert!(run.took < Duration::from_secs(12), "{:?}", run.took);
+    for event in ["Stop", "SessionEnd"] {
+        let line = format!("hook {event}: sleep 1000: it was still at it when the program ended");
+        assert_eq!(run.stderr.matches(&line).count(), 1, "{run}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_ends_for_hooks_after_its_last_run_also_when_that_fails() {
+    let scene = Scene::new();
+    // The end of the session has a second in which to come too early.
+    let slow = "for _ in $(seq 20); do [ -e left ] && break; sleep 0.05; done; echo Stop >>ends";
+    hooks(&scene, &[("Stop", "", slow), ("SessionEnd", "", "touch left; echo SessionEnd >>ends")]);
+    scene.server.when(PARENT).reply(error(400, "invalid_request_error", "no"));
+    scene.run().finish().await.assert_code(1);
+    assert_eq!(lines(&scene, "ends"), ["Stop", "SessionEnd"]);
 }

@@ -79,6 +79,24 @@ async fn t12_a_panic_in_a_tool_of_main_ends_its_run_alone() {
 }
 
 #[tokio::test]
+async fn t12_a_panic_outside_of_tools_ends_its_run_alone() {
+    let fault = || tool_use("Fault", json!({ "outside": true }));
+    let main = scene();
+    main.server.when(PARENT).reply(fault());
+    assert_internal(&main.run().finish().await);
+    assert_resumable(&main).await;
+    main.server.finish();
+    let child = scene();
+    child.server.when(PARENT).reply(calls([agent("CHILD-A")]));
+    child.server.when("CHILD-A").reply(fault());
+    let run = child.run().finish().await;
+    assert_internal(&run);
+    assert_eq!(frames_of(&run, "system/task_notification").len(), 1, "{run}");
+    assert_resumable(&child).await;
+    child.server.finish();
+}
+
+#[tokio::test]
 async fn t12_a_panic_in_a_background_child_ends_the_run_at_a_safe_point() {
     let scene = scene();
     scene.world.config("[subagents]\nfaces = [\"lifecycle\"]\n");
@@ -163,7 +181,7 @@ fn a_release_is_built_without_the_tool_that_panics() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let names_it = |line: &str| line.contains("mod fault") || line.contains("fault::");
     let mut named = 0;
-    for file in ["tool/mod.rs", "runtime/assemble.rs"] {
+    for file in ["tool/mod.rs", "runtime/assemble.rs", "agent/dispatch.rs"] {
         let code = std::fs::read_to_string(source.join(file)).unwrap();
         let lines: Vec<&str> = code.lines().map(str::trim).collect();
         for (at, line) in lines.iter().enumerate().filter(|(_, line)| names_it(line)) {
@@ -171,5 +189,8 @@ fn a_release_is_built_without_the_tool_that_panics() {
             assert_eq!(lines[at - 1], "#[cfg(debug_assertions)]", "{file}: {line}");
         }
     }
-    assert_eq!(named, 2, "the module, and the one place that offers the tool");
+    assert_eq!(
+        named, 3,
+        "the module, the place that offers the tool, and the one where it strikes"
+    );
 }

@@ -29,7 +29,7 @@ pub struct Client {
 /// A question of the binary.
 #[derive(Debug)]
 pub struct Question {
-    id: String,
+    pub id: String,
     pub body: Value,
 }
 
@@ -73,6 +73,13 @@ impl Client {
         self.open.insert(id.clone());
         self.send(&json!({ "type": "control_request", "request_id": id, "request": body }));
         id
+    }
+
+    /// Sends a line that is a request of this id, however it is written, and waits for its answer.
+    pub async fn request_line(&mut self, id: &str, line: &Value) -> Result<Value, String> {
+        self.open.insert(id.to_owned());
+        self.send(line);
+        self.answer_to(id).await
     }
 
     /// Waits for the answer to a request.
