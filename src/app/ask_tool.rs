@@ -31,10 +31,8 @@ impl Asker for AskTool {
             "tool_name": question.tool, "input": question.input,
             "tool_use_id": question.tool_use_id,
         });
-        let cancel = CancellationToken::new();
-        // Whoever stops waiting stops the call.
-        let _stop = cancel.clone().drop_guard();
-        let outcome = self.servers.call(&self.name, input, &cancel).await;
+        // Whoever stops waiting drops the call, which tells the server.
+        let outcome = self.servers.call(&self.name, input, &CancellationToken::new()).await;
         let outcome = outcome.map_err(|error| error.to_string())?;
         let texts = outcome.content.iter().filter_map(|block| match block {
             ResultBlock::Text { text } => Some(text.as_str()),

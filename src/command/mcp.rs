@@ -7,7 +7,9 @@ use url::Url;
 use super::{Report, columns, one_line};
 use crate::cli::{McpAddArgs, McpKind};
 use crate::config::{McpEntry, McpPlace};
-use crate::protocol::{McpServer, McpState, McpStatus, McpTransport, mcp_name, printable};
+use crate::protocol::{
+    McpServer, McpState, McpStatus, McpTransport, mcp_name, printable, shown_url,
+};
 
 /// How much of an error, or of what a tool is for, is shown in a line. Characters.
 const DETAIL: usize = 120;
@@ -75,7 +77,7 @@ pub fn get(standing: &Standing, tools: &[(String, String)], said: &[String]) -> 
             rows.extend([("runs", server.about()), ("env", hidden(env))]);
         }
         McpTransport::Http { url, headers } => {
-            rows.extend([("url", without_query(url)), ("headers", hidden(headers))]);
+            rows.extend([("url", shown_url(url)), ("headers", hidden(headers))]);
         }
         McpTransport::Peer => rows.push(("runs", server.about())),
     }
@@ -102,14 +104,6 @@ pub fn get(standing: &Standing, tools: &[(String, String)], said: &[String]) -> 
 /// The names, each with a mark in the place of its value.
 fn hidden(values: &BTreeMap<String, String>) -> String {
     values.keys().map(|name| format!("{name}=***")).collect::<Vec<_>>().join(" ")
-}
-
-/// An address without the part that may hold a key.
-fn without_query(url: &str) -> String {
-    match url.split_once('?') {
-        Some((place, _)) => format!("{place}?***"),
-        None => url.to_owned(),
-    }
 }
 
 /// That there is no such server.

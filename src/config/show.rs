@@ -5,14 +5,28 @@ use std::fmt::Write as _;
 use toml::{Table, Value};
 
 use super::Loaded;
+use crate::protocol::shown_url;
 
 /// Keys whose values are not printed: a command line may hold a secret.
 const HIDDEN: [&str; 1] = ["api_key_command"];
 
 /// Whether a value may be a secret.
 fn is_hidden(key: &str, name: &str) -> bool {
-    let of_server = key.starts_with("mcp_servers.");
-    HIDDEN.contains(&name) || of_server && (key.contains(".env.") || key.contains(".headers."))
+    HIDDEN.contains(&name)
+        || is_of_server(key) && (key.contains(".env.") || key.contains(".headers."))
+}
+
+fn is_of_server(key: &str) -> bool {
+    key.starts_with("mcp_servers.")
+}
+
+/// A value without what may be a secret in it.
+fn shown(key: &str, name: &str, value: &Value) -> Value {
+    match value {
+        _ if is_hidden(key, name) => Value::from("(hidden)"),
+        Value::String(url) if is_of_server(key) && name == "url" => Value::from(shown_url(url)),
+        _ => value.clone(),
+    }
 }
 
 impl Loaded {
@@ -51,8 +65,7 @@ impl Loaded {
                     out.push(("]".to_owned(), String::new()));
                 }
                 _ => {
-                    let hidden = Value::from("(hidden)");
-                    let value = if is_hidden(&key, name) { &hidden } else { value };
+                    let value = shown(&key, name, value);
                     out.push((format!("{key} = {value}"), self.origins.of(&key).to_string()));
                 }
             }

@@ -44,26 +44,8 @@ impl McpServer {
         Self::new(name, McpTransport::Peer)
     }
 
-    /// What is written in it that may be a key: values of variables and headers, each of the words of a header, and the
-    /// query of an address. What only refers to variables is left out.
-    #[must_use]
-    pub fn secrets(&self) -> Vec<&str> {
-        let mut all = Vec::new();
-        match &self.transport {
-            McpTransport::Stdio { env, .. } => all.extend(env.values().map(String::as_str)),
-            McpTransport::Http { url, headers } => {
-                all.extend(headers.values().flat_map(|value| value.split(' ').chain([&**value])));
-                let query = url.split_once('?').map_or("", |(_, query)| query);
-                let value = |pair: &'_ str| pair.find('=').map_or(0, |at| at + 1);
-                all.extend(query.split('&').map(|pair| &pair[value(pair)..]));
-            }
-            McpTransport::Peer => {}
-        }
-        all.retain(|text| !text.contains("${"));
-        all
-    }
-
-    /// What runs or is connected to, in one line, as it is written. Holds no value of a variable or header.
+    /// What runs or is connected to, in one line, as it is written. Holds no value of a variable or header, and of an
+    /// address no part that may be a key.
     #[must_use]
     pub fn about(&self) -> String {
         match &self.transport {
@@ -71,9 +53,22 @@ impl McpServer {
                 let words = std::iter::once(command).chain(args).map(String::as_str);
                 words.collect::<Vec<_>>().join(" ")
             }
-            McpTransport::Http { url, .. } => url.clone(),
+            McpTransport::Http { url, .. } => shown_url(url),
             McpTransport::Peer => "in the program that drives caliban".to_owned(),
         }
+    }
+}
+
+/// A server's address, as it is written, without what may be a key in it: its query, and a name and password before the
+/// host.
+#[must_use]
+pub fn shown_url(url: &str) -> String {
+    let (place, query) = url.split_once('?').map_or((url, ""), |(place, _)| (place, "?***"));
+    let Some((scheme, rest)) = place.split_once("://") else { return format!("{place}{query}") };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    match host.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://***@{host}{path}{query}"),
+        None => format!("{place}{query}"),
     }
 }
 
@@ -149,18 +144,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_a_key_is_found_in_variables_headers_and_queries_and_references_are_left_out() {
-        let pairs = |pairs: &[(&str, &str)]| {
-            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-        };
-        let http = McpTransport::Http {
-            url: "https://h/mcp?key=sk-1&flag".to_owned(),
-            headers: pairs(&[("A", "Bearer sk-2"), ("B", "Bearer ${TOKEN}")]),
-        };
-        let server = McpServer::new("x", http);
-        assert_eq!(server.secrets(), ["Bearer", "sk-2", "Bearer sk-2", "Bearer", "sk-1", "flag"]);
-        let env = pairs(&[("KEY", "sk-3"), ("PLACE", "${HOME}/x")]);
-        let program = McpTransport::Stdio { command: "c".to_owned(), args: Vec::new(), env };
-        assert_eq!(McpServer::new("x", program).secrets(), ["sk-3"]);
+    fn an_address_is_shown_without_what_may_be_a_key() {
+        for (url, expected) in [
+            ("https://h/mcp", "https://h/mcp"),
+            ("https://h/mcp?key=sk-1&flag", "https://h/mcp?***"),
+            ("https://h?key=sk-1", "https://h?***"),
+            ("https://me:pw@h:1/a@b?c", "https://***@h:1/a@b?***"),
+            ("${BASE:-http://h}/mcp?k", "${BASE:-http://h}/mcp?***"),
+            ("${WHOLE}", "${WHOLE}"),
+        ] {
+            assert_eq!(shown_url(url), expected, "{url}");
+        }
     }
 }

@@ -36,7 +36,7 @@ pub use journal::{
     Below, Caps, Checkout, ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent,
     Terms,
 };
-pub use mcp::{McpServer, McpState, McpStatus, McpTransport, McpWish};
+pub use mcp::{McpServer, McpState, McpStatus, McpTransport, McpWish, shown_url};
 pub use mcp_name::MCP_PREFIX;
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};

@@ -22,7 +22,9 @@ impl Redactor {
         }
         let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if !keys.iter().any(|known| known == key) {
-            keys.push(key.to_owned());
+            // A key may hold another one: the longer is masked first, or its rest would stay.
+            let at = keys.partition_point(|known| known.len() >= key.len());
+            keys.insert(at, key.to_owned());
         }
     }
 
@@ -54,6 +56,8 @@ mod tests {
         redactor.add("sk-secret-1\n");
         redactor.add("short");
         assert_eq!(redactor.mask("a sk-secret-1 b short"), "a *** b short");
+        redactor.add("Bearer sk-secret-1-and-more");
+        assert_eq!(redactor.mask("a Bearer sk-secret-1-and-more b sk-secret-1"), "a *** b ***");
         assert!(matches!(redactor.mask("nothing here"), Cow::Borrowed(_)));
     }
 }

@@ -12,6 +12,7 @@ mod calls;
 mod command;
 mod http;
 mod invariants;
+mod keys;
 mod life;
 mod names;
 mod own;

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest, PaginatedRequestParams,
+    CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest,
+    PaginatedRequestParams, ServerResult,
 };
 use rmcp::service::{
-    ClientInitializeError, Peer, PeerRequestOptions, QuitReason, RunningServiceCancellationToken,
-    ServiceError, serve_client,
+    ClientInitializeError, Peer, PeerRequestOptions, QuitReason, RequestHandle,
+    RunningServiceCancellationToken, ServiceError, serve_client,
 };
 use rmcp::transport::IntoTransport;
 use serde_json::{Map, Value};
+use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::http;
@@ -20,7 +22,7 @@ use super::listener::Listener;
 use super::listing::Listed;
 use super::peer::PeerTransport;
 use super::session::Means;
-use super::stdio::Program;
+use super::stdio::{Oversize, Program};
 use crate::protocol::{EnvOverlay, McpServer, McpTransport};
 use crate::tool::mcp::expand;
 use crate::tool::{SoftKind, ToolContext, ToolError};
@@ -50,6 +52,7 @@ pub struct Connection {
 pub struct Line {
     peer: Peer<RoleClient>,
     listener: Listener,
+    oversize: Oversize,
 }
 
 impl Connection {
@@ -59,8 +62,9 @@ impl Connection {
         let transport =
             expand::transport(&server.transport, env).map_err(|unset| unset.to_string())?;
         if let Some((mut program, pipes)) = Program::start(&transport, env, means)? {
-            return match within(limit, Self::greet(pipes)).await {
+            return match within(limit, Self::greet(pipes, means)).await {
                 Ok(Ok(mut connection)) => {
+                    connection.line.oversize = program.oversize();
                     connection.program = Some(program);
                     Ok(connection)
                 }
@@ -77,27 +81,27 @@ impl Connection {
             match &transport {
                 McpTransport::Http { url, headers } => {
                     let way = http::connect(url, headers, &means.http).await?;
-                    Self::greet(way).await.map_err(|error| refused(&error))
+                    Self::greet(way, means).await.map_err(|error| refused(&error))
                 }
                 _ => {
                     let peer = means.peer.clone().ok_or("no program drives caliban")?;
                     let way = PeerTransport::new(&server.name, peer);
-                    Self::greet(way).await.map_err(|error| refused(&error))
+                    Self::greet(way, means).await.map_err(|error| refused(&error))
                 }
             }
         };
         within(limit, greeted).await?
     }
 
-    async fn greet<T, E, A>(transport: T) -> Result<Self, ClientInitializeError>
+    async fn greet<T, E, A>(transport: T, means: &Means) -> Result<Self, ClientInitializeError>
     where
         T: IntoTransport<RoleClient, E, A>,
         E: Error + Send + Sync + 'static,
     {
-        let listener = Listener::default();
+        let listener = Listener::masking(means.redactor.clone());
         // Boxed: the handshake of each transport is large.
         let running = Box::pin(serve_client(listener.clone(), transport)).await?;
-        let line = Line { peer: running.peer().clone(), listener };
+        let line = Line { peer: running.peer().clone(), listener, oversize: Oversize::none() };
         let stop = Some(running.cancellation_token());
         Ok(Self { line, service: tokio::spawn(running.waiting()), stop, program: None })
     }
@@ -191,13 +195,18 @@ impl Line {
     async fn page(&self, cursor: Option<String>) -> Result<Value, String> {
         let params = PaginatedRequestParams::default().with_cursor(cursor);
         let request = ListToolsRequest::with_param(params);
-        let answer = self.peer.send_request(ClientRequest::ListToolsRequest(request)).await;
+        let mut oversize = self.oversize.clone();
+        let answer = tokio::select! {
+            biased;
+            answer = self.peer.send_request(ClientRequest::ListToolsRequest(request)) => answer,
+            too_large = oversize.next() => return Err(too_large),
+        };
         let answer = answer.map_err(|error| failed(&error))?;
         serde_json::to_value(answer).map_err(|error| error.to_string())
     }
 
-    /// Calls a tool by the server's own name for it. `cx` shows the progress. A cancel tells the server and returns at
-    /// once.
+    /// Calls a tool by the server's own name for it. `cx` shows the progress. A cancel returns at once; it and a drop
+    /// tell the server.
     pub async fn call(
         &self,
         server: &str,
@@ -211,7 +220,8 @@ impl Line {
         let error = |error: &ServiceError| {
             ToolError::failed(format!("MCP server {server}: {}", failed(error)))
         };
-        let mut sent = tokio::select! {
+        let mut oversize = self.oversize.clone();
+        let sent = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => return Err(cancelled()),
             sent = self.peer.send_cancellable_request(request, options) => {
@@ -219,20 +229,41 @@ impl Line {
             }
         };
         let _watching = self.listener.watch(sent.progress_token.clone(), cx);
+        let mut unanswered = Unanswered(Some(sent));
         let answer = tokio::select! {
             biased;
-            answer = &mut sent.rx => answer.unwrap_or(Err(ServiceError::TransportClosed)),
-            () = cx.cancel.cancelled() => {
-                // A server that does not read must not hold up the one who cancels.
-                tokio::spawn(tokio::time::timeout(
-                    CLOSE_WAIT,
-                    sent.cancel(Some("cancelled".to_owned())),
-                ));
-                return Err(cancelled());
+            answer = unanswered.answer() => answer,
+            () = cx.cancel.cancelled() => return Err(cancelled()),
+            // Which call it was to answer cannot be known: it is not read.
+            too_large = oversize.next() => {
+                return Err(ToolError::failed(format!("MCP server {server}: {too_large}")));
             }
         };
         let answer = answer.map_err(|why| error(&why))?;
         serde_json::to_value(answer).map_err(|error| ToolError::failed(error.to_string()))
+    }
+}
+
+/// A request that waits for its answer. Dropped before that, it tells the server that nobody waits any more.
+struct Unanswered(Option<RequestHandle<RoleClient>>);
+
+impl Unanswered {
+    async fn answer(&mut self) -> Result<ServerResult, ServiceError> {
+        let Some(sent) = &mut self.0 else { return Err(ServiceError::TransportClosed) };
+        let answer = (&mut sent.rx).await;
+        self.0 = None;
+        answer.unwrap_or(Err(ServiceError::TransportClosed))
+    }
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        // Without a runtime the connection is gone too.
+        if let (Some(sent), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            // A server that does not read must not hold up the one who drops this.
+            let cancel = sent.cancel(Some("cancelled".to_owned()));
+            runtime.spawn(async { tokio::time::timeout(CLOSE_WAIT, cancel).await });
+        }
     }
 }
 

@@ -33,29 +33,58 @@ fn values(
 
 /// One text. A default counts for an unset variable and for an empty one; what is no reference stays as it is.
 fn text(text: &str, env: &EnvOverlay) -> Result<String, Unset> {
-    let mut out = String::with_capacity(text.len());
+    pieces(text).iter().map(|piece| piece.value(env)).collect()
+}
+
+/// The variables that a text refers to, each with the value that stands in its place. An unset one is left out.
+pub fn filled<'a>(text: &'a str, env: &'a EnvOverlay) -> Vec<(&'a str, &'a str)> {
+    let variable = |piece: &Piece<'a>| match *piece {
+        Piece::Variable { name, .. } => piece.value(env).ok().map(|value| (name, value)),
+        Piece::Text(_) => None,
+    };
+    pieces(text).iter().filter_map(variable).collect()
+}
+
+/// A part of a text.
+#[derive(Clone, Copy)]
+enum Piece<'a> {
+    Text(&'a str),
+    Variable { name: &'a str, default: Option<&'a str> },
+}
+
+impl<'a> Piece<'a> {
+    fn value(&self, env: &'a EnvOverlay) -> Result<&'a str, Unset> {
+        match *self {
+            Self::Text(text) => Ok(text),
+            Self::Variable { name, default: Some(default) } => {
+                Ok(env.non_empty(name).unwrap_or(default))
+            }
+            Self::Variable { name, default: None } => {
+                env.get(name).ok_or_else(|| Unset(name.to_owned()))
+            }
+        }
+    }
+}
+
+fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut all = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find("${") {
         // A reference without an end is text.
         let Some((inner, after)) = rest[start + 2..].split_once('}') else { break };
-        out.push_str(&rest[..start]);
         let (name, default) = match inner.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
             None => (inner, None),
         };
         if is_variable(name) {
-            let value = match default {
-                Some(default) => env.non_empty(name).unwrap_or(default),
-                None => env.get(name).ok_or_else(|| Unset(name.to_owned()))?,
-            };
-            out.push_str(value);
+            all.extend([Piece::Text(&rest[..start]), Piece::Variable { name, default }]);
         } else {
-            out.push_str(&rest[start..start + inner.len() + 3]);
+            all.push(Piece::Text(&rest[..start + inner.len() + 3]));
         }
         rest = after;
     }
-    out.push_str(rest);
-    Ok(out)
+    all.push(Piece::Text(rest));
+    all
 }
 
 fn is_variable(name: &str) -> bool {

@@ -10,6 +10,7 @@ use rmcp::service::NotificationContext;
 use tokio::sync::Notify;
 
 use crate::exec::Cleaner;
+use crate::protocol::Redactor;
 use crate::tool::ToolContext;
 
 /// How many words on calls that nobody has registered yet are kept.
@@ -23,6 +24,7 @@ const SHOWN: usize = 20_000;
 pub struct Listener {
     progress: Arc<Mutex<Progress>>,
     changed: Arc<Notify>,
+    redactor: Redactor,
 }
 
 #[derive(Debug, Default)]
@@ -46,6 +48,11 @@ pub struct Watching<'a> {
 }
 
 impl Listener {
+    /// Shows nothing that `redactor` masks.
+    pub fn masking(redactor: Redactor) -> Self {
+        Self { redactor, ..Self::default() }
+    }
+
     /// Shows the progress under `token` as that of the call.
     pub fn watch(&self, token: ProgressToken, cx: &ToolContext) -> Watching<'_> {
         let mut progress = self.lock();
@@ -95,7 +102,7 @@ impl ClientHandler for Listener {
         params: ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        let text = words(&params);
+        let text = self.redactor.mask(&words(&params)).into_owned();
         let mut progress = self.lock();
         if let Some(watcher) = progress.open.get_mut(&params.progress_token) {
             return watcher.show(&text);

@@ -9,6 +9,7 @@ mod content;
 mod expand;
 mod fleet;
 mod http;
+mod keys;
 mod listener;
 mod listing;
 mod peer;

@@ -11,6 +11,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::connection::{Connection, Line, cancelled};
+use super::keys::{self, Keys};
 use super::listing::Listed;
 use super::session::Means;
 use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus, Redactor, mcp_name};
@@ -44,6 +45,8 @@ pub struct Server {
     started: Instant,
     standing: watch::Receiver<Standing>,
     redactor: Redactor,
+    /// What no result of its tools may hold.
+    keys: Redactor,
     _stop: DropGuard,
 }
 
@@ -66,10 +69,10 @@ impl Server {
         tell: Tell,
         tasks: &TaskTracker,
     ) -> Self {
-        for secret in config.secrets() {
-            means.redactor.add(secret);
-        }
-        let redactor = means.redactor.clone();
+        let Keys { possible, certain } = Keys::of(&config.transport, &env);
+        possible.iter().for_each(|key| means.redactor.add(key));
+        let (redactor, keys) = (means.redactor.clone(), Redactor::default());
+        certain.iter().for_each(|key| keys.add(key));
         let (standing, seen) = watch::channel(Standing::default());
         let stop = CancellationToken::new();
         let keeper = Keeper {
@@ -83,7 +86,7 @@ impl Server {
         };
         tasks.spawn(keeper.keep_up());
         let started = Instant::now();
-        Self { config, env, started, standing: seen, redactor, _stop: stop.drop_guard() }
+        Self { config, env, started, standing: seen, redactor, keys, _stop: stop.drop_guard() }
     }
 
     pub fn config(&self) -> &McpServer {
@@ -142,13 +145,17 @@ impl Server {
             () = cx.cancel.cancelled() => return Err(cancelled()),
             line = self.line() => line?,
         };
-        let answer = line.call(&self.config.name, tool, input, cx).await;
-        answer.map_err(|error| match error {
-            ToolError::Soft { kind, message } => {
-                ToolError::soft(kind, self.redactor.mask(&message))
+        match line.call(&self.config.name, tool, input, cx).await {
+            Ok(mut result) => {
+                // A value that only may be a key can be what the tool is about: a folder, the name of a table.
+                keys::mask(&mut result, &self.keys);
+                Ok(result)
             }
-            fatal @ ToolError::Fatal { .. } => fatal,
-        })
+            Err(ToolError::Soft { kind, message }) => {
+                Err(ToolError::soft(kind, self.redactor.mask(&message)))
+            }
+            Err(fatal @ ToolError::Fatal { .. }) => Err(fatal),
+        }
     }
 
     async fn line(&self) -> Result<Line, ToolError> {

@@ -38,7 +38,7 @@ pub struct McpSettings {
     pub peer: Option<SharedPeer>,
     /// Whether a tool that reports a violation of autonomy leaves it to the model instead of ending the run.
     pub soften: bool,
-    /// Is told the keys of servers: literal values of variables and headers, and the query of an address.
+    /// Is told the keys of servers: values of variables and headers, and the query of an address.
     pub redactor: Redactor,
 }
 

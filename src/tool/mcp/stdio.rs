@@ -9,6 +9,7 @@ use rmcp::RoleClient;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::watch;
 
 use super::session::Means;
 use crate::exec::{Cleaner, Service, ServiceCommand, child_env};
@@ -20,7 +21,7 @@ const FIRST_WORDS: usize = 200;
 /// How long the end of a program is waited for that has closed its output.
 const EXIT_WAIT: Duration = Duration::from_millis(500);
 
-/// The largest message that a server may send, in bytes.
+/// The largest message that a server may send, in bytes. A larger one is passed over.
 const MAX_LINE: usize = 16 * 1024 * 1024;
 
 /// How it speaks with us.
@@ -30,6 +31,7 @@ pub type Pipes = AsyncRwTransport<RoleClient, FirstWords<ChildStdout>, ChildStdi
 pub struct Program {
     service: Service,
     first: Arc<Mutex<Vec<u8>>>,
+    oversize: Oversize,
     command: String,
 }
 
@@ -47,9 +49,16 @@ impl Program {
         let (service, stdin, stdout) = Service::start(start)
             .map_err(|error| format!("{command} could not be started: {error}"))?;
         let first = Arc::new(Mutex::new(Vec::new()));
-        let reader = FirstWords { inner: stdout, seen: first.clone() };
+        let (too_large, seen) = watch::channel(0);
+        let reader = FirstWords { inner: stdout, seen: first.clone(), line: 0, too_large };
         let pipes = AsyncRwTransport::new_client(reader, stdin).with_max_line_length(MAX_LINE);
-        Ok(Some((Self { service, first, command: command.clone() }, pipes)))
+        let (oversize, command) = (Oversize(Some(seen)), command.clone());
+        Ok(Some((Self { service, first, oversize, command }, pipes)))
+    }
+
+    /// What tells of messages that are too large.
+    pub fn oversize(&self) -> Oversize {
+        self.oversize.clone()
     }
 
     /// Waits until it has ended by itself. Safe to drop at any point.
@@ -100,11 +109,61 @@ impl Program {
     }
 }
 
-/// A pipe that remembers how it began.
+/// Tells of messages that are too large to be read. A clone hears of those that come after it was made.
+pub struct Oversize(Option<watch::Receiver<usize>>);
+
+impl Oversize {
+    /// There are none.
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// Waits for one, and says so in one line.
+    pub async fn next(&mut self) -> String {
+        if let Some(seen) = &mut self.0
+            && seen.changed().await.is_ok()
+        {
+            let limit = MAX_LINE / 1024 / 1024;
+            return format!("it sent a message of more than {limit} MB, which is not read");
+        }
+        std::future::pending().await
+    }
+}
+
+impl Clone for Oversize {
+    fn clone(&self) -> Self {
+        let mut seen = self.0.clone();
+        seen.iter_mut().for_each(watch::Receiver::mark_unchanged);
+        Self(seen)
+    }
+}
+
+/// A pipe that remembers how it began, and measures its lines.
 #[derive(Debug)]
 pub struct FirstWords<R> {
     inner: R,
     seen: Arc<Mutex<Vec<u8>>>,
+    /// The length of the line that is being read.
+    line: usize,
+    /// Counts how often a line was larger than it may be by once more.
+    too_large: watch::Sender<usize>,
+}
+
+impl<R> FirstWords<R> {
+    fn measure(&mut self, bytes: &[u8]) {
+        let times = |line: usize| line.saturating_sub(1) / MAX_LINE;
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let before = times(self.line);
+            self.line += part.len();
+            // A line without an end is told of again and again: each call that is made meanwhile fails.
+            if times(self.line) > before {
+                self.too_large.send_modify(|count| *count = count.wrapping_add(1));
+            }
+            if part.ends_with(b"\n") {
+                self.line = 0;
+            }
+        }
+    }
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for FirstWords<R> {
@@ -115,9 +174,11 @@ impl<R: AsyncRead + Unpin> AsyncRead for FirstWords<R> {
     ) -> Poll<std::io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;
+        let fresh = &buffer.filled()[before..];
+        self.measure(fresh);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let room = FIRST_WORDS.saturating_sub(seen.len());
-        seen.extend(buffer.filled()[before..].iter().take(room));
+        seen.extend(fresh.iter().take(room));
         Poll::Ready(Ok(()))
     }
 }

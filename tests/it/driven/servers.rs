@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{ARGS, Client, MODEL, request};
+use crate::mcp;
 use crate::support::client::Question;
+use crate::support::process;
 use crate::support::scene::{Scene, bash};
 use crate::support::script::{text, tool_use};
 
@@ -134,6 +136,24 @@ async fn s2_16_a_permission_prompt_tool_receives_the_question_and_decides() {
     let made = ["a.txt", "b.txt", "c.txt", "d.txt"].map(|file| scene.world.exists(file));
     assert_eq!(made, [false, false, false, true]);
     assert!(scene.server.requests()[2].tool_result().text.contains("WHY-77"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_question_that_is_withdrawn_is_cancelled_at_the_server_that_was_asked() {
+    let scene = Scene::new();
+    let list = mcp::tools(&["never"]);
+    scene.world.config(&mcp::server(&scene, "stub", &[("STUB_TOOLS", &list)]));
+    scene.server.when("HELLO-1").reply(tool_use("Bash", bash("touch a.txt")));
+    let args = ["--permission-prompt-tool", "mcp__stub__never"];
+    let mut client = super::connect(&scene, &args).await;
+    client.prompt("HELLO-1");
+    process::eventually(|| mcp::count(&scene, "stub", "call never") == 1).await;
+    client.request(request("interrupt")).await.unwrap();
+    process::eventually(|| mcp::count(&scene, "stub", "cancelled") == 1).await;
+    client.result().await;
+    client.close().await;
+    assert!(!scene.world.exists("a.txt"));
     scene.server.finish();
 }
 

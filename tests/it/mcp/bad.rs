@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{last, offered, server, tools};
+use super::{count, last, offered, server, tools};
 use crate::support::run::Finished;
 use crate::support::scene::{DONE, PARENT, Scene};
 use crate::support::script::{text, tool_use};
@@ -104,6 +104,32 @@ async fn garbage_and_noise_beside_the_protocol_are_passed_over() {
         assert_eq!(lines(&finished), [""; 0], "{mode}");
         scene.server.finish();
     }
+}
+
+#[tokio::test]
+async fn a_list_of_tools_without_an_end_is_one_line() {
+    let endless = |scene: &Scene| server(scene, "bad", &[("STUB_MODE", "endless")]);
+    let (scene, said, _) = beside_a_good_one(endless).await;
+    assert_eq!(said, ["MCP server bad: its list of tools does not end"]);
+    assert_eq!(count(&scene, "bad", "list"), 200, "pages");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_large_fails_at_once_and_the_server_stays() {
+    let scene = Scene::new();
+    let list = tools(&["huge", "echo"]);
+    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &list)]));
+    let echo = tool_use("mcp__stub__echo", json!({"text": "still here"}));
+    let huge = tool_use("mcp__stub__huge", json!({}));
+    scene.server.when(PARENT).reply(huge).then(echo).then(text(DONE));
+    scene.go().await;
+    let said = scene.server.requests_of(PARENT)[1].tool_result();
+    let expected = "MCP server stub: it sent a message of more than 16 MB, which is not read";
+    assert_eq!((said.text.as_str(), said.is_error), (expected, true));
+    assert_eq!(last(&scene).tool_result().text, "still here");
+    assert_eq!(count(&scene, "stub", "started"), 1);
+    scene.server.finish();
 }
 
 #[tokio::test]

@@ -1,65 +1,195 @@
 //! Servers over streamable HTTP: a stub on loopback.
 
+use std::future::pending;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use futures_util::stream;
 use serde_json::{Value, json};
 
 use super::last;
+use crate::support::process;
+use crate::support::pty::Screen;
 use crate::support::scene::{DONE, PARENT, Scene};
 use crate::support::script::{text, tool_use};
 
-/// The headers of all messages that came.
-type Seen = Arc<Mutex<Vec<HeaderMap>>>;
-
-async fn message(State(seen): State<Seen>, headers: HeaderMap, body: String) -> Response {
-    let message: Value = serde_json::from_str(&body).unwrap();
-    seen.lock().unwrap().push(headers);
-    let result = match message["method"].as_str().unwrap_or_default() {
-        "initialize" => json!({
-            "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
-            "serverInfo": {"name": "stub", "version": "1"},
-        }),
-        "tools/list" => json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}),
-        "tools/call" => {
-            let text = &message["params"]["arguments"]["text"];
-            json!({"content": [{"type": "text", "text": text}]})
-        }
-        _ => return StatusCode::ACCEPTED.into_response(),
-    };
-    let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string();
-    ([("content-type", "application/json")], answer).into_response()
+/// A stub that runs.
+pub struct Web {
+    pub url: String,
+    seen: Arc<Seen>,
 }
 
-/// Serves on loopback and says where.
-async fn stub() -> (String, Seen) {
-    let seen = Seen::default();
-    let routes = Router::new().route("/mcp", post(message)).with_state(seen.clone());
+/// What it has seen.
+#[derive(Default)]
+struct Seen {
+    /// Each message: its method, or the tool that it calls, and the headers with which it came.
+    messages: Mutex<Vec<(String, HeaderMap)>>,
+    sessions: AtomicUsize,
+}
+
+impl Web {
+    fn count(&self, what: &str) -> usize {
+        let messages = self.seen.messages.lock().unwrap();
+        messages.iter().filter(|(message, _)| message == what).count()
+    }
+}
+
+async fn message(
+    State(seen): State<Arc<Seen>>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
+    let message: Value = serde_json::from_str(&body).unwrap();
+    let method = message["method"].as_str().unwrap_or_default();
+    let tool = message["params"]["name"].as_str().filter(|_| method == "tools/call");
+    let what = tool.unwrap_or(method).to_owned();
+    seen.messages.lock().unwrap().push((what.clone(), headers.clone()));
+    let header = |name: &str| headers.get(name).map_or("", |value| value.to_str().unwrap());
+    let keys = format!("{} {}", header("authorization").replace("Bearer ", ""), header("x-key"));
+    let id = &message["id"];
+    let spoken = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+    let error = |message: String| json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": message}});
+    let result = match what.as_str() {
+        "initialize" if uri.path().ends_with("/401") => {
+            return (StatusCode::UNAUTHORIZED, format!("{keys} {uri}")).into_response();
+        }
+        "initialize" if uri.path().ends_with("/rpc") => {
+            return answer(&error(format!("refused {keys}")));
+        }
+        "initialize" => {
+            let session = seen.sessions.fetch_add(1, Ordering::SeqCst) + 1;
+            let result = json!({
+                "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "stub", "version": "1"},
+            });
+            let all = answer(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+            return ([("mcp-session-id", session.to_string())], all).into_response();
+        }
+        "tools/list" => {
+            let names = ["echo", "leak", "tell", "expired", "broken", "cut", "never"];
+            let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+            json!({"tools": names.map(tool)})
+        }
+        "echo" => spoken(message["params"]["arguments"]["text"].as_str().unwrap()),
+        "leak" => return answer(&error(format!("refused {keys}"))),
+        "tell" => spoken(&format!("told {keys}")),
+        "expired" if header("mcp-session-id") == "1" => {
+            return StatusCode::NOT_FOUND.into_response();
+        }
+        "expired" => spoken("in a new session"),
+        "broken" => return (StatusCode::BAD_GATEWAY, "<html>no").into_response(),
+        "cut" => {
+            let parts = [Ok(": it begins\n\n"), Err(io::Error::other("cut"))];
+            let body = Body::from_stream(stream::iter(parts));
+            return ([("content-type", "text/event-stream")], body).into_response();
+        }
+        "never" => return pending().await,
+        _ => return StatusCode::ACCEPTED.into_response(),
+    };
+    answer(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
+}
+
+fn answer(message: &Value) -> Response {
+    ([("content-type", "application/json")], message.to_string()).into_response()
+}
+
+/// Serves on loopback.
+pub async fn web() -> Web {
+    let seen = Arc::new(Seen::default());
+    let routes = Router::new()
+        .route("/mcp", post(message))
+        .route("/mcp/{way}", post(message))
+        .with_state(seen.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, routes).await });
-    (format!("http://{address}/mcp"), seen)
+    Web { url: format!("http://{address}/mcp"), seen }
+}
+
+/// A scene with the stub as its server `web`.
+async fn with_web() -> (Scene, Web) {
+    let (scene, web) = (Scene::new(), web().await);
+    scene.world.config(&format!("[mcp_servers.web]\nurl = \"{}\"\n", web.url));
+    (scene, web)
+}
+
+/// Calls a tool that fails in its way and then one that works: the first must not spoil the second, nor wait for its
+/// time limit. Answers with the first result's text.
+async fn called(scene: &Scene, tool: &str) -> String {
+    let call = tool_use(&format!("mcp__web__{tool}"), json!({}));
+    let echo = tool_use("mcp__web__echo", json!({"text": "still here"}));
+    scene.server.when(PARENT).reply(call).then(echo).then(text(DONE));
+    scene.go().await;
+    assert_eq!(last(scene).tool_result().text, "still here", "{tool}");
+    let second = &scene.server.requests_of(PARENT)[1];
+    second.tool_result().text
 }
 
 #[tokio::test]
 async fn a_server_over_http_is_called_with_its_headers() {
-    let (url, seen) = stub().await;
     let mut scene = Scene::new();
+    let web = web().await;
     scene.world.env("STUB_TOKEN", "sk-stub-77");
     scene.world.config(&format!(
-        "[mcp_servers.web]\nurl = \"{url}\"\nheaders = {{ Authorization = \"Bearer ${{STUB_TOKEN}}\" }}\n"
+        "[mcp_servers.web]\nurl = \"{}\"\nheaders = {{ Authorization = \"Bearer ${{STUB_TOKEN}}\" }}\n",
+        web.url
     ));
     let call = tool_use("mcp__web__echo", json!({"text": "over the wire"}));
     scene.server.when(PARENT).reply(call).then(text(DONE));
     let finished = scene.go().await;
     assert_eq!(last(&scene).tool_result().text, "over the wire");
-    let seen = seen.lock().unwrap();
+    let seen = web.seen.messages.lock().unwrap();
     assert!(seen.len() >= 4, "initialize, initialized, list, call: {}", seen.len());
-    assert!(seen.iter().all(|headers| headers["authorization"] == "Bearer sk-stub-77"));
+    assert!(seen.iter().all(|(_, headers)| headers["authorization"] == "Bearer sk-stub-77"));
     assert!(!format!("{finished}{}", scene.world.log()).contains("sk-stub-77"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_expired_session_is_begun_anew_and_the_call_is_made_in_it() {
+    let (scene, web) = with_web().await;
+    assert_eq!(called(&scene, "expired").await, "in a new session");
+    assert_eq!((web.count("initialize"), web.count("expired")), (2, 2));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_answer_that_says_that_the_server_failed_is_one_line() {
+    let (scene, web) = with_web().await;
+    let said = called(&scene, "broken").await;
+    assert!(said.starts_with("MCP server web: ") && said.contains("502"), "{said}");
+    assert_eq!((said.lines().count(), web.count("broken")), (1, 1), "{said}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_answer_that_is_cut_off_is_one_line() {
+    let (scene, _web) = with_web().await;
+    let said = called(&scene, "cut").await;
+    assert!(said.starts_with("MCP server web: ") && said.lines().count() == 1, "{said}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_call_that_is_stopped_is_cancelled_at_the_server() {
+    let (scene, web) = with_web().await;
+    let call = tool_use("mcp__web__never", json!({}));
+    scene.server.when(PARENT).reply(call).then(text(DONE));
+    let screen =
+        Screen::start(&scene.world, ["--dangerously-skip-permissions", "PARENT-1 go"], 100, 30);
+    process::eventually(|| web.count("never") == 1).await;
+    screen.keys("\u{3}");
+    screen.wait_for("stopped by you");
+    process::eventually(|| web.count("notifications/cancelled") == 1).await;
+    screen.keys("go on\r");
+    screen.wait_for(DONE);
     scene.server.finish();
 }

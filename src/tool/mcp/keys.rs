@@ -1,0 +1,172 @@
+//! What in the definition of a server may be a key, with its variables filled in.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::expand;
+use crate::protocol::{EnvOverlay, McpTransport, Redactor};
+
+/// How the names of headers, variables and parts of a query end that hold keys.
+const NAMES: [&str; 9] = [
+    "auth",
+    "authorization",
+    "cookie",
+    "credentials",
+    "key",
+    "passwd",
+    "password",
+    "secret",
+    "token",
+];
+
+/// Variables that hold no key, whatever a server is given them for. Their values are all over what people read.
+const HARMLESS: [&str; 7] = ["HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "USER"];
+
+/// The keys of one server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keys {
+    /// Values of variables and headers, each of the words of a header, the query and password of an address, and what
+    /// variables were filled in there: any may be a key.
+    pub possible: BTreeSet<String>,
+    /// Those of them whose name says that they are.
+    pub certain: BTreeSet<String>,
+}
+
+impl Keys {
+    /// Those of a transport as it is written, in the environment of the agent that uses it.
+    pub fn of(written: &McpTransport, env: &EnvOverlay) -> Self {
+        let mut keys = Self::default();
+        for (field, text) in fields(written) {
+            for (variable, value) in expand::filled(&text, env) {
+                keys.take(&[&field, variable], value, env);
+            }
+        }
+        // One that cannot be filled in is not started.
+        if let Ok(whole) = expand::transport(written, env) {
+            for (field, text) in fields(&whole) {
+                keys.take(&[&field], &text, env);
+            }
+        }
+        keys
+    }
+
+    fn take(&mut self, names: &[&str], value: &str, env: &EnvOverlay) {
+        if value.is_empty() || HARMLESS.iter().any(|name| env.get(name) == Some(value)) {
+            return;
+        }
+        if names.iter().any(|name| is_of_a_key(name)) {
+            self.certain.insert(value.to_owned());
+        }
+        self.possible.insert(value.to_owned());
+    }
+}
+
+/// Masks the keys in all texts of a value.
+pub fn mask(value: &mut Value, keys: &Redactor) {
+    match value {
+        Value::String(text) => {
+            if let std::borrow::Cow::Owned(masked) = keys.mask(text) {
+                *text = masked;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| mask(item, keys)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| mask(field, keys)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn is_of_a_key(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    NAMES.iter().any(|end| name.ends_with(end))
+}
+
+/// What may hold keys, each with its name.
+fn fields(transport: &McpTransport) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    match transport {
+        McpTransport::Stdio { env, .. } => {
+            all.extend(env.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        McpTransport::Http { url, headers } => {
+            for (name, value) in headers {
+                let words = value.split(' ').chain([&**value]);
+                all.extend(words.map(|word| (name.clone(), word.to_owned())));
+            }
+            let (place, query) = url.split_once('?').unwrap_or((url, ""));
+            all.extend(query.split('&').map(|pair| {
+                let (name, value) = pair.split_once('=').unwrap_or(("", pair));
+                (name.to_owned(), value.to_owned())
+            }));
+            let host = place.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+            let person = host.and_then(|host| host.rsplit_once('@')).map(|(person, _)| person);
+            if let Some((_, password)) = person.and_then(|person| person.split_once(':')) {
+                all.push(("password".to_owned(), password.to_owned()));
+            }
+        }
+        McpTransport::Peer => {}
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pairs<'a, T: FromIterator<(String, String)>>(pairs: &[(&'a str, &'a str)]) -> T {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn keys(transport: &McpTransport) -> (Vec<String>, Vec<String>) {
+        let env =
+            EnvOverlay::from_iter([("TOKEN", "tok"), ("HOME", "/home/me"), ("PLACE", "lair")]);
+        let Keys { possible, certain } = Keys::of(transport, &env);
+        (possible.into_iter().collect(), certain.into_iter().collect())
+    }
+
+    #[test]
+    fn what_may_be_a_key_is_found_in_headers_and_addresses_as_written_and_filled_in() {
+        let http = McpTransport::Http {
+            url: "https://me:pw-${TOKEN}@h/${PLACE}?api_key=sk-1&flag&at=${PLACE}&b=${NO:-sk-4}"
+                .to_owned(),
+            headers: pairs(&[("Authorization", "Bearer ${TOKEN}"), ("X-Org", "sk-2")]),
+        };
+        let (possible, certain) = keys(&http);
+        assert_eq!(
+            possible,
+            ["Bearer", "Bearer tok", "flag", "lair", "pw-tok", "sk-1", "sk-2", "sk-4", "tok"]
+        );
+        assert_eq!(certain, ["Bearer", "Bearer tok", "pw-tok", "sk-1", "tok"]);
+        let whole =
+            McpTransport::Http { url: "${AT:-https://h?key=sk-5}".to_owned(), headers: pairs(&[]) };
+        assert_eq!(keys(&whole).1, ["sk-5"]);
+    }
+
+    #[test]
+    fn what_may_be_a_key_is_found_in_variables_and_what_is_everywhere_is_none() {
+        let env = pairs(&[
+            ("AUTH", "Bearer ${TOKEN}"),
+            ("DIR", "${PLACE}"),
+            ("EMPTY", ""),
+            ("HOME", "${HOME}"),
+            ("LITERAL", "sk-3"),
+            ("NOTES", "${HOME}/notes"),
+        ]);
+        let args = vec!["${PLACE}".to_owned()];
+        let program = McpTransport::Stdio { command: "c".to_owned(), args, env };
+        let (possible, certain) = keys(&program);
+        assert_eq!(possible, ["/home/me/notes", "Bearer tok", "lair", "sk-3", "tok"]);
+        assert_eq!(certain, ["Bearer tok", "tok"]);
+    }
+
+    #[test]
+    fn keys_are_masked_in_all_texts_of_a_value() {
+        let redactor = Redactor::default();
+        redactor.add("sk-secret-1");
+        let mut value = json!({"a": ["x sk-secret-1", 1], "b": {"c": "sk-secret-1"}});
+        mask(&mut value, &redactor);
+        assert_eq!(value, json!({"a": ["x ***", 1], "b": {"c": "***"}}));
+    }
+}
