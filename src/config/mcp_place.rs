@@ -1,8 +1,6 @@
 //! The files in which a person or a project defines MCP servers, each by itself: to be looked at, and to be changed.
 
-use std::fs;
-use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::dirs::Dirs;
@@ -14,6 +12,7 @@ use super::mcp::{self, McpEntry, SERVERS};
 use super::mcp_file::{self, MCP_FILE};
 use super::mcp_text::{self, Change};
 use super::project::Project;
+use super::replace::replace;
 use super::schema::SCHEMA;
 use crate::protocol::{McpServer, RuleFile};
 
@@ -33,6 +32,14 @@ impl McpScope {
         match self {
             Self::User => "user",
             Self::Project => "project",
+        }
+    }
+
+    /// The permissions of a new file: a person's own may hold keys.
+    fn mode_of_new(self) -> u32 {
+        match self {
+            Self::User => 0o600,
+            Self::Project => 0o644,
         }
     }
 }
@@ -147,7 +154,7 @@ impl McpPlace {
     fn change(&self, change: Change<'_>) -> Result<bool, McpEditError> {
         let Some(text) = self.changed(change)? else { return Ok(false) };
         let failed = |source| McpEditError::Write { path: self.shown.clone(), source };
-        replace(&self.file, &text, self.scope).map_err(failed)?;
+        replace(&self.file, &text, self.scope.mode_of_new()).map_err(failed)?;
         Ok(true)
     }
 
@@ -159,26 +166,4 @@ impl McpPlace {
         };
         changed.map_err(|problem| McpEditError::Broken { path: self.shown.clone(), problem })
     }
-}
-
-/// Writes beside the file, then moves into its place, so that a full disk or a crash leaves the old one.
-fn replace(path: &Path, text: &str, scope: McpScope) -> io::Result<()> {
-    // Where the file is a link, what it leads to is replaced.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let permissions = match fs::metadata(&path) {
-        Ok(old) => old.permissions(),
-        // The person's own may hold keys.
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            fs::Permissions::from_mode(if scope == McpScope::User { 0o600 } else { 0o644 })
-        }
-        Err(error) => return Err(error),
-    };
-    let mut file =
-        tempfile::Builder::new().prefix(".mcp-").permissions(permissions).tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
-    Ok(())
 }

@@ -31,6 +31,7 @@ pub mod node;
 mod overrides;
 mod project;
 mod provider;
+pub mod replace;
 pub mod schema;
 mod setting_sources;
 mod settings_file;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +19,7 @@ use super::dirs::Dirs;
 use super::error::{self, Origin};
 use super::inert::{Inert, one_line};
 use super::project::Project;
+use super::replace::put;
 use crate::protocol::shell_word;
 
 /// The only form of the file so far.
@@ -271,19 +272,11 @@ fn read(path: &Path) -> Result<Store, TrustError> {
     Ok(store)
 }
 
-/// Replaces the file whole or not at all; only its owner can read it.
+/// Replaces the file; only its owner can read it.
 fn write(path: &Path, store: &Store) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    let mut file = builder
-        .prefix(".trust-")
-        .permissions(PermissionsExt::from_mode(0o600))
-        .tempfile_in(folder)?;
-    serde_json::to_writer_pretty(&mut file, store)?;
-    file.write_all(b"\n")?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    let mut text = serde_json::to_vec_pretty(store)?;
+    text.push(b'\n');
+    put(path, &text, PermissionsExt::from_mode(0o600))
 }
 
 /// Keeps other processes from changing the file until it is dropped. Those that do so now are waited for, but not long.

@@ -1,12 +1,13 @@
 //! Writes rules into the project's configuration, with as little change to the file as can be.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use super::question::AnswerError;
+use crate::config::replace::replace;
 use crate::protocol::RuleFile;
 
 /// The file that an answer names.
@@ -31,7 +32,7 @@ pub fn add_allow_rules(path: &Path, rules: &[String]) -> Result<(), AnswerError>
     if old.as_deref() == Some(new.as_str()) {
         return Ok(());
     }
-    replace(path, &new).map_err(failed)
+    replace(path, &new, 0o644).map_err(failed)
 }
 
 /// The configuration text with the rules added.
@@ -65,25 +66,6 @@ fn push_like_the_last(list: &mut Array, rule: &str) {
         Some(prefix) => list.push_formatted(Value::from(rule).decorated(prefix, "")),
         None => list.push(rule),
     }
-}
-
-/// Writes beside the file, then moves into its place, so that a full disk or a crash leaves the old one.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // Where the configuration is a link, what it leads to is replaced.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut builder = tempfile::Builder::new();
-    let permissions = match fs::metadata(&path) {
-        Ok(old) => old.permissions(),
-        Err(_) => std::os::unix::fs::PermissionsExt::from_mode(0o644),
-    };
-    builder.prefix(".config-").permissions(permissions);
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
-    Ok(())
 }
 
 #[cfg(test)]
