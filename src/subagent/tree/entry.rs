@@ -175,6 +175,11 @@ impl Entry {
         self.phase.status()
     }
 
+    /// Whether it counts against its parent's limit. One that rests would hold the place for as long as nobody needs it.
+    pub fn is_at_work(&self) -> bool {
+        matches!(self.phase, Phase::Running) && !*self.resting.borrow()
+    }
+
     /// Whether it stands below `path`, at any depth.
     pub fn is_below(&self, path: &AgentPath) -> bool {
         self.path != *path && self.path.is_within(path)

@@ -1,5 +1,6 @@
 //! The limits: who may run now, who waits for a slot, and how a waiting parent gives its slot away.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -90,36 +91,51 @@ impl State {
 
     /// Gives free slots to those who wait, in order, and tells the others their places.
     pub fn hand_out(&mut self) {
+        let mut taken = self.taken();
         for waiting in std::mem::take(&mut self.waiting) {
-            if !self.has_room(&waiting) {
+            let entry = self.entries.get_mut(&waiting.id);
+            let parent = waiting.events.path().parent();
+            let itself = entry.as_ref().is_some_and(|entry| entry.is_at_work());
+            let siblings = taken.siblings(&parent).saturating_sub(usize::from(itself));
+            if taken.slots >= self.slots.concurrent || siblings >= self.slots.children {
                 self.waiting.push_back(waiting);
-            } else {
-                self.give_slot(waiting.id);
-                waiting.start.notify_one();
+                continue;
             }
+            if let Some(entry) = entry {
+                taken.slots += usize::from(!entry.has_slot);
+                entry.has_slot = true;
+                entry.phase = Phase::Running;
+                let count = taken.at_work.entry(parent).or_default();
+                *count = siblings + usize::from(entry.is_at_work());
+            }
+            waiting.start.notify_one();
         }
         self.tell_places();
-    }
-
-    pub fn give_slot(&mut self, id: AgentId) {
-        if let Some(entry) = self.entries.get_mut(&id) {
-            entry.has_slot = true;
-            entry.phase = Phase::Running;
-        }
     }
 
     fn running(&self) -> usize {
         self.entries.values().filter(|entry| entry.has_slot).count()
     }
 
-    fn has_room(&self, waiting: &Waiting) -> bool {
-        let parent = waiting.events.path().parent();
-        let running = self.entries.values().filter(|entry| matches!(entry.phase, Phase::Running));
-        // One that rests would hold the place for as long as nobody needs it.
-        let running = running.filter(|entry| !*entry.resting.borrow());
-        let siblings = running.filter(|entry| entry.path.parent() == parent);
-        let siblings = siblings.filter(|entry| entry.id != waiting.id).count();
-        self.running() < self.slots.concurrent && siblings < self.slots.children
+    fn taken(&self) -> Taken {
+        let mut at_work: HashMap<_, usize> = HashMap::new();
+        for entry in self.entries.values().filter(|entry| entry.is_at_work()) {
+            *at_work.entry(entry.path.parent()).or_default() += 1;
+        }
+        Taken { slots: self.running(), at_work }
+    }
+}
+
+/// What is taken of the slots, counted once for all who wait.
+struct Taken {
+    slots: usize,
+    /// How many children of each agent work.
+    at_work: HashMap<Option<AgentPath>, usize>,
+}
+
+impl Taken {
+    fn siblings(&self, parent: &Option<AgentPath>) -> usize {
+        self.at_work.get(parent).copied().unwrap_or_default()
     }
 }
 
