@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
-use super::judge::{Advice, Call, Decision, Judgement, Policy, judge};
+use super::judge::{Call, Decision, Judgement, Policy, judge};
 use super::path::{Places, Target};
 use super::question::{AnswerError, Asked, Waiting};
 use super::rule::{Base, List, Origin, Rule, RuleSet};
 use super::rule_file;
 use super::source::RuleSource;
-use super::standing::{Grants, ModeOf, Rights, Standing};
-use crate::protocol::{
-    Allowance, Answer, EventKind, EventSink, Mode, Question, QuestionId, RuleFile,
-};
+use super::standing::{Grants, ModeOf, Standing};
+use crate::protocol::{Allowance, Answer, Mode, QuestionId, RuleFile};
+
+mod agent;
+
+pub use agent::AgentGate;
 
 /// What a gate is made of.
 #[derive(Clone, Debug)]
@@ -163,21 +163,6 @@ impl Gate {
         let answered = self.0.reply(id, verdict);
         self.0.settle();
         kept.map(|()| answered)
-    }
-
-    /// The gate of one agent: the shared rules, and grants of its own. `name` is the agent's on the screen.
-    #[must_use]
-    pub fn for_agent(&self, name: String, events: EventSink) -> AgentGate {
-        AgentGate {
-            shared: self.0.clone(),
-            name: name.into(),
-            events,
-            standing: Standing {
-                grants: Grants::default(),
-                places: self.0.places.clone(),
-                mode: ModeOf::default(),
-            },
-        }
     }
 
     /// What a call of main comes to by now. Nobody is asked.
@@ -326,218 +311,11 @@ impl Shared {
     }
 }
 
-/// The gate as one agent sees it. Clones share the agent's grants.
-#[derive(Clone)]
-pub struct AgentGate {
-    shared: Arc<Shared>,
-    name: Arc<str>,
-    events: EventSink,
-    standing: Standing,
-}
-
-impl AgentGate {
-    /// The gate of an agent below this one: within the same folders, and no freer than this one unless its rights say so.
-    #[must_use]
-    pub fn child(&self, name: String, events: EventSink, rights: Rights) -> Self {
-        let Standing { grants, places, mode } = self.standing.clone();
-        let grants = if rights.shares_grants { grants } else { Grants::default() };
-        let standing = Standing { grants, places, mode: mode.and(rights.mode) };
-        Self { shared: self.shared.clone(), name: name.into(), events, standing }
-    }
-
-    /// The gate of the whole tree.
-    #[must_use]
-    pub fn of_all(&self) -> Gate {
-        Gate(self.shared.clone())
-    }
-
-    /// This gate, with other working directories: those of an agent that works in a folder of its own.
-    #[must_use]
-    pub fn within(mut self, dirs: Vec<PathBuf>) -> Self {
-        self.standing.places = Arc::new(Places { dirs, ..(*self.standing.places).clone() });
-        self
-    }
-
-    /// This gate for an agent that has `dir` alone: it is the only working directory, and nothing outside it can be
-    /// written by a file tool, in any mode. The agent's shell must be confined by other means.
-    #[must_use]
-    pub fn bounded(mut self, dir: PathBuf) -> Self {
-        let bound = Some(dir.clone());
-        let places = (*self.standing.places).clone();
-        self.standing.places = Arc::new(Places { dirs: vec![dir], bound, ..places });
-        self
-    }
-
-    /// The mode that this agent's calls are judged by now.
-    #[must_use]
-    pub fn mode(&self) -> Mode {
-        self.standing.mode.given(self.shared.lock().mode)
-    }
-
-    /// Tells that a call was denied by what is not the gate.
-    pub fn denied(&self, call: &Call<'_>, reason: String) {
-        self.tell_denied(call, &Verdict::Denied { reason });
-    }
-
-    /// Whether the call would have to be asked about now: only then a preview is worth its while.
-    #[must_use]
-    pub fn would_ask(&self, call: &Call<'_>) -> bool {
-        self.shared.look_at_rules();
-        let (judgement, _) = self.shared.judge(call, &self.standing);
-        self.shared.interactive && judgement.decision == Decision::Ask
-    }
-
-    /// Decides on a call, and asks the person where that is needed. Ends at once when `cancel` fires; when it is
-    /// dropped, an open question is withdrawn.
-    pub async fn decide(&self, call: &Call<'_>, cancel: &CancellationToken) -> Verdict {
-        let verdict = loop {
-            if cancel.is_cancelled() {
-                return cancelled();
-            }
-            self.shared.look_at_rules();
-            let (judgement, revision) = self.shared.judge(call, &self.standing);
-            match judgement.decision {
-                Decision::Allow => return Verdict::Allowed,
-                Decision::Deny => break Verdict::Denied { reason: judgement.why },
-                Decision::Ask if !self.shared.interactive => {
-                    break Verdict::Denied { reason: nobody_to_ask(call, &judgement) };
-                }
-                Decision::Ask => {}
-            }
-            let Some(open) = self.ask(call, judgement, revision) else { continue };
-            match open.answer(cancel).await {
-                Some(verdict) => break verdict,
-                None => return cancelled(),
-            }
-        };
-        self.tell_denied(call, &verdict);
-        verdict
-    }
-
-    /// Decides on a call whose input was changed by the one who allowed it: what is denied stays denied, what would be
-    /// asked about was asked.
-    #[must_use]
-    pub fn recheck(&self, call: &Call<'_>) -> Verdict {
-        self.shared.look_at_rules();
-        let (judgement, _) = self.shared.judge(call, &self.standing);
-        let verdict = match judgement.decision {
-            Decision::Deny => Verdict::Denied { reason: judgement.why },
-            Decision::Allow | Decision::Ask => Verdict::Allowed,
-        };
-        self.tell_denied(call, &verdict);
-        verdict
-    }
-
-    fn tell_denied(&self, call: &Call<'_>, verdict: &Verdict) {
-        if let Verdict::Denied { reason } = verdict {
-            self.events.emit(EventKind::PermissionDenied {
-                id: call.id.clone(),
-                tool: call.tool.to_owned(),
-                input: call.input.clone(),
-                reason: reason.clone(),
-            });
-        }
-    }
-
-    /// Opens a question; `None` when rules or mode have changed since the judgement.
-    fn ask(
-        &self,
-        call: &Call<'_>,
-        judgement: Judgement,
-        revision: u64,
-    ) -> Option<OpenQuestion<'_>> {
-        let Judgement { why, warnings, suggestions, .. } = judgement;
-        let (reply, answer) = oneshot::channel();
-        let asked = Asked::new(call, suggestions.clone(), self.standing.clone());
-        let id = {
-            let mut state = self.shared.lock();
-            if state.revision != revision {
-                return None;
-            }
-            let id = QuestionId(state.next_id);
-            state.next_id += 1;
-            state.waiting.insert(id, Waiting { asked: Arc::new(asked), reply });
-            id
-        };
-        let open = OpenQuestion { gate: self, id, answer, allowed: None };
-        self.events.emit(EventKind::PermissionAsked(Box::new(Question {
-            id,
-            path: self.events.path().clone(),
-            agent: self.name.to_string(),
-            tool_use_id: call.id.clone(),
-            tool: call.tool.to_owned(),
-            input: call.input.clone(),
-            access: call.access.clone(),
-            cwd: call.cwd.to_owned(),
-            reason: why,
-            warnings,
-            rules: suggestions,
-            preview: call.preview.clone(),
-        })));
-        Some(open)
-    }
-}
-
-impl fmt::Debug for AgentGate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentGate").field("agent", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// A question that is on the screen; dropping it takes it off again.
-struct OpenQuestion<'a> {
-    gate: &'a AgentGate,
-    id: QuestionId,
-    answer: oneshot::Receiver<Verdict>,
-    allowed: Option<bool>,
-}
-
-impl OpenQuestion<'_> {
-    /// Waits for the answer; `None` when the call is cancelled first.
-    async fn answer(mut self, cancel: &CancellationToken) -> Option<Verdict> {
-        let verdict = tokio::select! {
-            biased;
-            () = cancel.cancelled() => None,
-            verdict = &mut self.answer => verdict.ok(),
-        };
-        self.allowed = verdict.as_ref().map(Verdict::allows);
-        verdict
-    }
-}
-
-impl Drop for OpenQuestion<'_> {
-    fn drop(&mut self) {
-        self.gate.shared.lock().waiting.remove(&self.id);
-        let closed = EventKind::QuestionClosed { id: self.id, allowed: self.allowed };
-        self.gate.events.emit(closed);
-    }
-}
-
-fn cancelled() -> Verdict {
-    Verdict::Denied { reason: "cancelled before it was allowed to run".to_owned() }
-}
-
 fn refusal(reason: Option<&str>) -> String {
     match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
         Some(reason) => format!("the person said no: {reason}"),
         None => "the person said no".to_owned(),
     }
-}
-
-fn nobody_to_ask(call: &Call<'_>, judgement: &Judgement) -> String {
-    // No rule makes up for the word of a hook.
-    if let Advice::Ask { .. } = call.advice {
-        return format!("{}, and there is nobody to ask", judgement.why);
-    }
-    let rules = if judgement.suggestions.is_empty() {
-        call.tool.to_owned()
-    } else {
-        judgement.suggestions.join(",")
-    };
-    format!(
-        "{}, and there is nobody to ask; --allowed-tools '{rules}' or `allow` under [permissions] would let it run",
-        judgement.why
-    )
 }
 
 #[cfg(test)]

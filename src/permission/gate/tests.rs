@@ -1,10 +1,11 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::super::judge::Advice;
 use super::*;
-use crate::protocol::{Access, AgentEvent, AgentId, EventQueue, ToolUseId};
+use crate::protocol::{Access, AgentEvent, AgentId, EventKind, EventQueue, Question, ToolUseId};
 
 struct Bench {
     dir: tempfile::TempDir,
