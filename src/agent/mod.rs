@@ -6,7 +6,6 @@
 
 use std::fmt;
 use std::path::Path;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,18 +15,19 @@ use crate::budget::{Budget, Limits};
 use crate::hook::Hooks;
 use crate::permission::AgentGate;
 use crate::protocol::{
-    ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, ImageSource, Journal,
-    JournalError, Message, Outcome, PromptId, QueuedPrompt, Redactor, Reply, Role, Sender, Span,
-    Spent, StopReason, Usage,
+    ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, Journal, Message, Outcome,
+    Redactor, Role, Sender, Span, StopReason, Usage,
 };
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
 
 pub mod compact;
+mod conversation;
 mod dispatch;
 mod forced;
 mod hooks;
 mod inbox;
+mod intake;
 mod linger;
 mod meter;
 mod operations;
@@ -41,9 +41,11 @@ mod turn;
 
 pub use forced::{Forced, Wanted};
 pub use inbox::{Announcement, Inbox};
+pub use intake::Prompt;
+use intake::read_prompt;
 pub use linger::Respite;
 pub use operations::{Operations, Place};
-use run::{Run, Stop};
+use run::{Run, Stop, within_time};
 use size::Measured;
 
 /// What the model is told on the last turn that it may take.
@@ -113,42 +115,6 @@ pub struct Agent {
     end_untold: bool,
     /// The size of the conversation when it was last reported; absent when it became another since.
     measured: Option<Measured>,
-}
-
-/// A prompt, as it enters a conversation.
-#[derive(Clone, Debug, Default)]
-pub struct Prompt {
-    pub id: Option<PromptId>,
-    pub text: String,
-    /// What the model sees behind the text.
-    pub images: Vec<ImageSource>,
-    /// What a command in it stands for.
-    pub meaning: Option<String>,
-    pub from: Sender,
-    /// Results of calls that the conversation so far has left open.
-    pub results: Vec<ContentBlock>,
-    /// What the model reads before it, such as what the person's own commands printed.
-    pub note: Option<String>,
-    /// The call that the model is to begin with.
-    pub force: Option<Forced>,
-}
-
-impl Prompt {
-    /// A prompt of nothing but a text.
-    #[must_use]
-    pub fn new(text: String) -> Self {
-        Self { text, ..Self::default() }
-    }
-
-    /// With more for the model to read before it.
-    #[must_use]
-    pub fn with_note(self, more: Option<String>) -> Self {
-        let note = match (self.note, more) {
-            (Some(note), Some(more)) => Some(format!("{note}\n\n{more}")),
-            (note, more) => note.or(more),
-        };
-        Self { note, ..self }
-    }
 }
 
 impl Agent {
@@ -392,141 +358,6 @@ impl Agent {
             _ => return None,
         })
     }
-
-    /// Takes a whole answer into the conversation; says which calls it holds.
-    async fn accept(&mut self, reply: Reply, run: &mut Run<'_>) -> Result<Vec<ContentBlock>, Stop> {
-        if reply.stop_reason == StopReason::Refusal {
-            run.text.clear();
-            return Ok(Vec::new());
-        }
-        let calls: Vec<_> = reply
-            .content
-            .iter()
-            .filter(|block| matches!(block, ContentBlock::ToolUse { .. }))
-            .cloned()
-            .collect();
-        let tokens = reply.usage.context();
-        let message = Message::assistant(reply.content);
-        let text = message.text();
-        // What was said beside calls is kept only as a partial text; an answer without text is not a text.
-        if !text.is_empty() || calls.is_empty() {
-            run.text = text;
-        }
-        if !message.content.is_empty() {
-            self.book(&message).await?;
-            self.push(message);
-        }
-        let messages = self.history.len();
-        self.measured = (tokens > 0).then_some(Measured { messages, tokens });
-        Ok(calls)
-    }
-
-    /// Answers calls that will not run.
-    async fn refuse(&mut self, calls: &[ContentBlock], why: &str) -> Result<(), Stop> {
-        let results: Vec<_> = calls
-            .iter()
-            .filter_map(|call| match call {
-                ContentBlock::ToolUse { id, .. } => Some(dispatch::error_result(id, why)),
-                _ => None,
-            })
-            .collect();
-        if results.is_empty() {
-            return Ok(());
-        }
-        self.keep(Message::user(results)).await?;
-        Ok(())
-    }
-
-    /// Writes a message to the journal, then takes it into the conversation.
-    async fn keep(&mut self, message: Message) -> Result<(), JournalError> {
-        let written = self.setup.journal.append(&message, None).await;
-        // Results of tools that ran are taken in all the same: calls without results would spoil the conversation.
-        // The file gets such results when it is read again.
-        if written.is_ok() || holds_results(&message) {
-            self.push(message);
-        }
-        written
-    }
-
-    /// Takes a message into the conversation. Nobody else holds it between two steps, so nothing is copied.
-    fn push(&mut self, message: Message) {
-        Arc::make_mut(&mut self.history).push(message);
-    }
-
-    /// Writes an answer to the journal, with what it and the failed attempts before it cost.
-    async fn book(&mut self, message: &Message) -> Result<(), JournalError> {
-        let (usage, cost) = std::mem::take(&mut self.unbooked);
-        let model = self.setup.thinker.as_deref().unwrap_or_default();
-        self.setup.journal.append(message, Some(Spent { usage, cost, model })).await
-    }
-
-    /// Gives back what the person queued and nobody will read.
-    fn return_queue(&self, events: &EventSink) {
-        for QueuedPrompt { id, text, .. } in self.setup.inbox.take_typed() {
-            events.emit(EventKind::PromptReturned { id, text });
-        }
-    }
-
-    /// Reads what was queued for this step.
-    async fn read_queue(&self, blocks: &mut Vec<ContentBlock>, run: &Run<'_>) {
-        self.read(self.setup.inbox.take_next_step(), blocks, run).await;
-    }
-
-    async fn read(&self, queued: Vec<QueuedPrompt>, blocks: &mut Vec<ContentBlock>, run: &Run<'_>) {
-        for queued in queued {
-            let QueuedPrompt { id, text, images, meaning, from, .. } = queued;
-            let prompt = Prompt { id: Some(id), images, from, meaning, ..Prompt::new(text) };
-            if let Some(prompt) = self.let_in(prompt, run.events, run.cancel).await {
-                read_prompt(prompt, blocks, run.events);
-            }
-        }
-    }
-}
-
-/// Lets a run take as long as its budget allows, then stops it; a run that is stopped when its time is over ends for
-/// that reason, whoever stopped it.
-async fn within_time(
-    budget: &Budget,
-    cancel: &CancellationToken,
-    stop: &CancellationToken,
-    work: impl Future<Output = End>,
-) -> End {
-    let mut work = pin!(work);
-    let (end, overdue) = tokio::select! {
-        biased;
-        () = cancel.cancelled() => {
-            // The parent's time may be over as well: then it cancels this one in the same moment.
-            let overdue = budget.time_up();
-            (work.await, overdue)
-        }
-        limit = budget.out_of_time() => {
-            stop.cancel();
-            (work.await, Some(limit))
-        }
-        end = &mut work => (end, None),
-    };
-    match (end, overdue) {
-        (End::Cancelled { .. }, Some(limit)) => End::TimeLimit { limit },
-        (end, _) => end,
-    }
-}
-
-fn holds_results(message: &Message) -> bool {
-    message.content.iter().any(|block| matches!(block, ContentBlock::ToolResult { .. }))
-}
-
-/// Puts a prompt into the message that is being made, and says so.
-fn read_prompt(prompt: Prompt, blocks: &mut Vec<ContentBlock>, events: &EventSink) {
-    let Prompt { id, text, images, meaning, from, results, note, force } = prompt;
-    events.emit(EventKind::PromptRead { id, text: text.clone(), from });
-    // Results come first in a message: every wire wants them so.
-    blocks.splice(0..0, results);
-    blocks.extend(note.map(ContentBlock::text));
-    // No wire accepts an empty text.
-    blocks.extend((!text.trim().is_empty()).then(|| ContentBlock::text(text)));
-    blocks.extend(images.into_iter().map(|source| ContentBlock::Image { source }));
-    blocks.extend(meaning.map(ContentBlock::text));
-    blocks.extend(force.map(|force| ContentBlock::text(force.hint)));
 }
 
 impl fmt::Debug for Agent {

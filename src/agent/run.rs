@@ -1,5 +1,6 @@
 //! One run of an agent: what it has come to so far, and why it ends.
 
+use std::pin::pin;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -85,5 +86,33 @@ impl Run<'_> {
 impl From<JournalError> for Stop {
     fn from(error: JournalError) -> Self {
         Self::Disk(error)
+    }
+}
+
+/// Lets a run take as long as its budget allows, then stops it; a run that is stopped when its time is over ends for
+/// that reason, whoever stopped it.
+pub(super) async fn within_time(
+    budget: &Budget,
+    cancel: &CancellationToken,
+    stop: &CancellationToken,
+    work: impl Future<Output = End>,
+) -> End {
+    let mut work = pin!(work);
+    let (end, overdue) = tokio::select! {
+        biased;
+        () = cancel.cancelled() => {
+            // The parent's time may be over as well: then it cancels this one in the same moment.
+            let overdue = budget.time_up();
+            (work.await, overdue)
+        }
+        limit = budget.out_of_time() => {
+            stop.cancel();
+            (work.await, Some(limit))
+        }
+        end = &mut work => (end, None),
+    };
+    match (end, overdue) {
+        (End::Cancelled { .. }, Some(limit)) => End::TimeLimit { limit },
+        (end, _) => end,
     }
 }

@@ -10,11 +10,13 @@ use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::conversation::holds_results;
 use super::*;
 use crate::config::models::{ModelInfo, Thinking};
 use crate::permission::{Gate, GateSettings, RuleSet};
 use crate::protocol::{
-    Access, Answer, BlockStart, Delta, EventQueue, Mode, NoJournal, StreamEvent, ToolUseId,
+    Access, Answer, BlockStart, Delta, EventQueue, Mode, NoJournal, PromptId, QueuedPrompt,
+    StreamEvent, ToolUseId,
 };
 use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy};
 use crate::tool::{ToolContext, ToolError, ToolOutcome, TypedTool};

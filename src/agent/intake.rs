@@ -1,0 +1,86 @@
+//! Prompts on their way into a conversation: those that begin a run, and those that were queued meanwhile.
+
+use super::run::Run;
+use super::{Agent, Forced};
+use crate::protocol::{
+    ContentBlock, EventKind, EventSink, ImageSource, PromptId, QueuedPrompt, Sender,
+};
+
+/// A prompt, as it enters a conversation.
+#[derive(Clone, Debug, Default)]
+pub struct Prompt {
+    pub id: Option<PromptId>,
+    pub text: String,
+    /// What the model sees behind the text.
+    pub images: Vec<ImageSource>,
+    /// What a command in it stands for.
+    pub meaning: Option<String>,
+    pub from: Sender,
+    /// Results of calls that the conversation so far has left open.
+    pub results: Vec<ContentBlock>,
+    /// What the model reads before it, such as what the person's own commands printed.
+    pub note: Option<String>,
+    /// The call that the model is to begin with.
+    pub force: Option<Forced>,
+}
+
+impl Prompt {
+    /// A prompt of nothing but a text.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+
+    /// With more for the model to read before it.
+    #[must_use]
+    pub fn with_note(self, more: Option<String>) -> Self {
+        let note = match (self.note, more) {
+            (Some(note), Some(more)) => Some(format!("{note}\n\n{more}")),
+            (note, more) => note.or(more),
+        };
+        Self { note, ..self }
+    }
+}
+
+impl Agent {
+    /// Gives back what the person queued and nobody will read.
+    pub(super) fn return_queue(&self, events: &EventSink) {
+        for QueuedPrompt { id, text, .. } in self.setup.inbox.take_typed() {
+            events.emit(EventKind::PromptReturned { id, text });
+        }
+    }
+
+    /// Reads what was queued for this step.
+    pub(super) async fn read_queue(&self, blocks: &mut Vec<ContentBlock>, run: &Run<'_>) {
+        self.read(self.setup.inbox.take_next_step(), blocks, run).await;
+    }
+
+    pub(super) async fn read(
+        &self,
+        queued: Vec<QueuedPrompt>,
+        blocks: &mut Vec<ContentBlock>,
+        run: &Run<'_>,
+    ) {
+        for queued in queued {
+            let QueuedPrompt { id, text, images, meaning, from, .. } = queued;
+            let prompt = Prompt { id: Some(id), images, from, meaning, ..Prompt::new(text) };
+            if let Some(prompt) = self.let_in(prompt, run.events, run.cancel).await {
+                read_prompt(prompt, blocks, run.events);
+            }
+        }
+    }
+}
+
+/// Puts a prompt into the message that is being made, and says so.
+pub(super) fn read_prompt(prompt: Prompt, blocks: &mut Vec<ContentBlock>, events: &EventSink) {
+    let Prompt { id, text, images, meaning, from, results, note, force } = prompt;
+    events.emit(EventKind::PromptRead { id, text: text.clone(), from });
+    // Results come first in a message: every wire wants them so.
+    blocks.splice(0..0, results);
+    blocks.extend(note.map(ContentBlock::text));
+    // No wire accepts an empty text.
+    blocks.extend((!text.trim().is_empty()).then(|| ContentBlock::text(text)));
+    blocks.extend(images.into_iter().map(|source| ContentBlock::Image { source }));
+    blocks.extend(meaning.map(ContentBlock::text));
+    blocks.extend(force.map(|force| ContentBlock::text(force.hint)));
+}
