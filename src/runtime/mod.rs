@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, Inbox, Prompt};
 use crate::hook::Leaving;
 use crate::protocol::{
-    AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoJournal, NoticeLevel,
-    Outcome, PromptId, QuestionId, QueuedPrompt, SessionId, ShellId,
+    AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoticeLevel, Outcome, PromptId,
+    QuestionId, QueuedPrompt, SessionId, ShellId,
 };
-use crate::provider::{Model, ModelError, ModelSlot};
+use crate::provider::ModelSlot;
 use crate::subagent::{AgentTree, faces};
 
 mod assemble;
@@ -21,33 +21,24 @@ mod brought;
 mod called;
 mod hooks;
 mod mention;
+mod model;
 mod offer;
 mod resume;
 mod servers;
+mod session;
 mod shell;
 
 use assemble::{Main, Session};
 pub use assemble::{Parts, SubAgents};
 use brought::Brought;
 use hooks::Begun;
+use model::Resolved;
 use offer::Offer;
+pub use session::Open;
 use shell::OwnShell;
 
 /// How long the end of a run is waited for when the program ends.
 const END_WAIT: Duration = Duration::from_secs(4);
-
-/// What session a runtime starts with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Open {
-    New(SessionId),
-    /// A stored one, which is gone on with.
-    Stored(SessionId),
-    /// A new one that begins with the history of a stored one, which stays as it is.
-    Fork {
-        from: SessionId,
-        to: SessionId,
-    },
-}
 
 /// The backend of one front end.
 pub struct Runtime {
@@ -78,8 +69,6 @@ pub struct Runtime {
     /// Models that were asked for; finding one may take as long as a command of the person takes to print a key.
     resolved: (mpsc::Sender<Resolved>, mpsc::Receiver<Resolved>),
 }
-
-type Resolved = Result<Model, ModelError>;
 
 /// The main agent at work.
 struct Run {
@@ -421,86 +410,6 @@ impl Runtime {
             self.events.notice(NoticeLevel::Error, error.to_string());
         }
     }
-
-    /// Looks for a model beside everything else.
-    fn set_model(&self, provider: Option<String>, name: String) {
-        let (models, resolved) = (self.parts.models.clone(), self.resolved.0.clone());
-        tokio::spawn(async move {
-            let model = models.resolve(provider.as_deref(), &name).await;
-            // Nobody waits for it any more when the runtime has ended.
-            let _ = resolved.send(model).await;
-        });
-    }
-
-    fn model_resolved(&mut self, resolved: Resolved) {
-        let model = match resolved {
-            Ok(model) => model,
-            Err(error) => {
-                self.events.notice(NoticeLevel::Error, error.to_string());
-                return;
-            }
-        };
-        self.events.emit(model_changed(&model));
-        match &self.model {
-            Some(slot) => slot.set(model),
-            None => self.model = Some(ModelSlot::new(model)),
-        }
-    }
-
-    /// Leaves the present session for another. Only between runs: the front end stops a run first.
-    async fn change_session(&mut self, open: Open) {
-        if self.run.is_some() {
-            self.events.notice(NoticeLevel::Warning, "main works: stop it first (Esc)");
-            return;
-        }
-        if let Err(error) = self.open(open).await {
-            self.events.notice(NoticeLevel::Error, error);
-        }
-    }
-
-    /// Opens a session and says so. The error is one line for the person; the present session stays then.
-    pub async fn open(&mut self, open: Open) -> Result<(), String> {
-        let mut session = assemble::open_session(&self.parts, open).await?;
-        // What works in the background belongs to the session that is left.
-        self.tree.end_all(END_WAIT).await;
-        end_background(&self.parts).await;
-        self.tree.clear();
-        self.inbox = self.tree.main_inbox();
-        self.main = None;
-        self.offer = None;
-        self.brought = None;
-        self.halted = false;
-        self.shell.take_printed();
-        let history = std::mem::take(&mut session.past);
-        self.events.emit(EventKind::SessionOpened { id: session.id, history });
-        self.restore(std::mem::take(&mut session.agents));
-        if let Some(model) = &self.model {
-            self.events.emit(model_changed(&model.get()));
-        }
-        for notice in std::mem::take(&mut self.notices) {
-            self.events.notice(NoticeLevel::Warning, notice);
-        }
-        for notice in &session.notices {
-            self.events.notice(NoticeLevel::Warning, notice.clone());
-        }
-        let before = std::mem::replace(&mut self.session, session);
-        self.session_begins(open, &before);
-        self.start_servers();
-        Ok(())
-    }
-
-    async fn reload(&mut self) {
-        // The file is locked as long as a journal holds it, and those of its agents hold it too.
-        self.tree.end_all(END_WAIT).await;
-        self.session.journal = Arc::new(NoJournal);
-        self.offer = None;
-        self.brought = None;
-        let stored = Open::Stored(self.session.id);
-        match assemble::open_session(&self.parts, stored).await {
-            Ok(session) => self.session = session,
-            Err(error) => self.events.notice(NoticeLevel::Error, error),
-        }
-    }
 }
 
 /// Waits for the end of a cancelled run, within bounds.
@@ -522,14 +431,6 @@ async fn ended(run: &mut Option<Run>) -> Option<Box<Agent>> {
     match run {
         Some(run) => (&mut run.task).await.ok(),
         None => std::future::pending().await,
-    }
-}
-
-fn model_changed(model: &Model) -> EventKind {
-    EventKind::ModelChanged {
-        provider: model.provider.name().to_owned(),
-        model: model.name.clone(),
-        context_window: Some(model.info.context_window),
     }
 }
 
