@@ -13,7 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("exec", &["protocol"]),
     ("tool", &["protocol", "budget", "exec"]),
     ("provider", &["protocol", "config::models", "tool::ToolSpec"]),
-    ("permission", &["protocol", "tool::canonical_name", "tool::path"]),
+    ("permission", &["protocol", "config::replace", "tool::canonical_name", "tool::path"]),
     ("hook", &["protocol", "config", "exec", "tool::canonical_name"]),
     ("session", &["protocol"]),
     ("custom", &["protocol", "markdown", "tool"]),
