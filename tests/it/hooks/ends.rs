@@ -98,10 +98,14 @@ async fn t35_a_cancel_is_told_once_and_cannot_be_blocked() {
     assert_eq!(scene.server.requests_of(PARENT).len(), 1);
 }
 
+/// In a call a panic becomes the call's result; outside of one nothing but the run itself is there to catch it.
+fn faults() -> [Value; 2] {
+    [json!({}), json!({ "outside": true })]
+}
+
 #[tokio::test]
-async fn t35_a_panic_is_told_once() {
-    // In a call it becomes the call's result; elsewhere nothing but the run itself is there to catch it.
-    for input in [json!({}), json!({ "outside": true })] {
+async fn t35_a_panic_of_a_child_is_told_once() {
+    for input in faults() {
         let mut scene = Scene::new();
         scene.world.env("CALIBAN_FAULT", "panic");
         with_log(&scene);
@@ -109,6 +113,12 @@ async fn t35_a_panic_is_told_once() {
         scene.server.when("CHILD-A").reply(tool_use("Fault", input.clone()));
         scene.run().finish().await.assert_code(1);
         assert_eq!(sorted(&scene), BOTH, "{input}");
+    }
+}
+
+#[tokio::test]
+async fn t35_a_panic_of_main_is_told_once() {
+    for input in faults() {
         let mut scene = Scene::new();
         scene.world.env("CALIBAN_FAULT", "panic");
         with_log(&scene);
