@@ -75,6 +75,18 @@ impl Listener {
         self.changed.notified().await;
     }
 
+    fn hear(&self, params: ProgressNotificationParam) {
+        let text = self.redactor.mask(&words(&params)).into_owned();
+        let mut progress = self.lock();
+        if let Some(watcher) = progress.open.get_mut(&params.progress_token) {
+            return watcher.show(&text);
+        }
+        if progress.early.len() == EARLY {
+            progress.early.pop_front();
+        }
+        progress.early.push_back((params.progress_token, text));
+    }
+
     fn lock(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -102,15 +114,7 @@ impl ClientHandler for Listener {
         params: ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        let text = self.redactor.mask(&words(&params)).into_owned();
-        let mut progress = self.lock();
-        if let Some(watcher) = progress.open.get_mut(&params.progress_token) {
-            return watcher.show(&text);
-        }
-        if progress.early.len() == EARLY {
-            progress.early.pop_front();
-        }
-        progress.early.push_back((params.progress_token, text));
+        self.hear(params);
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
@@ -132,5 +136,23 @@ fn words(params: &ProgressNotificationParam) -> String {
     match params.message.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
         Some(message) => format!("{}\n", Cleaner::whole(message)),
         None => format!("{count}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::NumberOrString;
+
+    use super::*;
+
+    #[test]
+    fn no_key_is_shown_as_progress() {
+        let redactor = Redactor::default();
+        redactor.add("sk-secret-1");
+        let listener = Listener::masking(redactor);
+        let token = ProgressToken(NumberOrString::Number(1));
+        let params = ProgressNotificationParam::new(token, 1.0).with_message("with sk-secret-1");
+        listener.hear(params);
+        assert_eq!(listener.lock().early[0].1, "with ***\n");
     }
 }

@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::last;
@@ -74,7 +74,7 @@ async fn message(
             return ([("mcp-session-id", session.to_string())], all).into_response();
         }
         "tools/list" => {
-            let names = ["echo", "leak", "tell", "expired", "broken", "cut", "never"];
+            let names = ["echo", "leak", "tell", "expired", "broken", "cut", "ended", "never"];
             let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
             json!({"tools": names.map(tool)})
         }
@@ -87,9 +87,17 @@ async fn message(
         "expired" => spoken("in a new session"),
         "broken" => return (StatusCode::BAD_GATEWAY, "<html>no").into_response(),
         "cut" => {
-            let parts = [Ok(": it begins\n\n"), Err(io::Error::other("cut"))];
-            let body = Body::from_stream(stream::iter(parts));
+            let begins = stream::iter([Ok(": it begins\n\n")]);
+            // What has begun is on its way before the connection breaks.
+            let breaks = stream::once(async {
+                tokio::task::yield_now().await;
+                Err(io::Error::other("cut"))
+            });
+            let body = Body::from_stream(begins.chain(breaks));
             return ([("content-type", "text/event-stream")], body).into_response();
+        }
+        "ended" => {
+            return ([("content-type", "text/event-stream")], ": no answer\n\n").into_response();
         }
         "never" => return pending().await,
         _ => return StatusCode::ACCEPTED.into_response(),
@@ -165,17 +173,18 @@ async fn an_expired_session_is_begun_anew_and_the_call_is_made_in_it() {
 async fn an_answer_that_says_that_the_server_failed_is_one_line() {
     let (scene, web) = with_web().await;
     let said = called(&scene, "broken").await;
-    assert!(said.starts_with("MCP server web: ") && said.contains("502"), "{said}");
-    assert_eq!((said.lines().count(), web.count("broken")), (1, 1), "{said}");
+    assert_eq!((said.as_str(), web.count("broken")), ("MCP server web: HTTP 502", 1));
     scene.server.finish();
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_off_is_one_line() {
-    let (scene, _web) = with_web().await;
-    let said = called(&scene, "cut").await;
-    assert!(said.starts_with("MCP server web: ") && said.lines().count() == 1, "{said}");
-    scene.server.finish();
+async fn an_answer_that_is_cut_off_or_never_comes_is_one_line() {
+    for tool in ["cut", "ended"] {
+        let (scene, _web) = with_web().await;
+        let said = called(&scene, tool).await;
+        assert_eq!(said, "MCP server web: it ended before it answered", "{tool}");
+        scene.server.finish();
+    }
 }
 
 #[tokio::test]
