@@ -77,10 +77,10 @@ pub(super) fn read_prompt(prompt: Prompt, blocks: &mut Vec<ContentBlock>, events
     events.emit(EventKind::PromptRead { id, text: text.clone(), from });
     // Results come first in a message: every wire wants them so.
     blocks.splice(0..0, results);
-    blocks.extend(note.map(ContentBlock::text));
+    blocks.extend(note.map(ContentBlock::aside));
     // No wire accepts an empty text.
     blocks.extend((!text.trim().is_empty()).then(|| ContentBlock::text(text)));
     blocks.extend(images.into_iter().map(|source| ContentBlock::Image { source }));
-    blocks.extend(meaning.map(ContentBlock::text));
-    blocks.extend(force.map(|force| ContentBlock::text(force.hint)));
+    blocks.extend(meaning.map(ContentBlock::aside));
+    blocks.extend(force.map(|force| ContentBlock::aside(force.hint)));
 }

@@ -248,7 +248,7 @@ impl Agent {
     async fn drive(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> Result<End, Stop> {
         let mut blocks = Vec::new();
         if std::mem::take(&mut self.was_stopped) {
-            blocks.push(ContentBlock::text(WAS_STOPPED));
+            blocks.push(ContentBlock::aside(WAS_STOPPED));
         }
         // What others said while nobody worked goes first; what the person has sent since the prompt goes behind it.
         let typed = prompt.as_ref().is_some_and(|prompt| prompt.from == Sender::Person);
@@ -264,14 +264,14 @@ impl Agent {
         // No wire takes a conversation that ends with a piece of an answer.
         if blocks.is_empty() && self.history.last().is_some_and(|last| last.role == Role::Assistant)
         {
-            blocks.push(ContentBlock::text(WAS_CUT));
+            blocks.push(ContentBlock::aside(WAS_CUT));
         }
         let mut in_vain = 0;
         loop {
             let calls_spent = run.budget.no_tool_calls_left();
             let last = calls_spent.is_some() || run.is_at_last_turn();
             if last && run.turns > 0 {
-                blocks.push(ContentBlock::text(LAST_TURN));
+                blocks.push(ContentBlock::aside(LAST_TURN));
             }
             if !blocks.is_empty() {
                 self.keep(Message::user(std::mem::take(&mut blocks))).await?;
@@ -311,7 +311,7 @@ impl Agent {
                     self.linger(&mut blocks, run).await?;
                 }
                 if blocks.is_empty() {
-                    blocks.extend(self.held_back(run).await.map(ContentBlock::text));
+                    blocks.extend(self.held_back(run).await.map(ContentBlock::aside));
                 }
                 if blocks.is_empty() {
                     return Ok(if run.text.is_empty() { End::Empty } else { End::Completed });

@@ -67,7 +67,7 @@ fn of_bytes(bytes: usize) -> u64 {
 
 fn bytes(block: &ContentBlock) -> usize {
     match block {
-        ContentBlock::Text { text } => text.len(),
+        ContentBlock::Text { text, .. } => text.len(),
         ContentBlock::Thinking { thinking, signature } => thinking.len() + signature.len(),
         ContentBlock::RedactedThinking { data } => data.len(),
         ContentBlock::ToolUse { id, name, input, .. } => {

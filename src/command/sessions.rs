@@ -109,8 +109,11 @@ fn show_past(past: &Past, out: &mut String) {
 
 fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
     let text = match (block, role) {
-        (ContentBlock::Text { text }, Role::User) => format!("› {}", printable(text.trim())),
-        (ContentBlock::Text { text }, Role::Assistant) => printable(text.trim()),
+        (ContentBlock::Text { text, aside: true }, _) => {
+            format!("[beside it: {}]", printable(text.trim()))
+        }
+        (ContentBlock::Text { text, .. }, Role::User) => format!("› {}", printable(text.trim())),
+        (ContentBlock::Text { text, .. }, Role::Assistant) => printable(text.trim()),
         (ContentBlock::ToolUse { name, input, malformed, .. }, _) => {
             let input = malformed.clone().unwrap_or_else(|| input.to_string());
             format!("▪ {} {}", one_line(name, 64), one_line(&input, 400))

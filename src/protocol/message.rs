@@ -64,6 +64,10 @@ impl Message {
 pub enum ContentBlock {
     Text {
         text: String,
+        /// Whether it stands beside what a person has written: what hooks, commands and the program itself add for the
+        /// model to read.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        aside: bool,
     },
     /// The model's reasoning. `signature` is opaque and must be echoed unchanged to the provider that made it.
     Thinking {
@@ -103,14 +107,20 @@ impl ContentBlock {
     /// A text block.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into() }
+        Self::Text { text: text.into(), aside: false }
+    }
+
+    /// A text for the model beside what a person has written.
+    #[must_use]
+    pub fn aside(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into(), aside: true }
     }
 
     /// The text of a text block.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
-            Self::Text { text } => Some(text),
+            Self::Text { text, .. } => Some(text),
             _ => None,
         }
     }

@@ -180,7 +180,7 @@ fn request_bytes(request: &ModelRequest<'_>) -> usize {
 
 fn message_bytes(message: &Message) -> usize {
     let blocks = message.content.iter().map(|block| match block {
-        ContentBlock::Text { text } => text.len(),
+        ContentBlock::Text { text, .. } => text.len(),
         ContentBlock::Thinking { thinking, .. } => thinking.len(),
         ContentBlock::ToolUse { name, input, .. } => name.len() + input.to_string().len(),
         ContentBlock::ToolResult { content, .. } => content

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::record::{AgentHeader, Record, SessionHeader};
 use super::writer::last_line;
-use crate::protocol::{AgentId, ChildMeta, Message, Outcome, Role, SessionId};
+use crate::protocol::{AgentId, ChildMeta, ContentBlock, Message, Outcome, Role, SessionId};
 
 /// Lines at the top among which the first prompt is looked for.
 const TOP_LINES: usize = 20;
@@ -127,9 +127,14 @@ fn first_prompt(lines: &mut impl BufRead) -> String {
     String::new()
 }
 
+/// What a person has written, on one line.
 fn one_line(message: &Message) -> String {
-    let text = message.text();
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let texts = message.content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text, aside: false } => Some(text),
+        _ => None,
+    });
+    let words: Vec<&str> = texts.flat_map(|text| text.split_whitespace()).collect();
+    let words = words.join(" ");
     words.chars().take(PROMPT_CHARS).collect()
 }
 

@@ -7,7 +7,7 @@ use crate::protocol::{AgentPath, Cost, End};
 
 use super::figures::{clock, count, ordinal, tokens};
 use super::model::{Agent, Agents, Job, Model, Phase, Run, Tally};
-use super::text::one_line;
+use super::text::{one_line, truncate};
 
 /// The words, and after a dot more of them, if there are any.
 #[must_use]
@@ -379,6 +379,12 @@ pub fn main_words(model: &Model) -> String {
 pub fn compacted(before: u64, after: u64) -> String {
     let (before, after) = (tokens(before), tokens(after));
     format!("compacted: {before} to {after} tokens · goes on from a summary")
+}
+
+/// What the model read beside a stored prompt: its beginning.
+#[must_use]
+pub fn beside(text: &str) -> String {
+    format!("beside it: {}", truncate(&one_line(text), 100))
 }
 
 /// Tokens and cost of an agent with all below it.

@@ -167,7 +167,7 @@ fn wire_turn<'a>(turn: &Turn<'a>, marked: bool) -> WireMessage<'a> {
 
 fn wire_block(block: &ContentBlock) -> Block<'_> {
     match block {
-        ContentBlock::Text { text } => Block::Text { text },
+        ContentBlock::Text { text, .. } => Block::Text { text },
         ContentBlock::Thinking { thinking, signature } => Block::Thinking { thinking, signature },
         ContentBlock::RedactedThinking { data } => Block::RedactedThinking { data },
         ContentBlock::ToolUse { id, name, input, .. } => {

@@ -210,7 +210,7 @@ impl<'a> Contents<'a> {
                         parts: images,
                     })));
                 }
-                ContentBlock::Text { text } => rest.push(Part::text(text)),
+                ContentBlock::Text { text, .. } => rest.push(Part::text(text)),
                 ContentBlock::Image { source } => rest.push(image(source)),
                 _ => {}
             }
@@ -235,7 +235,7 @@ impl<'a> Contents<'a> {
                     }
                     None => {}
                 },
-                ContentBlock::Text { text } => {
+                ContentBlock::Text { text, .. } => {
                     says = true;
                     parts.push(Part::text(text));
                 }

@@ -192,7 +192,7 @@ fn user<'a>(turn: &Turn<'a>, messages: &mut Vec<WireMessage<'a>>) {
                 let content = result(content, *is_error, &mut parts);
                 messages.push(WireMessage::Tool { tool_call_id: tool_use_id, content });
             }
-            ContentBlock::Text { text } => parts.push(Part::Text { text }),
+            ContentBlock::Text { text, .. } => parts.push(Part::Text { text }),
             ContentBlock::Image { source } => parts.push(image(source)),
             _ => {}
         }

@@ -158,7 +158,7 @@ fn user<'a>(turn: &Turn<'a>, input: &mut Vec<Item<'a>>) {
                 let item = OwnItem::FunctionCallOutput { call_id: tool_use_id, output };
                 input.push(Item::Own(item));
             }
-            ContentBlock::Text { text } => parts.push(Part::InputText { text }),
+            ContentBlock::Text { text, .. } => parts.push(Part::InputText { text }),
             ContentBlock::Image { source } => parts.push(image(source)),
             _ => {}
         }
@@ -201,7 +201,7 @@ fn assistant<'a>(turn: &Turn<'a>, input: &mut Vec<Item<'a>>) {
             ContentBlock::Thinking { signature, .. } => {
                 input.extend(thought::open(signature).map(Item::Reasoning));
             }
-            ContentBlock::Text { text } => {
+            ContentBlock::Text { text, .. } => {
                 let content = Content::Text(text.clone());
                 input.push(Item::Own(OwnItem::Message { role: Role::Assistant, content }));
             }

@@ -157,7 +157,7 @@ fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Duration) {
         EventKind::TextDelta { text } => transcript.text_delta(&text),
         EventKind::ThinkingDelta { text } => transcript.thinking_delta(&text, now),
         EventKind::BlockFinished { block, .. } => match block {
-            ContentBlock::Text { text } => transcript.text_finished(&text),
+            ContentBlock::Text { text, .. } => transcript.text_finished(&text),
             ContentBlock::Thinking { thinking, .. } => transcript.thinking_finished(&thinking, now),
             _ => {}
         },
@@ -377,10 +377,14 @@ fn open_session(model: &mut Model, history: &[Past], another: bool) {
 fn recall(transcript: &mut Transcript, message: &Message) {
     for block in &message.content {
         match (block, message.role) {
-            (ContentBlock::Text { text }, Role::User) => {
+            (ContentBlock::Text { text, aside: true }, _) => {
+                let text = crate::tui::words::beside(text);
+                transcript.push(ItemKind::Notice { level: NoticeLevel::Info, text });
+            }
+            (ContentBlock::Text { text, .. }, Role::User) => {
                 transcript.push(ItemKind::Prompt { text: text.clone(), task: false });
             }
-            (ContentBlock::Text { text }, Role::Assistant) => transcript.text_finished(text),
+            (ContentBlock::Text { text, .. }, Role::Assistant) => transcript.text_finished(text),
             (ContentBlock::Thinking { thinking, .. }, _) => {
                 transcript.thinking_finished(thinking, Duration::ZERO);
             }

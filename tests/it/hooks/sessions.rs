@@ -41,6 +41,30 @@ async fn a_session_begins_and_ends_and_the_model_reads_what_hooks_print() {
 }
 
 #[tokio::test]
+async fn what_hooks_add_is_told_apart_from_what_was_typed_in_lists_and_on_resume() {
+    let scene = Scene::new();
+    let events =
+        [("SessionStart", "", "echo CONTEXT-1"), ("UserPromptSubmit", "", "echo CONTEXT-2")];
+    hooks(&scene, &events);
+    scene.server.when(PARENT).reply(text(DONE));
+    scene.go().await;
+    let list = scene.world.run(["sessions"]).finish().await;
+    assert!(list.stdout.contains("PARENT-1 go") && !list.stdout.contains("CONTEXT"), "{list}");
+    let id = list.stdout.lines().nth(1).and_then(|line| line.split(' ').next()).unwrap();
+    let shown = scene.world.run(["sessions", "show", id]).finish().await;
+    for part in ["[beside it: CONTEXT-2\n\nCONTEXT-1]\n", "› PARENT-1 go\n"] {
+        assert!(shown.stdout.contains(part), "{shown}");
+    }
+    let screen = Screen::start(&scene.world, ["-c"], 80, 24);
+    screen.wait_for("› PARENT-1 go");
+    screen.wait_for("beside it: CONTEXT-2 CONTEXT-1");
+    assert!(!screen.contents().contains("› CONTEXT"), "{}", screen.contents());
+    screen.keys(CTRL_D);
+    screen.exit();
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_prompt_gets_what_hooks_add_or_is_refused_with_their_reason() {
     let json = decide("UserPromptSubmit", json!({ "additionalContext": "CONTEXT-1" }));
     for command in ["cat >told; echo CONTEXT-1", &json] {
