@@ -22,7 +22,7 @@ use super::listener::Listener;
 use super::listing::Listed;
 use super::peer::PeerTransport;
 use super::session::Means;
-use super::stdio::{Oversize, Program};
+use super::stdio::{Oversize, Printed, Program};
 use crate::protocol::{EnvOverlay, McpServer, McpTransport};
 use crate::tool::mcp::expand;
 use crate::tool::{SoftKind, ToolContext, ToolError};
@@ -56,12 +56,18 @@ pub struct Line {
 }
 
 impl Connection {
-    /// Starts or reaches the server and shakes hands. The error is one line.
-    pub async fn open(server: &McpServer, env: &EnvOverlay, means: &Means) -> Result<Self, String> {
+    /// Starts or reaches the server and shakes hands. What a program prints first is in `first` meanwhile. The error is
+    /// one line.
+    pub async fn open(
+        server: &McpServer,
+        env: &EnvOverlay,
+        means: &Means,
+        first: &Printed,
+    ) -> Result<Self, String> {
         let limit = server.startup.unwrap_or(STARTUP);
         let transport =
             expand::transport(&server.transport, env).map_err(|unset| unset.to_string())?;
-        if let Some((mut program, pipes)) = Program::start(&transport, env, means)? {
+        if let Some((mut program, pipes)) = Program::start(&transport, env, means, first)? {
             return match within(limit, Self::greet(pipes, means)).await {
                 Ok(Ok(mut connection)) => {
                     connection.line.oversize = program.oversize();

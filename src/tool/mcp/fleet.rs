@@ -51,11 +51,16 @@ impl Fleet {
         join_all(meant.map(|server| server.settled_by(by))).await;
     }
 
-    /// The names of those that are still being started for the first time.
+    /// The names of those that are still being started for the first time, each with what it prints instead of the
+    /// protocol.
     #[must_use]
     pub fn missing(&self) -> Vec<String> {
         let missing = self.servers.iter().filter(|server| server.is_missing());
-        missing.map(|server| server.config().name.clone()).collect()
+        let named = missing.map(|server| match server.complaint() {
+            Some(complaint) => format!("{} ({complaint})", server.config().name),
+            None => server.config().name.clone(),
+        });
+        named.collect()
     }
 
     /// How each stands.

@@ -14,6 +14,7 @@ use super::connection::{Connection, Line, cancelled};
 use super::keys::{self, Keys};
 use super::listing::Listed;
 use super::session::Means;
+use super::stdio::Printed;
 use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus, Redactor, mcp_name};
 use crate::tool::{ToolContext, ToolError};
 
@@ -44,6 +45,7 @@ pub struct Server {
     env: EnvOverlay,
     started: Instant,
     standing: watch::Receiver<Standing>,
+    first: Printed,
     redactor: Redactor,
     /// What no result of its tools may hold.
     keys: Redactor,
@@ -74,7 +76,7 @@ impl Server {
         let (redactor, keys) = (means.redactor.clone(), Redactor::default());
         certain.iter().for_each(|key| keys.add(key));
         let (standing, seen) = watch::channel(Standing::default());
-        let stop = CancellationToken::new();
+        let (stop, first) = (CancellationToken::new(), Printed::default());
         let keeper = Keeper {
             config: config.clone(),
             env: env.clone(),
@@ -82,11 +84,21 @@ impl Server {
             tell,
             told: BTreeSet::new(),
             standing,
+            first: first.clone(),
             stop: stop.clone(),
         };
         tasks.spawn(keeper.keep_up());
         let started = Instant::now();
-        Self { config, env, started, standing: seen, redactor, keys, _stop: stop.drop_guard() }
+        Self {
+            config,
+            env,
+            started,
+            standing: seen,
+            first,
+            redactor,
+            keys,
+            _stop: stop.drop_guard(),
+        }
     }
 
     pub fn config(&self) -> &McpServer {
@@ -109,9 +121,16 @@ impl Server {
             name: self.config.name.clone(),
             state: standing.state,
             tools: standing.listed.tools.iter().map(|tool| tool.remote.clone()).collect(),
-            error: standing.error.clone(),
+            error: standing.error.clone().or_else(|| self.complaint()),
             about: self.config.about(),
         }
+    }
+
+    /// That it prints what is not the protocol, while it is waited for.
+    pub fn complaint(&self) -> Option<String> {
+        let waits = self.standing.borrow().state == McpState::Pending;
+        let complaint = waits.then(|| self.first.complaint()).flatten()?;
+        Some(self.redactor.mask(&complaint).into_owned())
     }
 
     /// Whether it is being started for the first time: of one that has died the tools stay.
@@ -185,6 +204,7 @@ struct Keeper {
     /// Each line is said once, however often the server is started.
     told: BTreeSet<String>,
     standing: watch::Sender<Standing>,
+    first: Printed,
     stop: CancellationToken,
 }
 
@@ -236,7 +256,8 @@ impl Keeper {
         if let Some(problem) = mcp_name::problem(&self.config.name) {
             return Err(problem);
         }
-        let connection = Connection::open(&self.config, &self.env, &self.means).await?;
+        let connection =
+            Connection::open(&self.config, &self.env, &self.means, &self.first).await?;
         match connection.line.list(&self.config).await {
             Ok(listed) => {
                 self.connected(&connection.line, listed);

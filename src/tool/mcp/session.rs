@@ -112,7 +112,7 @@ impl Mcp {
         (offered.tools, self.untold(offered.problems))
     }
 
-    /// The names of the main agent's servers that are still being started, each once.
+    /// The main agent's servers that are still being started, in words for a person, each once.
     #[must_use]
     pub fn missing(&self) -> Vec<String> {
         self.untold(self.main().missing())

@@ -1,7 +1,7 @@
 //! Servers that are programs of ours.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -27,28 +27,47 @@ const MAX_LINE: usize = 16 * 1024 * 1024;
 /// How it speaks with us.
 pub type Pipes = AsyncRwTransport<RoleClient, FirstWords<ChildStdout>, ChildStdin>;
 
+/// What a program has printed first. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Printed(Arc<Mutex<Vec<u8>>>);
+
+impl Printed {
+    /// That its first line is none of the protocol, if there is one already.
+    pub fn complaint(&self) -> Option<String> {
+        let printed = Cleaner::whole(&String::from_utf8_lossy(&self.bytes()));
+        let line = printed.lines().map(str::trim).find(|line| !line.is_empty())?;
+        (!line.starts_with('{')).then(|| format!("it printed what is not MCP: {line:?}"))
+    }
+
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The program, and what is known of it when it fails.
 pub struct Program {
     service: Service,
-    first: Arc<Mutex<Vec<u8>>>,
+    first: Printed,
     oversize: Oversize,
     command: String,
 }
 
 impl Program {
     /// Starts it in the session's directory with the environment of the agent, without the keys of providers, and with
-    /// the server's own variables. `None` when it is no program at all.
+    /// the server's own variables. What it prints first is kept in `first` too. `None` when it is no program at all.
     pub fn start(
         transport: &McpTransport,
         env: &EnvOverlay,
         means: &Means,
+        first: &Printed,
     ) -> Result<Option<(Self, Pipes)>, String> {
         let McpTransport::Stdio { command, args, env: own } = transport else { return Ok(None) };
         let env = child_env(env, 0, &means.secrets).with(own.iter());
         let start = ServiceCommand { program: command, args, cwd: &means.cwd, env: &env };
         let (service, stdin, stdout) = Service::start(start)
             .map_err(|error| format!("{command} could not be started: {error}"))?;
-        let first = Arc::new(Mutex::new(Vec::new()));
+        first.bytes().clear();
+        let first = first.clone();
         let (too_large, seen) = watch::channel(0);
         let reader = FirstWords { inner: stdout, seen: first.clone(), line: 0, too_large };
         let pipes = AsyncRwTransport::new_client(reader, stdin).with_max_line_length(MAX_LINE);
@@ -85,11 +104,8 @@ impl Program {
 
     /// The same with what it has said.
     pub fn with_words(&self, mut why: String) -> String {
-        let printed = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        let printed = Cleaner::whole(&String::from_utf8_lossy(&printed));
-        let printed = printed.lines().map(str::trim).find(|line| !line.is_empty());
-        if let Some(line) = printed.filter(|line| !line.starts_with('{')) {
-            why.push_str(&format!("; it printed {line:?}, which is not the protocol"));
+        if let Some(complaint) = self.first.complaint() {
+            why.push_str(&format!("; {complaint}"));
         }
         let words = self.service.last_words();
         if !words.is_empty() {
@@ -142,7 +158,7 @@ impl Clone for Oversize {
 #[derive(Debug)]
 pub struct FirstWords<R> {
     inner: R,
-    seen: Arc<Mutex<Vec<u8>>>,
+    seen: Printed,
     /// The length of the line that is being read.
     line: usize,
     /// Counts how often a line was larger than it may be by once more.
@@ -176,7 +192,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for FirstWords<R> {
         ready!(Pin::new(&mut self.inner).poll_read(cx, buffer))?;
         let fresh = &buffer.filled()[before..];
         self.measure(fresh);
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.bytes();
         let room = FIRST_WORDS.saturating_sub(seen.len());
         seen.extend(fresh.iter().take(room));
         Poll::Ready(Ok(()))

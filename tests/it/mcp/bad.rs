@@ -65,7 +65,7 @@ async fn a_server_that_cannot_be_started_is_one_line_and_costs_no_other() {
     assert_eq!(
         said,
         [
-            "MCP server bad: it did not answer within 0.5 s; it printed \"I am no server\", which is not the protocol"
+            "MCP server bad: it did not answer within 0.5 s; it printed what is not MCP: \"I am no server\""
         ]
     );
     scene.server.finish();
