@@ -225,7 +225,7 @@ impl Agent {
         match self.setup.gate.decide(&request, cancel).await {
             Verdict::Allowed => Ok(call),
             Verdict::Changed { input } => self.changed(tool, call, input),
-            Verdict::Denied { .. } if cancel.is_cancelled() => Err(cancelled()),
+            Verdict::Cancelled => Err(cancelled()),
             Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
         }
     }

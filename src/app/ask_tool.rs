@@ -45,4 +45,8 @@ impl Asker for AskTool {
         serde_json::from_str(&text)
             .map_err(|error| format!("{} must answer with JSON: {error}", self.name))
     }
+
+    fn who(&self) -> String {
+        format!("the permission tool {}", self.name)
+    }
 }

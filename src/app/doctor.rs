@@ -59,6 +59,17 @@ impl Doctor {
         }
     }
 
+    /// What a person should know of MCP servers that do not count.
+    pub async fn mcp_notes(&self) -> Vec<String> {
+        let Self { cwd, env, overrides, .. } = self.clone();
+        let look = move || Setup::in_dir(cwd, env, &overrides).map(|setup| setup.mcp_notes());
+        match tokio::task::spawn_blocking(look).await {
+            Ok(Ok(notes)) => notes,
+            Ok(Err(error)) => vec![error.to_string()],
+            Err(error) => vec![error.to_string()],
+        }
+    }
+
     /// What the screen shows.
     pub async fn lines(&self) -> Vec<String> {
         lines(&self.findings().await)
@@ -99,7 +110,8 @@ impl Doctor {
             look("commands", |setup| files::customs(&Customs::load(&setup.custom()))),
             look("memory", |setup| files::memory(&memory(setup))),
             look("hooks", |setup| {
-                hooks::hooks(&setup.loaded.hooks, setup.loaded.project.home(), &setup.env)
+                let (loaded, env) = (&setup.loaded, &setup.env);
+                hooks::hooks(&loaded.hooks, &loaded.inert, loaded.project.home(), env)
             }),
             look("trust", |setup| files::trust(&setup.trust, &setup.loaded)),
             look("keymap", keymap),
@@ -109,7 +121,8 @@ impl Doctor {
         ]);
         let servers = setup.clone();
         checks.push(Check::new(mcp::ABOUT, async move {
-            mcp::servers(&servers.mcp_standings(MCP_PATIENCE).await)
+            let standings = servers.mcp_standings(MCP_PATIENCE).await;
+            mcp::servers(&standings, &servers.mcp_problems().0)
         }));
         // Without a catalogue there are no models; that it cannot be read has a line of its own.
         if let Ok(catalogue) = parts::catalogue(setup) {
@@ -176,11 +189,14 @@ fn keymap(setup: &Setup) -> Vec<Finding> {
     }
 }
 
-/// The configuration, with the person's catalogue of models. What waits for trust has a line of its own.
+/// The configuration, with the person's catalogue of models. What waits for trust and what is wrong with servers have
+/// lines of their own.
 fn config(setup: &Setup) -> Vec<Finding> {
     let waits = setup.trust.notice(&setup.loaded.inert);
     let mut findings = files::config(&setup.loaded);
-    findings.retain(|finding| Some(&finding.text) != waits.as_ref());
+    let (broken, _) = setup.mcp_problems();
+    findings
+        .retain(|finding| Some(&finding.text) != waits.as_ref() && !broken.contains(&finding.text));
     if let Err(error) = parts::catalogue(setup) {
         findings.push(Finding::wrong("config", error.to_string()));
     }

@@ -13,12 +13,14 @@ use super::models::Models;
 use crate::agent::prompt::git_branch;
 use crate::custom::{CustomSources, Customs, Place};
 use crate::exec::child_env;
-use crate::protocol::{EnvOverlay, McpStatus};
+use crate::protocol::EnvOverlay;
 use crate::session::SessionStore;
 use crate::subagent::definition::Definition;
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tool::mcp::Mcp;
-use crate::tui::host::{AgentChoice, CommandChoice, Host, LocalServer, ModelList, SessionChoice};
+use crate::tui::host::{
+    AgentChoice, CommandChoice, Host, LocalServer, McpServers, ModelList, SessionChoice,
+};
 
 /// More files than this are not searched.
 const FILES_SEARCHED: usize = 50_000;
@@ -133,8 +135,9 @@ impl Host for Machine {
         self.doctor.lines().await
     }
 
-    async fn mcp_servers(&self) -> Vec<McpStatus> {
-        self.mcp.status()
+    async fn mcp_servers(&self) -> McpServers {
+        let notes = self.doctor.mcp_notes().await;
+        McpServers { running: self.mcp.status(), notes }
     }
 
     async fn branch(&self) -> Option<String> {

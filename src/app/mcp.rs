@@ -24,7 +24,8 @@ pub(super) fn report(cli: &Cli, env: &EnvOverlay, action: &McpAction) -> Result<
         McpAction::List => {
             let setup = setup()?;
             let standings = parts::run(async { Ok(setup.mcp_standings(PATIENCE).await) })?;
-            Ok(mcp::list(&standings, &problems(&setup)))
+            let (broken, odd) = setup.mcp_problems();
+            Ok(mcp::list(&standings, &broken, &odd))
         }
         McpAction::Get { name } => get(name, &setup()?),
         McpAction::Add(args) => {
@@ -53,10 +54,33 @@ impl Setup {
     fn untrusted(&self) -> impl Iterator<Item = Standing> {
         let inert = &self.loaded.inert;
         self.mcp_places().into_iter().flat_map(move |place| {
-            let (mut entries, _) = place.servers();
+            let mut entries = place.servers();
             entries.retain(|entry| place.waits(entry, inert));
             entries.into_iter().map(|entry| Standing { entry, status: None })
         })
+    }
+
+    /// What is wrong with the definitions in files: what is left out, and what means nothing.
+    pub(super) fn mcp_problems(&self) -> (Vec<String>, Vec<String>) {
+        let (mut broken, mut odd) = (Vec::new(), Vec::new());
+        if self.overrides.strict_mcp_config {
+            return (broken, odd);
+        }
+        for place in self.mcp_places() {
+            let (more_broken, more_odd) = place.problems();
+            broken.extend(more_broken);
+            odd.extend(more_odd);
+        }
+        (broken, odd)
+    }
+
+    /// What a person should know of servers that do not count, one line each.
+    pub(super) fn mcp_notes(&self) -> Vec<String> {
+        let (broken, _) = self.mcp_problems();
+        let waiting = self.untrusted().map(|Standing { entry, .. }| {
+            format!("{}  {}  {}", entry.server.name, mcp::NOT_TRUSTED, entry.server.about())
+        });
+        waiting.chain(broken).collect()
     }
 
     fn mcp_places(&self) -> Vec<McpPlace> {
@@ -87,11 +111,6 @@ impl Setup {
         let said = std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
         (standings, named, said)
     }
-}
-
-/// What is wrong with the project's definitions.
-fn problems(setup: &Setup) -> Vec<String> {
-    setup.mcp_places().iter().flat_map(|place| place.servers().1).collect()
 }
 
 fn get(name: &str, setup: &Setup) -> Result<Report, AppError> {
@@ -127,7 +146,7 @@ fn add(args: &McpAddArgs, server: &McpServer, setup: &Setup) -> Result<Report, A
         return Ok(mcp::exists(&server.name, place));
     }
     let same = |entry: &McpEntry| entry.server.name == server.name;
-    let has = |place: &&McpPlace| place.servers().0.iter().any(same);
+    let has = |place: &&McpPlace| place.servers().iter().any(same);
     let over: Vec<_> = places[..at].iter().filter(has).collect();
     let under: Vec<_> = places[at + 1..].iter().filter(has).collect();
     let report = mcp::added(&server.name, place, &over, &under);
@@ -135,7 +154,7 @@ fn add(args: &McpAddArgs, server: &McpServer, setup: &Setup) -> Result<Report, A
         return Ok(report);
     }
     // Written by the person's own hand, and so accepted.
-    let written = place.servers().0.into_iter().filter(same);
+    let written = place.servers().into_iter().filter(same);
     match setup.trust.accept(&written.map(|entry| entry.inert()).collect::<Vec<_>>()) {
         Ok(()) => Ok(report),
         Err(error) => Ok(mcp::not_trusted(&report, &error.to_string())),
@@ -146,7 +165,7 @@ fn remove(name: &str, scope: Option<McpScope>, places: &[McpPlace]) -> Result<Re
     let asked = places.iter().filter(|place| scope.is_none_or(|scope| place.scope == scope));
     let (mut standing, mut broken, mut known) = (Vec::new(), None, Vec::new());
     for place in asked {
-        known.extend(place.servers().0.into_iter().map(|entry| entry.server.name));
+        known.extend(place.servers().into_iter().map(|entry| entry.server.name));
         match place.has(name) {
             Ok(true) => standing.push(place),
             Ok(false) => {}

@@ -130,9 +130,9 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
             mcp::report(cli, env, &action.clone().unwrap_or_default())?
         }
         Some(Command::Trust { list: true, .. }) => trust::list(env)?,
-        Some(Command::Trust { dir, revoke, .. }) => {
-            trust::report(cli, env, dir.as_deref(), *revoke)?
-        }
+        Some(Command::Trust { dir, show: true, .. }) => trust::show(cli, env, dir.as_deref())?,
+        Some(Command::Trust { dir, revoke: true, .. }) => trust::revoke(cli, env, dir.as_deref())?,
+        Some(Command::Trust { dir, .. }) => trust::accept(cli, env, dir.as_deref())?,
         Some(Command::Permissions { action: PermissionsAction::Test { call } }) => {
             permissions::test(call, &setup()?)?
         }

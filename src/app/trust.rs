@@ -5,32 +5,65 @@ use std::path::{Path, PathBuf};
 use super::{AppError, Setup, parts, screen, working_dir};
 use crate::cli::Cli;
 use crate::command::{self, Report};
-use crate::config::{Dirs, Inert, Origin, trust};
+use crate::config::{Dirs, Inert, Origin, Project, Trust, trust};
 use crate::protocol::EnvOverlay;
 use crate::tui::{self, TrustAnswer, TrustQuestion, TrustThing, Typed};
 
-/// Accepts what the project of `dir` brings, or takes that back.
-pub(super) fn report(
-    cli: &Cli,
-    env: &EnvOverlay,
-    dir: Option<&Path>,
-    revoke: bool,
-) -> Result<Report, AppError> {
-    let dir = match (&cli.common.cd, dir) {
-        (Some(cd), Some(dir)) => Some(cd.join(dir)),
-        (cd, dir) => cd.clone().or(dir.map(PathBuf::from)),
-    };
-    let setup = Setup::in_dir(working_dir(dir.as_deref())?, env.clone(), &cli.overrides())?;
-    if setup.depth()? > 0 {
-        let why = "an agent started this: a project is trusted by you, in a terminal of your own";
-        return Err(AppError::Usage(why.to_owned()));
-    }
+/// Accepts what the project of `dir` brings.
+pub(super) fn accept(cli: &Cli, env: &EnvOverlay, dir: Option<&Path>) -> Result<Report, AppError> {
+    let setup = setup(cli, env, dir)?;
+    by_the_person(&setup)?;
     let Setup { trust, loaded, .. } = &setup;
-    if revoke {
-        return Ok(command::trust::revoked(trust.root(), trust.revoke()?));
-    }
     trust.accept(&loaded.inert)?;
     Ok(command::trust::accepted(trust.root(), &loaded.inert))
+}
+
+/// What of the project of `dir` waits for the person's word, and what is accepted. Changes nothing.
+pub(super) fn show(cli: &Cli, env: &EnvOverlay, dir: Option<&Path>) -> Result<Report, AppError> {
+    let Setup { trust, loaded, .. } = setup(cli, env, dir)?;
+    let accepted = trust.accepted()?;
+    Ok(command::trust::shown(trust.root(), &loaded.inert, &accepted))
+}
+
+/// Takes back what was accepted of the project of `dir`.
+pub(super) fn revoke(cli: &Cli, env: &EnvOverlay, dir: Option<&Path>) -> Result<Report, AppError> {
+    let wanted = wanted(cli, dir);
+    // A folder that is gone has no configuration that could be read; its name may come again.
+    if let Some(gone) = wanted.as_ref().filter(|dir| !dir.exists()) {
+        let here = working_dir(None)?;
+        let dirs = Dirs::new(env, &here)?;
+        let root: PathBuf = here.join(gone).components().collect();
+        let trust = Trust::new(&dirs, &Project::discover(&root), &root);
+        return Ok(command::trust::revoked(trust.root(), trust.revoke()?));
+    }
+    let setup = setup(cli, env, dir)?;
+    by_the_person(&setup)?;
+    Ok(command::trust::revoked(setup.trust.root(), setup.trust.revoke()?))
+}
+
+/// The folder that the arguments name.
+fn wanted(cli: &Cli, dir: Option<&Path>) -> Option<PathBuf> {
+    match (&cli.common.cd, dir) {
+        (Some(cd), Some(dir)) => Some(cd.join(dir)),
+        (cd, dir) => cd.clone().or(dir.map(PathBuf::from)),
+    }
+}
+
+fn setup(cli: &Cli, env: &EnvOverlay, dir: Option<&Path>) -> Result<Setup, AppError> {
+    let dir = working_dir(wanted(cli, dir).as_deref())?;
+    Setup::in_dir(dir, env.clone(), &cli.overrides())
+}
+
+/// An agent's word is none.
+fn by_the_person(setup: &Setup) -> Result<(), AppError> {
+    match setup.depth()? {
+        0 => Ok(()),
+        _ => {
+            let why =
+                "an agent started this: a project is trusted by you, in a terminal of your own";
+            Err(AppError::Usage(why.to_owned()))
+        }
+    }
 }
 
 /// All projects of which something is accepted.

@@ -30,15 +30,18 @@ pub enum Command {
         #[command(subcommand)]
         action: Option<ConfigAction>,
     },
-    /// Let a project's hooks, servers, allow rules and the like count: shows what it brings, and trusts that.
+    /// Let a project's hooks, servers, allow rules and the like count: trusts what it brings, and lists that.
     Trust {
         /// A folder of the project [default: this one].
         dir: Option<PathBuf>,
+        /// Only look: what waits for your trust, and what is trusted. Changes nothing.
+        #[arg(long, conflicts_with = "revoke")]
+        show: bool,
         /// Trust nothing of it any more.
         #[arg(long)]
         revoke: bool,
         /// The projects of which something is trusted.
-        #[arg(long, conflicts_with_all = ["dir", "revoke"])]
+        #[arg(long, conflicts_with_all = ["dir", "revoke", "show"])]
         list: bool,
     },
     /// MCP servers: which there are and how they stand; add and remove them.

@@ -43,10 +43,13 @@ impl Standing {
     }
 }
 
-/// All servers, and what is wrong with definitions that do not count.
+/// What is `broken` and left out of definitions, all servers, and what of these is `odd`.
 #[must_use]
-pub fn list(servers: &[Standing], problems: &[String]) -> Report {
-    let mut text = match servers {
+pub fn list(servers: &[Standing], broken: &[String], odd: &[String]) -> Report {
+    let problem = |problem: &String| format!("problem: {}\n", one_line(problem, 400));
+    let mut text: String = broken.iter().map(problem).collect();
+    text.push_str(&match servers {
+        [] if !broken.is_empty() => String::new(),
         [] => "No MCP servers yet: caliban mcp add NAME COMMAND_OR_URL defines one.\n".to_owned(),
         _ => {
             let head = ["NAME", "STATE", "TOOLS", "FROM", "LAST ERROR"].map(str::to_owned);
@@ -62,9 +65,9 @@ pub fn list(servers: &[Standing], problems: &[String]) -> Report {
             });
             columns(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
         }
-    };
-    text.extend(problems.iter().map(|problem| format!("problem: {}\n", one_line(problem, 400))));
-    Report::text(text)
+    });
+    text.extend(odd.iter().map(problem));
+    Report { text, broken: !broken.is_empty(), ..Report::default() }
 }
 
 /// One server with its tools, each with what it is for, and what the server was told of when it was started.

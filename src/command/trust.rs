@@ -1,4 +1,4 @@
-//! `caliban trust [DIR]`: what was accepted of a project, and what of all.
+//! `caliban trust [DIR]`: what a project brings, what was accepted of it, and what of all.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,39 @@ pub fn accepted(root: &Path, things: &[Inert]) -> Report {
     Report::text(text)
 }
 
+/// What waits for the person's word, and what is accepted: each line with its file.
+#[must_use]
+pub fn shown(root: &Path, waiting: &[Inert], accepted: &[(String, String)]) -> Report {
+    let root = printable(&root.display().to_string());
+    if waiting.is_empty() && accepted.is_empty() {
+        return Report::text(format!("{root} brings nothing that needs your trust.\n"));
+    }
+    let mut text = String::new();
+    if !waiting.is_empty() {
+        text = format!(
+            "Not trusted, so it does nothing ({}); `caliban trust {}` lets it count:\n{}",
+            counted(waiting.len()),
+            shell_word(&root),
+            listed(waiting),
+        );
+    }
+    if !accepted.is_empty() {
+        text.push_str(&format!(
+            "Trusted ({}), as long as it stands there so:\n",
+            counted(accepted.len())
+        ));
+        let mut last = "";
+        for (file, what) in accepted {
+            if last != file {
+                text.push_str(&format!("  {}\n", printable(file)));
+                last = file;
+            }
+            text.push_str(&format!("    {}\n", printable(what).replace('\n', "\\n")));
+        }
+    }
+    Report::text(text)
+}
+
 /// Whether something was taken back.
 #[must_use]
 pub fn revoked(root: &Path, some: bool) -> Report {
@@ -38,6 +71,9 @@ pub fn revoked(root: &Path, some: bool) -> Report {
 /// All projects of which something is accepted.
 #[must_use]
 pub fn list(projects: &[(PathBuf, usize)]) -> Report {
+    if projects.is_empty() {
+        return Report::text("Nothing of any project is trusted.\n");
+    }
     let row = |(root, things): &(PathBuf, usize)| {
         [printable(&root.display().to_string()), counted(*things)]
     };

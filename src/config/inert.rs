@@ -25,6 +25,12 @@ impl Inert {
         }
     }
 
+    /// Whether it is a hook.
+    #[must_use]
+    pub fn is_hook(&self) -> bool {
+        self.what.starts_with("hook ")
+    }
+
     /// What it is, without what may be long or secret: `hook PreToolUse`.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -150,6 +150,7 @@ pub(super) fn collect(
             |entry: &McpEntry| matches!(&entry.origin, Origin::File { path, .. } if *path == user);
         let (own, of_project): (Vec<_>, Vec<_>) = tables.into_iter().partition(is_own);
         let file = mcp_file::of_project(project, sources.cwd);
+        notices.extend(file.broken);
         notices.extend(file.notices);
         all.extend(own);
         let wanted = |entry: &McpEntry| !disabled.contains(&entry.server.name.as_str());

@@ -26,7 +26,9 @@ const KEYS: [&str; 6] = ["type", "command", "args", "env", "url", "headers"];
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct McpFile {
     pub entries: Vec<McpEntry>,
-    /// One line each.
+    /// What is left out, and why, one line each.
+    pub broken: Vec<String>,
+    /// What means nothing in servers that can be used, one line each.
     pub notices: Vec<String>,
 }
 
@@ -59,7 +61,7 @@ fn read_file(file: &Path, cwd: &Path) -> McpFile {
             match server {
                 Ok(McpServer { transport: McpTransport::Peer, .. }) => {
                     let what = "type sdk is for the program that drives caliban alone";
-                    found.notices.push(format!("{origin}: MCP server {name} is left out: {what}"));
+                    found.broken.push(format!("{origin}: MCP server {name} is left out: {what}"));
                 }
                 Ok(server) => {
                     if !unknown.is_empty() {
@@ -72,15 +74,17 @@ fn read_file(file: &Path, cwd: &Path) -> McpFile {
                 }
                 Err(Misfit { line, message }) => {
                     let origin = at(line);
-                    found
-                        .notices
-                        .push(format!("{origin}: MCP server {name} is left out: {message}"));
+                    let mut why = format!("{origin}: MCP server {name} is left out: {message}");
+                    if !unknown.is_empty() {
+                        why.push_str(&format!("; not known here: {}", unknown.join(", ")));
+                    }
+                    found.broken.push(why);
                 }
             }
         }
         Ok(found)
     };
-    read().unwrap_or_else(|error| McpFile { entries: Vec::new(), notices: vec![error.to_string()] })
+    read().unwrap_or_else(|error| McpFile { broken: vec![error.to_string()], ..McpFile::default() })
 }
 
 /// What the option gives: JSON, or else the path of a file, which must be there. Here a mistake ends the start.

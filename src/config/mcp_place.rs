@@ -9,7 +9,7 @@ use super::inert::Inert;
 use super::layers::Layers;
 use super::load::{read_text, settings};
 use super::mcp::{self, McpEntry, SERVERS};
-use super::mcp_file::{self, MCP_FILE};
+use super::mcp_file::{self, MCP_FILE, McpFile};
 use super::mcp_text::{self, Change};
 use super::project::Project;
 use super::replace::replace;
@@ -89,16 +89,26 @@ impl McpPlace {
         self.is_json || self.scope == McpScope::User
     }
 
-    /// The servers that stand in it and can be used, and what is wrong with others, one line each.
+    /// The servers that stand in it and can be used.
     #[must_use]
-    pub fn servers(&self) -> (Vec<McpEntry>, Vec<String>) {
+    pub fn servers(&self) -> Vec<McpEntry> {
+        self.read().entries
+    }
+
+    /// What is wrong with it: first what is left out, then what means nothing. One line each.
+    #[must_use]
+    pub fn problems(&self) -> (Vec<String>, Vec<String>) {
+        let McpFile { broken, notices, .. } = self.read();
+        (broken, notices)
+    }
+
+    fn read(&self) -> McpFile {
         if self.is_json {
-            let found = mcp_file::read_file_if_there(&self.file, &self.cwd);
-            return (found.entries, found.notices);
+            return mcp_file::read_file_if_there(&self.file, &self.cwd);
         }
         match self.tables() {
-            Ok(entries) => (entries, Vec::new()),
-            Err(error) => (Vec::new(), vec![error.to_string()]),
+            Ok(entries) => McpFile { entries, ..McpFile::default() },
+            Err(error) => McpFile { broken: vec![error.to_string()], ..McpFile::default() },
         }
     }
 

@@ -114,6 +114,19 @@ impl Trust {
         error::shown(path, &self.0.cwd)
     }
 
+    /// All that was accepted: each line by the file below the root in which it stood.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be used.
+    pub fn accepted(&self) -> Result<Vec<(String, String)>, TrustError> {
+        let store = read(&self.0.file)?;
+        let root = self.0.root.to_str().unwrap_or_default();
+        let files = store.projects.get(root).into_iter().flatten();
+        let lines = files
+            .flat_map(|(file, lines)| lines.iter().map(move |line| (file.clone(), line.clone())));
+        Ok(lines.collect())
+    }
+
     /// Whether anything of the project was accepted.
     #[must_use]
     pub fn accepts_some(&self) -> bool {
@@ -177,7 +190,7 @@ impl Trust {
         };
         let root = shell_word(&self.0.root.display().to_string());
         let line = format!(
-            "Not trusted, so this does nothing: {}{more}. `caliban trust {root}` shows it and lets it count.",
+            "Not trusted, so this does nothing: {}{more}. `caliban trust {root}` lets it count, with --show only lists it.",
             named.join(", ")
         );
         Some(match self.problem() {

@@ -79,8 +79,10 @@ impl Output {
 
     /// Says that a prompt could not be read.
     pub async fn refuse(&mut self, why: &str) -> io::Result<()> {
-        let frame = self.frames.refusal(why, &self.totals);
-        self.frames_out(&[frame]).await?;
+        if self.format != OutputFormat::Text {
+            let frame = self.frames.refusal(why, &self.totals);
+            self.frames_out(&[frame]).await?;
+        }
         say(&format!("caliban: {why}"))
     }
 

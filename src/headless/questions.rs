@@ -17,6 +17,9 @@ use crate::protocol::{Answer, PeerRequest, Question, QuestionId, SharedPeer};
 pub trait Asker: Send + Sync {
     /// Asks and waits. Dropping the wait withdraws the question. The error is one line.
     async fn ask(&self, question: Question) -> Result<Value, String>;
+
+    /// Who answers, in words for the model.
+    fn who(&self) -> String;
 }
 
 /// The driving program answers.
@@ -27,6 +30,10 @@ impl Asker for AskPeer {
     async fn ask(&self, question: Question) -> Result<Value, String> {
         let asked = self.0.ask(PeerRequest::CanUseTool(Box::new(question))).await;
         asked.map_err(|error| error.to_string())
+    }
+
+    fn who(&self) -> String {
+        "the program that drives caliban".to_owned()
     }
 }
 
@@ -69,7 +76,7 @@ impl Questions {
                 None => return pending().await,
                 Some(Ok((id, answer))) => {
                     self.open.remove(&id);
-                    return (id, said(answer));
+                    return (id, said(answer, &self.asker.who()));
                 }
                 // It was withdrawn.
                 Some(Err(_)) => {}
@@ -79,14 +86,14 @@ impl Questions {
 }
 
 /// What cannot be read is a no: nothing runs that was not allowed.
-fn said(answer: Result<Value, String>) -> Said {
+fn said(answer: Result<Value, String>, who: &str) -> Said {
     let why = match answer {
-        Ok(answer) => match permission::read(answer) {
+        Ok(answer) => match permission::read(answer, who) {
             Ok(said) => return said,
             Err(why) => format!("the answer to the permission question is not understood: {why}"),
         },
         Err(error) => format!("the permission question was not answered: {error}"),
     };
-    let answer = Answer::No { reason: Some(why.clone()) };
+    let answer = Answer::Denied { reason: why.clone() };
     Said { answer, mode: None, interrupt: false, problem: Some(why) }
 }

@@ -68,13 +68,15 @@ pub enum Verdict {
     Denied {
         reason: String,
     },
+    /// The run was stopped before anybody had decided.
+    Cancelled,
 }
 
 impl Verdict {
     /// Whether the call runs.
     #[must_use]
     pub fn allows(&self) -> bool {
-        !matches!(self, Self::Denied { .. })
+        !matches!(self, Self::Denied { .. } | Self::Cancelled)
     }
 }
 
@@ -132,6 +134,7 @@ impl Gate {
         let verdict = match answer {
             Answer::Once => Verdict::Allowed,
             Answer::No { reason } => Verdict::Denied { reason: refusal(reason.as_deref()) },
+            Answer::Denied { reason } => Verdict::Denied { reason },
             Answer::Session => {
                 let rules = self.0.parse(&asked.rules, &Origin::Session)?;
                 asked.standing.grants.add(rules);

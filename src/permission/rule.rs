@@ -355,6 +355,9 @@ fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> {
         ("Bash", Some(text)) => command(text, list),
         ("WebFetch", Some("*")) | (_, None) => Ok(Covers::Tool(name.to_owned())),
         ("WebFetch", Some(text)) => Ok(Covers::Domain(DomainPattern::parse(text)?)),
+        _ if !KNOWN.contains(&name) && !name.starts_with("agent_") => {
+            Err(format!("there is no tool {name}"))
+        }
         _ => Err(format!(
             "{name} takes no pattern; Bash, Read, Glob, Grep, Edit, Write, WebFetch, AgentTool and Skill do"
         )),
@@ -469,7 +472,7 @@ mod tests {
             ("Bash()", "write Bash alone"),
             ("Bash(git:* push)", "only stand at the end"),
             ("bash(ls)", "did you mean Bash?"),
-            ("Bsh(rm:*)", "takes no pattern"),
+            ("Bsh(rm:*)", "there is no tool Bsh"),
             ("TodoWrite(x)", "takes no pattern"),
             ("Read(~/x)", "home directory"),
             ("Edit(src/[)", "allowed are"),

@@ -90,6 +90,8 @@ pub enum Answer {
     Allowed(Box<Allowance>),
     /// No. The reason, if any, is told to the model.
     No { reason: Option<String> },
+    /// No, as a program says it: why, in words that tell who says so.
+    Denied { reason: String },
 }
 
 /// What a program says with its yes.

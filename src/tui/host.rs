@@ -22,7 +22,7 @@ pub trait Host: Send + Sync {
     /// What works and what does not, one line each.
     async fn examine(&self) -> Vec<String>;
     /// The MCP servers of the session and how each stands.
-    async fn mcp_servers(&self) -> Vec<McpStatus>;
+    async fn mcp_servers(&self) -> McpServers;
     /// The git branch of the working directory.
     async fn branch(&self) -> Option<String>;
     /// Opens the draft in the person's editor and answers with what was saved, or why it could not be.
@@ -91,6 +91,15 @@ pub struct LocalServer {
     pub provider: String,
 }
 
+/// MCP servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct McpServers {
+    /// Those of the session.
+    pub running: Vec<McpStatus>,
+    /// What there is to say of others, one line each: not trusted, or wrongly defined.
+    pub notes: Vec<String>,
+}
+
 /// What `update` asks of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostRequest {
@@ -116,7 +125,7 @@ pub enum HostReply {
     Models(ModelList),
     LocalServers(Vec<LocalServer>),
     Doctor(Vec<String>),
-    McpServers(Vec<McpStatus>),
+    McpServers(McpServers),
     Branch(Option<String>),
     Edited(Result<String, String>),
     Remembered,

@@ -103,7 +103,8 @@ async fn trust_can_be_listed_and_taken_back_and_is_not_an_agents_to_give() {
     let list = trust(&scene, &["--list"]).await;
     assert_eq!(list.stdout, format!("{root}  1 thing\n"));
     trust(&scene, &["--revoke"]).await.assert_code(0);
-    assert_eq!(trust(&scene, &["--list"]).await.stdout, "");
+    let none = "Nothing of any project is trusted.\n";
+    assert_eq!(trust(&scene, &["--list"]).await.stdout, none);
     let run = touch(&scene, &[]).await;
     assert!(!scene.world.exists("made.txt"), "{run}");
     scene.server.finish();
@@ -285,6 +286,59 @@ async fn the_screen_asks_before_the_session_and_what_was_shown_counts_from_then_
     let shown = again.wait_for("? keys");
     assert!(!shown.contains("Not trusted"), "{shown}");
     scene.server.finish();
+}
+
+#[tokio::test]
+async fn show_lists_what_waits_and_what_is_trusted_and_changes_nothing() {
+    let scene = Scene::new();
+    let nothing = trust(&scene, &["--show"]).await;
+    assert!(nothing.stdout.ends_with(" brings nothing that needs your trust.\n"), "{nothing}");
+    scene.world.write(SHARED, ALLOW_TOUCH);
+    for _ in 0..2 {
+        let shown = trust(&scene, &["--show"]).await;
+        shown.assert_code(0);
+        assert!(shown.stdout.starts_with("Not trusted, so it does nothing (1 thing)"), "{shown}");
+        assert!(shown.stdout.contains("   2  allow rule Bash(touch:*)\n"), "{shown}");
+        assert!(!shown.stdout.contains("Trusted ("), "{shown}");
+    }
+    let run = touch(&scene, &[]).await;
+    assert!(!scene.world.exists("made.txt") && told(&run)[0].contains("--show"), "{run}");
+    trust(&scene, &[]).await.assert_code(0);
+    scene.world.write(SHARED, "[permissions]\nallow = [\"Bash(mkdir:*)\"]\n");
+    let both = trust(&scene, &["--show"]).await.stdout;
+    let (waits, trusted) = both.split_once("Trusted (1 thing)").expect(&both);
+    assert!(waits.contains("allow rule Bash(mkdir:*)"), "{both}");
+    assert!(trusted.contains(SHARED) && trusted.contains("    allow rule Bash(touch:*)"), "{both}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_trust_of_a_folder_that_is_gone_can_be_taken_back() {
+    let scene = Scene::new();
+    scene.world.write("gone/.git/HEAD", "ref: refs/heads/main\n");
+    scene.world.write(&format!("gone/{SHARED}"), ALLOW_TOUCH);
+    trust(&scene, &["gone"]).await.assert_code(0);
+    let gone = scene.world.project_dir().join("gone");
+    std::fs::remove_dir_all(&gone).unwrap();
+    let run = trust(&scene, &["--revoke", "gone/"]).await;
+    run.assert_code(0);
+    assert!(run.stdout.contains("gone is not trusted any more"), "{run}");
+    assert!(!trust(&scene, &["--list"]).await.stdout.contains("gone"));
+}
+
+#[tokio::test]
+async fn the_doctor_counts_hooks_that_are_not_trusted() {
+    let scene = Scene::new();
+    let hook = json!({ "type": "command", "command": "true" });
+    let hooks = json!({ "Stop": [{ "hooks": [hook] }], "SessionEnd": [{ "hooks": [hook] }] });
+    scene.world.write(".claude/settings.json", &json!({ "hooks": hooks }).to_string());
+    scene.server.offer(&["claude-sonnet-5"]);
+    let run = scene.world.run(["doctor"]).finish().await;
+    let line = run.stdout.lines().find(|line| line.contains("  hooks  "));
+    assert!(
+        line.is_some_and(|line| line.starts_with("note") && line.contains("2 are not trusted")),
+        "{run}"
+    );
 }
 
 #[tokio::test]

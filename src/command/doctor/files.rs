@@ -78,12 +78,12 @@ pub fn trust(trust: &Trust, loaded: &Loaded) -> Vec<Finding> {
         0 => Finding::ok("trust", "nothing of this project waits for your trust"),
         1 => Finding::note(
             "trust",
-            "1 thing of this project does nothing yet: `caliban trust` shows and accepts it",
+            "1 thing of this project does nothing yet: `caliban trust` accepts it, with --show only lists it",
         ),
         several => Finding::note(
             "trust",
             format!(
-                "{several} things of this project do nothing yet: `caliban trust` shows and accepts them"
+                "{several} things of this project do nothing yet: `caliban trust` accepts them, with --show only lists them"
             ),
         ),
     }]

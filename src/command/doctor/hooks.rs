@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::Finding;
-use crate::config::HookConfig;
+use crate::config::{HookConfig, Inert};
 use crate::protocol::EnvOverlay;
 use crate::tool::path::resolve;
 
@@ -18,9 +18,26 @@ const PROJECT: [&str; 4] = [
     "${CLAUDE_PROJECT_DIR}",
 ];
 
-/// One line for each hook whose program cannot be run, or one for all.
+/// One line for each hook whose program cannot be run, or one for all; and one for those that wait for the person's word.
 #[must_use]
-pub fn hooks(hooks: &[HookConfig], project: &Path, env: &EnvOverlay) -> Vec<Finding> {
+pub fn hooks(
+    hooks: &[HookConfig],
+    inert: &[Inert],
+    project: &Path,
+    env: &EnvOverlay,
+) -> Vec<Finding> {
+    let waiting = inert.iter().filter(|thing| thing.is_hook()).count();
+    let mut findings = counting(hooks, project, env);
+    if waiting > 0 {
+        findings.retain(|_| !hooks.is_empty());
+        let (are, them) = if waiting == 1 { ("is", "it") } else { ("are", "them") };
+        let text = format!("{waiting} {are} not trusted: `caliban trust --show` lists {them}");
+        findings.push(Finding::note(ABOUT, text));
+    }
+    findings
+}
+
+fn counting(hooks: &[HookConfig], project: &Path, env: &EnvOverlay) -> Vec<Finding> {
     let problems: Vec<Finding> = hooks
         .iter()
         .filter_map(|hook| {

@@ -7,10 +7,10 @@ use crate::protocol::McpState;
 /// What these lines are about.
 pub const ABOUT: &str = "mcp";
 
-/// One line for each server.
+/// One line for each server, and for each that is `broken` and left out.
 #[must_use]
-pub fn servers(servers: &[Standing]) -> Vec<Finding> {
-    if servers.is_empty() {
+pub fn servers(servers: &[Standing], broken: &[String]) -> Vec<Finding> {
+    if servers.is_empty() && broken.is_empty() {
         return vec![Finding::ok(ABOUT, "none")];
     }
     let finding = |standing: &Standing| {
@@ -29,5 +29,6 @@ pub fn servers(servers: &[Standing]) -> Vec<Finding> {
             }
         }
     };
-    servers.iter().map(finding).collect()
+    let broken = broken.iter().map(|why| Finding::wrong(ABOUT, why.clone()));
+    servers.iter().map(finding).chain(broken).collect()
 }

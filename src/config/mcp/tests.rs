@@ -249,7 +249,7 @@ fn what_is_wrong_in_a_projects_file_is_told_with_its_line_and_costs_no_other_ser
   "fine": {"command": "a", "alwaysAllow": []},
   "old": {"type": "sse", "url": "http://x"},
   "odd": {"type": "ws", "url": "ws://x"},
-  "empty": {},
+  "empty": {"cmd": "x"},
   "args": {"command": "a",
     "args": "b"},
   "mine": {"type": "sdk"}
@@ -260,12 +260,12 @@ fn what_is_wrong_in_a_projects_file_is_told_with_its_line_and_costs_no_other_ser
     assert_eq!(
         loaded.notices,
         [
-            ".mcp.json:2: of MCP server fine this means nothing here: alwaysAllow",
             ".mcp.json:3: MCP server old is left out: type sse, the older way over HTTP, is not supported; most such servers have streamable HTTP too: type http",
             ".mcp.json:4: MCP server odd is left out: type \"ws\" is not supported; allowed: stdio, http",
-            ".mcp.json:5: MCP server empty is left out: `url` is missing; a server has a `command` or a `url`",
+            ".mcp.json:5: MCP server empty is left out: `url` is missing; a server has a `command` or a `url`; not known here: cmd",
             ".mcp.json:7: MCP server args is left out: `args` must be a list, not a text",
             ".mcp.json:8: MCP server mine is left out: type sdk is for the program that drives caliban alone",
+            ".mcp.json:2: of MCP server fine this means nothing here: alwaysAllow",
         ]
     );
     let broken = Bench::new().project(".mcp.json", "{\n  \"mcpServers\": {,}\n}");

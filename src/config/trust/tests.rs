@@ -164,7 +164,7 @@ fn the_notice_names_things_without_what_may_be_secret_and_counts_the_rest() {
     assert_eq!(
         notice,
         format!(
-            "Not trusted, so this does nothing: env TOKEN (.claude/settings.json:3). `caliban trust {root}` shows it and lets it count."
+            "Not trusted, so this does nothing: env TOKEN (.claude/settings.json:3). `caliban trust {root}` lets it count, with --show only lists it."
         )
     );
     let forged = thing(&format!("allow rule x\n\u{1b}[31mTrusted{}", "y".repeat(500)), "a");

@@ -97,12 +97,14 @@ enum Destination {
     ProjectSettings,
 }
 
-/// Reads an answer. The error says what is wrong with it.
-pub(in crate::headless) fn read(answer: Value) -> Result<Said, String> {
+/// Reads an answer of `who`. The error says what is wrong with it.
+pub(in crate::headless) fn read(answer: Value, who: &str) -> Result<Said, String> {
     let behavior: Behavior = serde_json::from_value(answer).map_err(|error| error.to_string())?;
     let (updated_input, updates) = match behavior {
         Behavior::Deny { message, interrupt } => {
-            let answer = Answer::No { reason: message };
+            let message = message.filter(|message| !message.trim().is_empty());
+            let why = message.map(|message| format!(": {}", message.trim())).unwrap_or_default();
+            let answer = Answer::Denied { reason: format!("{who} said no{why}") };
             let interrupt = interrupt.unwrap_or(false);
             return Ok(Said { answer, mode: None, interrupt, problem: None });
         }
@@ -192,7 +194,7 @@ mod tests {
     }
 
     fn allowed(answer: Value) -> (Allowance, Option<Mode>) {
-        let said = read(answer).unwrap();
+        let said = read(answer, "who").unwrap();
         assert_eq!((said.interrupt, said.problem), (false, None));
         match said.answer {
             Answer::Allowed(allowance) => (*allowance, said.mode),
@@ -244,8 +246,8 @@ mod tests {
             json!({"type": "setMode", "mode": "yolo", "destination": "session"}),
             json!("x"),
         ] {
-            let said =
-                read(json!({"behavior": "allow", "updatedPermissions": [good, bad]})).unwrap();
+            let said = read(json!({"behavior": "allow", "updatedPermissions": [good, bad]}), "who")
+                .unwrap();
             assert_eq!(said.answer, Answer::Allowed(Box::default()), "{bad}");
             assert!(said.problem.unwrap().contains("updatedPermissions[1]"), "{bad}");
         }
@@ -253,11 +255,12 @@ mod tests {
 
     #[test]
     fn no_has_a_reason_and_may_stop_the_turn_and_anything_else_is_no_answer() {
-        let said = read(json!({"behavior": "deny", "message": "not here", "interrupt": true}));
-        let answer = Answer::No { reason: Some("not here".to_owned()) };
+        let said = json!({"behavior": "deny", "message": "not here", "interrupt": true});
+        let said = read(said, "who");
+        let answer = Answer::Denied { reason: "who said no: not here".to_owned() };
         assert_eq!(said, Ok(Said { answer, mode: None, interrupt: true, problem: None }));
         for bad in [json!({}), json!({"behavior": "maybe"}), json!(null), json!("allow")] {
-            read(bad).unwrap_err();
+            read(bad, "who").unwrap_err();
         }
     }
 }

@@ -97,7 +97,7 @@ impl AgentGate {
     pub async fn decide(&self, call: &Call<'_>, cancel: &CancellationToken) -> Verdict {
         let verdict = loop {
             if cancel.is_cancelled() {
-                return cancelled();
+                return Verdict::Cancelled;
             }
             self.shared.look_at_rules();
             let (judgement, revision) = self.shared.judge(call, &self.standing);
@@ -112,7 +112,7 @@ impl AgentGate {
             let Some(open) = self.ask(call, judgement, revision) else { continue };
             match open.answer(cancel).await {
                 Some(verdict) => break verdict,
-                None => return cancelled(),
+                None => return Verdict::Cancelled,
             }
         };
         self.tell_denied(call, &verdict);
@@ -198,13 +198,14 @@ struct OpenQuestion<'a> {
 }
 
 impl OpenQuestion<'_> {
-    /// Waits for the answer; `None` when the call is cancelled first.
+    /// Waits for the answer; `None` when the call is cancelled first. A no counts also where it stops the run.
     async fn answer(mut self, cancel: &CancellationToken) -> Option<Verdict> {
         let verdict = tokio::select! {
             biased;
-            () = cancel.cancelled() => None,
             verdict = &mut self.answer => verdict.ok(),
+            () = cancel.cancelled() => None,
         };
+        let verdict = verdict.filter(|verdict| !verdict.allows() || !cancel.is_cancelled());
         self.allowed = verdict.as_ref().map(Verdict::allows);
         verdict
     }
@@ -216,10 +217,6 @@ impl Drop for OpenQuestion<'_> {
         let closed = EventKind::QuestionClosed { id: self.id, allowed: self.allowed };
         self.gate.events.emit(closed);
     }
-}
-
-fn cancelled() -> Verdict {
-    Verdict::Denied { reason: "cancelled before it was allowed to run".to_owned() }
 }
 
 fn nobody_to_ask(call: &Call<'_>, judgement: &Judgement) -> String {

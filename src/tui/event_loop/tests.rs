@@ -5,8 +5,10 @@ use ratatui::backend::TestBackend;
 use ratatui::{Frame, Terminal};
 
 use super::*;
-use crate::protocol::{EventKind, McpStatus, Sender};
-use crate::tui::host::{AgentChoice, CommandChoice, LocalServer, ModelList, SessionChoice};
+use crate::protocol::{EventKind, Sender};
+use crate::tui::host::{
+    AgentChoice, CommandChoice, LocalServer, McpServers, ModelList, SessionChoice,
+};
 use crate::tui::text::CopyError;
 
 struct NoHost;
@@ -31,8 +33,8 @@ impl Host for NoHost {
     async fn models(&self) -> ModelList {
         ModelList::default()
     }
-    async fn mcp_servers(&self) -> Vec<McpStatus> {
-        Vec::new()
+    async fn mcp_servers(&self) -> McpServers {
+        McpServers::default()
     }
 
     async fn local_servers(&self) -> Vec<LocalServer> {

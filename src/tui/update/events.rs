@@ -84,7 +84,7 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
             queue::returned(model, &AgentPath::root(), id, &text);
         }
         EventKind::PromptRefused { id, text, why } => {
-            queue::returned(model, &AgentPath::root(), id, &text);
+            queue::refused(model, id, &text);
             notice(model, NoticeLevel::Error, why);
         }
         EventKind::TextDelta { text } => {

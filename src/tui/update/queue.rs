@@ -80,6 +80,15 @@ pub fn returned(model: &mut Model, path: &AgentPath, id: PromptId, text: &str) {
     before_draft(model, text);
 }
 
+/// A message was refused: it is back in the prompt, whatever stands there.
+pub fn refused(model: &mut Model, id: PromptId, text: &str) {
+    let messages = model.queue.returned.1;
+    returned(model, &AgentPath::root(), id, text);
+    if model.queue.returned.1 > messages {
+        model.say("Refused · your text is back in the prompt");
+    }
+}
+
 /// An agent ended: what it did not read can be taken back.
 pub fn orphan(model: &mut Model, path: &AgentPath) {
     for queued in &mut model.queue.list {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::protocol::{Command, McpStatus, Mode};
+use crate::protocol::{Command, Mode};
 use crate::tui::composer::MenuItem;
 use crate::tui::figures::{count, money, tokens};
-use crate::tui::host::{CommandChoice, HostRequest};
+use crate::tui::host::{CommandChoice, HostRequest, McpServers};
 use crate::tui::model::overlay::{Picker, Rows};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::Effect;
@@ -179,7 +179,7 @@ fn command(model: &mut Model, name: &str, argument: &str, effects: &mut Vec<Effe
 }
 
 /// Fills the page of MCP servers, if it is still open.
-pub fn show_servers(model: &mut Model, servers: &[McpStatus]) {
+pub fn show_servers(model: &mut Model, servers: &McpServers) {
     if let Some(Overlay::Page { title, lines, .. }) = &mut model.overlay
         && title == MCP
     {
@@ -187,9 +187,9 @@ pub fn show_servers(model: &mut Model, servers: &[McpStatus]) {
     }
 }
 
-/// One line for each server, and one for what went wrong with it last.
-fn server_lines(servers: &[McpStatus]) -> Vec<String> {
-    if servers.is_empty() {
+/// One line for each server, and one for what went wrong with it last; then what there is to say of others.
+fn server_lines(McpServers { running: servers, notes }: &McpServers) -> Vec<String> {
+    if servers.is_empty() && notes.is_empty() {
         return vec!["none · caliban mcp add adds one".to_owned()];
     }
     let names = servers.iter().map(|server| width(&server.name)).max().unwrap_or(0);
@@ -205,6 +205,7 @@ fn server_lines(servers: &[McpStatus]) -> Vec<String> {
             lines.push(format!("{}  last error: {error}", padded("", names)));
         }
     }
+    lines.extend(notes.iter().map(|note| one_line(note)));
     lines
 }
 

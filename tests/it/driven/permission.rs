@@ -107,14 +107,20 @@ async fn no_tells_the_model_why_and_no_with_interrupt_ends_the_turn() {
     client.answer(&question, json!({ "behavior": "deny", "message": "WHY-77" }));
     let result = client.result().await;
     assert_eq!(result["permission_denials"][0]["tool_name"], "Bash");
-    assert!(scene.server.requests()[1].tool_result().text.contains("WHY-77"));
+    let told = scene.server.requests()[1].tool_result().text;
+    assert_eq!(told, "the program that drives caliban said no: WHY-77");
     scene.server.when("HELLO-1").reply(tool_use("Bash", bash("touch a.txt")));
     client.prompt("again");
     let question = client.question("can_use_tool").await;
     let deny = json!({ "behavior": "deny", "message": "stop", "interrupt": true });
     client.answer(&question, deny);
-    assert_eq!(client.result().await["error_kind"], "cancelled");
-    client.close().await.assert_code(130);
+    let result = client.result().await;
+    assert_eq!(result["error_kind"], "cancelled");
+    assert_eq!(result["permission_denials"][0]["tool_input"]["command"], "touch a.txt");
+    let run = client.close().await;
+    run.assert_code(130);
+    assert!(run.stdout.contains("the program that drives caliban said no: stop"), "{run}");
+    assert!(!run.stdout.contains("This call was cancelled."), "{run}");
     assert!(!scene.world.exists("a.txt"));
     assert_eq!(scene.server.requests().len(), 3, "no request after the interrupt");
 }

@@ -135,7 +135,8 @@ async fn s2_16_a_permission_prompt_tool_receives_the_question_and_decides() {
     assert!(run.stderr.contains("must answer with JSON"), "{run}");
     let made = ["a.txt", "b.txt", "c.txt", "d.txt"].map(|file| scene.world.exists(file));
     assert_eq!(made, [false, false, false, true]);
-    assert!(scene.server.requests()[2].tool_result().text.contains("WHY-77"));
+    let told = scene.server.requests()[2].tool_result().text;
+    assert_eq!(told, "the permission tool mcp__approver__ask said no: WHY-77");
     scene.server.finish();
 }
 

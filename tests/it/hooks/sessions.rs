@@ -86,6 +86,10 @@ async fn a_prompt_gets_what_hooks_add_or_is_refused_with_their_reason() {
         let run = scene.run().finish().await;
         run.assert_code(2);
         assert!(run.stderr.contains("a hook refuses this prompt: no secrets please"), "{run}");
+        let plain = scene.world.run(["-p", "PARENT-1 go"]).finish().await;
+        plain.assert_code(2);
+        assert_eq!(plain.stdout, "");
+        assert!(plain.stderr.contains("a hook refuses this prompt: no secrets please"), "{plain}");
         assert_eq!(scene.server.requests().len(), 0);
         scene.server.finish();
     }
@@ -104,6 +108,7 @@ async fn on_the_screen_a_refused_prompt_comes_back_and_the_session_tells_its_end
     screen.keys(ENTER);
     screen.wait_for("a hook refuses this prompt: no secrets");
     screen.wait_until("the text is back", |shown| shown.contains("› PARENT-1 secret"));
+    screen.wait_for("Refused · your text is back in the prompt");
     screen.keys("\x15PARENT-1 fine");
     screen.keys(ENTER);
     screen.wait_for("ANSWER-1");

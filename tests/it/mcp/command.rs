@@ -1,8 +1,10 @@
 //! `caliban mcp`, and what `caliban doctor` says of servers.
 
 use super::{noted, server, stub};
+use crate::support::pty::Screen;
 use crate::support::run::Finished;
 use crate::support::scene::Scene;
+use crate::support::script::text;
 
 const CONFIG: &str = "config.toml";
 
@@ -133,6 +135,59 @@ async fn a_server_that_fails_costs_no_other_and_the_doctor_says_why() {
     doctor.assert_code(1);
     let wrong = doctor.stdout.lines().find(|line| line.starts_with("WRONG  mcp       bad ("));
     assert!(wrong.is_some_and(|line| line.ends_with("no licence found")), "{doctor}");
+}
+
+#[tokio::test]
+async fn the_first_line_that_is_not_mcp_is_named_of_a_server_that_never_answers() {
+    let scene = Scene::new();
+    let talk = "echo 'hello I am a server!'; while read -r line; do echo nonsense; done";
+    scene
+        .world
+        .config(&format!("[mcp_servers.garb]\ncommand = \"bash\"\nargs = [\"-c\", \"{talk}\"]\n"));
+    scene.server.offer(&["claude-sonnet-5"]);
+    scene.server.when("HELLO-1").reply(text("done"));
+    let (doctor, run) = tokio::join!(
+        scene.world.run(["doctor"]).finish(),
+        scene.world.run(["-p", "HELLO-1"]).finish()
+    );
+    let why = "it printed what is not MCP: \"hello I am a server!\"";
+    assert!(doctor.stdout.contains(&format!("no answer: {why}")), "{doctor}");
+    assert!(run.stderr.contains(&format!("not there yet: garb ({why})")), "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_broken_file_of_servers_is_named_everywhere_and_is_no_success() {
+    let scene = Scene::new();
+    scene.world.write(".mcp.json", "{\"mcpServers\": ");
+    let problem = ".mcp.json:1: not valid JSON";
+    let list = mcp(&scene, &[]).await;
+    list.assert_code(1);
+    assert!(list.stdout.starts_with(&format!("problem: {problem}")), "{list}");
+    assert!(!list.stdout.contains("No MCP servers yet"), "{list}");
+    scene.server.offer(&["claude-sonnet-5"]);
+    let doctor = scene.world.run(["doctor"]).finish().await;
+    doctor.assert_code(1);
+    let told: Vec<_> = doctor.stdout.lines().filter(|line| line.contains(problem)).collect();
+    assert!(told.len() == 1 && told[0].starts_with("WRONG  mcp "), "{doctor}");
+    let screen = Screen::start(&scene.world, [], 120, 30);
+    screen.wait_for("? keys");
+    screen.keys("/mcp\r");
+    screen.wait_until("the page names it", |shown| {
+        shown.matches(problem).count() == 2 && !shown.contains("caliban mcp add")
+    });
+}
+
+#[tokio::test]
+async fn the_screen_lists_servers_that_are_not_trusted() {
+    let scene = Scene::new();
+    scene.world.write(".mcp.json", r#"{"mcpServers": {"theirs": {"command": "touch"}}}"#);
+    let screen = Screen::start(&scene.world, [], 120, 30);
+    screen.wait_for("1  trust this");
+    screen.keys("2");
+    screen.wait_for("? keys");
+    screen.keys("/mcp\r");
+    screen.wait_for("theirs  not trusted: caliban trust  touch");
 }
 
 #[tokio::test]
