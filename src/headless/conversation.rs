@@ -102,6 +102,11 @@ impl Conversation {
         // The first frame names the servers: no event is read before it can.
         let mut waits = true;
         loop {
+            // Looked at before the next prompt is: the end of a run that was stopped may have come in the same moment.
+            if stop.is_cancelled() && !self.intake.is_over() {
+                self.intake.stop();
+                self.client.end();
+            }
             self.take_in().await?;
             self.tell_state().await?;
             if self.tally.sent.is_none() && self.intake.is_over() {
@@ -122,10 +127,7 @@ impl Conversation {
                 () = self.intake.changed() => {}
                 (id, said) = self.questions.answered() => self.answered(id, said).await?,
                 lines = self.client.withdrawn() => self.output.control(&lines).await?,
-                () = stop.cancelled(), if !self.intake.is_over() => {
-                    self.intake.stop();
-                    self.client.end();
-                }
+                () = stop.cancelled(), if !self.intake.is_over() => {}
             }
         }
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crossterm::event::Event;
 use futures_util::stream::Stream;
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 use tokio::io::Interest;
@@ -70,6 +71,10 @@ impl Keyboard {
                     return Poll::Ready(Ok(count > 0));
                 }
                 Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                // What a terminal answers that is gone.
+                Ok(Err(error)) if error.raw_os_error() == Some(Errno::EIO as i32) => {
+                    return Poll::Ready(Ok(false));
+                }
                 Ok(Err(error)) => return Poll::Ready(Err(error)),
                 Err(_nothing_there) => {}
             }

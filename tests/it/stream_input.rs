@@ -191,7 +191,7 @@ async fn an_interrupt_ends_the_turn_and_what_waits_behind_it() {
     running.signal(Signal::SIGINT);
     let run = running.wait().await;
     run.assert_code(130);
-    assert_eq!(results(&run).len(), 1);
+    assert_eq!(results(&run).len(), 1, "{run}");
     assert_eq!(run.result()["error_kind"], "cancelled");
     assert_eq!(scene.server.requests().len(), 1);
 }

@@ -11,6 +11,12 @@ use super::decode::First;
 pub(super) const PASTE_BEGIN: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
 
+/// Whether a paste ends in these bytes, of which the first `known` were looked at before.
+pub(super) fn holds_paste_end(bytes: &[u8], known: usize) -> bool {
+    let from = known.saturating_sub(PASTE_END.len() - 1);
+    bytes[from..].windows(PASTE_END.len()).any(|window| window == PASTE_END)
+}
+
 /// What the sequence at the start of the bytes is.
 pub(super) fn first(bytes: &[u8]) -> First {
     if bytes.starts_with(PASTE_BEGIN) {

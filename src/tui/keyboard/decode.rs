@@ -30,7 +30,12 @@ pub(super) enum First {
 impl Typed {
     /// Takes bytes that came at once: an Esc at their end is the key.
     pub fn push(&mut self, bytes: &[u8]) {
+        let before = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
+        // The end of a long paste is looked for in what is new alone.
+        if self.is_paste() && !csi::holds_paste_end(&self.bytes, before) {
+            return;
+        }
         let mut from = 0;
         while from < self.bytes.len() {
             match first(&self.bytes[from..]) {
@@ -56,7 +61,11 @@ impl Typed {
 
     /// Whether a sequence has begun that can be given up. A paste cannot: its end always comes.
     pub fn is_unfinished(&self) -> bool {
-        !self.bytes.is_empty() && !self.bytes.starts_with(csi::PASTE_BEGIN)
+        !self.bytes.is_empty() && !self.is_paste()
+    }
+
+    fn is_paste(&self) -> bool {
+        self.bytes.starts_with(csi::PASTE_BEGIN)
     }
 
     /// The rest does not come: two bytes are a key with Alt, anything else is dropped.

@@ -126,6 +126,19 @@ fn a_sequence_that_never_ends_is_given_up_and_a_paste_is_not() {
     assert_eq!(drain(&mut typed), [Event::Paste("half more".to_owned())]);
 }
 
+/// Looked through from its beginning with each piece, this would take minutes.
+#[test]
+fn a_long_paste_in_pieces_is_one_event() {
+    let text = "line\n".repeat(800_000);
+    let mut typed = Typed::default();
+    for piece in format!("\x1b[200~{text}\x1b[201~after").as_bytes().chunks(4096) {
+        typed.push(piece);
+    }
+    let pasted = typed.take();
+    assert!(matches!(pasted, Some(Event::Paste(pasted)) if pasted == text));
+    assert_eq!(drain(&mut typed), letters("after"));
+}
+
 #[test]
 fn two_esc_are_two_keys() {
     let escape = key(KeyCode::Esc, KeyModifiers::NONE);
