@@ -252,9 +252,11 @@ impl Agent {
         }
         // What others said while nobody worked goes first; what the person has sent since the prompt goes behind it.
         let typed = prompt.as_ref().is_some_and(|prompt| prompt.from == Sender::Person);
-        let queued = self.setup.inbox.take_next_step().into_iter();
+        // What was stopped before it began reads nothing more: the person gets it back.
+        let stopped = run.cancel.is_cancelled();
+        let queued = if stopped { Vec::new() } else { self.setup.inbox.take_next_step() };
         let (later, before): (Vec<_>, Vec<_>) =
-            queued.partition(|queued| typed && queued.from == Sender::Person);
+            queued.into_iter().partition(|queued| typed && queued.from == Sender::Person);
         self.read(before, &mut blocks, run).await;
         if let Some(prompt) = prompt {
             run.forced.clone_from(&prompt.force);

@@ -124,10 +124,15 @@ async fn a_prompt_that_waits_for_its_hooks_can_be_stopped() {
     screen.keys("PARENT-1 go");
     screen.keys(ENTER);
     screen.wait_for("waits for hooks on UserPromptSubmit");
+    screen.keys("sent later");
+    screen.keys(ENTER);
+    screen.wait_for("\"sent later\"");
     screen.keys(ESC);
     screen.wait_for("stopped by you");
-    let shown = screen.wait_gone("waits for hooks");
+    screen.wait_gone("waits for hooks");
+    let shown = screen.wait_for("› sent later");
     assert!(shown.contains("› PARENT-1 go"), "{shown}");
+    screen.wait_for("1 queued message is back in the prompt");
     assert_eq!(process::left_after(Duration::from_secs(3), &time).await, [0; 0]);
     assert_eq!(scene.server.requests().len(), 0);
     scene.server.finish();
