@@ -112,6 +112,26 @@ async fn tools_that_come_later_are_offered_with_the_next_prompt() {
     scene.server.finish();
 }
 
+/// Runs until so many marked processes are there, ends the run by this signal or in good order, and looks for them again.
+async fn assert_gone_after_the_end(
+    scene: &Scene,
+    marker: &str,
+    processes: usize,
+    signal: Option<Signal>,
+) {
+    scene.server.when(PARENT).reply(text("half").gate("held").more("whole"));
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    process::eventually(|| process::with_argument(marker).len() >= processes).await;
+    match signal {
+        Some(signal) => running.signal(signal),
+        None => scene.server.open("held"),
+    }
+    let _ = running.wait().await;
+    let left = process::left_after(Duration::from_secs(3), marker).await;
+    assert_eq!(left, [0; 0], "{signal:?}");
+}
+
 #[tokio::test]
 async fn no_server_outlives_the_program_however_it_ends() {
     for signal in [
@@ -132,18 +152,8 @@ async fn no_server_outlives_the_program_however_it_ends() {
             super::stub().display()
         );
         scene.world.config(&format!("{config}{stubborn}"));
-        scene.server.when(PARENT).reply(text("half").gate("held").more("whole"));
-        let running = scene.run().start();
-        scene.server.reached("held").await;
         // Two servers with their watchdogs, and what the second has started.
-        process::eventually(|| process::with_argument(&marker).len() >= 6).await;
-        match signal {
-            Some(signal) => running.signal(signal),
-            None => scene.server.open("held"),
-        }
-        let _ = running.wait().await;
-        let left = process::left_after(Duration::from_secs(3), &marker).await;
-        assert_eq!(left, [0; 0], "{signal:?}");
+        assert_gone_after_the_end(&scene, &marker, 6, signal).await;
     }
 }
 
@@ -159,17 +169,7 @@ async fn what_a_server_has_started_in_a_session_of_its_own_goes_with_it_when_we_
             super::stub().display()
         );
         scene.world.config(&apart);
-        scene.server.when(PARENT).reply(text("half").gate("held").more("whole"));
-        let running = scene.run().start();
-        scene.server.reached("held").await;
-        process::eventually(|| process::with_argument(&marker).len() >= 3).await;
-        match signal {
-            Some(signal) => running.signal(signal),
-            None => scene.server.open("held"),
-        }
-        let _ = running.wait().await;
-        let left = process::left_after(Duration::from_secs(3), &marker).await;
-        assert_eq!(left, [0; 0], "{signal:?}");
+        assert_gone_after_the_end(&scene, &marker, 3, signal).await;
     }
 }
 
