@@ -60,6 +60,8 @@ pub struct Script {
     pub writes: Vec<Word>,
     /// Files that redirections read.
     pub reads: Vec<Word>,
+    /// Words outside of commands that a variable may carry into one: values, and what a loop runs over.
+    pub values: Vec<Word>,
     /// Why the line cannot be judged command by command; then only a rule for the whole line allows it.
     pub unclear: Option<String>,
     /// Texts that commands of this line run as scripts (`bash -c`, `eval`): seen by restrictions only.
@@ -80,6 +82,13 @@ impl Script {
             all.extend(script.all_commands());
         }
         all
+    }
+
+    /// Every value here and in the texts that are run as scripts.
+    #[must_use]
+    pub fn all_values(&self) -> Vec<&Word> {
+        let nested = self.nested.iter().flat_map(Self::all_values);
+        self.values.iter().chain(nested).collect()
     }
 
     /// Every redirection target here and in the texts that are run as scripts: first those written, then those read.

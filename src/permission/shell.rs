@@ -4,16 +4,20 @@
 //! unclear, and an unclear line is asked about: node kinds are listed one by one, and the text between two nodes may
 //! be nothing but blanks.
 
+use std::ops::Range;
+
 use tree_sitter::{Node, Parser};
 
-use super::script::{Assignment, Script, SimpleCommand, Word};
+use super::script::{Script, SimpleCommand, Word};
 use super::wrapper;
 
+mod ansi_c;
 mod assignment;
+mod expansion;
 mod heredoc;
+mod redirect;
+mod substitution;
 mod word;
-
-use assignment::is_harmless;
 
 /// Longer lines are asked about, not parsed.
 const MAX_BYTES: usize = 64 * 1024;
@@ -21,6 +25,24 @@ const MAX_BYTES: usize = 64 * 1024;
 const MAX_DEPTH: usize = 60;
 /// How deep scripts in arguments of scripts are looked into.
 const MAX_NESTING: usize = 3;
+/// Builtins that evaluate a subscript in an argument, as in `printf -v 'a[$(b)]'`.
+const SUBSCRIPT_READERS: &[&str] = &[
+    "[",
+    "declare",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "printf",
+    "read",
+    "readarray",
+    "readonly",
+    "test",
+    "typeset",
+    "unset",
+    "wait",
+];
 /// Words that are part of the grammar of bash: seen as a program, the two readings differ.
 const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
@@ -57,10 +79,15 @@ fn split_nested(line: &str, nesting: usize) -> Script {
     if tree.root_node().has_error() {
         script.set_unclear("the command has a syntax error, or syntax that is not understood");
     }
-    let mut splitter = Splitter { line, script, depth: 0 };
+    let mut splitter = Splitter::new(line, script);
     splitter.visit(tree.root_node());
+    splitter.check_substitutions();
     let mut script = splitter.script;
-    let texts = script.commands.iter().flat_map(wrapper::script_texts).collect::<Vec<_>>();
+    let mut texts = script.commands.iter().flat_map(wrapper::script_texts).collect::<Vec<_>>();
+    if line.contains("\\\n") {
+        // Bash takes these out before it sees the words; the grammar takes them for blanks.
+        texts.push(line.replace("\\\n", ""));
+    }
     if nesting < MAX_NESTING {
         script.nested = texts.iter().map(|text| split_nested(text, nesting + 1)).collect();
     }
@@ -71,9 +98,34 @@ struct Splitter<'a> {
     line: &'a str,
     script: Script,
     depth: usize,
+    /// Substitutions that were visited, and accepted arithmetic, which begins like one.
+    substitutions: usize,
+    /// The text of inline documents, judged apart. Bytes of the line.
+    documents: Vec<Range<usize>>,
+    in_loop: bool,
 }
 
 impl<'a> Splitter<'a> {
+    fn new(line: &'a str, script: Script) -> Self {
+        let documents = Vec::new();
+        Self { line, script, depth: 0, substitutions: 0, documents, in_loop: false }
+    }
+
+    /// Compares what was visited with a reading of the raw text. The grammar has no node for some of what bash runs.
+    fn check_substitutions(&mut self) {
+        self.documents.sort_by_key(|document| document.start);
+        let raw = substitution::read(self.line, &self.documents);
+        if raw.has_backquote {
+            self.script.set_unclear("the command has backquotes in it; `$(…)` can be judged");
+        }
+        if raw.has_joint {
+            self.script.set_unclear("the command has a line that ends within a word");
+        }
+        if raw.count != self.substitutions {
+            self.script.set_unclear("the command has a substitution that is not understood");
+        }
+    }
+
     /// Collects what the node and those below it do.
     fn visit(&mut self, node: Node<'_>) {
         if self.depth >= MAX_DEPTH {
@@ -96,7 +148,6 @@ impl<'a> Splitter<'a> {
             | "if_statement"
             | "elif_clause"
             | "else_clause"
-            | "while_statement"
             | "negated_command"
             | "redirected_statement" => {
                 self.check_gaps(node);
@@ -104,10 +155,12 @@ impl<'a> Splitter<'a> {
                 self.visit_children(node);
             }
             "command_substitution" | "process_substitution" => {
+                self.substitutions += 1;
                 self.check_gaps(node);
-                if self.text(node).starts_with('`') && self.text(node).contains('\\') {
-                    self.script.set_unclear("the command has escapes between backquotes");
-                }
+                self.visit_children(node);
+            }
+            "while_statement" => {
+                self.script.set_unclear("the command has a loop that may never end");
                 self.visit_children(node);
             }
             "command" => self.command(node),
@@ -119,13 +172,12 @@ impl<'a> Splitter<'a> {
                     self.word(child);
                 }
             }
-            "variable_assignment" => {
-                let assignment = self.assignment(node);
-                if !assignment.harmless {
-                    self.script.set_unclear(format!("the command sets {}", assignment.name));
-                }
+            "variable_assignment" => self.own_assignment(node),
+            "variable_assignments" => {
+                self.check_gaps(node);
+                self.visit_children(node);
             }
-            "variable_assignments" | "declaration_command" => self.declaration(node),
+            "declaration_command" => self.declaration(node),
             "for_statement" => self.for_loop(node),
             "case_statement" => self.case(node),
             "test_command" => self.test(node),
@@ -207,86 +259,43 @@ impl<'a> Splitter<'a> {
             Some(_) => {}
             None => self.script.set_unclear("the command has no program"),
         }
+        let has_subscript = |word: &Word| word.text.contains('[');
+        if SUBSCRIPT_READERS.contains(&command.program())
+            && command.arguments().iter().any(has_subscript)
+        {
+            self.script.set_unclear("the command evaluates a subscript");
+        }
         self.script.commands.push(command);
     }
 
-    fn file_redirect(&mut self, node: Node<'_>) {
-        self.check_gaps(node);
-        let operator = children(node).find(|child| !child.is_named());
-        let operator = operator.map_or("", |child| self.text(child));
-        let mut words = Vec::new();
-        for child in named_children(node) {
-            if child.kind() != "file_descriptor" {
-                words.push(self.word(child));
-            } else if !self.text(child).bytes().all(|byte| byte.is_ascii_digit()) {
-                // For bash it is a word of the command.
-                self.script.set_unclear("the command has a redirection that is not understood");
-            }
-        }
-        let [target] = words.as_slice() else {
-            // `> a b` writes to `a` and hands `b` to the program.
-            if !matches!(operator, "<&-" | ">&-") || !words.is_empty() {
-                self.script.set_unclear("the command has words behind a redirection");
-            }
-            self.script.writes.extend(words);
-            return;
-        };
-        let is_descriptor =
-            target.text == "-" || target.text.bytes().all(|byte| byte.is_ascii_digit());
-        if matches!(operator, ">&" | "<&") && target.literal && is_descriptor {
-            return;
-        }
-        // Behind these bash takes quotes off twice.
-        let plain = |c: char| c.is_alphanumeric() || "._-/".contains(c);
-        if matches!(operator, ">&" | "<&") && !target.raw.chars().all(plain) {
-            self.script.set_unclear("the command has a redirection that is not understood");
-        }
-        if matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr") {
-            return;
-        }
-        if !target.literal {
-            self.script.set_unclear("the name of a redirection's file is only known when it runs");
-        }
-        if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
-            self.script.set_unclear("the command opens a network connection");
-        }
-        match operator {
-            "<" => self.script.reads.push(target.clone()),
-            ">" | ">>" | "&>" | "&>>" | ">&" | ">|" => self.script.writes.push(target.clone()),
-            _ => {
-                self.script.set_unclear("the command has a redirection that is not understood");
-                self.script.writes.push(target.clone());
-            }
-        }
-    }
-
-    fn heredoc(&mut self, node: Node<'_>) {
-        if !heredoc::is_plain(node, self.line) {
-            self.script.set_unclear("the command has an inline document that is not understood");
-        }
-        for child in named_children(node) {
-            match child.kind() {
-                "heredoc_start" | "heredoc_end" | "heredoc_content" | "file_descriptor" => {}
-                "heredoc_body" => self.parts(child),
-                _ => self.visit(child),
-            }
-        }
-    }
-
-    /// `for name in words; do …; done`.
+    /// `for name in words; do …; done`, which ends when its words are used up.
     fn for_loop(&mut self, node: Node<'_>) {
         self.check_gaps(node);
+        if self.in_loop || !self.text(node).starts_with("for") {
+            self.script
+                .set_unclear("the command has a loop in a loop, or one that waits for input");
+        }
         for child in named_children(node) {
             match child.kind() {
                 "variable_name" => {
-                    if !assignment::is_private(self.text(child)) {
-                        let name = self.text(child).to_owned();
+                    let name = self.text(child);
+                    if !assignment::is_private(name) {
                         self.script.set_unclear(format!("the command sets {name}"));
                     }
                 }
-                "do_group" | "comment" => self.visit(child),
+                "do_group" => {
+                    let outer = std::mem::replace(&mut self.in_loop, true);
+                    self.visit(child);
+                    self.in_loop = outer;
+                }
+                "comment" => self.visit(child),
                 _ => {
-                    self.word(child);
+                    let word = self.word(child);
+                    self.script.values.push(word.clone());
+                    if word.raw.contains('{') {
+                        self.script
+                            .set_unclear("how often the loop runs is only known when it runs");
+                    }
                 }
             }
         }
@@ -347,44 +356,6 @@ impl<'a> Splitter<'a> {
         if !before.is_none_or(|c| matches!(c, ' ' | '\t' | '\n' | ';' | '&' | '|' | ')')) {
             self.script.set_unclear("whether a part of the command is a comment is unclear");
         }
-    }
-
-    /// Several assignments at once, or `export`, `local` and their kin.
-    fn declaration(&mut self, node: Node<'_>) {
-        self.check_gaps(node);
-        for child in named_children(node) {
-            match child.kind() {
-                "variable_assignment" | "comment" => self.visit(child),
-                _ => {
-                    self.script.set_unclear("the command changes how variables work");
-                    self.word(child);
-                }
-            }
-        }
-    }
-
-    fn assignment(&mut self, node: Node<'_>) -> Assignment {
-        self.check_contiguous(node);
-        let name = node.child_by_field_name("name");
-        let value = node.child_by_field_name("value");
-        let plain_name = name.is_some_and(|name| name.kind() == "variable_name");
-        let name = name.map_or("", |name| self.text(name)).to_owned();
-        if !assignment::is_name(&name) && plain_name {
-            // bash runs it as a program.
-            self.script.set_unclear("the command has an assignment to what is no variable");
-        }
-        let value = match value {
-            Some(value) if value.kind() == "array" => {
-                for child in named_children(value) {
-                    self.word(child);
-                }
-                None
-            }
-            Some(value) => Some(self.word(value)),
-            None => Some(Word { text: String::new(), raw: String::new(), literal: true }),
-        };
-        let harmless = plain_name && is_harmless(&name, value.as_ref());
-        Assignment { name, harmless }
     }
 
     /// Between two neighbours of one node there may be blanks and nothing else; likewise at its ends.

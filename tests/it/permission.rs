@@ -79,6 +79,33 @@ async fn what_must_not_be_read_is_not_found_by_searches_either() {
 }
 
 #[tokio::test]
+async fn no_expansion_and_no_document_runs_a_command_unseen() {
+    let lines = [
+        "cat <<EOF\n`touch made.txt`\nEOF",
+        "cat <<EOF\nE$(touch made.txt)\nEOF",
+        "cat <<EOF\n $(touch made.txt)\nEOF",
+        "x=${PWD%$(touch made.txt)}",
+        "echo a; x=${y-`touch made.txt`}",
+        "x='a[$(touch made.txt)]'; z=${y:x}",
+        "for f in ${PWD#$(touch made.txt)}; do ls; done",
+        "case ${PWD%<(touch made.txt)} in a) ls;; esac",
+        "TZ=${PWD%$(touch made.txt)} ls",
+        "ls <<<${PWD%$(touch made.txt)}",
+        "x=\"$\\\n(touch made.txt)\"",
+    ];
+    for mode in ["default", "plan", "dontAsk", "acceptEdits"] {
+        let scene = Scene::new();
+        let calls = lines.iter().skip(1).fold(tool_use("Bash", bash(lines[0])), |calls, line| {
+            calls.tool_use("Bash", bash(line))
+        });
+        let run = ask(&scene, calls, &["--permission-mode", mode]).await;
+        assert!(!scene.world.exists("made.txt"), "{mode}");
+        assert_eq!(denials(&run).len(), lines.len(), "{mode}: {run}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
 async fn accept_edits_allows_edits_and_no_commands() {
     let scene = Scene::new();
     let file = scene.world.project_dir().join("new.txt");

@@ -1,6 +1,9 @@
-//! Which variables may be set before or beside a command that a rule allows.
+//! Assignments, and which variables may be set before or beside a command that a rule allows.
 
-use crate::permission::script::Word;
+use tree_sitter::Node;
+
+use super::{Splitter, named_children};
+use crate::permission::script::{Assignment, Word};
 
 /// These change how a program talks, not what it does: colours, logging, time zone, language, number of threads.
 const HARMLESS: &[&str] = &[
@@ -17,28 +20,81 @@ const HARMLESS: &[&str] = &[
     "TZ",
 ];
 
-/// Whether the assignment changes nothing that a rule relies on. An absent value is one that cannot be told.
-pub fn is_harmless(name: &str, value: Option<&Word>) -> bool {
-    if is_private(name) {
-        return true;
-    }
+/// Variables that no program reads: what a line keeps for itself. One lower-case letter is such a name too.
+const PRIVATE: &[&str] = &["arg", "dir", "file", "item", "line", "name", "word"];
+
+/// Whether the assignment may stand before a command or be exported, so that programs see it.
+fn is_harmless(name: &str, value: &Word) -> bool {
+    // Bash reads the rest of the line by the character set of the locale, and the judge reads UTF-8.
+    let is_known_locale = ["C", "POSIX", "C.UTF-8", "en_US.UTF-8"].contains(&value.text.as_str());
     // Without a slash it cannot name a file of its own choosing.
-    let plain = |word: &Word| word.literal && !word.text.contains('/');
-    HARMLESS.contains(&name) && value.is_some_and(plain)
+    HARMLESS.contains(&name)
+        && value.literal
+        && !value.text.contains('/')
+        && (name != "LC_ALL" || is_known_locale)
 }
 
-/// Whether a variable is the script's own: programs and the shell read settings from upper-case names and a few others.
+/// Whether a variable is the line's own. Others may be exported already, so that setting them changes what programs do.
 pub fn is_private(name: &str) -> bool {
-    let lower =
-        name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_' || byte.is_ascii_digit());
-    lower
-        && !name.is_empty()
-        && !name.ends_with("_proxy")
-        && !matches!(name, "histchars" | "auto_resume")
+    matches!(name.as_bytes(), [b'a'..=b'z']) || PRIVATE.contains(&name)
 }
 
 /// Whether bash takes the text for the name of a variable.
-pub fn is_name(text: &str) -> bool {
+fn is_name(text: &str) -> bool {
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.chars().all(letters) && text.chars().next().is_some_and(|c| !c.is_ascii_digit())
+}
+
+impl Splitter<'_> {
+    /// `export`, `local` and their kin: what they set is for other programs too.
+    pub(super) fn declaration(&mut self, node: Node<'_>) {
+        self.check_gaps(node);
+        for child in named_children(node) {
+            match child.kind() {
+                "variable_assignment" => {
+                    let Assignment { name, harmless } = self.assignment(child);
+                    if !harmless {
+                        self.script.set_unclear(format!("the command sets {name}"));
+                    }
+                }
+                "comment" => self.visit(child),
+                _ => {
+                    self.script.set_unclear("the command changes how variables work");
+                    self.word(child);
+                }
+            }
+        }
+    }
+
+    /// An assignment on its own, for the rest of the line.
+    pub(super) fn own_assignment(&mut self, node: Node<'_>) {
+        let Assignment { name, harmless } = self.assignment(node);
+        if !harmless && !is_private(&name) {
+            self.script.set_unclear(format!("the command sets {name}"));
+        }
+    }
+
+    pub(super) fn assignment(&mut self, node: Node<'_>) -> Assignment {
+        self.check_contiguous(node);
+        let name = node.child_by_field_name("name");
+        let value = node.child_by_field_name("value");
+        let plain_name = name.is_some_and(|name| name.kind() == "variable_name");
+        let name = name.map_or("", |name| self.text(name)).to_owned();
+        if !is_name(&name) || !plain_name {
+            // A subscript is evaluated, and what is no name is run as a program.
+            self.script.set_unclear("the command has an assignment to what is no variable");
+        }
+        let value = match value {
+            Some(value) if value.kind() == "array" => {
+                self.script.set_unclear("the command sets an array");
+                self.parts(value);
+                return Assignment { name, harmless: false };
+            }
+            Some(value) => self.word(value),
+            None => Word { text: String::new(), raw: String::new(), literal: true },
+        };
+        let harmless = is_harmless(&name, &value);
+        self.script.values.push(value);
+        Assignment { name, harmless }
+    }
 }

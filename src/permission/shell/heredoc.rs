@@ -1,10 +1,16 @@
-//! Inline documents: the grammar's idea of where one ends is checked against the rule that bash follows.
+//! Inline documents: the grammar's idea of where one ends is checked against the rule that bash follows, and the text
+//! of one whose delimiter is not quoted is checked by itself, because the grammar misses much of what bash runs in it.
+
+use std::ops::Range;
 
 use tree_sitter::Node;
 
-/// Whether the document is one that both readings end at the same line: a plain delimiter, nothing else of a command
-/// on the opening line, and the first line that is exactly the delimiter closes it.
-pub fn is_plain(node: Node<'_>, line: &str) -> bool {
+use super::expansion::is_plain_document;
+
+/// The place of the document's text with its closing line, when both readings end it there and nothing in it runs: a
+/// plain delimiter, nothing else of a command on the opening line, and the first line that is exactly the delimiter
+/// closes it.
+pub fn document(node: Node<'_>, line: &str) -> Option<Range<usize>> {
     let mut start = None;
     let mut end = None;
     for child in super::children(node) {
@@ -12,10 +18,10 @@ pub fn is_plain(node: Node<'_>, line: &str) -> bool {
             "<<" | "heredoc_body" | "heredoc_content" => {}
             "heredoc_start" => start = Some(child),
             "heredoc_end" => end = Some(child),
-            _ => return false,
+            _ => return None,
         }
     }
-    let (Some(start), Some(end)) = (start, end) else { return false };
+    let (start, end): (Node<'_>, Node<'_>) = (start?, end?);
     let written = line.get(start.byte_range()).unwrap_or_default();
     let delimiter = match written.as_bytes() {
         [b'\'', .., b'\''] | [b'"', .., b'"'] if written.len() > 2 => {
@@ -25,23 +31,27 @@ pub fn is_plain(node: Node<'_>, line: &str) -> bool {
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if delimiter.is_empty() || !delimiter.chars().all(plain) {
-        return false;
+        return None;
     }
     let after = line.get(start.end_byte()..).unwrap_or_default();
-    let Some(opening) = after.find('\n') else { return false };
+    let opening = after.find('\n')?;
     if !after[..opening].trim_matches([' ', '\t']).is_empty() {
-        return false;
+        return None;
     }
-    let mut place = start.end_byte() + opening + 1;
-    for text in line.get(place..).unwrap_or_default().split('\n') {
+    let is_quoted = written != delimiter;
+    let first = start.end_byte() + opening + 1;
+    let mut place = first;
+    for text in line.get(first..).unwrap_or_default().split('\n') {
         if text == delimiter {
-            return place == end.start_byte() && end.end_byte() == place + delimiter.len();
+            let closes = place == end.start_byte() && end.end_byte() == place + delimiter.len();
+            let runs_nothing = is_quoted || is_plain_document(&line[first..place]);
+            return (closes && runs_nothing).then_some(first..end.end_byte());
         }
         // A quoted delimiter takes lines as they are; else a backslash joins two of them.
-        if written == delimiter && text.ends_with('\\') {
-            return false;
+        if !is_quoted && text.ends_with('\\') {
+            return None;
         }
         place += text.len() + 1;
     }
-    false
+    None
 }

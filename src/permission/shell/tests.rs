@@ -28,15 +28,16 @@ fn every_command_of_a_line_is_found() {
         ("a | b |& c", "a | b | c"),
         ("(a; b) && { c; }", "a | b | c"),
         ("! a", "a"),
-        ("a $(b `c`) \"d $(e)\"", "b <`c`> | c | e | a <$(b `c`)> <\"d $(e)\">"),
+        ("a $(b $(c)) \"d $(e)\"", "b <$(c)> | c | e | a <$(b $(c))> <\"d $(e)\">"),
         ("a <(b) >(c)", "b | c | a <<(b)> <>(c)>"),
         ("if a; then b; elif c; then d; else e; fi", "a | b | c | d | e"),
-        ("while a; do b; done", "a | b"),
         ("for f in x $(a); do b $f; done", "a | b <$f>"),
         ("case $x in a) b;; *) c;; esac", "b | c"),
         ("r''m \"-rf\" 'a b'", "rm -rf a b"),
         ("\\rm x", "rm x"),
         ("a ~/x *.rs {b,c} $'d'", "a <~/x> <*.rs> <{b,c}> <$'d'>"),
+        ("a ${x} ${x%.*} $((1+2))", "a <${x}> <${x%.*}> <$((1+2))>"),
+        ("x=1; for f in *.rs; do a $f; done", "a <$f>"),
         ("find . -name '*.rs'", "find . -name *.rs"),
         ("a \\\n  b", "a b"),
         ("a # && b\nc", "a | c"),
@@ -50,7 +51,8 @@ fn every_command_of_a_line_is_found() {
             "git commit -m \"$(cat <<'EOF'\nit's $(fine)\nEOF\n)\"",
             "cat | git commit -m <\"$(cat <<'EOF'\nit's $(fine)\nEOF\n)\">",
         ),
-        ("cat <<EOF\n$(a)\nEOF\nb", "a | cat | b"),
+        ("cat <<EOF\n$a ${b}\nEOF\nb", "cat | b"),
+        ("cat <<'EOF'\n$(a) `b`\nEOF\nb", "cat | b"),
     ] {
         let mut found: Vec<String> = picture(line).split(" | ").map(str::to_owned).collect();
         let mut wanted: Vec<String> = expected.split(" | ").map(str::to_owned).collect();
@@ -96,7 +98,49 @@ fn what_bash_might_read_otherwise_is_unclear() {
         "a >&$x",
         "exec 3<>/dev/tcp/host/80",
         "a < /dev/tcp/host/80",
+        "a `b`",
+        "a \"`b`\"",
         "a `b \\`c\\``",
+        // Expansions and documents in which the grammar sees no command.
+        "x=${PWD%$(a)}",
+        "x=${x-`a`}",
+        "x='a[$(b)]'; a ${y:x}",
+        "x=${y%<(a)}",
+        "for x in ${PWD#$(a)}; do b; done",
+        "case ${PWD%$(a)} in b) c;; esac",
+        "a <<<${PWD%$(b)}",
+        "TZ=${PWD%$(a)} b",
+        "cat <<EOF\n`a`\nEOF",
+        "cat <<EOF\n $(a)\nEOF",
+        "cat <<EOF\nE$(a)\nEOF",
+        "cat <<EOF\n$(a)\nEOF\nb",
+        "cat <<EOF\n${x-$(a)}\nEOF",
+        "cat <<EOF\n$[a[1]]\nEOF",
+        "a $[1]",
+        "a \"$\\\n(b)\"",
+        "a \"${x\\\n-$(b)}\"",
+        "a \"b \\\n c\"",
+        "a $\"b\"",
+        "x=(a b)",
+        "x[1]=a",
+        "x+=a; y=b; declare -i x",
+        "printf -v 'a[$(b)]' x",
+        "test -v 'a[$(b)]'",
+        "unset 'a[$(b)]'",
+        // Variables that a program may read.
+        "export prefix=b",
+        "prefix=b; a",
+        "for prefix in b; do a; done",
+        // Loops that need not end.
+        "while a; do b; done",
+        "until a; do b; done",
+        "select x in a; do b; done",
+        "for x in a; do for y in b; do c; done; done",
+        "for x in {1..999999999}; do a; done",
+        "a >&19",
+        "a >&1-",
+        "a >&b",
+        "a 19>&1",
         "cat <<EOF | sh\nrm x\nEOF",
         "cat <<-EOF\n\tx\n\tEOF",
         "cat <<E\\OF\nx\nEOF",
@@ -153,8 +197,17 @@ fn assignments_before_a_command_are_kept_with_it() {
         command.unwrap().assignments.iter().all(|assignment| assignment.harmless)
     };
     assert!(harmless("RUST_BACKTRACE=1 NO_COLOR= a"));
-    for line in ["PATH=. a", "LD_PRELOAD=x a", "GIT_PAGER='sh x' a", "LC_ALL=/tmp/x a", "TZ=$(b) a"]
-    {
+    for line in [
+        "x=1 a",
+        "prefix=b a",
+        "npm_config_script_shell=./x a",
+        "LC_ALL=ja_JP.SJIS a",
+        "PATH=. a",
+        "LD_PRELOAD=x a",
+        "GIT_PAGER='sh x' a",
+        "LC_ALL=/tmp/x a",
+        "TZ=$(b) a",
+    ] {
         assert!(!harmless(line), "{line}");
     }
 }

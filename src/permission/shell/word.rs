@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Splitter, children, named_children};
+use super::{Splitter, ansi_c, children, expansion, named_children};
 use crate::permission::script::Word;
 
 impl Splitter<'_> {
@@ -19,7 +19,7 @@ impl Splitter<'_> {
             },
             "string" => self.string(node, &raw),
             "concatenation" => self.concatenation(node, &raw),
-            "ansi_c_string" => (raw.clone(), false),
+            "ansi_c_string" => (ansi_c::decode(&raw).unwrap_or_else(|| raw.clone()), false),
             "simple_expansion" => {
                 self.check_contiguous(node);
                 (raw.clone(), false)
@@ -29,18 +29,14 @@ impl Splitter<'_> {
                 (raw.clone(), false)
             }
             "arithmetic_expansion" => {
-                self.parts(node);
-                let digits = |c: char| c.is_ascii_digit() || " +-*/%()$".contains(c);
-                if !raw.chars().all(digits) {
-                    self.script.set_unclear("the command has arithmetic in it");
-                }
+                self.arithmetic(node, &raw);
                 (raw.clone(), false)
             }
             "command_substitution" | "process_substitution" => {
                 self.visit(node);
                 (raw.clone(), false)
             }
-            "translated_string" | "brace_expression" => {
+            "brace_expression" => {
                 self.parts(node);
                 (raw.clone(), false)
             }
@@ -78,11 +74,18 @@ impl Splitter<'_> {
         self.depth -= 1;
     }
 
-    /// `${…}`: some forms set variables, and some run what a variable holds.
     fn expansion(&mut self, node: Node<'_>, raw: &str) {
         self.parts(node);
-        if raw.contains(['=', '!', '@', '[']) {
+        if !expansion::is_plain(raw) {
             self.script.set_unclear("the command has an expansion that may set or run something");
+        }
+    }
+
+    fn arithmetic(&mut self, node: Node<'_>, raw: &str) {
+        self.parts(node);
+        match expansion::is_plain_arithmetic(raw) {
+            true => self.substitutions += 1,
+            false => self.script.set_unclear("the command has arithmetic in it"),
         }
     }
 

@@ -1,0 +1,78 @@
+//! Redirections: files that a line reads and writes by itself.
+
+use tree_sitter::Node;
+
+use super::{Splitter, children, heredoc, named_children};
+
+impl Splitter<'_> {
+    pub(super) fn file_redirect(&mut self, node: Node<'_>) {
+        self.check_gaps(node);
+        let operator = children(node).find(|child| !child.is_named());
+        let operator = operator.map_or("", |child| self.text(child));
+        let mut words = Vec::new();
+        for child in named_children(node) {
+            if child.kind() != "file_descriptor" {
+                words.push(self.word(child));
+            } else if !is_standard_stream(self.text(child)) {
+                // A name is a word of the command for bash, and another number may be a pipe of ours.
+                self.script.set_unclear("the command has a redirection that is not understood");
+            }
+        }
+        let [target] = words.as_slice() else {
+            // `> a b` writes to `a` and hands `b` to the program.
+            if !matches!(operator, "<&-" | ">&-") || !words.is_empty() {
+                self.script.set_unclear("the command has words behind a redirection");
+            }
+            self.script.writes.extend(words);
+            return;
+        };
+        if matches!(operator, ">&" | "<&") {
+            let is_descriptor = target.text == "-" || is_standard_stream(&target.text);
+            if !(target.literal && target.raw == target.text && is_descriptor) {
+                // Bash takes quotes off twice here, and a number for a stream instead of a file.
+                self.script.set_unclear("the command has a redirection that is not understood");
+                self.script.writes.push(target.clone());
+            }
+            return;
+        }
+        if matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr") {
+            return;
+        }
+        if !target.literal {
+            self.script.set_unclear("the name of a redirection's file is only known when it runs");
+        }
+        if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
+            self.script.set_unclear("the command opens a network connection");
+        }
+        match operator {
+            "<" => self.script.reads.push(target.clone()),
+            ">" | ">>" | "&>" | "&>>" | ">|" => self.script.writes.push(target.clone()),
+            _ => {
+                self.script.set_unclear("the command has a redirection that is not understood");
+                self.script.writes.push(target.clone());
+            }
+        }
+    }
+
+    pub(super) fn heredoc(&mut self, node: Node<'_>) {
+        match heredoc::document(node, self.line) {
+            Some(document) => self.documents.push(document),
+            None => {
+                self.script
+                    .set_unclear("the command has an inline document that is not understood");
+            }
+        }
+        for child in named_children(node) {
+            match child.kind() {
+                "heredoc_start" | "heredoc_end" | "heredoc_content" | "file_descriptor" => {}
+                "heredoc_body" => self.parts(child),
+                _ => self.visit(child),
+            }
+        }
+    }
+}
+
+/// Whether the text is the number of standard input, output or error.
+fn is_standard_stream(text: &str) -> bool {
+    matches!(text, "0" | "1" | "2")
+}

@@ -1,0 +1,115 @@
+//! Counts what a line substitutes by its text alone: a second reading that the grammar's must agree with.
+
+use std::ops::Range;
+
+/// What a reading of the raw text finds outside single quotes, comments and documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Substitutions {
+    /// `$(`, `<(` and `>(`.
+    pub count: usize,
+    /// Whether there is a backquote, whose inside is read by rules of its own.
+    pub has_backquote: bool,
+    /// Whether a line goes on in the middle of a word or in double quotes: bash joins what stands on both sides, so that
+    /// a `$` at the end and a `(` at the start of the next line are one sign.
+    pub has_joint: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Context {
+    Parentheses,
+    DoubleQuotes,
+}
+
+/// Reads the line. `documents` are the inline documents in it, in order: their text is judged apart.
+pub fn read(line: &str, documents: &[Range<usize>]) -> Substitutions {
+    let bytes = line.as_bytes();
+    let mut found = Substitutions::default();
+    let mut contexts: Vec<Context> = Vec::new();
+    let mut documents = documents.iter().peekable();
+    let mut at = 0;
+    while at < bytes.len() {
+        if let Some(document) = documents.next_if(|document| document.start <= at) {
+            at = at.max(document.end);
+            continue;
+        }
+        let quoted = contexts.last() == Some(&Context::DoubleQuotes);
+        let next = bytes.get(at + 1).copied();
+        let mut length = 1;
+        match bytes[at] {
+            b'\\' => {
+                let is_between_words = !quoted && at > 0 && matches!(bytes[at - 1], b' ' | b'\t');
+                found.has_joint |= next == Some(b'\n') && !is_between_words;
+                length = 2;
+            }
+            b'`' => found.has_backquote = true,
+            b'$' if next == Some(b'(') => {
+                found.count += 1;
+                contexts.push(Context::Parentheses);
+                length = 2;
+            }
+            b'"' if quoted => {
+                contexts.pop();
+            }
+            b'"' => contexts.push(Context::DoubleQuotes),
+            _ if quoted => {}
+            b'<' | b'>' if next == Some(b'(') => {
+                found.count += 1;
+                contexts.push(Context::Parentheses);
+                length = 2;
+            }
+            b'(' => contexts.push(Context::Parentheses),
+            b')' => {
+                contexts.pop();
+            }
+            b'$' if next == Some(b'\'') => length = 1 + single_quotes(&bytes[at + 1..], true),
+            b'\'' => length = single_quotes(&bytes[at..], false),
+            b'#' if at == 0 || b" \t\n;&|()".contains(&bytes[at - 1]) => {
+                length = bytes[at..].iter().take_while(|byte| **byte != b'\n').count();
+            }
+            _ => {}
+        }
+        at += length;
+    }
+    found
+}
+
+/// The length of the text in single quotes that begins here, with both quotes.
+fn single_quotes(bytes: &[u8], has_escapes: bool) -> usize {
+    let mut at = 1;
+    while at < bytes.len() && bytes[at] != b'\'' {
+        at += if has_escapes && bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    at + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn substitutions_are_counted_by_the_text_alone() {
+        for (line, count) in [
+            ("a b", 0),
+            ("a $(b) <(c) >(d)", 3),
+            ("a \"$(b \"$(c)\")\"", 2),
+            ("a '$(b)' \\$(b) # $(c)\n$(d)", 1),
+            ("a \"'$(b)'\"", 1),
+            ("a $'\\'$(b)' $(c)", 1),
+            ("a \"<(b)\"", 0),
+            ("${x%$(a)}", 1),
+            ("$((1))", 1),
+            ("a#$(b)", 1),
+        ] {
+            assert_eq!(read(line, &[]).count, count, "{line}");
+        }
+        assert!(read("a `b`", &[]).has_backquote && read("\"`b`\"", &[]).has_backquote);
+        assert!(!read("'`b`' \\`", &[]).has_backquote);
+        for line in ["a $\\\n(b)", "a \"b \\\n c\"", "a\\\n b", "\\\na"] {
+            assert!(read(line, &[]).has_joint, "{line}");
+        }
+        assert!(!read("a \\\n b '\\\n'", &[]).has_joint);
+        let two_documents = [7..12, 21..26];
+        let line = "a << E\n$(b)\nE\n$(c) << E\n$(d)\nE";
+        assert_eq!(read(line, &two_documents).count, 1);
+    }
+}
