@@ -7,8 +7,9 @@ use url::Url;
 
 use super::judge::Call;
 use super::path::{Places, Target};
+use super::read_only::ReadRules;
 use super::script::{Script, SimpleCommand, Word};
-use super::{shell, wrapper};
+use super::{names, shell, wrapper};
 use crate::protocol::Access;
 use crate::tool::canonical_name;
 
@@ -51,6 +52,8 @@ pub struct Facts {
     pub shell: Option<Shell>,
     /// The agent's base directory.
     pub cwd: PathBuf,
+    /// Which reading the rules restrict: commands that show more than the files they name are not free then.
+    pub read_rules: ReadRules,
 }
 
 /// The parts of a shell line that restrictions look at.
@@ -94,22 +97,33 @@ impl Shell {
                 }
                 mentioned.all.extend(targets);
             }
+            let values = self.script.all_values().into_iter().take(MAX_MENTIONED);
+            mentioned.all.extend(values.flat_map(|word| self.targets(word)));
             mentioned
         })
     }
 
+    /// The files that a word may name. Globs count also in quotes: many programs expand them by themselves.
     fn targets(&self, word: &Word) -> Vec<Target> {
         let pieces = [Some(word.text.as_str()), after(&word.text, '='), after(&word.text, ':')];
         let named = pieces.into_iter().flatten().filter(|piece| !piece.is_empty());
-        let paths = named.map(|piece| expand_home(piece.trim_matches('"'), self.home.as_deref()));
-        paths.flat_map(|path| self.bases.iter().map(move |base| Target::new(base, &path))).collect()
+        let mut targets = Vec::new();
+        for piece in named.flat_map(names::braces) {
+            let path = expand_home(piece.trim_matches('"'), self.home.as_deref());
+            for base in &self.bases {
+                targets.push(Target::new(base, &path));
+                let matches = names::globs(&base.join(&path), MAX_MENTIONED);
+                targets.extend(matches.iter().map(|path| Target::new(base, path)));
+            }
+        }
+        targets
     }
 }
 
 impl Facts {
     /// Takes a call apart. A shell line is parsed, and paths are looked up on disk.
     #[must_use]
-    pub fn of(call: &Call<'_>, places: &Places) -> Self {
+    pub fn of(call: &Call<'_>, places: &Places, read_rules: ReadRules) -> Self {
         let mut shell = None;
         let targets = |paths: &[PathBuf], unit: fn(Target) -> Unit| {
             paths.iter().map(|path| unit(Target::new(call.cwd, path))).collect()
@@ -128,7 +142,8 @@ impl Facts {
             Access::Skill { name } => vec![Unit::Skill(name.clone())],
             Access::Other => vec![Unit::Other],
         };
-        Self { tool: canonical_name(call.tool).to_owned(), units, shell, cwd: call.cwd.to_owned() }
+        let (tool, cwd) = (canonical_name(call.tool).to_owned(), call.cwd.to_owned());
+        Self { tool, units, shell, cwd, read_rules }
     }
 
     /// Every run of words that is, or may become, a command of its own.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::facts::{Facts, Unit};
 use super::path::{Places, Target};
-use super::read_only::is_read_only;
+use super::read_only::{ReadRules, is_read_only};
 use super::rule::{Rule, RuleSet};
 use super::suggest;
 use crate::protocol::{Access, Mode, ToolUseId};
@@ -84,7 +84,7 @@ impl Judgement {
 #[must_use]
 pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let places = policy.places;
-    let facts = Facts::of(call, places);
+    let facts = Facts::of(call, places, policy.rules.read_rules());
     let restricting = |rules: &'_ [Rule]| {
         rules.iter().find(|rule| rule.restricts(&facts, places)).map(|rule| rule.describe(places))
     };
@@ -206,10 +206,15 @@ fn free(unit: &Unit, mode: Mode, facts: &Facts, places: &Places) -> Result<(), S
         }
         Unit::Command(command) => {
             let bases = facts.shell.as_ref().map_or(&[][..], |shell| shell.bases.as_slice());
-            if !bases.is_empty() && is_read_only(command, bases, places) {
-                return Ok(());
+            let reads = |rules| !bases.is_empty() && is_read_only(command, bases, places, rules);
+            let name = suggest::short(command);
+            match facts.read_rules {
+                rules if reads(rules) => Ok(()),
+                _ if reads(ReadRules::default()) => {
+                    Err(format!("{name} may show files that a Read rule restricts"))
+                }
+                _ => Err(format!("no rule allows {name}")),
             }
-            Err(format!("no rule allows {}", suggest::short(command)))
         }
         Unit::Unclear(why) => Err(format!("{why}, so no rule for single commands covers it")),
         Unit::Fetch(Some(host)) => Err(format!("no rule allows fetching from {host}")),

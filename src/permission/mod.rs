@@ -7,6 +7,7 @@
 mod facts;
 mod gate;
 mod judge;
+mod names;
 mod path;
 mod pattern;
 mod question;

@@ -1,6 +1,7 @@
 //! The few shell commands that run without asking, because they only read inside the working directories.
 //!
-//! Options are listed one by one: what is not known here may write a file or run a program.
+//! Options are listed one by one: what is not known here may write a file or run a program. A command that reads files
+//! which it does not name is free only while no rule keeps files from being read.
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ struct Reader {
     /// Whole options; one that ends with `=` takes any value behind it.
     options: &'static [&'static str],
     takes: Takes,
+    sees: Sees,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -24,8 +26,30 @@ enum Takes {
     Text,
     /// Files and folders, or (git) revisions.
     Paths,
+    /// A pattern, then files and folders.
+    PatternAndPaths,
     /// Options alone.
     Nothing,
+}
+
+/// Which files' contents a program shows.
+#[derive(Clone, Copy, PartialEq)]
+enum Sees {
+    /// No file's.
+    Names,
+    /// That of the files it is given.
+    Given,
+    /// That of files below folders, or of earlier versions.
+    More,
+}
+
+/// Which reading of files the rules restrict, by denying it or by asking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadRules {
+    /// Some files'.
+    pub some: bool,
+    /// All files'.
+    pub all: bool,
 }
 
 const GIT_LOG: &[&str] = &[
@@ -53,55 +77,172 @@ const GIT_LOG: &[&str] = &[
 ];
 
 const READERS: &[Reader] = &[
-    Reader { words: &["true"], letters: "", options: &[], takes: Takes::Nothing },
-    Reader { words: &["pwd"], letters: "LP", options: &[], takes: Takes::Nothing },
-    Reader { words: &["echo"], letters: "", options: &[], takes: Takes::Text },
-    Reader { words: &["cd"], letters: "", options: &[], takes: Takes::Paths },
+    Reader {
+        words: &["true"],
+        letters: "",
+        options: &[],
+        takes: Takes::Nothing,
+        sees: Sees::Names,
+    },
+    Reader {
+        words: &["pwd"],
+        letters: "LP",
+        options: &[],
+        takes: Takes::Nothing,
+        sees: Sees::Names,
+    },
+    Reader { words: &["echo"], letters: "", options: &[], takes: Takes::Text, sees: Sees::Names },
+    Reader { words: &["cd"], letters: "", options: &[], takes: Takes::Paths, sees: Sees::Names },
     Reader {
         words: &["ls"],
         letters: "1aAdFghilnoprRsStuUx",
         options: &["--all", "--almost-all", "--human-readable", "--recursive", "--color=never"],
         takes: Takes::Paths,
+        sees: Sees::Names,
     },
-    Reader { words: &["cat"], letters: "AbeEnstTuv", options: &[], takes: Takes::Paths },
-    Reader { words: &["head"], letters: "cnqv0123456789", options: &[], takes: Takes::Paths },
-    Reader { words: &["tail"], letters: "cnqv0123456789", options: &[], takes: Takes::Paths },
-    Reader { words: &["wc"], letters: "clLmw", options: &[], takes: Takes::Paths },
+    Reader {
+        words: &["cat"],
+        letters: "AbeEnstTuv",
+        options: &[],
+        takes: Takes::Paths,
+        sees: Sees::Given,
+    },
+    Reader {
+        words: &["head"],
+        letters: "cnqv0123456789",
+        options: &[],
+        takes: Takes::Paths,
+        sees: Sees::Given,
+    },
+    Reader {
+        words: &["tail"],
+        letters: "cnqv0123456789",
+        options: &[],
+        takes: Takes::Paths,
+        sees: Sees::Given,
+    },
+    Reader {
+        words: &["wc"],
+        letters: "clLmw",
+        options: &[],
+        takes: Takes::Paths,
+        sees: Sees::Given,
+    },
+    Reader {
+        words: &["grep"],
+        letters: "aABcCeEFGhHiIlLmnoPqrsvwxz0123456789",
+        options: &[
+            "--color=never",
+            "--count",
+            "--exclude-dir=",
+            "--exclude=",
+            "--extended-regexp",
+            "--files-with-matches",
+            "--fixed-strings",
+            "--ignore-case",
+            "--include=",
+            "--line-number",
+            "--recursive",
+            "--word-regexp",
+            "--",
+        ],
+        takes: Takes::PatternAndPaths,
+        sees: Sees::More,
+    },
+    Reader {
+        words: &["rg"],
+        letters: "aABbcCdeEFgHiIjlmMnNopPqrsStTuUvwx.0123456789",
+        options: &[
+            "--after-context=",
+            "--before-context=",
+            "--case-sensitive",
+            "--color=never",
+            "--column",
+            "--context=",
+            "--count",
+            "--count-matches",
+            "--files",
+            "--files-with-matches",
+            "--files-without-match",
+            "--fixed-strings",
+            "--glob=",
+            "--heading",
+            "--hidden",
+            "--ignore-case",
+            "--invert-match",
+            "--json",
+            "--line-number",
+            "--max-columns=",
+            "--max-count=",
+            "--max-depth=",
+            "--multiline",
+            "--no-config",
+            "--no-filename",
+            "--no-heading",
+            "--no-ignore",
+            "--no-line-number",
+            "--no-messages",
+            "--only-matching",
+            "--pcre2",
+            "--smart-case",
+            "--sort=",
+            "--stats",
+            "--trim",
+            "--type-not=",
+            "--type=",
+            "--vimgrep",
+            "--with-filename",
+            "--word-regexp",
+            "--",
+        ],
+        takes: Takes::PatternAndPaths,
+        sees: Sees::More,
+    },
     Reader {
         words: &["git", "status"],
         letters: "bsu",
         options: &["--short", "--branch", "--porcelain", "--long"],
         takes: Takes::Paths,
+        sees: Sees::Names,
     },
     Reader {
         words: &["git", "diff"],
         letters: "bpUw0123456789",
         options: GIT_LOG,
         takes: Takes::Paths,
+        sees: Sees::More,
     },
     Reader {
         words: &["git", "log"],
         letters: "inpU0123456789",
         options: GIT_LOG,
         takes: Takes::Paths,
+        sees: Sees::More,
     },
     Reader {
         words: &["git", "show"],
         letters: "psU0123456789",
         options: GIT_LOG,
         takes: Takes::Paths,
+        sees: Sees::More,
     },
     Reader {
         words: &["git", "branch"],
         letters: "arv",
         options: &["--all", "--list", "--show-current"],
         takes: Takes::Nothing,
+        sees: Sees::Names,
     },
 ];
 
 /// Whether the command only reads inside the working directories. `bases` are the folders in which it may run.
 #[must_use]
-pub fn is_read_only(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> bool {
+pub fn is_read_only(
+    command: &SimpleCommand,
+    bases: &[PathBuf],
+    places: &Places,
+    rules: ReadRules,
+) -> bool {
     let words = &command.words;
     if !command.assignments.iter().all(|assignment| assignment.harmless)
         || !words.iter().all(|word| word.literal)
@@ -113,36 +254,57 @@ pub fn is_read_only(command: &SimpleCommand, bases: &[PathBuf], places: &Places)
         reader.words.iter().copied().eq(named)
     };
     let Some(reader) = READERS.iter().find(starts) else { return false };
+    let is_restricted = match reader.sees {
+        Sees::Names => false,
+        Sees::Given => rules.all,
+        Sees::More => rules.all || rules.some,
+    };
     let arguments = &words[reader.words.len()..];
     let folders_are_fine = match reader.words {
         ["git", ..] => bases.len() == 1 && bases.iter().all(|base| is_own_repository(base)),
         _ => true,
     };
-    folders_are_fine
+    !is_restricted
+        && folders_are_fine
         && bases.iter().all(|base| Target::new(base, base).is_inside(places))
-        && arguments.iter().all(|word| is_fine(word, reader, bases, places))
+        && reader.takes(arguments, bases, places)
 }
 
-fn is_fine(word: &Word, reader: &Reader, bases: &[PathBuf], places: &Places) -> bool {
-    let text = word.text.as_str();
-    if reader.takes == Takes::Text {
-        return true;
-    }
-    if text.len() > 1 && text.starts_with('-') {
-        let is_known = reader
-            .options
-            .iter()
-            .any(|option| text == *option || option.ends_with('=') && text.starts_with(option));
-        return is_known || text[1..].chars().all(|letter| reader.letters.contains(letter));
-    }
-    match reader.takes {
-        Takes::Text => true,
-        Takes::Nothing => false,
-        // `-` goes back to where nobody knows, or reads what is piped in.
-        Takes::Paths if text == "-" => reader.words != ["cd"],
-        Takes::Paths => {
-            bases.iter().all(|base| Target::new(base, Path::new(text)).is_inside(places))
+impl Reader {
+    /// Whether the arguments are options that are known and words that lead nowhere else.
+    fn takes(&self, arguments: &[Word], bases: &[PathBuf], places: &Places) -> bool {
+        let is_option = |word: &&Word| word.text.len() > 1 && word.text.starts_with('-');
+        let (options, words): (Vec<&Word>, Vec<&Word>) = arguments.iter().partition(is_option);
+        let inside = |word: &Word| match word.text.as_str() {
+            // `cd -` goes back to where nobody knows; others read what is piped in.
+            "-" => self.words != ["cd"],
+            text => bases.iter().all(|base| Target::new(base, Path::new(text)).is_inside(places)),
+        };
+        // With `-e` or `--files` there is no pattern among the words.
+        let is_pattern_given =
+            |option: &&Word| option.text.contains('e') && !option.text.starts_with("--");
+        let has_pattern =
+            !options.iter().any(|option| is_pattern_given(option) || option.text == "--files");
+        match self.takes {
+            Takes::Text => true,
+            Takes::Nothing => words.is_empty() && options.iter().all(|option| self.knows(option)),
+            Takes::Paths => {
+                options.iter().all(|option| self.knows(option))
+                    && words.iter().all(|word| inside(word))
+            }
+            Takes::PatternAndPaths => {
+                options.iter().all(|option| self.knows(option))
+                    && words.iter().skip(usize::from(has_pattern)).all(|word| inside(word))
+            }
         }
+    }
+
+    fn knows(&self, option: &Word) -> bool {
+        let text = option.text.as_str();
+        let is_listed =
+            |known: &&str| text == *known || known.ends_with('=') && text.starts_with(known);
+        self.options.iter().any(is_listed)
+            || text[1..].chars().all(|letter| self.letters.contains(letter))
     }
 }
 

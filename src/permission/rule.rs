@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::facts::{Facts, Unit};
 use super::path::{Places, Target};
 use super::pattern::{CommandPattern, DomainPattern, PathPattern};
+use super::read_only::ReadRules;
 use crate::protocol::{MCP_PREFIX, mcp_name};
 use crate::tool::canonical_name;
 
@@ -407,6 +408,18 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
+    /// Which reading of files the deny and ask rules restrict.
+    #[must_use]
+    pub(super) fn read_rules(&self) -> ReadRules {
+        let rules = self.deny.iter().chain(&self.ask);
+        rules.fold(ReadRules::default(), |found, rule| match &rule.covers {
+            Covers::Path { effect: Effect::Reads, tool: None, pattern } => {
+                ReadRules { some: true, all: found.all || pattern.is_none() }
+            }
+            _ => found,
+        })
+    }
+
     /// Reads rules into one of the lists; nothing is added when one of them is broken.
     pub fn add<T: AsRef<str>>(
         &mut self,

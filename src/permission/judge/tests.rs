@@ -265,6 +265,12 @@ fn only_commands_that_certainly_read_inside_run_without_a_rule() {
         "echo hi && wc -l src/a",
         "cd src && ls",
         "cat < src/a",
+        "rg -n 'fn main' src",
+        "rg --files -g '*.rs'",
+        "grep -rn needle src",
+        "cat src/a | grep -v x",
+        "x=1; echo a",
+        "for f in a b; do ls; done",
     ] {
         assert_eq!(bench.bash(line), Allow, "{line}");
     }
@@ -298,6 +304,24 @@ fn only_commands_that_certainly_read_inside_run_without_a_rule() {
         "ls $(a)",
         "sort -o a b",
         "head --lines=1 a --x",
+        "rg --pre=./x needle",
+        "rg --pre ./x needle",
+        "rg --hostname-bin=./x needle",
+        "rg -z needle",
+        "rg -L needle",
+        "rg -f patterns",
+        "rg needle /etc",
+        "rg -t rust -C 3 /api/users",
+        "rg -e needle /etc",
+        "rg --files /etc",
+        "rg needle ../outside",
+        "grep -R needle .",
+        "grep -f /etc/passwd a",
+        "grep -e root /etc/passwd",
+        "grep root /etc/passwd",
+        "x=${PWD%$(touch a)}",
+        "prefix=b; ls",
+        "while true; do ls; done",
     ] {
         assert_eq!(bench.bash(line), Ask, "{line}");
     }
@@ -306,6 +330,59 @@ fn only_commands_that_certainly_read_inside_run_without_a_rule() {
     let cwd = bench.root.join("project/bare/inner");
     let access = Access::Command { line: "git status".to_owned(), cwd };
     assert_eq!(bench.judge("Bash", &access).decision, Ask);
+}
+
+#[test]
+fn what_shows_more_than_it_names_is_asked_about_while_a_rule_restricts_reading() {
+    let lines = [
+        "git log -p",
+        "git log -p -- '*.env'",
+        "git show HEAD:a",
+        "git diff",
+        "rg x",
+        "grep -r x .",
+    ];
+    for line in lines {
+        for bench in [Bench::new().deny("Read(.env)"), Bench::new().ask("Read(.env)")] {
+            let judgement = bench.bash_judgement(line);
+            assert_eq!(judgement.decision, Ask, "{line}");
+            assert!(judgement.why.contains("a Read rule restricts"), "{}", judgement.why);
+            let allowed = bench.allow("Bash(git:*)").allow("Bash(rg:*)").allow("Bash(grep:*)");
+            assert_eq!(allowed.bash(line), Allow, "{line}");
+        }
+        assert_eq!(Bench::new().bash(line), Allow, "{line}");
+    }
+    let bench = Bench::new().deny("Read(.env)");
+    for line in ["ls -la", "git status", "cat src/a", "head -n 1 src/a"] {
+        assert_eq!(bench.bash(line), Allow, "{line}");
+    }
+    assert_eq!(Bench::new().ask("Read").bash("cat src/a"), Ask);
+}
+
+#[test]
+fn a_rule_against_reading_sees_what_globs_braces_and_variables_name() {
+    let bench = Bench::new().allow("Bash(cat:*)").allow("Bash(git log:*)").deny("Read(.env)");
+    for name in [".env", "src/.env", "a"] {
+        fs::write(bench.root.join("project").join(name), "").unwrap();
+    }
+    for line in [
+        "cat .e*",
+        "cat .{env,x}",
+        "cat .e{nv,} a",
+        "cat src/.???",
+        "cat */.env",
+        "cat .[e]nv",
+        "git log -p -- '.e*'",
+        "x=.env; cat $x",
+        "for f in a .env; do cat $f; done",
+        "for f in .*; do cat $f; done",
+        "cat $'.env'",
+    ] {
+        assert_eq!(bench.bash(line), Deny, "{line}");
+    }
+    for line in ["cat a*", "cat {a,b}", "cat src/*.rs", "x=a; cat $x"] {
+        assert_eq!(bench.bash(line), Allow, "{line}");
+    }
 }
 
 #[test]
