@@ -48,6 +48,7 @@ mod retry;
 mod server;
 #[cfg(feature = "sub-agents")]
 mod session;
+mod shell_fuzz;
 #[cfg(feature = "sub-agents")]
 mod shells;
 #[cfg(feature = "sub-agents")]
