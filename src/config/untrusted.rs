@@ -14,8 +14,10 @@ use super::layers::Setting;
 use super::trust::Trust;
 use crate::protocol::Mode;
 
-/// What agents may spend and how many there may be. Absent is no limit.
-pub(super) const LIMITS: [&str; 16] = [
+/// What agents may spend and how many there may be. Absent is no limit. A project may lower them: a lower one ends work
+/// earlier, starts fewer agents, or makes an agent wait before it begins, and so before any of its calls is judged. How
+/// many calls run at a time is not among them: with few places, calls that were judged wait for one another.
+pub(super) const LIMITS: [&str; 15] = [
     "budget.max_usd",
     "budget.max_turns",
     "subagents.enabled",
@@ -23,7 +25,6 @@ pub(super) const LIMITS: [&str; 16] = [
     "budget.max_call_s",
     "subagents.max_concurrent_agents",
     "subagents.max_children_total",
-    "subagents.max_concurrent_ops",
     "subagents.max_depth",
     "subagents.max_usd",
     "subagents.max_wall_s",

@@ -321,6 +321,15 @@ fn a_key_counts_for_a_project_only_where_somebody_has_decided_that_it_does() {
 }
 
 #[test]
+fn a_project_does_not_make_calls_wait_for_one_another() {
+    let files = [("repo/.caliban/config.toml", "[subagents]\nmax_concurrent_ops = 1")];
+    let world = World::new(&files);
+    let loaded = world.load().unwrap();
+    assert_eq!((loaded.config.subagents.max_concurrent_ops, loaded.inert.len()), (32, 1));
+    assert_eq!(world.load_trusted().config.subagents.max_concurrent_ops, 1);
+}
+
+#[test]
 fn a_projects_files_lower_limits_and_raise_them_only_when_accepted() {
     let own = "[budget]\nmax_usd = 2\n[subagents]\nmax_turns = 10\nmax_children_per_agent = 3";
     let project = "[budget]\nmax_usd = 1.5\nmax_turns = 30\n[subagents]\nmax_turns = 11\n\
