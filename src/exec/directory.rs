@@ -17,12 +17,23 @@ const PIPE: u8 = 19;
 /// More than the longest path. Bytes.
 const LIMIT: u64 = 16 * 1024;
 
+/// Makes `cd` go where its argument says, as the gate assumes: a `..` leaves the folder that a link leads to, and
+/// neither a search path nor the value of a variable nor a near match stands in for what is written.
+const PLAIN_CD: &str = "set -P\nunset -v CDPATH\nshopt -u cdable_vars cdspell";
+
+/// Goes back to where the shell was before it read a start file.
+const STAY: &str = r#"[ "$PWD" = "$CALIBAN_START" ] || builtin cd -- "$CALIBAN_START" || exit
+unset -v CALIBAN_START"#;
+
 /// What bash reads before the command. It has this text at descriptor 4 and the pipe at 5, and closes both. A start
-/// file that the person has set is read too, as bash would.
+/// file that the user has set is read too, as bash would; it does not decide where the command runs.
 pub fn start_text(env: &EnvOverlay) -> String {
     let own = match env.get("BASH_ENV") {
-        Some(own) => format!("BASH_ENV={}\n. \"$BASH_ENV\"", quoted(own)),
-        None => "unset BASH_ENV".to_owned(),
+        Some(own) => format!(
+            "CALIBAN_START=$PWD BASH_ENV={}\n. \"$BASH_ENV\"\n{PLAIN_CD}\n{STAY}",
+            quoted(own)
+        ),
+        None => format!("unset BASH_ENV\n{PLAIN_CD}"),
     };
     // Tracing is off and errors are silent in there: a command's output holds nothing of ours.
     let leave = format!("{{ set +x; builtin pwd -P >&{PIPE} || :; }} 2>/dev/null");

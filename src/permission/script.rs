@@ -1,6 +1,8 @@
 //! A shell command line taken apart: what it runs, reads and writes, as far as that can be told beforehand.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+use super::wrapper;
 
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +66,8 @@ pub struct Script {
     pub values: Vec<Word>,
     /// Why the line cannot be judged command by command; then only a rule for the whole line allows it.
     pub unclear: Option<String>,
+    /// Whether a part of the line may run more than once.
+    pub repeats: bool,
     /// Texts that commands of this line run as scripts (`bash -c`, `eval`): seen by restrictions only.
     pub nested: Vec<Script>,
 }
@@ -112,13 +116,14 @@ impl Script {
         let mut moves = 0;
         let mut certain = true;
         for command in self.all_commands() {
-            if !matches!(command.program(), "cd" | "pushd" | "popd") {
+            if !MOVERS.contains(&command.program()) {
+                certain &= !moves_all_the_same(command);
                 continue;
             }
             moves += 1;
             let target = match command.arguments() {
-                [] => home.map(Path::to_owned),
-                [word] if word.literal && !word.text.starts_with('-') => Some(cwd.join(&word.text)),
+                [] if command.program() == "cd" => home.map(Path::to_owned),
+                [word] if word.literal && is_plain(&word.text) => Some(cwd.join(&word.text)),
                 _ => None,
             };
             match target {
@@ -126,6 +131,30 @@ impl Script {
                 None => certain = false,
             }
         }
-        (bases, certain && moves <= 1)
+        // What is done twice goes twice as far.
+        (bases, certain && (moves == 0 || moves == 1 && !self.repeats_anywhere()))
     }
+
+    fn repeats_anywhere(&self) -> bool {
+        self.repeats || self.nested.iter().any(Self::repeats_anywhere)
+    }
+}
+
+/// Builtins that change the directory.
+const MOVERS: [&str; 3] = ["cd", "pushd", "popd"];
+
+/// Whether the command may run one of [`MOVERS`], as `builtin cd` does.
+fn moves_all_the_same(command: &SimpleCommand) -> bool {
+    let named = |words: &[Word]| words.first().is_some_and(|word| MOVERS.contains(&&*word.text));
+    let tails = wrapper::views(command).into_iter().skip(1);
+    command.program() == "builtin" && named(command.arguments()) || tails.into_iter().any(named)
+}
+
+/// Whether a `cd` with this argument goes to where its text says: no option, no place on the stack, and no `..` behind
+/// a name, which may be that of a link.
+fn is_plain(text: &str) -> bool {
+    let mut parts = Path::new(text).components();
+    let behind_a_name = parts.find(|part| matches!(part, Component::Normal(_))).is_some()
+        && parts.any(|part| part == Component::ParentDir);
+    !text.starts_with(['-', '+']) && !behind_a_name
 }

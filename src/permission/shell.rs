@@ -138,6 +138,7 @@ impl<'a> Splitter<'a> {
     }
 
     fn visit_kind(&mut self, node: Node<'_>) {
+        self.script.repeats |= matches!(node.kind(), "while_statement" | "for_statement");
         match node.kind() {
             "program"
             | "list"
