@@ -23,6 +23,7 @@ pub(super) fn request(question: &Question) -> Value {
         "subtype": "can_use_tool",
         "tool_name": question.tool,
         "input": question.input,
+        "cwd": question.cwd.to_string_lossy(),
         "tool_use_id": question.tool_use_id,
         "agent_id": question.path.id(),
         "permission_suggestions": suggestions(&question.rules),
@@ -206,6 +207,7 @@ mod tests {
     fn a_question_offers_its_rules_and_its_own_offer_can_be_taken() {
         let body = request(&question(&["Bash(make b:*)", "WebSearch"]));
         assert_eq!((&body["tool_name"], &body["agent_id"]), (&json!("Bash"), &Value::Null));
+        assert_eq!(body["cwd"], "/w");
         assert_eq!(body["decision_reason"], "no rule allows make");
         let offer = &body["permission_suggestions"];
         assert_eq!(
