@@ -3,6 +3,7 @@
 //! The map of modules, from the bottom up (`docs/architecture.md` tells the whole story):
 //!
 //! - [`protocol`]: what flows between the parts, as plain data
+//! - [`disk`]: where paths lead, and files opened there without following a link
 //! - [`config`]: layered configuration, the environment, the model catalogue
 //! - [`markdown`]: the files that people write for agents
 //! - [`provider`]: model APIs, one file per wire
@@ -28,6 +29,7 @@ pub mod cli;
 pub mod command;
 pub mod config;
 pub mod custom;
+pub mod disk;
 pub mod exec;
 pub mod headless;
 pub mod hook;

@@ -2,6 +2,8 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -47,6 +49,19 @@ pub(super) struct ToolCall {
     pub name: String,
     pub input: Value,
     pub malformed: Option<String>,
+    /// Where it starts: decided before any call of its message runs, whatever the others do meanwhile.
+    pub directory: Arc<Path>,
+    /// Its place in the message, from 0.
+    pub order: usize,
+}
+
+/// A call that may run.
+struct Permitted {
+    call: ToolCall,
+    /// What it was allowed to touch.
+    access: Access,
+    /// The warnings of the question that was answered with yes; absent when it was not asked about.
+    asked: Option<Vec<String>>,
 }
 
 impl Agent {
@@ -57,9 +72,10 @@ impl Agent {
         crate::tool::fault::strike(&self.setup.tools, &calls);
         let batch = run.cancel.child_token();
         let (fit, short) = run.budget.take_tool_calls(calls.len());
-        let calls = calls.into_iter().filter_map(ToolCall::of).enumerate();
-        let answers = calls.map(|(index, call)| {
-            let refused = short.as_ref().filter(|_| index >= fit);
+        // All of them, before the first one can run.
+        let calls: Vec<ToolCall> = self.started(calls).collect();
+        let answers = calls.into_iter().map(|call| {
+            let refused = short.as_ref().filter(|_| call.order >= fit);
             self.station(call, refused, run, &batch)
         });
         let answers = join_all(answers).await;
@@ -72,6 +88,21 @@ impl Agent {
             })
             .collect();
         Dispatched { results, fatal }
+    }
+
+    /// The calls of a message, each with the directory in which it starts.
+    fn started(&self, calls: Vec<ContentBlock>) -> impl Iterator<Item = ToolCall> {
+        let calls = calls.into_iter().filter_map(|block| match block {
+            ContentBlock::ToolUse { id, name, input, malformed } => {
+                Some((id, name, input, malformed))
+            }
+            _ => None,
+        });
+        calls.enumerate().map(|(order, (id, name, input, malformed))| {
+            let directory = self.setup.tools.get(&name).and_then(|tool| tool.directory());
+            let directory = directory.map_or_else(|| self.setup.cwd.clone(), Arc::from);
+            ToolCall { id, name, input, malformed, directory, order }
+        })
     }
 
     /// One call from its beginning to its result block, with its record in the log.
@@ -161,13 +192,15 @@ impl Agent {
         heard: &Heard,
         at: Station<'_>,
     ) -> Result<ToolOutcome, ToolError> {
-        let call = self.permit(tool, call, heard, at).await?;
+        let permitted = self.permit(tool, call, heard, at).await?;
         let Station { span, run, cancel } = at;
         // A tool that only waits for the work of others would keep a place from them.
         let place = match tool.waits() {
             true => None,
             false => Some(self.setup.operations.enter(cancel).await.ok_or_else(cancelled)?),
         };
+        self.still_permitted(tool, &permitted, heard)?;
+        let Permitted { call, access, .. } = permitted;
         run.events.emit(EventKind::ToolStarted {
             id: call.id.clone(),
             name: tool.spec().name.clone(),
@@ -177,6 +210,8 @@ impl Agent {
             tool_use_id: call.id.clone(),
             events: run.events.clone(),
             cancel: cancel.child_token(),
+            access,
+            order: call.order,
             cwd: self.setup.cwd.clone(),
             env: self.setup.env.clone(),
             budget: run.budget.clone(),
@@ -199,31 +234,33 @@ impl Agent {
         }
     }
 
-    /// Asks whether a valid call may run, and answers with the call as it may: whoever allows it can change its input.
+    /// Asks whether a valid call may run, and answers with the call as it may: whoever allows it can change its input,
+    /// but not where it starts.
     async fn permit(
         &self,
         tool: &dyn Tool,
         call: ToolCall,
         heard: &Heard,
         Station { run, cancel, .. }: Station<'_>,
-    ) -> Result<ToolCall, ToolError> {
-        let access = tool.access(&call.input, &self.setup.cwd);
+    ) -> Result<Permitted, ToolError> {
+        let access = tool.access(&call.input, &call.directory);
         let advice = heard.advice.clone();
         let mut request = Call { advice, ..self.asked_call(tool, &call, &access) };
         // A preview may cost a read of the file: it is made only for one who will see it. How long that one takes is
         // not the agent's time.
-        let asks = self.setup.gate.would_ask(&request);
+        let asked = self.setup.gate.question(&request);
+        let asks = asked.is_some();
         let _pause = asks.then(|| run.budget.pause());
         if asks {
             self.tell_of_question(tool, run);
             request.preview = tokio::select! {
                 biased;
                 () = cancel.cancelled() => None,
-                preview = tool.preview(&call.input, &self.setup.cwd) => preview,
+                preview = tool.preview(&call.input, &access) => preview,
             };
         }
         match self.setup.gate.decide(&request, cancel).await {
-            Verdict::Allowed => Ok(call),
+            Verdict::Allowed => Ok(Permitted { call, access, asked }),
             Verdict::Changed { input } => self.changed(tool, call, input),
             Verdict::Cancelled => Err(cancelled()),
             Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
@@ -236,17 +273,41 @@ impl Agent {
         tool: &dyn Tool,
         call: ToolCall,
         input: Value,
-    ) -> Result<ToolCall, ToolError> {
+    ) -> Result<Permitted, ToolError> {
         let call = ToolCall { input, ..call };
         tool.validate(&call.input).map_err(|invalid| {
             let why = format!("It was allowed with another input, which is wrong: {invalid}");
             ToolError::soft(SoftKind::InvalidInput, why)
         })?;
-        let access = tool.access(&call.input, &self.setup.cwd);
+        let access = tool.access(&call.input, &call.directory);
         match self.setup.gate.recheck(&self.asked_call(tool, &call, &access)) {
-            Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
-            _ => Ok(call),
+            Err(reason) => Err(ToolError::soft(SoftKind::Denied, reason)),
+            Ok(warnings) => Ok(Permitted { call, access, asked: Some(warnings) }),
         }
+    }
+
+    /// Judges a permitted call again, when its waits for an answer and for a place are over: rules and links may have
+    /// changed.
+    fn still_permitted(
+        &self,
+        tool: &dyn Tool,
+        permitted: &Permitted,
+        heard: &Heard,
+    ) -> Result<(), ToolError> {
+        let Permitted { call, access, asked } = permitted;
+        let now = tool.access(&call.input, &call.directory);
+        let advice = heard.advice.clone();
+        let request = Call { advice, ..self.asked_call(tool, call, &now) };
+        let held = if now == *access {
+            self.setup.gate.confirm(&request, asked.as_deref())
+        } else {
+            let reason = "this call leads elsewhere now than when it was allowed, because a link has changed; it was \
+                          not run; make it again if it is still wanted"
+                .to_owned();
+            self.setup.gate.denied(&request, reason.clone());
+            Err(reason)
+        };
+        held.map_err(|reason| ToolError::soft(SoftKind::Denied, reason))
     }
 
     /// What the gate is asked.
@@ -269,15 +330,6 @@ impl Agent {
 }
 
 impl ToolCall {
-    fn of(block: ContentBlock) -> Option<Self> {
-        match block {
-            ContentBlock::ToolUse { id, name, input, malformed } => {
-                Some(Self { id, name, input, malformed })
-            }
-            _ => None,
-        }
-    }
-
     /// The input as the model wrote it, for the log.
     fn input_text(&self) -> String {
         self.malformed.clone().unwrap_or_else(|| self.input.to_string())

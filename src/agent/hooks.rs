@@ -54,7 +54,8 @@ impl Agent {
             return Ok((call, Heard::default()));
         }
         let moment = Moment::PreToolUse(told(tool, &call));
-        let said = self.setup.hooks.run(&moment, self.here(at.run.events), at.cancel).await;
+        let here = self.here_of(&call, at);
+        let said = self.setup.hooks.run(&moment, here, at.cancel).await;
         if at.cancel.is_cancelled() {
             return Err(cancelled());
         }
@@ -89,7 +90,7 @@ impl Agent {
         context: Option<String>,
     ) -> ToolError {
         let reason = format!("a hook denies it: {why}");
-        let access = tool.access(&call.input, &self.setup.cwd);
+        let access = tool.access(&call.input, &call.directory);
         self.setup.gate.denied(&self.asked_call(tool, call, &access), reason.clone());
         let context = context.map(|context| format!("\n\n{context}")).unwrap_or_default();
         ToolError::soft(SoftKind::Denied, reason + &context)
@@ -107,9 +108,10 @@ impl Agent {
         if outcome.is_error {
             return outcome;
         }
+        let here = self.here_of(call, at);
         let (call, response) = (told(tool, call), outcome.content.as_slice());
         let moment = Moment::PostToolUse { call, response, took };
-        let said = self.setup.hooks.run(&moment, self.here(at.run.events), at.cancel).await;
+        let said = self.setup.hooks.run(&moment, here, at.cancel).await;
         let context = said.context_text();
         let block = said.block.map(|why| format!("[A hook of the user objects: {why}]"));
         outcome.content.extend(block.into_iter().chain(context).map(ResultBlock::text));
@@ -207,6 +209,11 @@ impl Agent {
 
     fn here<'a>(&'a self, events: &'a EventSink) -> Here<'a> {
         Here { cwd: &self.setup.cwd, mode: self.setup.gate.mode(), events }
+    }
+
+    /// The same for a call, which may start in another directory.
+    fn here_of<'a>(&self, call: &'a ToolCall, at: Station<'a>) -> Here<'a> {
+        Here { cwd: &call.directory, mode: self.setup.gate.mode(), events: at.run.events }
     }
 }
 

@@ -1,11 +1,11 @@
 //! `caliban permissions test 'TOOL(…)'`: which rule decides a call, and why.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::Report;
 use crate::permission::{Decision, Judgement};
-use crate::protocol::{Access, printable};
+use crate::protocol::{Access, Target, printable};
 use crate::tool::canonical_name;
 
 /// Tools that touch nothing outside the agent.
@@ -48,12 +48,13 @@ impl TestedCall {
             "" => Err(format!("{tool} needs {what}, such as {tool}({example})")),
             subject => Ok(subject.to_owned()),
         };
-        let path = |subject: &str| -> Vec<PathBuf> {
+        let path = |subject: &str| -> Vec<Target> {
             let below = Path::new(subject).strip_prefix("~").ok();
-            vec![match (below, home) {
+            let path = match (below, home) {
                 (Some(below), Some(home)) => home.join(below),
                 _ => cwd.join(subject),
-            }]
+            };
+            vec![Target::new(cwd, &path)]
         };
         let agent = || if subject.is_empty() { DEFAULT_AGENT } else { subject };
         let access = match tool {
@@ -129,7 +130,8 @@ mod tests {
 
     #[test]
     fn calls_are_read_as_people_write_them() {
-        let read = |path: &str| Access::Read { paths: vec![path.into()] };
+        let target = |path: &str| vec![Target::new(Path::new("/"), Path::new(path))];
+        let read = |path: &str| Access::Read { paths: target(path) };
         let agent = |name: &str| Access::Agent { name: name.to_owned() };
         let fetch = |url: &str| Access::Fetch { url: url.to_owned() };
         let line = "echo (a) && (b)".to_owned();
@@ -138,7 +140,7 @@ mod tests {
             ("Read(src/x)", read("/p/src/x")),
             (" Read( ~/x ) ", read("/home/ann/x")),
             ("Grep", read("/p/")),
-            ("Write(/etc/x)", Access::Write { paths: vec!["/etc/x".into()] }),
+            ("Write(/etc/x)", Access::Write { paths: target("/etc/x") }),
             ("WebFetch(domain:a.org)", fetch("https://a.org/")),
             ("WebFetch(http://a.org/b)", fetch("http://a.org/b")),
             ("Task(explore)", agent("explore")),

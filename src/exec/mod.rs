@@ -26,4 +26,4 @@ pub use outcome::{Exit, ShellOutcome, ShellState};
 pub use output::{Capture, Captured, LeftOut};
 pub use sandbox::{Confinement, Sandbox, ShellReach};
 pub use service::{Service, ServiceCommand};
-pub use shell::{ExecError, Shell, ShellCall};
+pub use shell::{ExecError, Shell, ShellCall, Start};

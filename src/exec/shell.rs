@@ -1,4 +1,7 @@
 //! A shell that remembers its directory from command to command.
+//!
+//! Where a command starts is decided before it is judged, by [`Shell::start_directory`], and the command starts there or
+//! not at all: the directory is entered without following a link.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +19,7 @@ use super::group::Group;
 use super::outcome::{ShellOutcome, ShellState};
 use super::pump::Pump;
 use super::sandbox::Confinement;
+use crate::disk::{Folder, resolve};
 use crate::protocol::EnvOverlay;
 
 /// Runs commands, each in the directory where the one before ended. One per agent, and one for the person.
@@ -23,8 +27,28 @@ use crate::protocol::EnvOverlay;
 pub struct Shell {
     base: Arc<Path>,
     secrets: Arc<[String]>,
-    cwd: Mutex<PathBuf>,
+    state: Mutex<State>,
     confine: Option<Confinement>,
+}
+
+/// Where a shell is.
+#[derive(Debug)]
+struct State {
+    cwd: PathBuf,
+    /// The directory that it was in and that is gone, until a command has told of it.
+    lost: Option<PathBuf>,
+    /// Which of the commands that started together has moved it.
+    moved_by: Option<usize>,
+}
+
+/// Where a command starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// Absolute, without links.
+    pub directory: &'a Path,
+    /// Its place among the commands that start together: of those that change the directory, the last one counts,
+    /// whichever ends last.
+    pub order: usize,
 }
 
 /// One command.
@@ -45,6 +69,8 @@ pub struct ShellCall<'a> {
 pub enum ExecError {
     #[error("The directory {} is gone. Create it again, or start elsewhere.", .0.display())]
     NoDirectory(PathBuf),
+    #[error("Cannot start in {}: {source}.", path.display())]
+    Directory { path: PathBuf, source: io::Error },
     #[error("Cannot start the shell: {0}. Is /bin/sh there, and the command shorter than 128 KB?")]
     Spawn(io::Error),
     #[error("Lost track of the shell: {0}. Its processes were killed.")]
@@ -61,8 +87,8 @@ impl Shell {
     /// A shell that begins in `base`. `secrets` are names of variables that commands must not see.
     #[must_use]
     pub fn new(base: Arc<Path>, secrets: Arc<[String]>) -> Self {
-        let cwd = Mutex::new(base.to_path_buf());
-        Self { base, secrets, cwd, confine: None }
+        let state = State { cwd: base.to_path_buf(), lost: None, moved_by: None };
+        Self { base, secrets, state: Mutex::new(state), confine: None }
     }
 
     /// This shell, able to write only there.
@@ -74,10 +100,24 @@ impl Shell {
     /// Where the next command will run.
     #[must_use]
     pub fn cwd(&self) -> PathBuf {
-        self.lock().clone()
+        self.lock().cwd.clone()
     }
 
-    /// Runs one command to its end. `show` gets the output while it comes, clean of terminal sequences.
+    /// Where the next commands start: the present directory, or the base when that one is gone or has become a link.
+    /// Commands that run at the same time ask once, before the first of them starts.
+    #[must_use]
+    pub fn start_directory(&self) -> PathBuf {
+        let mut state = self.lock();
+        state.moved_by = None;
+        let stays = state.cwd.is_dir() && resolve(&state.cwd).as_deref() == Some(&state.cwd);
+        if !stays && *state.cwd != *self.base {
+            let lost = std::mem::replace(&mut state.cwd, self.base.to_path_buf());
+            state.lost = Some(lost);
+        }
+        state.cwd.clone()
+    }
+
+    /// Runs one command to its end, where the one before ended. `show` gets the output while it comes, clean of terminal sequences.
     ///
     /// Whatever the command leaves running in its group ends with it. When the future is dropped, all is killed.
     pub async fn run(
@@ -85,57 +125,75 @@ impl Shell {
         call: ShellCall<'_>,
         show: impl FnMut(String) + Send,
     ) -> Result<ShellOutcome, ExecError> {
+        let directory = self.start_directory();
+        self.run_at(Start { directory: &directory, order: 0 }, call, show).await
+    }
+
+    /// Runs one command to its end, as [`Shell::run`] does, from a given start.
+    pub async fn run_at(
+        &self,
+        start: Start<'_>,
+        call: ShellCall<'_>,
+        show: impl FnMut(String) + Send,
+    ) -> Result<ShellOutcome, ExecError> {
         let leave = call.leave();
-        let Started { mut group, cwd, lost } = self.spawn(&call)?;
+        let Started { mut group, cwd, lost } = self.spawn(&call, start.directory)?;
         let words = group.take_words();
         let mut pump = Pump::new(group.take_output(), show);
         let exit = follow(&mut group, &mut pump, &leave).await?;
         if let Some(end) = words.and_then(directory::ended_in)
             && end != cwd
         {
-            *self.lock() = end;
+            self.move_to(end, start.order);
         }
         let output = pump.finish();
         Ok(ShellOutcome { exit, output, cwd: self.cwd(), took: leave.began.elapsed(), lost })
     }
 
-    /// Starts one command in the background, where the next one would run. It does not change the directory. `tell`
-    /// gets [`ShellState::Running`] first and how it ended last. Must be called within a runtime.
+    /// Starts one command in the background, in a given directory. It does not change the shell's own. `tell` gets
+    /// [`ShellState::Running`] first and how it ended last. Must be called within a runtime.
     pub fn start(
         &self,
+        directory: &Path,
         call: ShellCall<'_>,
         tell: impl FnMut(ShellState) + Send + 'static,
     ) -> Result<BackgroundShell, ExecError> {
         let leave = call.leave();
-        Ok(BackgroundShell::follow(self.spawn(&call)?, leave, tell))
+        Ok(BackgroundShell::follow(self.spawn(&call, directory)?, leave, tell))
     }
 
-    fn spawn(&self, call: &ShellCall<'_>) -> Result<Started, ExecError> {
-        let (cwd, lost) = self.start_directory()?;
+    fn spawn(&self, call: &ShellCall<'_>, cwd: &Path) -> Result<Started, ExecError> {
+        // Held until the shell has started, so that it starts in this very folder.
+        let folder = Folder::open(cwd).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => ExecError::NoDirectory(cwd.to_owned()),
+            _ => ExecError::Directory { path: cwd.to_owned(), source },
+        })?;
         let confine = self.confine.as_ref();
         let env = child_env(call.env, call.depth, &self.secrets);
         let env = confine.map_or_else(|| env.clone(), |confine| confine.env(&env));
+        // The shell takes this name for where it is, and no other that the user's own shell had.
+        let env = env.with([("PWD", cwd.as_os_str())]);
         let start = directory::start_text(call.env);
-        let group =
-            Group::spawn(call.line, &cwd, &env, &start, confine).map_err(ExecError::Spawn)?;
-        Ok(Started { group, cwd, lost })
+        let group = Group::spawn(call.line, &folder.path(), &env, &start, confine)
+            .map_err(ExecError::Spawn)?;
+        Ok(Started { group, cwd: cwd.to_owned(), lost: self.take_lost(cwd) })
     }
 
-    /// The present directory, or the base when that one is gone.
-    fn start_directory(&self) -> Result<(PathBuf, Option<PathBuf>), ExecError> {
-        let mut cwd = self.lock();
-        if cwd.is_dir() {
-            return Ok((cwd.clone(), None));
-        }
-        if !self.base.is_dir() {
-            return Err(ExecError::NoDirectory(self.base.to_path_buf()));
-        }
-        let lost = std::mem::replace(&mut *cwd, self.base.to_path_buf());
-        Ok((cwd.clone(), Some(lost)))
+    /// The directory that is gone, for the first command that starts in the base instead.
+    fn take_lost(&self, cwd: &Path) -> Option<PathBuf> {
+        if cwd == &*self.base { self.lock().lost.take() } else { None }
     }
 
-    fn lock(&self) -> MutexGuard<'_, PathBuf> {
-        self.cwd.lock().unwrap_or_else(PoisonError::into_inner)
+    fn move_to(&self, end: PathBuf, order: usize) {
+        let mut state = self.lock();
+        if state.moved_by.is_none_or(|by| by <= order) {
+            state.cwd = end;
+            state.moved_by = Some(order);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -252,12 +310,67 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_directory_that_was_given_is_the_one_or_nothing_runs() {
+        let place = Place::new();
+        let base = place.base();
+        place.run("mkdir -p a b outside; ln -s outside link").await;
+        let (env, cancel) = (place.env.clone(), CancellationToken::new());
+        let run = async |directory: &Path, order: usize, line: &str| {
+            let call = ShellCall { line, env: &env, depth: 0, limit: None, cancel: &cancel };
+            place.shell.run_at(Start { directory, order }, call, |_| {}).await
+        };
+        let gone = run(&base.join("gone"), 0, "touch ran").await.unwrap_err().to_string();
+        assert!(gone.contains("is gone"), "{gone}");
+        let link = run(&base.join("link"), 0, "touch ran").await.unwrap_err().to_string();
+        assert!(link.contains("symbolic link"), "{link}");
+        assert!(!base.join("ran").exists() && !base.join("outside/ran").exists());
+        // Of those that start together the last one counts, whichever ends last.
+        run(&base, 1, "cd b").await.unwrap();
+        run(&base, 0, "cd a").await.unwrap();
+        assert_eq!(place.shell.cwd(), base.join("b"));
+        assert_eq!(place.shell.start_directory(), base.join("b"));
+        run(&base, 0, "cd a").await.unwrap();
+        assert_eq!(place.shell.cwd(), base.join("a"));
+    }
+
+    #[tokio::test]
+    async fn cd_goes_where_its_argument_says() {
+        let mut place = Place::new();
+        let base = place.base();
+        place.run("mkdir -p a/deep/er own other/own; ln -s a/deep/er link").await;
+        let other = base.join("other").display().to_string();
+        std::fs::write(base.join("start"), format!("CDPATH={other}; cd {other}\n")).unwrap();
+        place.env = place.env.with([
+            ("CDPATH", other.clone()),
+            ("OLDPWD", other),
+            ("PWD", base.join("link/..").display().to_string()),
+            ("BASHOPTS", "cdable_vars".to_owned()),
+            ("nowhere", "/".to_owned()),
+        ]);
+        for env in [place.env.clone(), place.env.with([("BASH_ENV", base.join("start"))])] {
+            place.env = env;
+            assert_eq!(place.run("pwd").await.report(), base.to_str().unwrap());
+            let own = place.run("(cd own && pwd)").await.report();
+            assert_eq!(own, base.join("own").to_str().unwrap());
+            let up = place.run("(cd link/.. && pwd)").await.report();
+            assert_eq!(up, base.join("a/deep").to_str().unwrap());
+            let missing = place.run("(cd nowhere) 2>/dev/null || echo none").await.report();
+            assert_eq!(missing, "none");
+            assert_eq!(
+                place.run("echo $# ${CDPATH-unset} ${CALIBAN_START-unset}").await.report(),
+                "0 unset unset"
+            );
+        }
+    }
+
+    #[tokio::test]
     async fn the_environment_is_the_given_one_without_secrets() {
         let mut place = Place::new();
         place.env = place.env.with([("OPENAI_API_KEY", "k"), ("SECRET", "s"), ("MINE", "m")]);
         let names = place.run("env | cut -d= -f1 | sort").await;
         let allowed = ["CALIBAN_DEPTH", "MINE", "OLDPWD", "PATH", "PWD", "SHLVL", "_"];
-        assert!(names.output.text.lines().all(|name| allowed.contains(&name)), "{names:?}");
+        let is_allowed = |name: &str| allowed.contains(&name) || name.starts_with("GIT_CONFIG_");
+        assert!(names.output.text.lines().all(is_allowed), "{names:?}");
         assert_eq!(place.run("echo $MINE $CALIBAN_DEPTH").await.report(), "m 1");
     }
 
@@ -333,7 +446,7 @@ mod tests {
         let cancel = CancellationToken::new();
         let line = "exec 9>fifo; sleep 1000 & printf '!' >&9; wait";
         let call = ShellCall { line, env: &place.env, depth: 0, limit: None, cancel: &cancel };
-        let shell = place.shell.start(call, |_| {}).unwrap();
+        let shell = place.shell.start(&place.base(), call, |_| {}).unwrap();
         ready(&mut witness).await;
         assert_eq!(shell.state(), ShellState::Running);
         drop(shell);

@@ -125,9 +125,8 @@ impl Facts {
     #[must_use]
     pub fn of(call: &Call<'_>, places: &Places, read_rules: ReadRules) -> Self {
         let mut shell = None;
-        let targets = |paths: &[PathBuf], unit: fn(Target) -> Unit| {
-            paths.iter().map(|path| unit(Target::new(call.cwd, path))).collect()
-        };
+        let targets =
+            |paths: &[Target], unit: fn(Target) -> Unit| paths.iter().cloned().map(unit).collect();
         let units = match call.access {
             Access::Nothing => vec![Unit::Nothing],
             Access::Read { paths } => targets(paths, Unit::Read),

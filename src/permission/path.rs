@@ -1,15 +1,9 @@
-//! Paths as the gate sees them: where a name really leads, and whether that is inside the working directories.
+//! Paths as the gate sees them: whether one is inside the working directories, and which ones are protected.
 
-use std::collections::VecDeque;
-use std::ffi::OsString;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use crate::tool::path::normalize;
-
-/// More links than this in one path is a loop, as for the system itself.
-const MAX_LINKS: usize = 40;
+pub(super) use crate::disk::resolve;
+pub use crate::protocol::Target;
 
 /// Folders whose files decide what programs run or what agents may do.
 const PROTECTED_DIRS: &[&str] =
@@ -84,23 +78,7 @@ impl Places {
     }
 }
 
-/// A file or folder that a call would touch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Target {
-    /// As the call names it, absolute, with `.` and `..` taken out.
-    pub written: PathBuf,
-    /// Where that leads once every link is followed; absent when that cannot be told.
-    pub resolved: Option<PathBuf>,
-}
-
 impl Target {
-    /// The target of `path`, taken from `base` when it is relative.
-    #[must_use]
-    pub fn new(base: &Path, path: &Path) -> Self {
-        let whole = base.join(path);
-        Self { written: normalize(&whole), resolved: resolve(&whole) }
-    }
-
     /// Both names of the target.
     pub fn names(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(self.written.as_path()).chain(self.resolved.as_deref())
@@ -111,50 +89,6 @@ impl Target {
     pub fn is_inside(&self, places: &Places) -> bool {
         self.resolved.as_deref().is_some_and(|path| places.contains(path))
     }
-}
-
-/// Follows every link of an absolute path, also dangling ones: what does not exist yet is where it would be made.
-/// `None` when a folder cannot be looked into or the links run in a circle.
-#[must_use]
-pub fn resolve(path: &Path) -> Option<PathBuf> {
-    if !path.is_absolute() {
-        return None;
-    }
-    let mut rest: VecDeque<OsString> = parts(path).collect();
-    let mut done = PathBuf::new();
-    let mut links = 0;
-    while let Some(part) = rest.pop_front() {
-        if part == ".." {
-            done.pop();
-            continue;
-        }
-        let next = done.join(&part);
-        match fs::symlink_metadata(&next) {
-            Ok(found) if found.is_symlink() => {
-                links += 1;
-                if links > MAX_LINKS {
-                    return None;
-                }
-                let target = fs::read_link(&next).ok()?;
-                for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
-                    rest.push_front(part);
-                }
-            }
-            Ok(_) => done = next,
-            Err(error) => match error.kind() {
-                ErrorKind::NotFound | ErrorKind::NotADirectory => done = next,
-                _ => return None,
-            },
-        }
-    }
-    Some(done)
-}
-
-/// The components as names; a leading `/` starts the path anew when it is joined.
-fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
-    path.components()
-        .filter(|part| !matches!(part, Component::CurDir))
-        .map(|part| part.as_os_str().to_owned())
 }
 
 /// Whether a single name is that of a protected file or folder.
@@ -170,31 +104,7 @@ fn is_protected(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
-
     use super::*;
-
-    #[test]
-    fn links_are_followed_to_where_they_lead_also_when_nothing_is_there_yet() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = fs::canonicalize(dir.path()).unwrap();
-        fs::create_dir_all(root.join("in/sub")).unwrap();
-        fs::create_dir(root.join("out")).unwrap();
-        symlink(root.join("out"), root.join("in/link")).unwrap();
-        symlink("../out/new.txt", root.join("in/dangling")).unwrap();
-        symlink("loop", root.join("in/loop")).unwrap();
-        let cases = [
-            ("in/sub/a/b", Some("in/sub/a/b")),
-            ("in/link/x", Some("out/x")),
-            ("in/link/../y", Some("y")),
-            ("in/dangling", Some("out/new.txt")),
-            ("in/sub/../link/.", Some("out")),
-            ("in/loop/x", None),
-        ];
-        for (path, expected) in cases {
-            assert_eq!(resolve(&root.join(path)), expected.map(|path| root.join(path)), "{path}");
-        }
-    }
 
     #[test]
     fn protection_counts_from_the_working_directory_that_holds_the_file() {

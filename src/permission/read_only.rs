@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::path::{Places, Target};
 use super::script::{SimpleCommand, Word};
+use crate::disk::has_own_repository;
 
 /// One program (or sub-command) that only reads.
 struct Reader {
@@ -261,7 +262,7 @@ pub fn is_read_only(
     };
     let arguments = &words[reader.words.len()..];
     let folders_are_fine = match reader.words {
-        ["git", ..] => bases.len() == 1 && bases.iter().all(|base| is_own_repository(base)),
+        ["git", ..] => bases.len() == 1 && bases.iter().all(|base| has_own_repository(base)),
         _ => true,
     };
     !is_restricted
@@ -306,18 +307,4 @@ impl Reader {
         self.options.iter().any(is_listed)
             || text[1..].chars().all(|letter| self.letters.contains(letter))
     }
-}
-
-/// Whether git, started in `base`, finds a repository by its `.git`. A folder that merely looks like a bare repository
-/// can be part of any checkout, and its settings can name programs to run.
-fn is_own_repository(base: &Path) -> bool {
-    for folder in base.ancestors() {
-        if folder.join(".git").symlink_metadata().is_ok() {
-            return true;
-        }
-        if folder.join("HEAD").symlink_metadata().is_ok() {
-            return false;
-        }
-    }
-    false
 }

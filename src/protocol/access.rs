@@ -1,6 +1,6 @@
 //! What a tool call would touch, in the terms that permission rules are written in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 pub enum Access {
     /// Touches nothing outside the agent, such as its own to-do list.
     Nothing,
-    /// Reads files or folders. Paths are absolute.
-    Read { paths: Vec<PathBuf> },
-    /// Creates or changes files. Paths are absolute.
-    Write { paths: Vec<PathBuf> },
+    /// Reads files or folders.
+    Read { paths: Vec<Target> },
+    /// Creates or changes files.
+    Write { paths: Vec<Target> },
     /// Runs a shell command in `cwd`.
     Command { line: String, cwd: PathBuf },
     /// Fetches from the network.
@@ -24,4 +24,21 @@ pub enum Access {
     Skill { name: String },
     /// Anything else: rules can only name the tool.
     Other,
+}
+
+/// A file or folder that a call would touch. It is resolved once: what is judged is what the tool opens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// As the call names it, absolute, with `.` and `..` taken out.
+    pub written: PathBuf,
+    /// Where that leads once every link is followed; absent when that cannot be told.
+    pub resolved: Option<PathBuf>,
+}
+
+impl Target {
+    /// Where it leads, when that is not what the call says.
+    #[must_use]
+    pub fn detour(&self) -> Option<&Path> {
+        self.resolved.as_deref().filter(|resolved| *resolved != self.written)
+    }
 }

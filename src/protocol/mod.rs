@@ -23,7 +23,7 @@ pub mod stream;
 pub mod usage;
 pub mod wait;
 
-pub use access::Access;
+pub use access::{Access, Target};
 pub use command::{Command, QueuedPrompt, Sender, When};
 pub use env::EnvOverlay;
 pub use event::{

@@ -1,6 +1,6 @@
 //! `Bash`: runs a shell command.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::shells::ShellRegister;
 use super::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
-use crate::exec::{Exit, Shell, ShellCall, ShellOutcome, ShellState};
-use crate::protocol::{Access, AgentPath, EventKind, ResultBlock, ShellId, ToolDetails};
+use crate::exec::{Exit, Shell, ShellCall, ShellOutcome, ShellState, Start};
+use crate::protocol::{Access, AgentPath, EventKind, Failure, ResultBlock, ShellId, ToolDetails};
 
 const DEFAULT_MS: u64 = 120_000;
 const MAX_MS: u64 = 600_000;
@@ -20,7 +20,7 @@ const MAX_MS: u64 = 600_000;
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec::of::<Input>(
         "Bash",
-        "Runs a bash command. The working directory is kept between calls, variables are not. No stdin. What a command leaves running ends with it: use run_in_background.",
+        "Runs a bash command. The directory is kept, not variables; a cd counts from the next message. No stdin. What it leaves running ends with it: use run_in_background.",
     )
 });
 
@@ -60,16 +60,11 @@ impl Bash {
         let cancel =
             if owner.is_root() { CancellationToken::new() } else { cx.cancel.child_token() };
         let limit = input.timeout.map(Duration::from_millis);
-        let call = ShellCall {
-            line: &input.command,
-            env: &cx.env,
-            depth: cx.depth,
-            limit,
-            cancel: &cancel,
-        };
+        let (line, directory) = judged(cx)?;
+        let call = ShellCall { line, env: &cx.env, depth: cx.depth, limit, cancel: &cancel };
         // The register holds the command, which must not hold the register.
         let shells = Arc::downgrade(&self.shells);
-        let start = |id: &ShellId| self.shell.start(call, teller(id, &input.command, cx, shells));
+        let start = |id: &ShellId| self.shell.start(directory, call, teller(id, line, cx, shells));
         let (id, shell) = self
             .shells
             .start(owner, Box::new(start))
@@ -86,6 +81,14 @@ impl Bash {
         }
         let details = ToolDetails::Command { exit_code: None, cwd: shell.cwd().to_owned() };
         Ok(ToolOutcome::text(text, format!("runs as {id}")).with_details(details))
+    }
+}
+
+/// The line and the directory that the call was allowed with.
+fn judged(cx: &ToolContext) -> Result<(&str, &Path), ToolError> {
+    match &cx.access {
+        Access::Command { line, cwd } => Ok((line, cwd)),
+        _ => Err(ToolError::fatal(Failure::Internal, "A Bash call names no command.")),
     }
 }
 
@@ -125,8 +128,12 @@ impl TypedTool for Bash {
         if lines.next().is_some() { format!("{first} …") } else { first.to_owned() }
     }
 
-    fn access(&self, input: &Input, _cwd: &Path) -> Access {
-        Access::Command { line: input.command.clone(), cwd: self.shell.cwd() }
+    fn access(&self, input: &Input, cwd: &Path) -> Access {
+        Access::Command { line: input.command.clone(), cwd: cwd.to_owned() }
+    }
+
+    fn directory(&self) -> Option<PathBuf> {
+        Some(self.shell.start_directory())
     }
 
     fn check(&self, input: &Input) -> Result<(), InvalidInput> {
@@ -152,14 +159,16 @@ impl TypedTool for Bash {
         if input.run_in_background == Some(true) {
             return self.start(&input, &cx);
         }
+        let (line, directory) = judged(&cx)?;
         let call = ShellCall {
-            line: &input.command,
+            line,
             env: &cx.env,
             depth: cx.depth,
             limit: Some(Duration::from_millis(input.timeout.unwrap_or(DEFAULT_MS))),
             cancel: &cx.cancel,
         };
-        let outcome = Box::pin(self.shell.run(call, |text| cx.progress(text)))
+        let start = Start { directory, order: cx.order };
+        let outcome = Box::pin(self.shell.run_at(start, call, |text| cx.progress(text)))
             .await
             .map_err(|error| ToolError::failed(error.to_string()))?;
         match outcome.exit {
@@ -222,7 +231,7 @@ mod tests {
         let mut events = Vec::new();
         bench.queue.drain_ready(&mut events, 10);
         let kinds: Vec<_> = events.into_iter().map(|event| event.kind).collect();
-        let id = bench.context().tool_use_id;
+        let id = bench.context(Access::Nothing).tool_use_id;
         assert_eq!(kinds, [EventKind::ToolProgress { id, text: "red\n".to_owned() }]);
     }
 
@@ -231,7 +240,7 @@ mod tests {
         let mut bench = Bench::new();
         bench.text("Bash", json!({"command": "mkdir sub && cd sub"})).await;
         let input = json!({"command": "pwd"});
-        let access = bench.tool("Bash").access(&input, &bench.base);
+        let access = bench.access("Bash", &input);
         assert_eq!(access, Access::Command { line: "pwd".to_owned(), cwd: bench.path("sub") });
         assert_eq!(bench.text("Bash", input.clone()).await, bench.path("sub").to_str().unwrap());
         bench.next_agent();

@@ -1,6 +1,6 @@
 //! `Edit`: replaces an exact passage of a file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
@@ -43,10 +43,6 @@ impl Edit {
     pub fn new(files: Files) -> Self {
         Self { files }
     }
-
-    fn path(&self, input: &Input, cwd: &Path) -> PathBuf {
-        self.files.paths.resolve(&input.file_path, cwd)
-    }
 }
 
 #[async_trait]
@@ -62,7 +58,7 @@ impl TypedTool for Edit {
     }
 
     fn access(&self, input: &Input, cwd: &Path) -> Access {
-        Access::Write { paths: vec![self.path(input, cwd)] }
+        Access::Write { paths: vec![self.files.paths.target(&input.file_path, cwd)] }
     }
 
     fn check(&self, input: &Input) -> Result<(), InvalidInput> {
@@ -78,32 +74,34 @@ impl TypedTool for Edit {
         Ok(())
     }
 
-    async fn preview(&self, input: &Input, cwd: &Path) -> Option<String> {
-        let (path, input) = (self.path(input, cwd), input.clone());
+    async fn preview(&self, input: &Input, access: &Access) -> Option<String> {
+        let Access::Write { paths } = access else { return None };
+        let (target, input) = (paths.first()?.clone(), input.clone());
         let diff = tokio::task::spawn_blocking(move || {
-            let (_, content) = file::load(&path).ok()?.file?;
-            let old = file::text(&path, &content).ok()?;
-            Some(FileDiff::new(old, &apply(&path, old, &input).ok()?.text).text)
+            let (_, content) = file::load(&target).ok()?.file?;
+            let old = file::text(&target.written, &content).ok()?;
+            Some(FileDiff::new(old, &apply(&target.written, old, &input).ok()?.text).text)
         });
         diff.await.ok().flatten()
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let path = self.path(&input, &cx.cwd);
+        let target = cx.target()?.clone();
         let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx.cancel, move |_| {
             let turn = files.lock.hold();
-            let on_disk = file::load(&path)?;
+            let path = target.written.as_path();
+            let on_disk = file::load(&target)?;
             let Some((_, content)) = &on_disk.file else {
                 let text = format!("{} does not exist. Create it with Write.", path.display());
                 return Err(ToolError::failed(text));
             };
-            on_disk.check(&path, &files.ledger)?;
-            let old = file::text(&path, content)?;
-            let new = apply(&path, old, &input)?;
-            on_disk.replace(&path, new.text.as_bytes(), &files)?;
+            on_disk.check(&files.ledger)?;
+            let old = file::text(path, content)?;
+            let new = apply(path, old, &input)?;
+            on_disk.replace(new.text.as_bytes(), &files)?;
             drop(turn);
-            Ok(report(&path, &cwd, &input, old, &new))
+            Ok(report(path, &cwd, &input, old, &new))
         })
         .await
     }
@@ -241,9 +239,10 @@ mod tests {
         let bench = Bench::new();
         bench.file("f", "a\n");
         let edit = bench.tool("Edit");
-        let preview = edit.preview(&input("a", "b"), &bench.base).await;
+        let access = bench.access("Edit", &input("a", "b"));
+        let preview = edit.preview(&input("a", "b"), &access).await;
         assert_eq!(preview.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
-        assert_eq!(edit.preview(&input("x", "b"), &bench.base).await, None);
+        assert_eq!(edit.preview(&input("x", "b"), &access).await, None);
         assert_eq!(bench.content("f"), "a\n");
     }
 }

@@ -1,15 +1,15 @@
 //! Reading a file to change it, and replacing it in one step.
 
-use std::fs::{Metadata, Permissions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read as _};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::ToolError;
-use super::held_folder::HeldFolder;
 use super::ledger::{FileLock, Ledger, Stale};
 use super::path::Paths;
+use crate::disk::{self, Folder};
+use crate::protocol::Target;
 
 /// The largest file, in bytes, that is read as a whole.
 pub const MAX_BYTES: u64 = 10 * 1024 * 1024;
@@ -27,28 +27,49 @@ pub struct Files {
 
 /// A file as it stands on disk.
 pub struct OnDisk {
-    /// Where the bytes are: the end of any symbolic links.
-    pub target: PathBuf,
+    /// As the call names it, and where the bytes are.
+    pub target: Target,
     /// Absent when there is no file yet.
     pub file: Option<(Metadata, Vec<u8>)>,
 }
 
-/// Reads the file at `path`, or finds that there is none.
-pub fn load(path: &Path) -> Result<OnDisk, ToolError> {
-    let target = follow(path).map_err(|error| failed("find", path, &error))?;
-    let metadata = match std::fs::metadata(&target) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(OnDisk { target, file: None });
+/// Opens what a call may touch, a regular file or a folder. No link is followed that was not there when the call was
+/// judged. `None` when nothing is there.
+pub fn open(target: &Target) -> Result<Option<(File, Metadata)>, ToolError> {
+    let path = target.written.as_path();
+    let opened = disk::open(resolved(target)?).and_then(|file| {
+        let metadata = file.metadata()?;
+        Ok((file, metadata))
+    });
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            let text = format!("{} is no regular file (a device, pipe or socket).", path.display());
+            Err(ToolError::failed(text))
         }
-        Err(error) => return Err(failed("read", path, &error)),
+        Err(error) => Err(failed("read", path, &error)),
+    }
+}
+
+/// Where a target leads.
+pub fn resolved(target: &Target) -> Result<&Path, ToolError> {
+    target.resolved.as_deref().ok_or_else(|| {
+        ToolError::failed(format!(
+            "Cannot tell where {} leads: its links run in a circle, or a folder cannot be looked into.",
+            target.written.display()
+        ))
+    })
+}
+
+/// Reads the file that a call may change, or finds that there is none.
+pub fn load(target: &Target) -> Result<OnDisk, ToolError> {
+    let path = target.written.as_path();
+    let Some((file, metadata)) = open(target)? else {
+        return Ok(OnDisk { target: target.clone(), file: None });
     };
     if metadata.is_dir() {
         return Err(ToolError::failed(format!("{} is a directory, not a file.", path.display())));
-    }
-    if !metadata.is_file() {
-        let text = format!("{} is no regular file (a device, pipe or socket).", path.display());
-        return Err(ToolError::failed(text));
     }
     if metadata.len() > MAX_BYTES {
         return Err(ToolError::failed(format!(
@@ -57,16 +78,16 @@ pub fn load(path: &Path) -> Result<OnDisk, ToolError> {
             metadata.len()
         )));
     }
-    let content = read_whole(&target).map_err(|error| failed("read", path, &error))?;
-    Ok(OnDisk { target, file: Some((metadata, content)) })
+    let content = read_whole(file).map_err(|error| failed("read", path, &error))?;
+    Ok(OnDisk { target: target.clone(), file: Some((metadata, content)) })
 }
 
 impl OnDisk {
     /// Refuses to go on when this agent has not read the file, or it has changed since.
-    pub fn check(&self, path: &Path, ledger: &Ledger) -> Result<(), ToolError> {
+    pub fn check(&self, ledger: &Ledger) -> Result<(), ToolError> {
         let Some((metadata, content)) = &self.file else { return Ok(()) };
-        ledger.check(path, metadata, content).map_err(|stale| {
-            let path = path.display();
+        ledger.check(resolved(&self.target)?, metadata, content).map_err(|stale| {
+            let path = self.target.written.display();
             ToolError::failed(match stale {
                 Stale::NeverRead => format!("{path} has not been read yet. Read it first."),
                 Stale::Changed => {
@@ -76,39 +97,27 @@ impl OnDisk {
         })
     }
 
-    /// Puts `content` in the file's place in one step and notes it as read. Mode and owner stay.
-    pub fn replace(&self, path: &Path, content: &[u8], files: &Files) -> Result<(), ToolError> {
-        self.write(content, files.bound.as_deref())
-            .map_err(|error| failed("write", path, &error))?;
-        if let Ok(metadata) = std::fs::metadata(&self.target) {
-            files.ledger.note(path, &metadata, Some(content));
-        }
+    /// Puts `content` in the file's place in one step and notes it as read. Mode and owner stay. Folders that are
+    /// missing are made, once it is certain that the file lies within the bound.
+    pub fn replace(&self, content: &[u8], files: &Files) -> Result<(), ToolError> {
+        let target = resolved(&self.target)?;
+        let metadata = self
+            .write(target, content, files.bound.as_deref())
+            .map_err(|error| failed("write", &self.target.written, &error))?;
+        files.ledger.note(target, &metadata, Some(content));
         Ok(())
     }
 
-    fn write(&self, content: &[u8], bound: Option<&Path>) -> io::Result<()> {
-        let folder = self.target.parent().unwrap_or(Path::new("/"));
-        std::fs::create_dir_all(folder)?;
-        let held = bound.map(|bound| HeldFolder::open(folder, bound)).transpose()?;
-        let folder = held.as_ref().map_or(folder, HeldFolder::path);
-        let target = folder.join(self.target.file_name().unwrap_or_default());
-        let mut builder = tempfile::Builder::new();
-        // The process's mask is applied to this, as to any new file.
-        let mut new = builder
-            .prefix(".caliban-")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder)?;
-        new.write_all(content)?;
-        if let Some((old, _)) = &self.file {
-            let made = new.as_file().metadata()?;
-            if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
-                // Only root can; for others the file becomes their own, as with any editor.
-                let _ = std::os::unix::fs::chown(new.path(), Some(old.uid()), Some(old.gid()));
-            }
-            new.as_file().set_permissions(old.permissions())?;
+    fn write(&self, target: &Path, content: &[u8], bound: Option<&Path>) -> io::Result<Metadata> {
+        if let Some(bound) = bound.filter(|bound| !target.starts_with(bound)) {
+            let text = format!("it leads to {}, outside of {}", target.display(), bound.display());
+            return Err(io::Error::new(ErrorKind::PermissionDenied, text));
         }
-        new.persist(&target).map_err(|error| error.error)?;
-        Ok(())
+        let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
+            return Err(ErrorKind::IsADirectory.into());
+        };
+        let old = self.file.as_ref().map(|(metadata, _)| metadata);
+        Folder::make(folder)?.replace(name, content, old)
     }
 }
 
@@ -125,26 +134,11 @@ pub fn failed(what: &str, path: &Path, error: &io::Error) -> ToolError {
     ToolError::failed(format!("Cannot {what} {}: {error}.", path.display()))
 }
 
-fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+fn read_whole(file: File) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
-    std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut content)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut content)?;
     if content.len() as u64 > MAX_BYTES {
         return Err(io::Error::other("it grew beyond 10 MB while it was read"));
     }
     Ok(content)
-}
-
-/// The file that `path` stands for, also when a link on the way points to nothing yet.
-fn follow(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_path_buf();
-    for _ in 0..40 {
-        match std::fs::read_link(&path) {
-            Ok(link) => {
-                let folder = path.parent().unwrap_or(Path::new("/")).canonicalize()?;
-                path = super::path::normalize(&folder.join(link));
-            }
-            Err(_) => return Ok(path),
-        }
-    }
-    Err(io::Error::other("too many symbolic links"))
 }

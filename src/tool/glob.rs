@@ -7,14 +7,18 @@ use std::sync::LazyLock;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
+use globset::GlobMatcher;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::path::Paths;
-use super::search::{Anchored, Hidden, walk};
-use super::{SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
-use crate::protocol::Access;
+use super::search::{Anchored, Finds, Found, Hidden, walk};
+use super::{
+    SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, file, path,
+};
+use crate::disk::Folder;
+use crate::protocol::{Access, Target};
 
 /// Files in a result.
 const SHOWN: usize = 100;
@@ -41,7 +45,7 @@ pub struct Input {
 }
 
 /// A file's place in the result: the newest is the greatest, then the one that is first by name.
-type Found = (SystemTime, Reverse<PathBuf>);
+type Ranked = (SystemTime, Reverse<PathBuf>);
 
 impl Glob {
     /// A finder for the agent of these paths, blind for what is hidden.
@@ -75,28 +79,40 @@ impl TypedTool for Glob {
     }
 
     fn access(&self, input: &Input, cwd: &Path) -> Access {
-        Access::Read { paths: vec![self.anchored(input, cwd).root] }
+        Access::Read { paths: vec![Target::new(cwd, &self.anchored(input, cwd).root)] }
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let anchored = self.anchored(&input, &cx.cwd);
-        let (cwd, hidden) = (cx.cwd.clone(), self.hidden.clone());
-        blocking(&cx.cancel, move |cancel| find(&anchored, &cwd, &hidden, cancel)).await
+        let matcher = self.anchored(&input, &cx.cwd).matcher();
+        let (target, cwd, hidden) = (cx.target()?.clone(), cx.cwd.clone(), self.hidden.clone());
+        blocking(&cx.cancel, move |cancel| {
+            let place = Place { target: &target, cwd: &cwd, hidden: &hidden };
+            find(&place, &matcher?, cancel)
+        })
+        .await
     }
 }
 
+/// Where a search looks, and for whom.
+struct Place<'a> {
+    target: &'a Target,
+    cwd: &'a Path,
+    hidden: &'a Hidden,
+}
+
 fn find(
-    anchored: &Anchored,
-    cwd: &Path,
-    hidden: &Hidden,
+    place: &Place<'_>,
+    matcher: &GlobMatcher,
     cancel: &CancellationToken,
 ) -> Result<ToolOutcome, ToolError> {
-    let root = &anchored.root;
-    if !root.is_dir() {
-        return Err(ToolError::failed(format!("There is no directory {}.", root.display())));
+    let Place { target, cwd, hidden } = place;
+    let root = file::resolved(target)?;
+    if Folder::open(root).is_err() {
+        let root = target.written.display();
+        return Err(ToolError::failed(format!("There is no directory {root}.")));
     }
-    let matcher = anchored.matcher()?;
-    let mut newest: BinaryHeap<Reverse<Found>> = BinaryHeap::new();
+    let mut finds = Finds::default();
+    let mut newest: BinaryHeap<Reverse<Ranked>> = BinaryHeap::new();
     let mut total = 0_usize;
     for entry in walk(root).build().flatten() {
         if cancel.is_cancelled() {
@@ -106,13 +122,14 @@ fn find(
         if entry.file_type().is_none_or(|kind| kind.is_dir()) || !matcher.is_match(inside) {
             continue;
         }
-        if hidden.hides(entry.path(), cwd) {
+        let found = Found::new(target, entry.path());
+        if hidden.hides_found(&found, cwd) {
             continue;
         }
+        // What cannot be looked at any more is not there any more.
+        let Ok(modified) = finds.modified(&found.real) else { continue };
         total += 1;
-        let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
-        let found = (modified.unwrap_or(SystemTime::UNIX_EPOCH), Reverse(entry.into_path()));
-        newest.push(Reverse(found));
+        newest.push(Reverse((modified, Reverse(found.written))));
         if newest.len() > SHOWN {
             newest.pop();
         }
@@ -120,7 +137,7 @@ fn find(
     Ok(list(newest, total, cwd))
 }
 
-fn list(newest: BinaryHeap<Reverse<Found>>, total: usize, cwd: &Path) -> ToolOutcome {
+fn list(newest: BinaryHeap<Reverse<Ranked>>, total: usize, cwd: &Path) -> ToolOutcome {
     if total == 0 {
         return ToolOutcome::text("No files found.", "0 files");
     }

@@ -1,7 +1,6 @@
 //! `Grep`: searches the content of files.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
@@ -16,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::grep_sink::{Cancellable, FileSink, Hits, Show};
 use super::path::Paths;
-use super::search::{Hidden, walk};
+use super::search::{Finds, Found, Hidden, walk};
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
-    path,
+    file, path,
 };
-use crate::protocol::Access;
+use crate::protocol::{Access, Target};
 
 /// Entries of a result when the call does not say.
 const DEFAULT_LIMIT: usize = 250;
@@ -87,10 +86,6 @@ impl Grep {
     pub fn new(paths: Paths, hidden: Hidden) -> Self {
         Self { paths, hidden }
     }
-
-    fn root(&self, input: &Input, cwd: &Path) -> PathBuf {
-        self.paths.resolve(input.path.as_deref().unwrap_or("."), cwd)
-    }
 }
 
 #[async_trait]
@@ -110,7 +105,7 @@ impl TypedTool for Grep {
     }
 
     fn access(&self, input: &Input, cwd: &Path) -> Access {
-        Access::Read { paths: vec![self.root(input, cwd)] }
+        Access::Read { paths: vec![self.paths.target(input.path.as_deref().unwrap_or("."), cwd)] }
     }
 
     fn check(&self, input: &Input) -> Result<(), InvalidInput> {
@@ -121,25 +116,26 @@ impl TypedTool for Grep {
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let root = self.root(&input, &cx.cwd);
+        let target = cx.target()?.clone();
         let (cwd, hidden) = (cx.cwd, self.hidden.clone());
-        let place = Place { root, cwd, hidden };
+        let place = Place { target, cwd, hidden };
         blocking(&cx.cancel, move |cancel| search(&place, &input, cancel)).await
     }
 }
 
 /// Where a search looks, and for whom.
 struct Place {
-    root: PathBuf,
+    target: Target,
     cwd: Arc<Path>,
     hidden: Hidden,
 }
 
 impl Place {
-    /// Whether the entry of a walk is a file to be searched.
-    fn has(&self, entry: &DirEntry) -> bool {
-        entry.file_type().is_some_and(|kind| kind.is_file())
-            && !self.hidden.hides(entry.path(), &self.cwd)
+    /// The entry of a walk, if it is a file to be searched.
+    fn file(&self, entry: &DirEntry) -> Option<Found> {
+        let found = Found::new(&self.target, entry.path());
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        (is_file && !self.hidden.hides_found(&found, &self.cwd)).then_some(found)
     }
 }
 
@@ -148,12 +144,10 @@ fn search(
     input: &Input,
     cancel: &CancellationToken,
 ) -> Result<ToolOutcome, ToolError> {
-    let Place { root, cwd, .. } = place;
-    if !root.exists() {
-        return Err(ToolError::failed(format!(
-            "There is no file or directory {}.",
-            root.display()
-        )));
+    let root = file::resolved(&place.target)?;
+    if file::open(&place.target)?.is_none() {
+        let root = place.target.written.display();
+        return Err(ToolError::failed(format!("There is no file or directory {root}.")));
     }
     let matcher = matcher(input)?;
     let mut searcher = searcher(input);
@@ -164,12 +158,13 @@ fn search(
     };
     let limit = input.head_limit.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT);
     let mut hits = Hits::new(limit, MAX_BYTES);
+    let mut finds = Finds::default();
     for entry in files(root, input)?.flatten() {
-        if place.has(&entry) {
-            let name = path::shown(entry.path(), cwd);
+        if let Some(found) = place.file(&entry) {
+            let name = path::shown(&found.written, &place.cwd);
             let mut sink = FileSink::new(&name, show, &mut hits);
             // A file that cannot be read is left out, as grep -s does.
-            if let Ok(inner) = File::open(entry.path()) {
+            if let Ok(inner) = finds.open(&found.real) {
                 let reader = Cancellable { inner, cancel };
                 let _ = searcher.search_reader(&matcher, reader, &mut sink);
             }
@@ -314,6 +309,23 @@ mod tests {
         bench.next_agent();
         assert_eq!(grep(&bench, json!({})).await.0, "b.rs");
         assert_eq!(grep(&bench, json!({"path": "a"})).await.0, "No matches found.");
+    }
+
+    #[tokio::test]
+    async fn a_link_is_searched_under_its_own_name_and_hides_what_either_name_hides() {
+        let mut bench = place();
+        std::os::unix::fs::symlink("a", bench.path("link")).unwrap();
+        let input = || json!({"path": "link"});
+        assert_eq!(grep(&bench, input()).await.0, "link/a.rs\nlink/notes.md");
+        assert_eq!(grep(&bench, json!({"path": "link/a.rs"})).await.0, "link/a.rs");
+        assert_eq!(bench.text("Glob", json!({"pattern": "link/*.md"})).await, "link/notes.md");
+        for hidden in ["link/a.rs", "a/a.rs"] {
+            bench.settings.hidden = Hidden::by(move |file, cwd| file == cwd.join(hidden));
+            bench.next_agent();
+            assert_eq!(grep(&bench, input()).await.0, "link/notes.md", "{hidden}");
+            let glob = bench.text("Glob", json!({"pattern": "link/*"})).await;
+            assert_eq!(glob, "link/notes.md", "{hidden}");
+        }
     }
 
     #[tokio::test]

@@ -33,19 +33,19 @@ pub enum Stale {
 }
 
 impl Ledger {
-    /// Notes that the file was read or written. `content` is the whole of it, if it is known.
+    /// Notes that the file at a resolved path was read or written. `content` is the whole of it, if it is known.
     pub fn note(&self, path: &Path, metadata: &Metadata, content: Option<&[u8]>) {
         let state = State {
             modified: metadata.modified().ok(),
             len: metadata.len(),
             hash: content.map(hash),
         };
-        self.lock().insert(key(path), state);
+        self.lock().insert(path.to_owned(), state);
     }
 
     /// Whether the file still is what was read. The content decides where it is known, else time and length.
     pub fn check(&self, path: &Path, metadata: &Metadata, content: &[u8]) -> Result<(), Stale> {
-        let seen = self.lock().get(&key(path)).copied().ok_or(Stale::NeverRead)?;
+        let seen = self.lock().get(path).copied().ok_or(Stale::NeverRead)?;
         let same = match seen.hash {
             Some(known) => known == hash(content),
             None => seen.len == metadata.len() && seen.modified == metadata.modified().ok(),
@@ -63,11 +63,6 @@ impl FileLock {
     pub fn hold(&self) -> MutexGuard<'_, ()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// One name for a file, whichever links lead to it.
-fn key(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
 fn hash(content: &[u8]) -> u64 {

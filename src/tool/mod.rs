@@ -3,7 +3,7 @@
 //! What an agent keeps between calls (files it has read, the shell's working directory, its to-do list) lives inside
 //! its own tool instances: [`builtin`] makes a fresh set per agent, so nothing is shared by accident.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::Budget;
 use crate::protocol::{
     Access, AgentPath, EnvOverlay, EventKind, EventSink, Failure, Message, ResultBlock, Span,
-    ToolDetails, ToolUseId,
+    Target, ToolDetails, ToolUseId,
 };
 
 mod bash;
@@ -31,7 +31,6 @@ mod file;
 mod glob;
 mod grep;
 mod grep_sink;
-mod held_folder;
 mod kill_shell;
 mod ledger;
 pub mod mcp;
@@ -83,11 +82,17 @@ pub trait Tool: Send + Sync {
     /// One line that says what a valid call is about, for the screen: `"fn route"`, `src/main.rs`.
     fn summary(&self, input: &Value) -> String;
 
-    /// What a valid call would touch. `cwd` is the agent's base directory.
+    /// The directory in which the calls of the next message start, if that is not the agent's base directory.
+    fn directory(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// What a valid call that starts in `cwd` would touch. This is judged, and [`Tool::call`] gets the very same in its
+    /// context: it must not find out again.
     fn access(&self, input: &Value, cwd: &Path) -> Access;
 
     /// What a valid call would change, as a unified diff or other text, for the one who is asked.
-    async fn preview(&self, _input: &Value, _cwd: &Path) -> Option<String> {
+    async fn preview(&self, _input: &Value, _access: &Access) -> Option<String> {
         None
     }
 
@@ -124,12 +129,16 @@ pub trait TypedTool: Send + Sync {
     fn summary(&self, input: &Self::Input) -> String;
     fn access(&self, input: &Self::Input, cwd: &Path) -> Access;
 
+    fn directory(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// Rules beyond the types, such as "must not be blank".
     fn check(&self, _input: &Self::Input) -> Result<(), InvalidInput> {
         Ok(())
     }
 
-    async fn preview(&self, _input: &Self::Input, _cwd: &Path) -> Option<String> {
+    async fn preview(&self, _input: &Self::Input, _access: &Access) -> Option<String> {
         None
     }
 
@@ -175,9 +184,13 @@ impl<T: TypedTool> Tool for T {
         }
     }
 
-    async fn preview(&self, input: &Value, cwd: &Path) -> Option<String> {
+    fn directory(&self) -> Option<PathBuf> {
+        TypedTool::directory(self)
+    }
+
+    async fn preview(&self, input: &Value, access: &Access) -> Option<String> {
         let typed = schema::parse::<T::Input>(self.spec(), input).ok()?;
-        TypedTool::preview(self, &typed, cwd).await
+        TypedTool::preview(self, &typed, access).await
     }
 
     fn time_limit(&self) -> Option<Duration> {
@@ -256,7 +269,11 @@ pub struct ToolContext {
     /// Carries the path of the agent whose call this is.
     pub events: EventSink,
     pub cancel: CancellationToken,
-    /// The agent's base directory, against which relative paths resolve.
+    /// What the call may touch: the only paths and the only directory that it uses.
+    pub access: Access,
+    /// Its place among the calls of its message, from 0.
+    pub order: usize,
+    /// The agent's base directory, to which paths are shown relative.
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
     pub budget: Budget,
@@ -282,6 +299,18 @@ impl ToolContext {
     pub fn progress(&self, text: impl Into<String>) {
         self.events
             .emit(EventKind::ToolProgress { id: self.tool_use_id.clone(), text: text.into() });
+    }
+
+    /// The one file or folder that the call may touch.
+    ///
+    /// # Errors
+    /// When its access is of another kind, which is a bug of the tool.
+    pub fn target(&self) -> Result<&Target, ToolError> {
+        match &self.access {
+            Access::Read { paths } | Access::Write { paths } => paths.first(),
+            _ => None,
+        }
+        .ok_or_else(|| ToolError::fatal(Failure::Internal, "A call names no file or folder."))
     }
 }
 

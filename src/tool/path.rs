@@ -1,7 +1,10 @@
 //! From the path that a model writes to an absolute one, in one place.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use crate::disk::normalize;
+use crate::protocol::Target;
 
 /// What the paths of one agent start at.
 #[derive(Clone, Debug)]
@@ -17,6 +20,12 @@ impl Paths {
     #[must_use]
     pub fn resolve(&self, text: &str, cwd: &Path) -> PathBuf {
         resolve(text, cwd, self.home.as_deref())
+    }
+
+    /// What `text`, relative to `cwd`, leads to.
+    #[must_use]
+    pub fn target(&self, text: &str, cwd: &Path) -> Target {
+        Target::new(cwd, &self.resolve(text, cwd))
     }
 
     /// A path as it is shown: relative to the base when it is inside.
@@ -36,22 +45,6 @@ pub fn resolve(text: &str, base: &Path, home: Option<&Path>) -> PathBuf {
         _ => None,
     };
     normalize(&in_home.unwrap_or_else(|| base.join(text)))
-}
-
-/// `path` without `.` and `..`.
-#[must_use]
-pub fn normalize(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                clean.pop();
-            }
-            other => clean.push(other),
-        }
-    }
-    clean
 }
 
 /// `path` as it is shown: relative to `base` when it is inside.

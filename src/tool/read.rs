@@ -1,7 +1,6 @@
 //! `Read`: a file's lines with their numbers, or an image.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -18,7 +17,7 @@ use super::ledger::Ledger;
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
 };
-use crate::protocol::{Access, ImageSource, ResultBlock};
+use crate::protocol::{Access, ImageSource, ResultBlock, Target};
 
 const DEFAULT_LINES: usize = 2000;
 /// Characters of a line that are shown.
@@ -78,7 +77,7 @@ impl TypedTool for Read {
     }
 
     fn access(&self, input: &Input, cwd: &Path) -> Access {
-        Access::Read { paths: vec![self.files.paths.resolve(&input.file_path, cwd)] }
+        Access::Read { paths: vec![self.files.paths.target(&input.file_path, cwd)] }
     }
 
     fn check(&self, input: &Input) -> Result<(), InvalidInput> {
@@ -89,29 +88,27 @@ impl TypedTool for Read {
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let path = self.files.paths.resolve(&input.file_path, &cx.cwd);
+        let target = cx.target()?.clone();
         let ledger = self.files.ledger.clone();
-        blocking(&cx.cancel, move |cancel| read(&path, &input, &ledger, cancel)).await
+        blocking(&cx.cancel, move |cancel| read(&target, &input, &ledger, cancel)).await
     }
 }
 
 fn read(
-    path: &Path,
+    target: &Target,
     input: &Input,
     ledger: &Ledger,
     cancel: &CancellationToken,
 ) -> Result<ToolOutcome, ToolError> {
+    let (path, real) = (target.written.as_path(), file::resolved(target)?);
     let broken = |error: io::Error| file::failed("read", path, &error);
-    let metadata = std::fs::metadata(path).map_err(broken)?;
+    let missing = || broken(nix::errno::Errno::ENOENT.into());
+    let (opened, metadata) = file::open(target)?.ok_or_else(missing)?;
     if metadata.is_dir() {
         let text = format!("{} is a directory. List it with Glob.", path.display());
         return Err(ToolError::failed(text));
     }
-    if !metadata.is_file() {
-        let text = format!("{} is no regular file (a device, pipe or socket).", path.display());
-        return Err(ToolError::failed(text));
-    }
-    let mut reader = BufReader::with_capacity(64 * 1024, File::open(path).map_err(broken)?);
+    let mut reader = BufReader::with_capacity(64 * 1024, opened);
     let start = reader.fill_buf().map_err(broken)?;
     if let Some(media_type) = image_type(start) {
         return image(path, media_type, reader, metadata.len());
@@ -131,12 +128,12 @@ fn read(
                 size(metadata.len())
             )));
         }
-        ledger.note(path, &metadata, None);
+        ledger.note(real, &metadata, None);
         return number(path, input, reader, cancel);
     }
     let mut content = Vec::new();
     reader.take(MAX_BYTES).read_to_end(&mut content).map_err(broken)?;
-    ledger.note(path, &metadata, Some(&content));
+    ledger.note(real, &metadata, Some(&content));
     number(path, input, content.as_slice(), cancel)
 }
 
@@ -329,7 +326,7 @@ mod tests {
     async fn a_huge_file_is_read_only_in_parts() {
         let bench = Bench::new();
         let path = bench.file("huge", "line\n".repeat(2000));
-        File::options().append(true).open(&path).unwrap().set_len(3 << 30).unwrap();
+        std::fs::File::options().append(true).open(&path).unwrap().set_len(3 << 30).unwrap();
         assert_eq!(
             bench.error("Read", json!({"file_path": "huge"})).await,
             "huge has 3072 MB: too much at once. Give offset and limit, or search it with Grep."
@@ -361,7 +358,7 @@ mod tests {
             assert_eq!(outcome.content, [ResultBlock::Image { source }]);
         }
         let path = bench.file("large", b"GIF89a");
-        File::options().append(true).open(path).unwrap().set_len(IMAGE_BYTES + 1).unwrap();
+        std::fs::File::options().append(true).open(path).unwrap().set_len(IMAGE_BYTES + 1).unwrap();
         assert_eq!(
             bench.error("Read", json!({"file_path": "large"})).await,
             "large is an image of 5 MB; at most 5 MB can be shown. Make it smaller with Bash first."

@@ -1,13 +1,19 @@
 //! What Glob and Grep share: walking a folder as git sees it, without the `.git` folder itself, and what they pass over.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 
 use super::ToolError;
+use crate::disk::{Folder, normalize};
+use crate::protocol::Target;
 
 /// Files that a search must pass over as if they were not there. Clones are the same. Nothing is hidden by default.
 #[derive(Clone, Default)]
@@ -26,6 +32,12 @@ impl Hidden {
     #[must_use]
     pub fn hides(&self, file: &Path, cwd: &Path) -> bool {
         self.0.as_ref().is_some_and(|hides| hides(file, cwd))
+    }
+
+    /// Whether it must not see what a walk has found, under either of its names.
+    #[must_use]
+    pub fn hides_found(&self, file: &Found, cwd: &Path) -> bool {
+        self.hides(&file.real, cwd) || file.written != file.real && self.hides(&file.written, cwd)
     }
 }
 
@@ -48,6 +60,60 @@ pub fn walk(root: &Path) -> WalkBuilder {
     walk
 }
 
+/// A file that a walk has found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Where it is.
+    pub real: PathBuf,
+    /// As the call would name it: below the folder that it asks for, which may be a link.
+    pub written: PathBuf,
+}
+
+impl Found {
+    /// The file at `real`, in a walk of `target`.
+    pub fn new(target: &Target, real: &Path) -> Self {
+        let root = target.resolved.as_deref().unwrap_or(&target.written);
+        let written = match real.strip_prefix(root) {
+            Ok(below) if below.as_os_str().is_empty() => target.written.clone(),
+            Ok(below) => target.written.join(below),
+            Err(_) => real.to_owned(),
+        };
+        Self { real: real.to_owned(), written }
+    }
+}
+
+/// Looks at what a walk has found. The walk goes by names; here no link is followed that has come since.
+#[derive(Debug, Default)]
+pub struct Finds {
+    /// The folder of the last one: a walk stays in a folder for a while.
+    last: Option<(PathBuf, Folder)>,
+}
+
+impl Finds {
+    /// Opens a file for reading.
+    pub fn open(&mut self, path: &Path) -> io::Result<File> {
+        let (folder, name) = self.place(path)?;
+        folder.entry(name)
+    }
+
+    /// When a file was changed.
+    pub fn modified(&mut self, path: &Path) -> io::Result<SystemTime> {
+        let (folder, name) = self.place(path)?;
+        folder.modified(name)
+    }
+
+    fn place<'a>(&mut self, path: &'a Path) -> io::Result<(&Folder, &'a OsStr)> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let last = match self.last.take() {
+            Some(last) if last.0 == parent => last,
+            _ => (parent.to_owned(), Folder::open(parent)?),
+        };
+        Ok((&self.last.insert(last).1, name))
+    }
+}
+
 /// A glob pattern with the folder below which it can match at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchored {
@@ -66,7 +132,7 @@ impl Anchored {
         let literal = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
         let split = pattern[..literal].rfind('/').map_or(0, |slash| slash + 1);
         let (root, rest) = pattern.split_at(split);
-        let root = super::path::normalize(&folder.join(root));
+        let root = normalize(&folder.join(root));
         Self { root, pattern: rest.to_owned() }
     }
 

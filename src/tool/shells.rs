@@ -180,7 +180,7 @@ mod tests {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let cancel = CancellationToken::new();
         let call = ShellCall { line, env: &env, depth: 0, limit: None, cancel: &cancel };
-        shells.start(owner, Box::new(|_| shell.start(call, |_| {})))
+        shells.start(owner, Box::new(|_| shell.start(Path::new("/"), call, |_| {})))
     }
 
     #[tokio::test]

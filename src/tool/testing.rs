@@ -10,7 +10,7 @@ use super::{
     BuiltinSettings, SoftKind, ToolContext, ToolError, ToolOutcome, ToolRegistry, builtin,
 };
 use crate::budget::{Budget, Limits};
-use crate::protocol::{EnvOverlay, EventQueue, ResultBlock, Span, ToolUseId};
+use crate::protocol::{Access, EnvOverlay, EventQueue, ResultBlock, Span, ToolUseId};
 
 /// A folder, and the built-in tools of one agent that works there.
 pub struct Bench {
@@ -53,11 +53,13 @@ impl Bench {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    pub fn context(&self) -> ToolContext {
+    pub fn context(&self, access: Access) -> ToolContext {
         ToolContext {
             tool_use_id: ToolUseId::new("call"),
             events: self.queue.sink(),
             cancel: self.cancel.clone(),
+            access,
+            order: 0,
             cwd: Arc::from(self.base.as_path()),
             env: EnvOverlay::from_iter([("PATH", "/usr/local/bin:/usr/bin:/bin")]),
             budget: Budget::new(Limits::default()),
@@ -71,12 +73,19 @@ impl Bench {
         self.tools.get(name).unwrap().as_ref()
     }
 
+    /// What a call would touch.
+    pub fn access(&self, name: &str, input: &Value) -> Access {
+        let tool = self.tool(name);
+        tool.access(input, tool.directory().as_deref().unwrap_or(&self.base))
+    }
+
     /// Validates and runs a call.
     pub async fn call(&self, name: &str, input: Value) -> Result<ToolOutcome, ToolError> {
         let tool = self.tool(name);
         tool.validate(&input)
             .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
-        tool.call(input, self.context()).await
+        let access = self.access(name, &input);
+        tool.call(input, self.context(access)).await
     }
 
     /// The text of a call that works.

@@ -292,7 +292,7 @@ mod tests {
         let input = json!({"url": url, "prompt": "what is it?"});
         Tool::validate(&tool, &input)
             .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
-        Tool::call(&tool, input, Bench::new().context()).await
+        Tool::call(&tool, input, Bench::new().context(Access::Other)).await
     }
 
     async fn error(settings: &WebSettings, url: &str) -> String {

@@ -1,6 +1,6 @@
 //! `Write`: a whole file at once.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use async_trait::async_trait;
@@ -38,10 +38,6 @@ impl Write {
     pub fn new(files: Files) -> Self {
         Self { files }
     }
-
-    fn path(&self, input: &Input, cwd: &Path) -> PathBuf {
-        self.files.paths.resolve(&input.file_path, cwd)
-    }
 }
 
 #[async_trait]
@@ -57,37 +53,40 @@ impl TypedTool for Write {
     }
 
     fn access(&self, input: &Input, cwd: &Path) -> Access {
-        Access::Write { paths: vec![self.path(input, cwd)] }
+        Access::Write { paths: vec![self.files.paths.target(&input.file_path, cwd)] }
     }
 
-    async fn preview(&self, input: &Input, cwd: &Path) -> Option<String> {
-        let (path, content) = (self.path(input, cwd), input.content.clone());
+    async fn preview(&self, input: &Input, access: &Access) -> Option<String> {
+        let Access::Write { paths } = access else { return None };
+        let (target, content) = (paths.first()?.clone(), input.content.clone());
         let diff = tokio::task::spawn_blocking(move || {
-            let old = file::load(&path).ok()?.file.map(|(_, content)| content).unwrap_or_default();
+            let old =
+                file::load(&target).ok()?.file.map(|(_, content)| content).unwrap_or_default();
             Some(FileDiff::new(&String::from_utf8_lossy(&old), &content).text)
         });
         diff.await.ok().flatten()
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
-        let path = self.path(&input, &cx.cwd);
+        let target = cx.target()?.clone();
         let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx.cancel, move |_| {
             let turn = files.lock.hold();
-            let on_disk = file::load(&path)?;
-            on_disk.check(&path, &files.ledger)?;
-            on_disk.replace(&path, input.content.as_bytes(), &files)?;
+            let on_disk = file::load(&target)?;
+            on_disk.check(&files.ledger)?;
+            on_disk.replace(input.content.as_bytes(), &files)?;
             drop(turn);
+            let path = target.written.as_path();
             let old = on_disk.file.as_ref().map(|(_, content)| String::from_utf8_lossy(content));
             let did = if old.is_some() { "Overwrote" } else { "Created" };
             let diff = FileDiff::new(old.as_deref().unwrap_or_default(), &input.content);
             let text = format!(
                 "{did} {} ({} lines).",
-                path::shown(&path, &cwd),
+                path::shown(path, &cwd),
                 input.content.lines().count()
             );
             let summary = diff.summary();
-            Ok(ToolOutcome::text(text, summary).with_details(diff.details(&path)))
+            Ok(ToolOutcome::text(text, summary).with_details(diff.details(path)))
         })
         .await
     }
@@ -157,6 +156,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_link_that_comes_after_the_judgement_is_not_followed() {
+        let bench = Bench::new();
+        bench.file("out/f", "secret");
+        bench.file("sub/f", "mine");
+        let calls = [
+            ("Write", input("sub/new/x", "x")),
+            ("Read", json!({"file_path": "sub/f"})),
+            ("Grep", json!({"pattern": "secret", "path": "sub"})),
+            ("Glob", json!({"pattern": "sub/*"})),
+        ];
+        let judged = calls.map(|(name, input)| (name, bench.access(name, &input), input));
+        std::fs::remove_dir_all(bench.path("sub")).unwrap();
+        symlink("out", bench.path("sub")).unwrap();
+        for (name, access, input) in judged {
+            let result = bench.tool(name).call(input, bench.context(access)).await;
+            let error = result.unwrap_err().to_string();
+            let told = error.contains("symbolic link") || error.contains("There is no directory");
+            assert!(told, "{name}: {error}");
+        }
+        assert_eq!(std::fs::read_dir(bench.path("out")).unwrap().count(), 1);
+    }
+
+    #[tokio::test]
     async fn what_is_no_file_is_refused() {
         let bench = Bench::new();
         std::fs::create_dir(bench.path("dir")).unwrap();
@@ -170,7 +192,9 @@ mod tests {
     async fn the_preview_is_the_diff_and_changes_nothing() {
         let bench = Bench::new();
         bench.file("f", "a\n");
-        let preview = bench.tool("Write").preview(&input("f", "b\n"), &bench.base).await;
+        let input = input("f", "b\n");
+        let access = bench.access("Write", &input);
+        let preview = bench.tool("Write").preview(&input, &access).await;
         assert_eq!(preview.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
         assert_eq!(bench.content("f"), "a\n");
     }

@@ -12,7 +12,7 @@ use crate::permission::judge::{Advice, Call, Decision, Judgement};
 use crate::permission::path::Places;
 use crate::permission::question::{Asked, Waiting};
 use crate::permission::standing::{Grants, ModeOf, Rights, Standing};
-use crate::protocol::{EventKind, EventSink, Mode, Question, QuestionId};
+use crate::protocol::{Access, EventKind, EventSink, Mode, Question, QuestionId};
 
 impl Gate {
     /// The gate of one agent: the shared rules, and grants of its own. `name` is the agent's on the screen.
@@ -84,12 +84,13 @@ impl AgentGate {
         self.tell_denied(call, &Verdict::Denied { reason });
     }
 
-    /// Whether the call would have to be asked about now: only then a preview is worth its while.
+    /// The warnings of the question that the call would be now, if it would be one: only then a preview is worth its
+    /// while.
     #[must_use]
-    pub fn would_ask(&self, call: &Call<'_>) -> bool {
-        self.shared.look_at_rules();
-        let (judgement, _) = self.shared.judge(call, &self.standing);
-        self.shared.interactive && judgement.decision == Decision::Ask
+    pub fn question(&self, call: &Call<'_>) -> Option<Vec<String>> {
+        let judgement = self.judge_now(call);
+        let asks = self.shared.interactive && judgement.decision == Decision::Ask;
+        asks.then_some(judgement.warnings)
     }
 
     /// Decides on a call, and asks the person where that is needed. Ends at once when `cancel` fires; when it is
@@ -120,17 +121,48 @@ impl AgentGate {
     }
 
     /// Decides on a call whose input was changed by the one who allowed it: what is denied stays denied, what would be
-    /// asked about was asked.
-    #[must_use]
-    pub fn recheck(&self, call: &Call<'_>) -> Verdict {
+    /// asked about was asked. Returns the warnings that the call comes with.
+    ///
+    /// # Errors
+    /// With the reason, when the call is denied.
+    pub fn recheck(&self, call: &Call<'_>) -> Result<Vec<String>, String> {
+        let judgement = self.judge_now(call);
+        match judgement.decision {
+            Decision::Deny => self.refuse(call, judgement.why),
+            Decision::Allow | Decision::Ask => Ok(judgement.warnings),
+        }
+    }
+
+    /// Judges a permitted call once more, right before it runs. `asked` are the warnings of the question about it that
+    /// was answered with yes: the answer holds as long as the question would be the same.
+    ///
+    /// # Errors
+    /// With the reason, when the call may not run any more.
+    pub fn confirm(&self, call: &Call<'_>, asked: Option<&[String]>) -> Result<(), String> {
+        let judgement = self.judge_now(call);
+        match judgement.decision {
+            Decision::Allow => Ok(()),
+            Decision::Ask if asked == Some(&judgement.warnings) => Ok(()),
+            Decision::Ask => self.refuse(
+                call,
+                format!(
+                    "what this call would do has changed since it was allowed ({}); it was not run; make it again if \
+                     it is still wanted",
+                    judgement.why
+                ),
+            ),
+            Decision::Deny => self.refuse(call, judgement.why),
+        }
+    }
+
+    fn judge_now(&self, call: &Call<'_>) -> Judgement {
         self.shared.look_at_rules();
-        let (judgement, _) = self.shared.judge(call, &self.standing);
-        let verdict = match judgement.decision {
-            Decision::Deny => Verdict::Denied { reason: judgement.why },
-            Decision::Allow | Decision::Ask => Verdict::Allowed,
-        };
-        self.tell_denied(call, &verdict);
-        verdict
+        self.shared.judge(call, &self.standing).0
+    }
+
+    fn refuse<T>(&self, call: &Call<'_>, reason: String) -> Result<T, String> {
+        self.denied(call, reason.clone());
+        Err(reason)
     }
 
     fn tell_denied(&self, call: &Call<'_>, verdict: &Verdict) {
@@ -173,7 +205,10 @@ impl AgentGate {
             tool: call.tool.to_owned(),
             input: call.input.clone(),
             access: call.access.clone(),
-            cwd: call.cwd.to_owned(),
+            cwd: match call.access {
+                Access::Command { cwd, .. } => cwd.clone(),
+                _ => call.cwd.to_owned(),
+            },
             reason: why,
             warnings,
             rules: suggestions,

@@ -194,9 +194,42 @@ async fn what_is_denied_stays_denied_with_a_changed_input() {
             advice: Advice::None,
         })
     };
-    assert!(denied(recheck("rm -r x")).contains("Bash(rm:*)"));
+    assert!(recheck("rm -r x").unwrap_err().contains("Bash(rm:*)"));
     assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
-    assert_eq!(recheck("psql"), Verdict::Allowed, "it was asked about already");
+    assert_eq!(recheck("psql"), Ok(Vec::new()), "it was asked about already");
+}
+
+#[tokio::test]
+async fn an_answer_holds_until_the_call_runs_and_only_for_the_question_that_it_answers() {
+    let bench = Bench::new(true);
+    let agent = bench.agent("one");
+    let cwd = bench.gate.0.places.project.clone();
+    let confirm = |line: &str, asked: Option<&[String]>| {
+        let (id, input) = (ToolUseId::new("c1"), json!({"command": line}));
+        let access = Access::Command { line: line.to_owned(), cwd: cwd.clone() };
+        agent.confirm(
+            &Call {
+                id: &id,
+                tool: "Bash",
+                input: &input,
+                access: &access,
+                cwd: &cwd,
+                preview: None,
+                advice: Advice::None,
+            },
+            asked,
+        )
+    };
+    assert_eq!(confirm("true", None), Ok(()));
+    assert_eq!(confirm("psql", Some(&[])), Ok(()));
+    let why = confirm("psql", None).unwrap_err();
+    assert!(why.contains("has changed since it was allowed"), "{why}");
+    confirm("psql", Some(&["another warning".to_owned()])).unwrap_err();
+    let base = Base { project: &cwd, home: None };
+    let rule = Rule::parse("Bash(psql:*)", List::Deny, Origin::Session, base).unwrap();
+    Arc::make_mut(&mut bench.gate.0.lock().rules).deny.push(rule);
+    let why = confirm("psql", Some(&[])).unwrap_err();
+    assert!(why.contains("Bash(psql:*)"), "{why}");
 }
 
 #[tokio::test]

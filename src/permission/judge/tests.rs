@@ -88,16 +88,24 @@ impl Bench {
     }
 
     fn read(&self, path: &str) -> Decision {
-        self.judge("Read", &Access::Read { paths: vec![self.root.join(path)] }).decision
+        self.judge("Read", &reading(&self.root.join(path))).decision
     }
 
     fn write(&self, path: &str) -> Decision {
-        self.judge("Write", &Access::Write { paths: vec![self.root.join(path)] }).decision
+        self.judge("Write", &writing(&self.root.join(path))).decision
     }
 
     fn fetch(&self, url: &str) -> Decision {
         self.judge("WebFetch", &Access::Fetch { url: url.to_owned() }).decision
     }
+}
+
+fn reading(path: &Path) -> Access {
+    Access::Read { paths: vec![Target::new(Path::new("/"), path)] }
+}
+
+fn writing(path: &Path) -> Access {
+    Access::Write { paths: vec![Target::new(Path::new("/"), path)] }
 }
 
 use Decision::{Allow, Ask, Deny};
@@ -245,8 +253,7 @@ fn a_path_rule_holds_for_every_name_of_a_file_and_for_commands_that_name_it() {
     }
     assert_eq!((bench.read("project/src/a"), bench.bash("cat src/a")), (Allow, Allow));
     assert_eq!(bench.write("project/src/a"), Deny);
-    let search =
-        bench.judge("Grep", &Access::Read { paths: vec![bench.root.join("project/secrets")] });
+    let search = bench.judge("Grep", &reading(&bench.root.join("project/secrets")));
     assert_eq!(search.decision, Deny);
 }
 
@@ -450,7 +457,7 @@ fn t24_a_bound_agent_writes_nowhere_else_whatever_allows_it() {
         bench.places.dirs = vec![tree.clone()];
         bench.places.bound = Some(tree.clone());
         symlink(bench.root.join("project"), tree.join("out")).unwrap();
-        let judge = |path: PathBuf| bench.judge("Write", &Access::Write { paths: vec![path] });
+        let judge = |path: PathBuf| bench.judge("Write", &writing(&path));
         for outside in [
             bench.root.join("project/src/a.rs"),
             tree.join("../project/src/a.rs"),
@@ -467,10 +474,10 @@ fn t24_a_bound_agent_writes_nowhere_else_whatever_allows_it() {
         let inside = judge(tree.join("a.rs")).decision;
         let expected = if mode == Mode::Plan { Decision::Deny } else { Decision::Allow };
         assert_eq!(inside, expected, "{mode:?}");
-        let reading = Access::Read { paths: vec![bench.root.join("project/src/a.rs")] };
-        let reading = bench.judge("Read", &reading).decision;
-        assert_eq!(reading == Decision::Allow, mode == Mode::BypassPermissions, "{mode:?}");
-        let inside = Access::Read { paths: vec![tree.join("a.rs")] };
+        let outside = reading(&bench.root.join("project/src/a.rs"));
+        let outside = bench.judge("Read", &outside).decision;
+        assert_eq!(outside == Decision::Allow, mode == Mode::BypassPermissions, "{mode:?}");
+        let inside = reading(&tree.join("a.rs"));
         assert_eq!(bench.judge("Read", &inside).decision, Decision::Allow, "{mode:?}");
     }
 }
@@ -599,16 +606,71 @@ fn questions_offer_the_rules_that_a_sensible_person_would_want() {
         ("project/.git/config", "Edit(./.git/config)".to_owned()),
         ("outside/a", format!("Edit(/{outside}/**)")),
     ] {
-        let access = Access::Write { paths: vec![bench.root.join(path)] };
+        let access = writing(&bench.root.join(path));
         assert_eq!(bench.judge("Edit", &access).suggestions, [expected], "{path}");
     }
     let judgement = bench.bash_judgement("psql -c x");
     assert_eq!(judgement.why, "no rule allows psql");
-    let warnings = bench
-        .judge("Write", &Access::Write { paths: vec![bench.root.join("project/escape/a")] })
-        .warnings;
+    let warnings = bench.judge("Write", &writing(&bench.root.join("project/escape/a"))).warnings;
     assert_eq!(
         warnings,
         [format!("escape/a is outside the working directories (it leads to {outside}/a)")]
     );
+}
+
+#[test]
+fn a_cd_that_may_end_elsewhere_than_its_text_says_is_asked_about() {
+    let bench = Bench::new();
+    symlink(bench.root.join("project/src"), bench.root.join("project/link")).unwrap();
+    for line in ["cd src && cat a.rs", "cd src/ && ls", "cd ./src && ls", "cd .. && cd project"] {
+        let expected = if line.contains("..") { Ask } else { Allow };
+        assert_eq!(bench.bash(line), expected, "{line}");
+    }
+    for line in [
+        "cd link/.. && cat a.rs",
+        "cd link/../.. && cat home/x",
+        "cd src/../src && ls",
+        "cd - && ls",
+        "cd -- src && ls",
+        "cd -P src && ls",
+        "cd -L link && ls",
+        "cd -e src && ls",
+        "cd -@ src && ls",
+        "cd src extra && ls",
+        "pushd src && ls",
+        "pushd +1 && ls",
+        "popd && ls",
+        "for i in 1 2; do cd src; done; cat x",
+        "while true; do cd src; done; cat x",
+        "until false; do cd src; cat x; done",
+    ] {
+        assert_eq!(bench.bash(line), Ask, "{line}");
+    }
+    // With rules for the commands that move, what follows is still not known to stay inside.
+    let bench = bench.allow("Bash(cd:*)").allow("Bash(builtin:*)").allow("Bash(pushd:*)");
+    for line in [
+        "cd link/.. && cat a.rs",
+        "builtin cd src/../.. && cat home/x",
+        "command cd src/../.. && cat home/x",
+        "pushd +1 && cat a.rs",
+    ] {
+        assert_eq!(bench.bash(line), Ask, "{line}");
+    }
+}
+
+#[test]
+fn a_write_through_a_link_is_judged_by_where_the_link_really_leads() {
+    let bench = Bench::new().mode(Mode::AcceptEdits);
+    let project = bench.root.join("project");
+    fs::create_dir_all(project.join("src/deep/er")).unwrap();
+    symlink("src/deep/er", project.join("d")).unwrap();
+    symlink(bench.root.join("outside"), project.join("out")).unwrap();
+    // By its text the first one leads into the home.
+    symlink("d/../../home/x", project.join("inside.txt")).unwrap();
+    symlink("out/../home/x", project.join("outside.txt")).unwrap();
+    assert_eq!(bench.write("project/inside.txt"), Allow);
+    let judgement = bench.judge("Write", &writing(&project.join("outside.txt")));
+    assert_eq!(judgement.decision, Ask);
+    let leads = format!("it leads to {}", bench.root.join("home/x").display());
+    assert!(judgement.warnings[0].contains(&leads), "{:?}", judgement.warnings);
 }

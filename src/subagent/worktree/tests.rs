@@ -377,7 +377,10 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
     assert!(tools.get("Bash").is_none(), "no shell where none can be confined");
     let queue = EventQueue::unhurried();
     let call = async |name: &str, input: Value| {
+        let tool = tools.get(name).unwrap();
         let cx = ToolContext {
+            access: tool.access(&input, tree.cwd()),
+            order: 0,
             tool_use_id: ToolUseId::new("call"),
             events: queue.sink(),
             cancel: CancellationToken::new(),
@@ -388,7 +391,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             span: Span::root(),
             conversation: crate::tool::Conversation::default(),
         };
-        tools.get(name).unwrap().call(input, cx).await
+        tool.call(input, cx).await
     };
     let read = call("Read", json!({"file_path": "a.txt"})).await.unwrap();
     assert!(format!("{:?}", read.content).contains("one"), "{read:?}");
@@ -401,13 +404,50 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
     assert!(tree.path().join("new/b.txt").exists());
     // What the gate let pass may have become a link since.
     std::os::unix::fs::symlink(place.repository.join("src"), tree.path().join("link")).unwrap();
-    for outside in ["../link/c.txt", place.repository.join("src/c.txt").to_str().unwrap()] {
+    let deep = place.repository.join("made/deep/c.txt");
+    let plain = place.repository.join("src/c.txt");
+    for outside in ["../link/c.txt", plain.to_str().unwrap(), deep.to_str().unwrap()] {
         let write = json!({"file_path": outside, "content": "c\n"});
         let error = call("Write", write).await.unwrap_err().to_string();
         assert!(error.contains("outside of"), "{error}");
     }
     assert!(!place.repository.join("src/c.txt").exists());
+    assert!(!place.repository.join("made").exists(), "not even a folder");
     assert_eq!(fs::read_to_string(place.repository.join("src/a.txt")).unwrap(), "the original\n");
     let finished = tree.finish().await;
     assert!(matches!(finished, Finished::Kept { files: 3, .. }), "{finished}");
+}
+
+#[tokio::test]
+async fn a_folder_that_looks_like_a_bare_repository_is_none() {
+    let place = Place::new();
+    place.write(".gitattributes", "* filter=evil\n");
+    place.commit("second");
+    // As a clone can bring it: the folders of a repository, whose settings name programs.
+    run_git(&place.repository, &["clone", "-q", "--bare", ".", "evil"]);
+    let evil = place.repository.join("evil");
+    let marker = place.root.with_file_name("fired");
+    let smudge = format!("touch {}; cat", marker.display());
+    for (key, value) in
+        [("core.bare", "false"), ("core.worktree", "."), ("filter.evil.smudge", &smudge)]
+    {
+        run_git(&place.repository, &["config", "-f", "evil/config", key, value]);
+    }
+    let error = Worktree::create(place.wish("evil")).await.unwrap_err();
+    assert!(matches!(error, WorktreeError::NoRepository(ref cwd) if *cwd == evil), "{error}");
+    assert!(!marker.exists());
+}
+
+#[tokio::test]
+async fn worktrees_of_a_bare_repository_have_worktrees_of_their_own() {
+    let place = Place::new();
+    run_git(&place.repository, &["clone", "-q", "--bare", ".", "../bare.git"]);
+    let bare = place.repository.with_file_name("bare.git");
+    run_git(&bare, &["worktree", "add", "-q", "../side"]);
+    let wish = NewWorktree { cwd: place.repository.with_file_name("side"), ..place.wish("") };
+    let tree = Worktree::create(wish).await.unwrap();
+    assert!(tree.path().join("src/a.txt").exists());
+    let path = tree.path().to_owned();
+    assert_eq!(tree.finish().await, Finished::Removed);
+    assert!(!path.exists());
 }

@@ -15,8 +15,8 @@ use super::http::HttpSource;
 use super::pool::Pool;
 use crate::budget::{Budget, Limits};
 use crate::protocol::{
-    EnvOverlay, EventQueue, McpServer, McpState, McpStatus, McpWish, Redactor, SharedPeer, Span,
-    ToolUseId, mcp_name,
+    Access, EnvOverlay, EventQueue, McpServer, McpState, McpStatus, McpWish, Redactor, SharedPeer,
+    Span, ToolUseId, mcp_name,
 };
 use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
@@ -219,6 +219,8 @@ impl Mcp {
             tool_use_id: ToolUseId::new("outside"),
             events: EventQueue::unhurried().sink(),
             cancel: cancel.clone(),
+            access: Access::Other,
+            order: 0,
             cwd: self.0.pool.means().cwd.clone(),
             env: self.0.env.clone(),
             budget: Budget::new(Limits::default()),

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{Access, Question};
+use crate::protocol::{Access, Question, Target};
 use crate::tui::composer::Buffer as Typed;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::model::question::{OpenQuestion, Stage};
@@ -107,7 +107,7 @@ fn what_lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'stati
     let subject = match &question.access {
         Access::Command { line, .. } => line.clone(),
         Access::Read { paths } | Access::Write { paths } => {
-            paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("\n")
+            paths.iter().map(place).collect::<Vec<_>>().join("\n")
         }
         Access::Fetch { url } => url.clone(),
         Access::Agent { name } | Access::Skill { name } => name.clone(),
@@ -126,6 +126,15 @@ fn what_lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'stati
     }
     lines.extend(plain(&format!("asked because {}", one_line(&question.reason)), width, theme.dim));
     lines
+}
+
+/// A file or folder as the call names it, and where that leads when a link is on the way.
+fn place(target: &Target) -> String {
+    let written = target.written.display();
+    match target.detour() {
+        Some(resolved) => format!("{written} (a link to {})", resolved.display()),
+        None => written.to_string(),
+    }
 }
 
 /// Text whose control characters are visible: nothing in it can hide.
