@@ -9,14 +9,29 @@ const PROVIDER_KEYS: [&str; 4] =
 /// How deep the process already is in a chain of programs that start one another.
 const DEPTH: &str = "CALIBAN_DEPTH";
 
-/// The environment of a child: `env` without provider keys and without the names in `secrets`, one level deeper.
+/// How many settings the environment brings for git.
+const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
+
+/// The environment of a child: `env` without provider keys and without the names in `secrets`, one level deeper,
+/// in which git finds repositories by their `.git` alone.
 /// `depth` counts the hops of the calling agent below the main agent of this process.
 #[must_use]
 pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay {
     let inherited = env.get(DEPTH).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
     let deeper = inherited.saturating_add(depth).saturating_add(1);
-    env.without(PROVIDER_KEYS.into_iter().chain(secrets.iter().map(String::as_str)))
-        .with([(DEPTH, deeper.to_string())])
+    let env = env.without(PROVIDER_KEYS.into_iter().chain(secrets.iter().map(String::as_str)));
+    without_bare_repositories(&env).with([(DEPTH, deeper.to_string())])
+}
+
+/// Keeps git from taking a folder for a bare repository because it looks like one: any checkout can bring such a
+/// folder, and its settings name programs. Comes after what the environment sets already, so that it counts.
+fn without_bare_repositories(env: &EnvOverlay) -> EnvOverlay {
+    let count = env.get(GIT_COUNT).and_then(|count| count.parse::<u32>().ok()).unwrap_or(0);
+    env.with([
+        (GIT_COUNT.to_owned(), count.saturating_add(1).to_string()),
+        (format!("GIT_CONFIG_KEY_{count}"), "safe.bareRepository".to_owned()),
+        (format!("GIT_CONFIG_VALUE_{count}"), "explicit".to_owned()),
+    ])
 }
 
 #[cfg(test)]
@@ -34,8 +49,27 @@ mod tests {
             ("LANG", "C"),
         ]);
         let child = child_env(&env, 0, &["MY_KEY".to_owned()]);
-        let expected = EnvOverlay::from_iter([("CALIBAN_DEPTH", "1"), ("LANG", "C")]);
+        let expected = EnvOverlay::from_iter([
+            ("CALIBAN_DEPTH", "1"),
+            ("LANG", "C"),
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
+            ("GIT_CONFIG_VALUE_0", "explicit"),
+        ]);
         assert_eq!(child, expected);
+    }
+
+    #[test]
+    fn settings_for_git_that_are_there_stay() {
+        let env = EnvOverlay::from_iter([
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "user.name"),
+            ("GIT_CONFIG_VALUE_0", "Ann"),
+        ]);
+        let child = child_env(&env, 0, &[]);
+        let of = |name: &str| child.get(name).unwrap().to_owned();
+        assert_eq!((of("GIT_CONFIG_COUNT"), of("GIT_CONFIG_VALUE_0")), ("2".into(), "Ann".into()));
+        assert_eq!(of("GIT_CONFIG_KEY_1"), "safe.bareRepository");
     }
 
     #[test]

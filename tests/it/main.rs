@@ -18,6 +18,8 @@ mod compaction;
 #[cfg(feature = "sub-agents")]
 mod custom;
 #[cfg(feature = "sub-agents")]
+mod directory;
+#[cfg(feature = "sub-agents")]
 mod doctor;
 mod documents;
 #[cfg(feature = "sub-agents")]

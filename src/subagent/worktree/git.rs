@@ -12,6 +12,8 @@ use crate::protocol::EnvOverlay;
 #[derive(Clone, Debug)]
 pub struct Git {
     dir: PathBuf,
+    /// The repository's own folder, where it is not to be found by the `.git` around `dir`.
+    repository: Option<PathBuf>,
     env: EnvOverlay,
 }
 
@@ -31,7 +33,12 @@ impl Git {
         let plain = env.iter().filter(|(name, _)| !name.as_bytes().starts_with(b"GIT_"));
         let own = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("LC_ALL", "C")];
         let env = plain.collect::<EnvOverlay>().with(own);
-        Self { dir: dir.to_owned(), env }
+        Self { dir: dir.to_owned(), repository: None, env }
+    }
+
+    /// Git for the repository whose own folder is `common`, in that folder.
+    pub fn of(common: &Path, env: &EnvOverlay) -> Self {
+        Self { repository: Some(common.to_owned()), ..Self::new(common, env) }
     }
 
     /// What git prints, byte for byte.
@@ -39,9 +46,14 @@ impl Git {
         &self,
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Vec<u8>, GitError> {
+        let repository =
+            self.repository.iter().flat_map(|dir| [OsStr::new("--git-dir"), dir.as_ref()]);
         let output = Command::new("git")
             // A hook, or a watcher that git would start, is a program that a project chose.
             .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
+            // So is all that a folder names which a project made look like a repository.
+            .args(["-c", "safe.bareRepository=explicit"])
+            .args(repository)
             .args(arguments)
             .current_dir(&self.dir)
             .env_clear()

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::WorktreeError;
 use super::git::{Git, GitError};
+use crate::disk::has_own_repository;
 use crate::protocol::EnvOverlay;
 
 /// What git says where there is no repository, and where it has no working tree.
@@ -29,6 +30,9 @@ pub struct Repository {
 impl Repository {
     /// The repository around `cwd`.
     pub fn around(cwd: &Path, env: &EnvOverlay) -> Result<Self, WorktreeError> {
+        if !has_own_repository(cwd) {
+            return Err(WorktreeError::NoRepository(cwd.to_owned()));
+        }
         let git = Git::new(cwd, env);
         let no_repository = |error| match error {
             GitError::Failed(said) if NOT_THERE.iter().any(|words| said.contains(words)) => {
@@ -72,7 +76,7 @@ pub fn own_folder(path: &Path, env: &EnvOverlay) -> Result<PathBuf, GitError> {
 pub fn remove(common: &Path, path: &Path, branch: &str, env: &EnvOverlay) -> Result<(), GitError> {
     let _turn = turn(common);
     // Not from the worktree, and not from where the parent works: those may go away.
-    let git = Git::new(common, env);
+    let git = Git::of(common, env);
     let words = ["worktree", "remove", "--force"].map(OsStr::new);
     let removed = git.output(words.into_iter().chain([path.as_os_str()]));
     let branch = format!("refs/heads/{branch}");
