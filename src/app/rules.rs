@@ -1,5 +1,6 @@
 //! The configured rules, also when a file of the configuration changes while agents run.
 
+use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -90,6 +91,8 @@ pub(super) struct RuleFiles {
     inert: Vec<Inert>,
     /// The allow rules of other programs that could not be read at the last look.
     unread: Vec<String>,
+    /// The deferred rules that a notice has named.
+    named: BTreeSet<String>,
     home: Option<PathBuf>,
     seen: Seen,
     events: EventSink,
@@ -107,6 +110,7 @@ impl RuleFiles {
             trust: setup.trust.clone(),
             inert: setup.loaded.inert.clone(),
             unread: setup.unread_rules(),
+            named: BTreeSet::new(),
             home: setup.home(),
             seen: setup.seen.clone(),
             events,
@@ -161,6 +165,20 @@ impl RuleFiles {
             self.events.notice(NoticeLevel::Warning, told);
         }
         Ok(rules)
+    }
+
+    /// The rules of one list that no notice has named yet, as one names them.
+    fn unnamed(&mut self, list: &str, rules: &[Rule]) -> Vec<String> {
+        let named = |rule: &Rule| format!("{list} rule {} ({})", rule.text(), self.place(rule));
+        let texts: Vec<String> = rules.iter().map(named).collect();
+        texts.into_iter().filter(|text| self.named.insert(text.clone())).collect()
+    }
+
+    fn place(&self, rule: &Rule) -> String {
+        match rule.origin() {
+            Origin::File(path) => self.trust.shown(path).display().to_string(),
+            other => other.to_string(),
+        }
     }
 
     /// Says what a change has brought that does nothing until the person accepts it.
@@ -233,6 +251,22 @@ impl RuleSource for RuleFiles {
             let told =
                 format!("The rule counts until this session reads its files again: {error}.");
             self.events.notice(NoticeLevel::Warning, told);
+        }
+    }
+
+    fn deferred(&mut self, rules: &RuleSet) {
+        let new = self.unnamed("allow", &rules.allow);
+        let mut gone = self.unnamed("ask", &rules.ask);
+        gone.extend(self.unnamed("deny", &rules.deny));
+        let parts = [
+            ("Counts from the next start, because it allows more", new),
+            ("Gone from the files, and still holds until the next start", gone),
+        ];
+        let parts = parts.iter().filter(|(_, rules)| !rules.is_empty());
+        let lines: Vec<String> =
+            parts.map(|(what, rules)| format!("{what}: {}.", rules.join(", "))).collect();
+        if !lines.is_empty() {
+            self.events.notice(NoticeLevel::Warning, lines.join(" "));
         }
     }
 

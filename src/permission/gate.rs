@@ -13,6 +13,7 @@ use super::path::{Places, Target};
 use super::question::{AnswerError, Asked, Waiting};
 use super::rule::{Base, List, Origin, Rule, RuleSet};
 use super::rule_file;
+use super::session_rules::AllowCeiling;
 use super::source::RuleSource;
 use super::standing::{Grants, ModeOf, Standing};
 use crate::protocol::{Allowance, Answer, Mode, QuestionId, RuleFile};
@@ -50,6 +51,8 @@ pub(super) struct Shared {
 pub(super) struct State {
     mode: Mode,
     pub(super) rules: Arc<RuleSet>,
+    /// The allow rules that a change of the files can bring.
+    pub(super) allow_ceiling: AllowCeiling,
     /// Counts changes of mode and rules, so that none slips in between a judgement and its question.
     pub(super) revision: u64,
     next_id: u64,
@@ -87,7 +90,7 @@ impl Gate {
         Self::build(settings, None)
     }
 
-    /// A gate that begins with these rules and takes over those of the source as they change.
+    /// A gate that begins with these rules and takes over what those of the source restrict as they change.
     #[must_use]
     pub fn following(settings: GateSettings, source: Box<dyn RuleSource>) -> Self {
         Self::build(settings, Some(Mutex::new(source)))
@@ -97,6 +100,7 @@ impl Gate {
         let GateSettings { mode, rules, dirs, home, interactive, project_dir } = settings;
         let state = State {
             mode,
+            allow_ceiling: AllowCeiling::new(&rules),
             rules: Arc::new(rules),
             revision: 0,
             next_id: 1,

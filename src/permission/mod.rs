@@ -15,6 +15,7 @@ mod read_only;
 mod rule;
 mod rule_file;
 mod script;
+mod session_rules;
 mod shell;
 mod source;
 mod standing;

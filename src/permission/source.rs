@@ -16,6 +16,10 @@ pub trait RuleSource: Send {
 
     /// Told of allow rules that an answer of the person has written into this file.
     fn wrote(&mut self, file: &Path, rules: &[String]);
+
+    /// Receives the part of a change that waits for the next start: new allow rules, and ask and deny rules that are
+    /// gone from the files.
+    fn deferred(&mut self, rules: &RuleSet);
 }
 
 impl Shared {
@@ -34,21 +38,25 @@ impl Shared {
             source.wrote(file, texts);
         }
         let mut state = self.lock();
+        state.allow_ceiling.add(&rules);
         Arc::make_mut(&mut state.rules).allow.extend(rules);
         state.revision += 1;
         Ok(())
     }
 
-    /// Takes over rules that have changed since the last look, and judges the open questions by them.
+    /// Takes over what changed rules restrict since the last look, and judges the open questions by that.
     pub(super) fn look_at_rules(&self) {
         let Some(source) = &self.source else { return };
         {
             // Held until the new rules count: no other call may be judged by the old ones in between.
             let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(rules) = source.changed() else { return };
+            let Some(read) = source.changed() else { return };
             let mut state = self.lock();
+            let (rules, deferred) = state.allow_ceiling.narrow(&state.rules, read);
             state.rules = rules.into();
             state.revision += 1;
+            drop(state);
+            source.deferred(&deferred);
         }
         self.settle();
     }
