@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Sources, check, defaults, read};
-use crate::config::error::ConfigError;
+use crate::config::error::{ConfigError, shown};
 use crate::config::hooks::{self, HookConfig};
 use crate::config::layers::Layers;
 use crate::config::overrides;
@@ -63,7 +63,7 @@ impl<'a> Reading<'a> {
     fn own_file(&mut self) -> Result<(), ConfigError> {
         let path = self.sources.dirs.config_file();
         let settings = read(&path, self.sources.cwd, &SCHEMA)?;
-        self.files.push((path, settings.is_some()));
+        self.look_for(path, settings.is_some());
         self.layers.add(settings.unwrap_or_default());
         Ok(())
     }
@@ -75,7 +75,7 @@ impl<'a> Reading<'a> {
             return Ok(());
         }
         let settings = read(&path, self.sources.cwd, &SCHEMA)?;
-        self.files.push((path, settings.is_some()));
+        self.look_for(path, settings.is_some());
         let Some(mut settings) = settings else { return Ok(()) };
         hooks::retain(&mut settings, |hook| self.untrusted.admits(hook.inert()))?;
         let settings = self.untrusted.admit(settings, &self.layers.merged);
@@ -86,8 +86,26 @@ impl<'a> Reading<'a> {
     /// One file of the settings.json shape.
     fn settings_file(&mut self, owner: Owner, path: PathBuf) -> Result<(), ConfigError> {
         let file = settings_file::read(owner, &path, self.sources.cwd)?;
-        self.files.push((path, file.is_some()));
+        self.look_for(path, file.is_some());
         file.map_or(Ok(()), |file| self.add_settings(file))
+    }
+
+    /// Notes whether a file is there. A link that leads nowhere is named, because the rules behind it do not hold.
+    fn look_for(&mut self, path: PathBuf, is_there: bool) {
+        let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        let broken = |path: &&Path| is_link(path) && !path.exists();
+        let on_the_way = [Some(path.as_path()), path.parent()].into_iter().flatten();
+        if let Some(link) = on_the_way.filter(|_| !is_there).find(broken) {
+            let notice = format!(
+                "{} is a link that leads nowhere, so no settings or rules are read from it: fix the link or remove it",
+                shown(link, self.sources.cwd).display()
+            );
+            // Both files of a folder can be behind one link.
+            if !self.notices.contains(&notice) {
+                self.notices.push(notice);
+            }
+        }
+        self.files.push((path, is_there));
     }
 
     fn add_settings(&mut self, file: SettingsFile) -> Result<(), ConfigError> {

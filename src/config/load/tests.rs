@@ -702,3 +702,16 @@ fn variables_that_cannot_be_set_are_errors_and_an_unknown_mode_is_a_notice() {
         [".claude/settings.json:1: the permission mode auto is not known here, so it does nothing"]
     );
 }
+
+#[test]
+fn a_link_that_leads_nowhere_in_the_place_of_rules_is_named() {
+    for link in [".caliban", ".claude", ".caliban/config.toml"] {
+        let world = World::new(&[]);
+        let path = world.top.path().join("repo").join(link);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("nowhere", path).unwrap();
+        let notices = world.load().unwrap().notices;
+        let [notice] = &notices[..] else { panic!("{notices:?}") };
+        assert!(notice.starts_with(&format!("{link} is a link that leads nowhere")), "{notice}");
+    }
+}
