@@ -121,6 +121,7 @@ impl Bench {
             home: None,
             interactive: true,
             project_dir: "/".into(),
+            protected: Vec::new(),
         });
         let info = ModelInfo {
             known: true,

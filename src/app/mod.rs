@@ -31,6 +31,7 @@ mod mcp;
 mod models;
 mod parts;
 mod permissions;
+mod protected;
 mod resumed;
 mod rules;
 mod screen;

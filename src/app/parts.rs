@@ -75,6 +75,7 @@ impl Setup {
             home: self.home(),
             interactive,
             project_dir: self.loaded.project.config_root.clone(),
+            protected: self.protected(),
         };
         Ok(Gate::following(settings, Box::new(files)))
     }

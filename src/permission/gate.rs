@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::judge::{Call, Decision, Judgement, Policy, judge};
 use super::path::{Places, Target};
+use super::protected::{ProtectedPlace, ProtectedPlaces};
 use super::question::{AnswerError, Asked, Waiting};
 use super::rule::{Base, List, Origin, Rule, RuleSet};
 use super::rule_file;
@@ -34,6 +35,8 @@ pub struct GateSettings {
     pub interactive: bool,
     /// The folder that holds `.caliban/`. Absolute.
     pub project_dir: PathBuf,
+    /// Where edits are always asked about, besides files with names that tell.
+    pub protected: Vec<ProtectedPlace>,
 }
 
 /// The rules, the mode and the open questions of a whole tree of agents. Clones are the same gate.
@@ -97,7 +100,9 @@ impl Gate {
     }
 
     fn build(settings: GateSettings, source: Option<Mutex<Box<dyn RuleSource>>>) -> Self {
-        let GateSettings { mode, rules, dirs, home, interactive, project_dir } = settings;
+        let GateSettings { mode, rules, dirs, home, interactive, project_dir: project, protected } =
+            settings;
+        let (dirs, protected) = (dirs.into(), Arc::new(ProtectedPlaces::new(protected)));
         let state = State {
             mode,
             allow_ceiling: AllowCeiling::new(&rules),
@@ -107,7 +112,7 @@ impl Gate {
             waiting: BTreeMap::new(),
         };
         Self(Arc::new(Shared {
-            places: Arc::new(Places { dirs, home, project: project_dir, bound: None }),
+            places: Arc::new(Places { dirs, home, project, bound: None, protected }),
             interactive,
             source,
             state: Mutex::new(state),

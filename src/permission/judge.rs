@@ -198,8 +198,9 @@ fn free(unit: &Unit, mode: Mode, facts: &Facts, places: &Places) -> Result<(), S
                 Err(format!("no rule allows writing {name} outside the working directories"))
             } else if mode != Mode::AcceptEdits {
                 Err(format!("no rule allows writing {name}"))
-            } else if places.protects(target) {
-                Err(format!("{name} is protected: edits there are always asked"))
+            } else if let Some(protection) = places.protections(target).first() {
+                let reason = &protection.reason;
+                Err(format!("{name} is protected: {reason}, so edits are always asked about"))
             } else {
                 Ok(())
             }
@@ -257,10 +258,12 @@ fn warnings(facts: &Facts, places: &Places) -> Vec<String> {
                     };
                     warnings.push(format!("{name} is outside the working directories{leads}"));
                 }
-                if matches!(unit, Unit::Write(_)) && places.protects(target) {
-                    warnings.push(format!(
-                        "{name} is protected: it decides what programs or agents may do"
-                    ));
+                let protections = match unit {
+                    Unit::Write(_) => places.protections(target),
+                    _ => Vec::new(),
+                };
+                if let Some(protection) = protections.first() {
+                    warnings.push(format!("{name} is protected: {}", protection.reason));
                 }
             }
             Unit::Fetch(_) => warnings.push("uses the network".to_owned()),

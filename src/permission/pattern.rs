@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 
-use super::path::{Target, is_protected_name, resolve};
+use super::path::{Target, resolve};
+use super::protected::{Protection, fold};
 use super::script::{SimpleCommand, Word};
 use super::wrapper;
 
@@ -154,8 +155,8 @@ pub struct PathPattern {
     /// Where the pattern starts; absent for those that start wherever an agent works.
     anchor: Option<PathBuf>,
     shapes: Arc<[Shape]>,
-    /// The pattern names a protected file or folder, so it is meant.
-    pub names_protected: bool,
+    /// The names in it, folded.
+    names: Vec<String>,
 }
 
 impl PartialEq for PathPattern {
@@ -195,9 +196,23 @@ impl PathPattern {
         if relative.is_empty() {
             return Err("the pattern is empty".to_owned());
         }
-        let names_protected = relative.split('/').any(is_protected_name);
+        let names = relative.split('/').map(fold).collect();
         let shapes = shapes(relative, floating)?;
-        Ok(Self { text: text.to_owned(), anchor, shapes, names_protected })
+        Ok(Self { text: text.to_owned(), anchor, shapes, names })
+    }
+
+    /// Whether the pattern holds the name that a file is protected for: then the file is meant. A name with a wildcard
+    /// counts when a dot and a letter begin it.
+    #[must_use]
+    pub fn names(&self, protection: &Protection) -> bool {
+        let is_meant = |name: &String| {
+            let mut start = name.chars();
+            let begins =
+                start.next() == Some('.') && start.next().is_some_and(char::is_alphanumeric);
+            let fits = |glob: Glob| glob.compile_matcher().is_match(&protection.name);
+            *name == protection.name || begins && Glob::new(name).is_ok_and(fits)
+        };
+        self.names.iter().any(is_meant)
     }
 
     /// Whether an allowing rule covers the target: what counts is where it really leads.

@@ -163,7 +163,8 @@ impl Rule {
                     None => !writes || !places.protects(target),
                     Some(pattern) => {
                         pattern.allows(target, &places.project, &facts.cwd)
-                            && (!writes || pattern.names_protected || !places.protects(target))
+                            && (!writes
+                                || places.protections(target).iter().all(|it| pattern.names(it)))
                     }
                 };
                 meant

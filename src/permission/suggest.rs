@@ -185,7 +185,7 @@ fn folder(target: &Target, places: &Places, writes: bool) -> Option<String> {
         || home.is_some_and(|home| home.starts_with(parent))
         || path
             .components()
-            .any(|part| part.as_os_str().to_str().is_some_and(super::path::is_protected_name));
+            .any(|part| part.as_os_str().to_str().is_some_and(super::protected::is_protected_name));
     if alone || too_much {
         return Some(format!("/{}", escape(path)?));
     }

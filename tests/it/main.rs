@@ -43,6 +43,8 @@ mod permission;
 mod pictures;
 #[cfg(feature = "sub-agents")]
 mod prompting;
+#[cfg(feature = "sub-agents")]
+mod protected;
 mod providers;
 #[cfg(feature = "sub-agents")]
 mod pty;

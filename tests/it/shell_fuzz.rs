@@ -41,6 +41,7 @@ fn gate(project: PathBuf) -> Gate {
         home: None,
         interactive: true,
         project_dir: project,
+        protected: Vec::new(),
     })
 }
 

@@ -59,7 +59,8 @@ impl AgentGate {
     /// This gate, with other working directories: those of an agent that works in a folder of its own.
     #[must_use]
     pub fn within(mut self, dirs: Vec<PathBuf>) -> Self {
-        self.standing.places = Arc::new(Places { dirs, ..(*self.standing.places).clone() });
+        self.standing.places =
+            Arc::new(Places { dirs: dirs.into(), ..(*self.standing.places).clone() });
         self
     }
 
@@ -69,7 +70,7 @@ impl AgentGate {
     pub fn bounded(mut self, dir: PathBuf) -> Self {
         let bound = Some(dir.clone());
         let places = (*self.standing.places).clone();
-        self.standing.places = Arc::new(Places { dirs: vec![dir], bound, ..places });
+        self.standing.places = Arc::new(Places { dirs: vec![dir].into(), bound, ..places });
         self
     }
 

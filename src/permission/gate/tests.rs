@@ -24,6 +24,7 @@ impl Bench {
             home: None,
             interactive,
             project_dir,
+            protected: Vec::new(),
         });
         Self { dir, queue: EventQueue::unhurried(), gate }
     }

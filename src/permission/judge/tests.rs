@@ -19,7 +19,8 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        // Without a dot in its name, which protects what lies outside the working directories.
+        let dir = tempfile::Builder::new().prefix("caliban-").tempdir().unwrap();
         let root = fs::canonicalize(dir.path()).unwrap();
         for folder in ["project/src", "project/.git", "outside", "home/.ssh"] {
             fs::create_dir_all(root.join(folder)).unwrap();
@@ -27,10 +28,10 @@ impl Bench {
         symlink(root.join("outside"), root.join("project/escape")).unwrap();
         symlink(root.join("outside/new"), root.join("project/src/dangling")).unwrap();
         let places = Places {
-            dirs: vec![root.join("project")],
+            dirs: vec![root.join("project")].into(),
             home: Some(root.join("home")),
             project: root.join("project"),
-            bound: None,
+            ..Places::default()
         };
         let (rules, mode) = (RuleSet::default(), Mode::Default);
         Self { _dir: dir, root, places, rules, mode, interactive: true }
@@ -454,7 +455,7 @@ fn t24_a_bound_agent_writes_nowhere_else_whatever_allows_it() {
         let mut bench = Bench::new().mode(mode).allow("Edit").allow("Write").allow("Edit(//**)");
         // Its folder is not the project, and the project is no working directory of it.
         let tree = bench.root.join("outside");
-        bench.places.dirs = vec![tree.clone()];
+        bench.places.dirs = vec![tree.clone()].into();
         bench.places.bound = Some(tree.clone());
         symlink(bench.root.join("project"), tree.join("out")).unwrap();
         let judge = |path: PathBuf| bench.judge("Write", &writing(&path));

@@ -1,0 +1,270 @@
+//! Files whose edits are always asked about: their content decides which programs run or what agents may do.
+//!
+//! A file is protected by its place or by its name. Places are caliban's own folders, the files that rules and
+//! definitions come from, git's folders, and what dot links lead to; all of them count by where they really lead. By
+//! name, dot files and folders are protected, except for those that only hold data, and the few files without a dot
+//! that tools run because they are there. The project's own programs, its tests and its build files run when somebody
+//! runs them, so they are ordinary files. Memory files such as `AGENTS.md` tell a model what to do and give it no
+//! rights, so they are ordinary files too.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use super::path::{Places, Target, resolve};
+use crate::disk::normalize;
+
+mod git;
+mod link;
+mod name;
+#[cfg(test)]
+mod tests;
+
+pub use name::is_protected_name;
+
+/// A file or folder to protect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProtectedPlace {
+    path: PathBuf,
+    reach: Reach,
+    reason: Reason,
+}
+
+/// For which working directories a place is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// For all of them.
+    Always,
+    /// For those that do not lie inside the place.
+    UnlessInside,
+    /// For those that the place lies inside of.
+    Below,
+}
+
+/// Why a file is protected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Caliban's own files are there.
+    Own,
+    /// Rules, hooks, servers or definitions come from there.
+    Config,
+    /// Git's settings and hooks are there.
+    Git,
+    /// The system or a login shell finds programs there.
+    Startup,
+    /// This dot link leads there.
+    Link(PathBuf),
+    /// The name of a file or folder on the way begins with a dot.
+    DotName,
+    /// Tools run the file because of its name.
+    Automation,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own => f.write_str("caliban keeps its own files there"),
+            Self::Config => f.write_str("caliban takes rules, hooks or agents from there"),
+            Self::Git => f.write_str("git takes settings and hooks from there"),
+            Self::Startup => f.write_str("the system finds programs there"),
+            Self::Link(link) => write!(f, "{} leads there", link.display()),
+            Self::DotName => f.write_str("dot files can decide what programs run"),
+            Self::Automation => f.write_str("tools run what it says"),
+        }
+    }
+}
+
+/// One cause of a file's protection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protection {
+    /// The name that a rule must hold to be meant for the file, folded.
+    pub name: String,
+    pub reason: Reason,
+}
+
+impl ProtectedPlace {
+    /// A place that is protected wherever an agent works.
+    #[must_use]
+    pub fn always(path: PathBuf, reason: Reason) -> Self {
+        Self { path, reach: Reach::Always, reason }
+    }
+
+    /// A folder that is protected unless an agent works in a folder inside it: a checkout can lie there.
+    #[must_use]
+    pub fn unless_inside(path: PathBuf, reason: Reason) -> Self {
+        Self { path, reach: Reach::UnlessInside, reason }
+    }
+
+    /// A place that is protected where it lies inside a working directory.
+    fn below(path: PathBuf, reason: Reason) -> Self {
+        Self { path, reach: Reach::Below, reason }
+    }
+}
+
+/// The protected places of a session. They are looked up on disk when the first edit is judged, and stay those: a link
+/// that changes later leads nowhere new.
+#[derive(Debug, Default)]
+pub struct ProtectedPlaces {
+    places: Vec<ProtectedPlace>,
+    resolved: OnceLock<Vec<ResolvedPlace>>,
+}
+
+impl ProtectedPlaces {
+    /// The places as they are named. Touches nothing.
+    #[must_use]
+    pub fn new(places: Vec<ProtectedPlace>) -> Self {
+        Self { places, resolved: OnceLock::new() }
+    }
+
+    fn resolved(&self) -> &[ResolvedPlace] {
+        self.resolved.get_or_init(|| {
+            let linked = self.places.iter().filter(|place| place.reach == Reach::Always);
+            let linked: Vec<ProtectedPlace> = linked.flat_map(link::inside).collect();
+            self.places.iter().chain(&linked).flat_map(ResolvedPlace::both_names).collect()
+        })
+    }
+}
+
+/// The working directories of an agent. Where they really lead is looked up once: a link that changes later does not
+/// widen them.
+#[derive(Clone, Debug, Default)]
+pub struct WorkingDirs {
+    written: Vec<PathBuf>,
+    resolved: Arc<OnceLock<Vec<PathBuf>>>,
+    /// What is protected in them.
+    protected: Arc<OnceLock<Vec<ResolvedPlace>>>,
+}
+
+impl From<Vec<PathBuf>> for WorkingDirs {
+    fn from(written: Vec<PathBuf>) -> Self {
+        Self { written, ..Self::default() }
+    }
+}
+
+impl WorkingDirs {
+    /// The directories as they were given.
+    pub fn iter(&self) -> impl Iterator<Item = &PathBuf> {
+        self.written.iter()
+    }
+
+    /// The innermost working directory that holds the path, as it was written or resolved.
+    pub(super) fn containing(&self, path: &Path) -> Option<&Path> {
+        let resolved =
+            || self.written.iter().filter_map(|dir| resolve(dir)).collect::<Vec<PathBuf>>();
+        let resolved = self.resolved.get_or_init(resolved);
+        let holding = self.written.iter().chain(resolved).filter(|dir| path.starts_with(dir));
+        holding.max_by_key(|dir| dir.components().count()).map(PathBuf::as_path)
+    }
+
+    fn protected(&self, home: Option<&Path>) -> &[ResolvedPlace] {
+        self.protected.get_or_init(|| {
+            let own = self.written.iter().flat_map(|dir| {
+                let links = link::dot_links(dir);
+                git::places(dir, home).into_iter().chain(links)
+            });
+            let at_home = home.into_iter().flat_map(|home| {
+                let programs = ["bin", "Library"].map(|name| home.join(name));
+                let programs = programs.map(|path| ProtectedPlace::below(path, Reason::Startup));
+                programs.into_iter().chain(link::home_links(home))
+            });
+            own.chain(at_home).flat_map(|place| ResolvedPlace::both_names(&place)).collect()
+        })
+    }
+}
+
+/// One name of a protected place.
+#[derive(Clone, Debug)]
+struct ResolvedPlace {
+    parts: Vec<String>,
+    reach: Reach,
+    reason: Reason,
+}
+
+impl ResolvedPlace {
+    /// The place under the name that it was given, and where that leads.
+    fn both_names(place: &ProtectedPlace) -> Vec<Self> {
+        let written = Some(normalize(&place.path));
+        let resolved = resolve(&place.path).filter(|path| Some(path) != written.as_ref());
+        let place = |path: PathBuf| Self {
+            parts: folded(&path),
+            reach: place.reach,
+            reason: place.reason.clone(),
+        };
+        written.into_iter().chain(resolved).map(place).collect()
+    }
+
+    /// Whether the place holds the file, for an agent that works in `root`.
+    fn protects(&self, file: &[String], root: Option<&[String]>) -> bool {
+        if self.parts.is_empty() || !file.starts_with(&self.parts) {
+            return false;
+        }
+        let Some(root) = root else { return true };
+        let is_inside = |inner: &[String], outer: &[String]| {
+            inner.len() > outer.len() && inner.starts_with(outer)
+        };
+        match self.reach {
+            Reach::Always => true,
+            Reach::UnlessInside => !is_inside(root, &self.parts),
+            Reach::Below => is_inside(&self.parts, root),
+        }
+    }
+
+    fn protection(&self) -> Protection {
+        let name = self.parts.last().cloned().unwrap_or_default();
+        Protection { name, reason: self.reason.clone() }
+    }
+}
+
+impl Places {
+    /// All causes why edits of the target are asked about; none where they are as free as the mode leaves them.
+    #[must_use]
+    pub fn protections(&self, target: &Target) -> Vec<Protection> {
+        let resolved = target.resolved.as_deref().map(|path| self.protections_at(path));
+        match resolved {
+            Some(protections) if !protections.is_empty() => protections,
+            _ => self.protections_at(&target.written),
+        }
+    }
+
+    /// Whether writing there needs the user's word even where edits are free.
+    #[must_use]
+    pub fn protects(&self, target: &Target) -> bool {
+        !self.protections(target).is_empty()
+    }
+
+    fn protections_at(&self, path: &Path) -> Vec<Protection> {
+        let root = self.dirs.containing(path);
+        let (file, inside) = (folded(path), root.map(folded));
+        let home = self.home.as_deref();
+        let places = self.protected.resolved().iter().chain(self.dirs.protected(home));
+        let place = places
+            .filter(|place| place.protects(&file, inside.as_deref()))
+            .min_by_key(|place| place.parts.len())
+            .map(ResolvedPlace::protection);
+        // The way to the working directory or to the home directory says nothing about the files in it.
+        let base = inside.or_else(|| home.map(folded).filter(|home| file.starts_with(home)));
+        let below = &file[base.map_or(0, |base| base.len())..];
+        let mut protections: Vec<_> = place.into_iter().chain(name::protection(below)).collect();
+        if protections.is_empty()
+            && let Some(folder) = git::folder_of(path)
+        {
+            let name = folded(&folder).pop().unwrap_or_default();
+            protections.push(Protection { name, reason: Reason::Git });
+        }
+        protections
+    }
+}
+
+/// The names in a path, so that two spellings of one name are equal on every file system.
+fn folded(path: &Path) -> Vec<String> {
+    let names = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(fold(&name.to_string_lossy())),
+        _ => None,
+    });
+    names.collect()
+}
+
+/// One name without its case. Upper case comes first: some letters only meet there.
+pub(super) fn fold(name: &str) -> String {
+    name.to_uppercase().to_lowercase()
+}

@@ -1,0 +1,316 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::*;
+use crate::permission::pattern::PathPattern;
+
+/// Folders on disk, and the places that hold there. No name on the way to them begins with a dot.
+struct Bench {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    places: Places,
+}
+
+impl Bench {
+    /// One working directory, below the temporary folder.
+    fn new(dir: &str) -> Self {
+        let temporary = tempfile::Builder::new().prefix("caliban-").tempdir().unwrap();
+        let root = fs::canonicalize(temporary.path()).unwrap();
+        let places = Places {
+            dirs: vec![root.join(dir)].into(),
+            home: Some(root.join("home")),
+            project: root.join(dir),
+            ..Places::default()
+        };
+        Self { _dir: temporary, root, places }
+    }
+
+    fn with(mut self, places: impl Fn(&Path) -> Vec<ProtectedPlace>) -> Self {
+        self.places.protected = Arc::new(ProtectedPlaces::new(places(&self.root)));
+        self
+    }
+
+    fn folders(self, folders: &[&str]) -> Self {
+        for folder in folders {
+            fs::create_dir_all(self.root.join(folder)).unwrap();
+        }
+        self
+    }
+
+    fn link(self, target: &str, link: &str) -> Self {
+        symlink(self.root.join(target), self.root.join(link)).unwrap();
+        self
+    }
+
+    fn file(self, path: &str, text: &str) -> Self {
+        fs::write(self.root.join(path), text).unwrap();
+        self
+    }
+
+    fn target(&self, path: &str) -> Target {
+        Target::new(&self.root, Path::new(path))
+    }
+
+    fn protects(&self, path: &str) -> bool {
+        self.places.protects(&self.target(path))
+    }
+
+    /// Compares what is protected with a table of paths.
+    fn assert(&self, table: &[(&str, bool)]) {
+        for (path, expected) in table {
+            let protections = self.places.protections(&self.target(path));
+            assert_eq!(!protections.is_empty(), *expected, "{path}: {protections:?}");
+        }
+    }
+}
+
+#[test]
+fn names_count_from_the_working_directory_that_holds_the_file() {
+    let mut bench = Bench::new("p");
+    let dirs = vec![bench.root.join("p"), bench.root.join("p/.caliban/worktrees/a")];
+    bench.places.dirs = dirs.into();
+    bench.assert(&[
+        ("p/.git/config", true),
+        ("p/sub/.GIT/hooks/x", true),
+        ("p/.caliban/config.toml", true),
+        ("p/src/main.rs", false),
+        ("p/.caliban/worktrees/a/src/x.rs", false),
+        ("p/.caliban/worktrees/a/.git", true),
+        ("p/.caliban/worktrees/b/src/x.rs", true),
+        ("home/.bashrc", true),
+        ("elsewhere/.ssh/config", true),
+        ("elsewhere/notes.txt", false),
+    ]);
+}
+
+#[test]
+fn files_that_run_by_being_there_are_protected_and_ordinary_files_are_not() {
+    let bench = Bench::new("p");
+    for name in [
+        ".bash_aliases",
+        ".npmrc",
+        ".yarnrc.yml",
+        ".pnpmfile.cjs",
+        ".envrc",
+        ".env",
+        ".cargo/config.toml",
+        ".config/nextest.toml",
+        ".pre-commit-config.yaml",
+        "lefthook.yml",
+        "lefthook-local.yaml",
+        ".lefthook/pre-push/x.sh",
+        ".devcontainer/devcontainer.json",
+        ".devcontainer.json",
+        ".github/workflows/ci.yml",
+        ".github/actions/x/action.yml",
+        ".github/agents/helper.md",
+        ".gitlab-ci.yml",
+        ".circleci/config.yml",
+        ".buildkite/pipeline.yml",
+        "Jenkinsfile",
+        "Jenkinsfile.nightly",
+        "azure-pipelines.yml",
+        "mise.toml",
+        "mise.local.toml",
+        ".mise.toml",
+        ".tool-versions",
+        ".gitattributes",
+        ".gitmodules",
+        ".husky/pre-commit",
+        ".vscode/tasks.json",
+        ".zed/tasks.json",
+        ".exrc",
+        ".nvim.lua",
+        ".vim/vimrc",
+        ".eslintrc.js",
+        ".mcp.json",
+        ".cursor/mcp.json",
+        ".netrc",
+        ".tmux.conf",
+        ".gdbinit",
+        ".Rprofile",
+        ".well-known/.git/config",
+        ".\u{17f}sh/config",
+        "deep/down/.envrc",
+    ] {
+        assert!(bench.protects(&format!("p/{name}")), "{name}");
+    }
+    for name in [
+        "src/main.rs",
+        "Cargo.toml",
+        "package.json",
+        "Makefile",
+        "conftest.py",
+        "AGENTS.md",
+        "CLAUDE.md",
+        ".gitignore",
+        ".dockerignore",
+        "web/.gitkeep",
+        ".editorconfig",
+        ".nvmrc",
+        ".env.example",
+        ".github/CONTRIBUTING.md",
+        ".github/ISSUE_TEMPLATE/bug.yml",
+        ".changeset/brave-cats.md",
+        ".well-known/security.txt",
+        "mise/notes.md",
+        "jenkins.md",
+    ] {
+        assert!(!bench.protects(&format!("p/{name}")), "{name}");
+    }
+}
+
+#[test]
+fn a_place_is_protected_under_every_name_and_so_is_what_links_in_it_lead_to() {
+    let bench = Bench::new("p")
+        .folders(&["p/box/agents", "p/prompts", "p/rules"])
+        .link("p/box", "p/alias")
+        .link("p/rules/mine.toml", "p/box/config.toml")
+        .link("p/prompts", "p/box/agents/team")
+        .with(|root| {
+            let own = |name: &str| root.join("p/box").join(name);
+            vec![
+                ProtectedPlace::unless_inside(own(""), Reason::Own),
+                ProtectedPlace::always(own("config.toml"), Reason::Own),
+                ProtectedPlace::always(own("agents"), Reason::Own),
+            ]
+        });
+    bench.assert(&[
+        ("p/box/anything", true),
+        ("p/alias/anything", true),
+        ("p/Box/anything", true),
+        ("p/src/../box/x", true),
+        ("p/rules/mine.toml", true),
+        ("p/rules/other.toml", false),
+        ("p/prompts/a.md", true),
+        ("p/boxes/x", false),
+    ]);
+}
+
+#[test]
+fn an_agent_that_works_inside_caliban_s_folders_is_free_but_for_the_files_that_decide() {
+    let bench = |dir: &str| {
+        Bench::new(dir).folders(&["own/worktrees/a", "own/project"]).with(|root| {
+            let own = root.join("own/project/..");
+            let config = ProtectedPlace::always(own.join("config.toml"), Reason::Own);
+            vec![ProtectedPlace::unless_inside(own, Reason::Own), config]
+        })
+    };
+    bench("own/worktrees/a").assert(&[
+        ("own/worktrees/a/x.rs", false),
+        ("own/worktrees/a/.git", true),
+        ("own/worktrees/b/x.rs", true),
+    ]);
+    bench("own/project").assert(&[("own/project/x.rs", false), ("own/config.toml", true)]);
+    bench("own").assert(&[("own/notes", true), ("own/config.toml", true)]);
+    bench("").assert(&[("own/worktrees/a/x.rs", true), ("p/x.rs", false)]);
+}
+
+#[test]
+fn the_home_directory_brings_its_programs_and_what_its_dot_links_lead_to() {
+    let bench = |dir: &str| {
+        Bench::new(dir)
+            .folders(&["home/.config", "home/code/.old", "home/bin", "home/dots/nvim", "data/p"])
+            .link("home/dots/bashrc", "home/.bashrc")
+            .link("home/dots/nvim", "home/.config/nvim")
+            .link("home", "home/.self")
+            .link("data", "home/.data")
+            .link("home/dots/ignored", "home/.gitignore")
+            .link("home/dots/readme", "home/readme")
+    };
+    bench("home").assert(&[
+        ("home/.profile", true),
+        ("home/bin/ls", true),
+        ("home/Library/LaunchAgents/x.plist", true),
+        ("home/dots/bashrc", true),
+        ("home/dots/nvim/init.lua", true),
+        ("home/dots/readme", false),
+        ("home/dots/ignored", false),
+        ("home/code/a.rs", false),
+        ("home/code/.old/a.rs", true),
+    ]);
+    bench("home/bin").assert(&[("home/bin/ls", false), ("home/bin/.envrc", true)]);
+    bench("data/p").assert(&[("data/p/a.rs", false)]);
+    bench("home/dots").assert(&[("home/dots/bashrc", true), ("home/dots/readme", false)]);
+}
+
+const SETTINGS: &str = r#"
+[core] hooksPath = "checks"
+[include]
+    path = ../shared/gitconfig
+[submodule "src"]
+    path = src
+"#;
+
+#[test]
+fn git_folders_are_known_by_what_is_in_them_and_by_the_file_that_names_them() {
+    let bench = |dir: &str| {
+        Bench::new(dir)
+            .folders(&["p/lib.git/objects", "p/lib.git/main/src", "p/store", "p/tests/HEAD"])
+            .file("p/lib.git/HEAD", "ref: refs/heads/main\n")
+            .file("p/lib.git/main/.git", "gitdir: ../worktrees/main\n")
+            .file("p/.git", "gitdir: store\n")
+            .file("p/store/config", SETTINGS)
+    };
+    bench("p").assert(&[
+        ("p/.git", true),
+        ("p/store/config", true),
+        ("p/store/HEAD", true),
+        ("p/checks/pre-commit", true),
+        ("p/shared/gitconfig", true),
+        ("p/shared/notes", false),
+        ("p/src/a.rs", false),
+        ("p/lib.git/config", true),
+        ("p/lib.git/hooks/post-checkout", true),
+        ("p/lib.git/main/src/a.rs", false),
+        ("p/lib.git/main/.git", true),
+        ("p/tests/a.rs", false),
+    ]);
+    bench("p/lib.git/main").assert(&[("p/lib.git/main/src/a.rs", false)]);
+    let inside = Bench::new("q/.git/hooks").folders(&["q/.git/objects", "q/.git/hooks"]);
+    inside.file("q/.git/HEAD", "ref: x\n").assert(&[("q/.git/hooks/pre-commit", true)]);
+}
+
+#[test]
+fn a_working_directory_that_is_a_link_stays_what_it_was_at_the_first_look() {
+    let bench = Bench::new("link").folders(&["one", "two"]).link("one", "link");
+    let is_inside = |path: &str| bench.target(path).is_inside(&bench.places);
+    assert!(is_inside("one/x") && !is_inside("two/x"));
+    fs::remove_file(bench.root.join("link")).unwrap();
+    symlink(bench.root.join("two"), bench.root.join("link")).unwrap();
+    assert!(is_inside("one/x") && !is_inside("two/x"));
+}
+
+#[test]
+fn a_rule_covers_a_protected_file_when_it_names_what_protects_it() {
+    let bench = Bench::new("p").folders(&["p/box"]).with(|root| {
+        let own = ProtectedPlace::unless_inside(root.join("home/.config/caliban"), Reason::Own);
+        vec![ProtectedPlace::unless_inside(root.join("p/box"), Reason::Own), own]
+    });
+    let home = bench.root.join("home");
+    let names = |rule: &str, path: &str| {
+        let pattern = PathPattern::parse(rule, &bench.places.project, Some(&home)).unwrap();
+        let target = bench.target(path);
+        assert!(pattern.allows(&target, &bench.places.project, &bench.places.project), "{rule}");
+        bench.places.protections(&target).iter().all(|protection| pattern.names(protection))
+    };
+    for (rule, path, expected) in [
+        ("**", "p/.npmrc", false),
+        (".npmrc", "p/.npmrc", true),
+        (".NPMRC", "p/.NPMRC", true),
+        (".env*", "p/.env.local", true),
+        (".*", "p/.env.local", false),
+        (".github/**", "p/.github/workflows/ci.yml", true),
+        ("ci.yml", "p/.github/workflows/ci.yml", false),
+        ("box/**", "p/box/config.toml", true),
+        ("config.toml", "p/box/config.toml", false),
+        ("~/**", "home/.bashrc", false),
+        ("~/.config/**", "home/.config/fish/x", true),
+        ("~/.config/**", "home/.config/caliban/config.toml", false),
+        ("~/.config/caliban/**", "home/.config/caliban/config.toml", true),
+        ("lefthook.yml", "p/lefthook.yml", true),
+        ("src/**", "p/src/a.rs", true),
+    ] {
+        assert_eq!(names(rule, path), expected, "{rule} {path}");
+    }
+}
