@@ -4,20 +4,28 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use caliban::cli::Cli;
+use caliban::protocol::printable;
 use caliban::{app, config};
+
+/// The exit code for arguments that cannot be used.
+const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let cli = match Cli::from_args(config::env::args()) {
         Ok(cli) => cli,
-        // Help and version come this way too; clap knows where each is printed and what the exit code is.
+        // An error repeats the arguments, and those may come from anywhere.
+        Err(error) if error.use_stderr() => return fail(&error.to_string(), USAGE),
+        // Help and version: clap knows where each is printed.
         Err(error) => error.exit(),
     };
     match app::run(&cli, &config::env::capture()) {
         Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            // When stderr is gone there is nobody left to tell.
-            let _ = writeln!(std::io::stderr(), "caliban: {error}");
-            ExitCode::from(error.exit_code())
-        }
+        Err(error) => fail(&format!("caliban: {error}\n"), error.exit_code()),
     }
+}
+
+fn fail(message: &str, code: u8) -> ExitCode {
+    // When stderr is gone there is nobody left to tell.
+    let _ = write!(std::io::stderr(), "{}", printable(message));
+    ExitCode::from(code)
 }

@@ -3,7 +3,8 @@
 //! Each one makes a [`Report`] from data; only [`Report::print`] touches the terminal. Nothing is coloured, so that a
 //! terminal and a pipe get the same.
 
-use std::io::{self, ErrorKind, Write};
+use std::borrow::Cow;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use unicode_width::UnicodeWidthStr;
 
@@ -46,7 +47,12 @@ impl Report {
     #[must_use]
     pub fn print(&self) -> u8 {
         let mut out = io::stdout().lock();
-        let written = out.write_all(self.text.as_bytes()).and_then(|()| out.flush());
+        // A file or another program gets the text as it is: an export must not be changed.
+        let text = match out.is_terminal() {
+            true => Cow::Owned(printable(&self.text)),
+            false => Cow::Borrowed(&self.text),
+        };
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         if let Err(error) = written
             && error.kind() != ErrorKind::BrokenPipe
         {
@@ -61,7 +67,7 @@ impl Report {
 
 fn fail(message: &str, code: u8) -> u8 {
     // When stderr is gone there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "caliban: {message}");
+    let _ = writeln!(io::stderr(), "caliban: {}", printable(message));
     code
 }
 

@@ -1,18 +1,107 @@
 //! Text that others wrote, made safe for a terminal.
 
-/// Text of files and models made safe to print: control characters and changes of the writing direction are shown.
+use unicode_width::UnicodeWidthChar;
+
+/// Returns `text` with everything visible as it is, and everything else as `\u{…}`: control and format characters,
+/// changes of the writing direction, separators of lines, private and unassigned characters.
+///
+/// Newlines and tabs stay, as do the joiners and selectors that emoji and some scripts are written with, where they
+/// stand in such text.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        let hidden = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if hidden || (c.is_control() && !matches!(c, '\n' | '\t')) {
-            out.extend(c.escape_unicode());
-        } else {
+    let mut previous = None;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let joins = || joins(previous, c, rest.clone().next());
+        if matches!(c, '\n' | '\t') || is_visible(c) || joins() {
             out.push(c);
+        } else {
+            out.extend(c.escape_unicode());
         }
+        previous = Some(c);
     }
     out
+}
+
+/// Whether a character shows as itself, or as a mark or a blank that belongs to ordinary text.
+fn is_visible(c: char) -> bool {
+    match c {
+        ' '..='~' => true,
+        '\u{2028}' | '\u{2029}' => false,
+        _ if is_ignorable(c) || c.is_control() => false,
+        _ => c.is_whitespace() || is_graphic(c),
+    }
+}
+
+/// Whether a character shows nothing by itself: the one list of them, for command output and for the screen.
+#[must_use]
+pub fn is_invisible(c: char) -> bool {
+    match c {
+        ' '..='~' => false,
+        '\u{2028}' | '\u{2029}' => true,
+        _ if is_ignorable(c) || c.is_control() => true,
+        // A format character that has a width, such as an Arabic number sign, can be seen.
+        _ => c.width() == Some(0) && !is_graphic(c),
+    }
+}
+
+/// Letters and marks that by definition show nothing, beside the format characters.
+fn is_ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{2065}' | '\u{3164}' | '\u{ffa0}'
+        | '\u{e0000}'..='\u{e0fff}')
+        || is_variation_selector(c)
+}
+
+/// Whether the standard library shows the character as it is when it debugs a text that does not begin with it. It
+/// knows what Unicode assigns, and which of that is a control, a format, a separator or private.
+fn is_graphic(c: char) -> bool {
+    let mut bytes = [b'x'; 5];
+    let len = 1 + c.encode_utf8(&mut bytes[1..]).len();
+    std::str::from_utf8(&bytes[..len]).is_ok_and(|text| text.escape_debug().count() == 2)
+}
+
+/// Whether `c` is a part of the sign that it stands in: a joiner in an emoji or between letters that it shapes, or the
+/// one selector behind a visible character.
+fn joins(previous: Option<char>, c: char, next: Option<char>) -> bool {
+    let Some(previous) = previous else { return false };
+    match (c, next) {
+        ('\u{200c}' | '\u{200d}', Some(next)) => is_joined(c, previous, next),
+        ('\u{fe00}'..='\u{fe0f}', _) => {
+            is_visible(previous) && !previous.is_whitespace() && previous.width() != Some(0)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the joiner `c` has a meaning between these two: between emoji, and between letters of some scripts.
+#[must_use]
+pub fn is_joined(c: char, left: char, right: char) -> bool {
+    let emoji = c == '\u{200d}' && is_pictograph(left) && is_pictograph(right);
+    emoji || (is_joining_script(left) && is_joining_script(right))
+}
+
+/// Whether a character selects a variant of the one before it.
+#[must_use]
+pub fn is_variation_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Roughly the characters that take part in emoji joined by U+200D.
+fn is_pictograph(c: char) -> bool {
+    matches!(c,
+        '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}'
+        | '\u{2190}'..='\u{2bff}'
+        | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{fe0f}'
+        | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Scripts in which the joiners choose the shape of letters (Arabic, and the Indic family).
+fn is_joining_script(c: char) -> bool {
+    matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}') && c != '\u{61c}'
 }
 
 /// A text as one word of a shell: as it is where it means nothing else there, and else in quotes.
@@ -28,6 +117,79 @@ pub fn shell_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_printed_by_number() {
+        let hidden = [
+            '\0',
+            '\u{7}',
+            '\u{1b}',
+            '\r',
+            '\u{7f}',
+            '\u{85}',
+            '\u{9b}',
+            '\u{ad}',
+            '\u{34f}',
+            '\u{61c}',
+            '\u{115f}',
+            '\u{180e}',
+            '\u{200b}',
+            '\u{200c}',
+            '\u{200d}',
+            '\u{200e}',
+            '\u{200f}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{202a}',
+            '\u{202e}',
+            '\u{2060}',
+            '\u{2064}',
+            '\u{2065}',
+            '\u{2066}',
+            '\u{206f}',
+            '\u{3164}',
+            '\u{e000}',
+            '\u{f8ff}',
+            '\u{fe0f}',
+            '\u{feff}',
+            '\u{ffa0}',
+            '\u{fff9}',
+            '\u{ffff}',
+            '\u{1d173}',
+            '\u{13430}',
+            '\u{e0001}',
+            '\u{e0041}',
+            '\u{e007f}',
+            '\u{e0100}',
+            '\u{f0000}',
+            '\u{10fffd}',
+            '\u{378}',
+        ];
+        for c in hidden {
+            let expected = format!("a {} b", c.escape_unicode());
+            assert_eq!(printable(&format!("a {c} b")), expected);
+        }
+        // Of all characters, none that a terminal acts on or does not show stays.
+        for c in ('\0'..=char::MAX).filter(|c| printable(&format!("a {c} b")).contains(*c)) {
+            let harmless = matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c));
+            assert!(harmless, "{}", c.escape_unicode());
+        }
+    }
+
+    #[test]
+    fn what_can_be_seen_is_printed_as_it_is() {
+        for text in [
+            "plain\n\ttext ~",
+            "grün · 日本語\u{3000}→ 🦀 a\u{a0}b",
+            "e\u{301} हिन्दी ไทย עברית العربية",
+            "می\u{200c}خواهم",
+            "⚠\u{fe0f} 👩\u{200d}💻 👨\u{200d}👩\u{200d}👧 👍🏽 🇪🇺 ❤\u{fe0f}\u{200d}🔥",
+        ] {
+            assert_eq!(printable(text), text);
+        }
+        let smuggled = "a\u{fe0f}\u{fe0e}b\u{200d}c\u{e0061}";
+        assert_eq!(printable(smuggled), "a\u{fe0f}\\u{fe0e}b\\u{200d}c\\u{e0061}");
+    }
 
     #[test]
     fn a_word_of_a_shell_is_quoted_only_where_it_must_be() {

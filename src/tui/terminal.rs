@@ -14,6 +14,8 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Size;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
+use crate::protocol::printable;
+
 use super::text::{CopyError, one_line, osc52};
 
 mod output;
@@ -213,7 +215,7 @@ fn install_panic_hook(output: Output, log: Option<PathBuf>) {
                 if let Some(log) = &log {
                     text.push_str(&format!("Please report it with the end of {}\n", log.display()));
                 }
-                let _ = io::stderr().write_all(text.as_bytes());
+                let _ = io::stderr().write_all(printable(&text).as_bytes());
             }
         }
     }));

@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthChar;
 
+use crate::protocol::{is_invisible, is_joined, is_variation_selector};
+
 /// Cells between tab stops.
 const TAB_STOP: usize = 4;
 /// Combining marks kept on one base character; more only smear over other lines.
@@ -59,32 +61,9 @@ fn is_shown(c: char) -> bool {
 
 /// Characters that show nothing and mean nothing here.
 fn is_dropped(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'
-        | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}'
-        | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0080}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
-}
-
-fn is_variation_selector(c: char) -> bool {
-    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
-}
-
-/// Roughly the characters that take part in emoji joined by U+200D.
-fn is_pictograph(c: char) -> bool {
-    matches!(c,
-        '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}'
-        | '\u{2190}'..='\u{2bff}'
-        | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{fe0f}'
-        | '\u{1f000}'..='\u{1faff}')
-}
-
-/// Scripts in which the joiners choose the shape of letters (Arabic, and the Indic family).
-fn is_joining_script(c: char) -> bool {
-    matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}') && !is_shown(c)
+    let may_mean =
+        c.is_control() || matches!(c, '\u{200c}' | '\u{200d}') || is_variation_selector(c);
+    !may_mean && !is_shown(c) && is_invisible(c)
 }
 
 /// The slow path: copies character by character.
@@ -185,8 +164,7 @@ impl Cleaner {
         if right.width().unwrap_or(0) == 0 {
             return;
         }
-        let emoji = c == '\u{200d}' && is_pictograph(left) && is_pictograph(right);
-        if emoji || (is_joining_script(left) && is_joining_script(right)) {
+        if is_joined(c, left, right) {
             self.out.push(c);
             self.previous = Some(c);
         }
