@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Level, enabled};
 
 use super::hooks::Heard;
+use super::mask;
 use super::record::CallRecord;
 use super::{Agent, Run};
 use crate::budget::{Budget, UsedUp};
@@ -137,6 +138,7 @@ impl Agent {
         let status = status(&answer);
         let (outcome, fatal) = answer.map_or_else(failed, |outcome| (outcome, None));
         let outcome = ToolOutcome { content: filled(outcome.content), ..outcome };
+        let (outcome, fatal) = mask::without_keys(&self.setup.redactor, outcome, fatal);
         CallRecord {
             tool: &name,
             agent: run.events.path(),
@@ -222,6 +224,7 @@ impl Agent {
                 messages: self.history.clone(),
                 thinker: self.setup.thinker.clone(),
             },
+            masked: self.setup.redactor.stream(),
         };
         let began = Instant::now();
         let kept = self.setup.hooks.listen(HookEvent::PostToolUse).then(|| call.clone());

@@ -3,7 +3,7 @@
 use super::run::Run;
 use super::{Agent, Forced};
 use crate::protocol::{
-    ContentBlock, EventKind, EventSink, ImageSource, PromptId, QueuedPrompt, Sender,
+    ContentBlock, EventKind, EventSink, ImageSource, PromptId, QueuedPrompt, Redactor, Sender,
 };
 
 /// A prompt, as it enters a conversation.
@@ -65,15 +65,26 @@ impl Agent {
             let QueuedPrompt { id, text, images, meaning, from, .. } = queued;
             let prompt = Prompt { id: Some(id), images, from, meaning, ..Prompt::new(text) };
             if let Some(prompt) = self.let_in(prompt, run.events, run.cancel).await {
-                read_prompt(prompt, blocks, run.events);
+                read_prompt(prompt, &self.setup.redactor, blocks, run.events);
             }
         }
     }
 }
 
-/// Puts a prompt into the message that is being made, and says so.
-pub(super) fn read_prompt(prompt: Prompt, blocks: &mut Vec<ContentBlock>, events: &EventSink) {
+/// Puts a prompt into the message that is being made, and says so. What the user typed is left as it is; all that
+/// others add to it loses its keys.
+pub(super) fn read_prompt(
+    prompt: Prompt,
+    redactor: &Redactor,
+    blocks: &mut Vec<ContentBlock>,
+    events: &EventSink,
+) {
     let Prompt { id, text, images, meaning, from, results, note, force } = prompt;
+    let (meaning, note) = (
+        meaning.map(|meaning| redactor.without_keys(meaning)),
+        note.map(|note| redactor.without_keys(note)),
+    );
+    let text = if from == Sender::Person { text } else { redactor.without_keys(text) };
     events.emit(EventKind::PromptRead { id, text: text.clone(), from });
     // Results come first in a message: every wire wants them so.
     blocks.splice(0..0, results);

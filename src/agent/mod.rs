@@ -29,6 +29,7 @@ mod hooks;
 mod inbox;
 mod intake;
 mod linger;
+mod mask;
 mod meter;
 mod operations;
 pub mod prompt;
@@ -88,7 +89,7 @@ pub struct AgentSetup {
     pub history: Vec<Message>,
     /// Where the agent's work stands in the log.
     pub span: Span,
-    /// Masks keys in what the log keeps of inputs and outputs.
+    /// Masks keys in what the log and the transcript keep and the model reads.
     pub redactor: Redactor,
     /// The model whose thoughts stand in `history`: no other model is sent them.
     pub thinker: Option<String>,
@@ -260,7 +261,7 @@ impl Agent {
         self.read(before, &mut blocks, run).await;
         if let Some(prompt) = prompt {
             run.forced.clone_from(&prompt.force);
-            read_prompt(prompt, &mut blocks, run.events);
+            read_prompt(prompt, &self.setup.redactor, &mut blocks, run.events);
         }
         self.read(later, &mut blocks, run).await;
         // No wire takes a conversation that ends with a piece of an answer.
@@ -313,7 +314,9 @@ impl Agent {
                     self.linger(&mut blocks, run).await?;
                 }
                 if blocks.is_empty() {
-                    blocks.extend(self.held_back(run).await.map(ContentBlock::aside));
+                    let held = self.held_back(run).await;
+                    let held = held.map(|why| self.setup.redactor.without_keys(why));
+                    blocks.extend(held.map(ContentBlock::aside));
                 }
                 if blocks.is_empty() {
                     return Ok(if run.text.is_empty() { End::Empty } else { End::Completed });

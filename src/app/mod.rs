@@ -207,6 +207,7 @@ impl Setup {
         for name in loaded.config.key_variables() {
             redactor.add(env.get(name).unwrap_or_default());
         }
+        proxy_passwords(&env).iter().for_each(|password| redactor.suspect(password));
         let overrides = overrides.clone();
         let mut setup =
             Self { cwd, env, dirs, loaded, trust, overrides, seen, definitions, redactor };
@@ -226,6 +227,14 @@ impl Setup {
     fn store(&self) -> SessionStore {
         SessionStore::new(&self.dirs.data)
     }
+}
+
+/// The passwords in addresses of proxies.
+fn proxy_passwords(env: &EnvOverlay) -> Vec<String> {
+    let names =
+        ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+    let urls = names.iter().filter_map(|name| url::Url::parse(env.non_empty(name)?).ok());
+    urls.filter_map(|url| url.password().map(str::to_owned)).collect()
 }
 
 /// The directory to work in: absolute, without symbolic links, and there.

@@ -42,7 +42,7 @@ pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::{is_invisible, is_joined, is_variation_selector, printable, shell_word};
 pub use question::{Allowance, Answer, Mode, Question, RuleFile};
-pub use redact::Redactor;
+pub use redact::{MaskedStream, Redactor};
 pub use sink::{EventQueue, EventSink};
 pub use span::{Span, SpanId};
 pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent};

@@ -1,43 +1,117 @@
-//! Masks keys in what is written for people or for the log.
+//! Masks keys in text that leaves the process: to people, to the log, to a model, to a transcript.
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// A shorter value is no key, and masking it would mask ordinary words.
-const SHORTEST_KEY: usize = 8;
+const SHORTEST: usize = 8;
+
+/// The same for text that a model works with. A placeholder such as `not-needed` stands in sources and documents too,
+/// and a model that reads a mask there cannot edit the line.
+const SHORTEST_KEY: usize = 12;
 
 const MASK: &str = "***";
 
 /// The keys of a process. Clones know the same keys.
 #[derive(Clone, Default)]
-pub struct Redactor(Arc<RwLock<Vec<String>>>);
+pub struct Redactor(Arc<RwLock<Values>>);
+
+/// Both lists have the longest value first: a key may hold another one, whose rest would stay.
+#[derive(Default)]
+struct Values {
+    /// Keys, and values that may be keys.
+    all: Vec<String>,
+    /// Keys for certain.
+    keys: Vec<String>,
+}
 
 impl Redactor {
-    /// Takes a key in. Blank and very short ones are left out.
+    /// Adds a key. Blank and very short ones are left out.
     pub fn add(&self, key: &str) {
         let key = key.trim();
-        if key.len() < SHORTEST_KEY {
-            return;
-        }
-        let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if !keys.iter().any(|known| known == key) {
-            // A key may hold another one: the longer is masked first, or its rest would stay.
-            let at = keys.partition_point(|known| known.len() >= key.len());
-            keys.insert(at, key.to_owned());
-        }
+        let mut values = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        insert(&mut values.all, key, SHORTEST);
+        insert(&mut values.keys, key, SHORTEST_KEY);
     }
 
-    /// The text without keys; untouched, and not copied, when there are none in it.
+    /// Adds a value that may be a key or an ordinary word: only [`Redactor::mask`] masks it.
+    pub fn suspect(&self, value: &str) {
+        let mut values = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        insert(&mut values.all, value.trim(), SHORTEST);
+    }
+
+    /// Masks keys and suspected keys, for people and for the log. Text without any is borrowed.
     #[must_use]
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let mut masked = Cow::Borrowed(text);
-        for key in keys.iter().filter(|key| text.contains(key.as_str())) {
-            masked = Cow::Owned(masked.replace(key.as_str(), MASK));
-        }
-        masked
+        masked(text, &self.0.read().unwrap_or_else(PoisonError::into_inner).all)
     }
+
+    /// Masks keys alone, for what a model reads and a transcript keeps. Text without any is borrowed.
+    #[must_use]
+    pub fn mask_keys<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        masked(text, &self.0.read().unwrap_or_else(PoisonError::into_inner).keys)
+    }
+
+    /// Masks keys in an owned text, which is returned as it is when there are none.
+    #[must_use]
+    pub fn without_keys(&self, text: String) -> String {
+        if let Cow::Owned(masked) = self.mask_keys(&text) {
+            return masked;
+        }
+        text
+    }
+
+    /// A mask for text that arrives in pieces.
+    #[must_use]
+    pub fn stream(&self) -> MaskedStream {
+        MaskedStream { redactor: self.clone(), held: Arc::default() }
+    }
+}
+
+/// Masks keys in text that arrives in pieces, also a key that is cut between two of them. Clones are the same stream.
+#[derive(Clone, Debug, Default)]
+pub struct MaskedStream {
+    redactor: Redactor,
+    /// The end of the last piece, when a key may begin there.
+    held: Arc<Mutex<String>>,
+}
+
+impl MaskedStream {
+    /// Returns what can be shown now. Text that may be the beginning of a key is held back until the next piece.
+    #[must_use]
+    pub fn push(&self, piece: String) -> String {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = if held.is_empty() { piece } else { std::mem::take(&mut *held) + &piece };
+        let mut text = self.redactor.without_keys(text);
+        let values = self.redactor.0.read().unwrap_or_else(PoisonError::into_inner);
+        let open = values.keys.iter().map(|key| overlap(&text, key)).max().unwrap_or(0);
+        *held = text.split_off(text.len() - open);
+        text
+    }
+}
+
+fn insert(values: &mut Vec<String>, value: &str, shortest: usize) {
+    if value.len() >= shortest && !values.iter().any(|known| known == value) {
+        let at = values.partition_point(|known| known.len() >= value.len());
+        values.insert(at, value.to_owned());
+    }
+}
+
+fn masked<'a>(text: &'a str, values: &[String]) -> Cow<'a, str> {
+    let mut masked = Cow::Borrowed(text);
+    for value in values.iter().filter(|value| text.contains(value.as_str())) {
+        masked = Cow::Owned(masked.replace(value.as_str(), MASK));
+    }
+    masked
+}
+
+/// How many bytes at the end of `text` are the beginning of `key`, but not all of it.
+fn overlap(text: &str, key: &str) -> usize {
+    let longest = text.len().min(key.len().saturating_sub(1));
+    let begins = |len: &usize| text.as_bytes().ends_with(&key.as_bytes()[..*len]);
+    // A key of several bytes a character must not be cut inside of one.
+    (1..=longest).rev().find(|len| key.is_char_boundary(*len) && begins(len)).unwrap_or(0)
 }
 
 impl fmt::Debug for Redactor {
@@ -59,5 +133,45 @@ mod tests {
         redactor.add("Bearer sk-secret-1-and-more");
         assert_eq!(redactor.mask("a Bearer sk-secret-1-and-more b sk-secret-1"), "a *** b ***");
         assert!(matches!(redactor.mask("nothing here"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_a_model_reads_is_masked_for_certain_and_long_keys_alone() {
+        let redactor = Redactor::default();
+        redactor.add("sk-0123456789");
+        redactor.add("not-needed");
+        redactor.suspect("/work/the/project");
+        let text = "sk-0123456789 not-needed /work/the/project";
+        assert_eq!(redactor.mask_keys(text), "*** not-needed /work/the/project");
+        assert_eq!(redactor.mask(text), "*** *** ***");
+        assert!(matches!(redactor.mask_keys("not-needed"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_key_in_pieces_is_masked_wherever_it_is_cut() {
+        let redactor = Redactor::default();
+        let key = "sk-sk-schlüssel-0123";
+        redactor.add(key);
+        let text = format!("a s {key} sk- {key}{key}!\n");
+        for size in 1..text.len() {
+            let stream = redactor.stream();
+            let mut shown = String::new();
+            let mut rest = text.as_str();
+            while !rest.is_empty() {
+                let (piece, behind) = rest.split_at(rest.ceil_char_boundary(size.min(rest.len())));
+                shown += &stream.push(piece.to_owned());
+                rest = behind;
+            }
+            assert_eq!(shown, "a s *** sk- ******!\n", "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn a_piece_that_begins_no_key_is_not_held_back() {
+        let redactor = Redactor::default();
+        assert_eq!(redactor.stream().push("sk-".to_owned()), "sk-", "there are no keys");
+        redactor.add("sk-0123456789");
+        assert_eq!(redactor.stream().push("ask\n".to_owned()), "ask\n");
+        assert_eq!(redactor.stream().push("ask-0".to_owned()), "a");
     }
 }

@@ -47,7 +47,12 @@ impl Brought {
     pub fn for_agents(&self) -> Told {
         let skill = self.skills.tool.clone();
         let skill = skill.filter(|tool| self.parts.allows(&tool.spec().name));
-        Told { memory: self.memory.text(), skill }
+        Told { memory: self.memory_text(), skill }
+    }
+
+    /// The memory's text as models may read it.
+    fn memory_text(&self) -> String {
+        self.parts.redactor.without_keys(self.memory.text())
     }
 
     /// Main's system prompt.
@@ -56,7 +61,7 @@ impl Brought {
             base: self.parts.system_prompt.as_deref().unwrap_or(MAIN_PROMPT),
             append: self.parts.append_system_prompt.as_deref(),
             facts: &self.facts,
-            memory: &self.memory.text(),
+            memory: &self.memory_text(),
         };
         prompt.assemble()
     }

@@ -87,7 +87,8 @@ impl Runtime {
         parts.builtin.shells = Arc::new(tree.clone());
         let model = parts.model.clone().map(ModelSlot::new);
         let secrets = parts.builtin.secret_env.clone();
-        let shell = OwnShell::new(parts.cwd.clone(), parts.env.clone(), secrets);
+        let shell =
+            OwnShell::new(parts.cwd.clone(), parts.env.clone(), secrets, parts.redactor.clone());
         let session = Session::empty(SessionId::generate(), parts.budget);
         Self {
             parts: Arc::new(parts),

@@ -7,13 +7,14 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::exec::{Shell, ShellCall};
-use crate::protocol::{EnvOverlay, EventKind, EventSink, NoticeLevel};
+use crate::protocol::{EnvOverlay, EventKind, EventSink, NoticeLevel, Redactor};
 
 /// The person's shell: at most one command at a time.
 #[derive(Debug)]
 pub(super) struct OwnShell {
     shell: Arc<Shell>,
     env: EnvOverlay,
+    redactor: Redactor,
     running: Option<Running>,
     /// What ended commands printed, until the next prompt carries it.
     printed: String,
@@ -26,10 +27,16 @@ struct Running {
 }
 
 impl OwnShell {
-    /// A shell that begins in `base`. `secrets` are names of variables that commands must not see.
-    pub fn new(base: Arc<Path>, env: EnvOverlay, secrets: Arc<[String]>) -> Self {
+    /// A shell that begins in `base`. `secrets` are names of variables that commands must not see; `redactor` masks
+    /// keys in what they print.
+    pub fn new(
+        base: Arc<Path>,
+        env: EnvOverlay,
+        secrets: Arc<[String]>,
+        redactor: Redactor,
+    ) -> Self {
         let shell = Arc::new(Shell::new(base, secrets));
-        Self { shell, env, running: None, printed: String::new() }
+        Self { shell, env, redactor, running: None, printed: String::new() }
     }
 
     /// Starts a command, unless one is running.
@@ -41,13 +48,15 @@ impl OwnShell {
         let cancel = CancellationToken::new();
         let (shell, env) = (self.shell.clone(), self.env.clone());
         let (token, events) = (cancel.clone(), events.clone());
+        let (redactor, masked) = (self.redactor.clone(), self.redactor.stream());
         let task = tokio::spawn(async move {
             let call = ShellCall { line: &line, env: &env, depth: 0, limit: None, cancel: &token };
-            let show = |text| events.emit(EventKind::ShellOutput { text });
+            let show = |text| events.emit(EventKind::ShellOutput { text: masked.push(text) });
             let (text, status) = match shell.run(call, show).await {
                 Ok(outcome) => (outcome.report(), outcome.exit.words().unwrap_or_default()),
                 Err(error) => (error.to_string(), "not run".to_owned()),
             };
+            let text = redactor.without_keys(text);
             let note = format!("[The user ran `{line}` in a shell. It printed:]\n{text}");
             events.emit(EventKind::ShellFinished { line, text, status });
             note

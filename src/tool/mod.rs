@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::Budget;
 use crate::protocol::{
-    Access, AgentPath, EnvOverlay, EventKind, EventSink, Failure, Message, ResultBlock, Span,
-    Target, ToolDetails, ToolUseId,
+    Access, AgentPath, EnvOverlay, EventKind, EventSink, Failure, MaskedStream, Message,
+    ResultBlock, Span, Target, ToolDetails, ToolUseId,
 };
 
 mod bash;
@@ -283,6 +283,8 @@ pub struct ToolContext {
     pub span: Span,
     /// What was said so far, up to the message that holds this call.
     pub conversation: Conversation,
+    /// Masks keys in progress.
+    pub masked: MaskedStream,
 }
 
 /// The conversation of the agent that calls, as it stands. Cheap to clone.
@@ -295,10 +297,12 @@ pub struct Conversation {
 }
 
 impl ToolContext {
-    /// Shows more output of this call on the screen.
+    /// Shows more output of this call on the screen, without keys. What is held back is in the result.
     pub fn progress(&self, text: impl Into<String>) {
-        self.events
-            .emit(EventKind::ToolProgress { id: self.tool_use_id.clone(), text: text.into() });
+        let text = self.masked.push(text.into());
+        if !text.is_empty() {
+            self.events.emit(EventKind::ToolProgress { id: self.tool_use_id.clone(), text });
+        }
     }
 
     /// The one file or folder that the call may touch.

@@ -66,6 +66,7 @@ impl Bench {
             depth: 0,
             span: Span::root(),
             conversation: super::Conversation::default(),
+            masked: Default::default(),
         }
     }
 

@@ -390,6 +390,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             depth: 1,
             span: Span::root(),
             conversation: crate::tool::Conversation::default(),
+            masked: Default::default(),
         };
         tool.call(input, cx).await
     };

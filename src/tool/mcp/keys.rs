@@ -76,6 +76,16 @@ pub fn mask(value: &mut Value, keys: &Redactor) {
     }
 }
 
+/// Whether a value looks drawn by lot. One that is named like a key may be a path, a word or a simple password, which
+/// stand in ordinary text too.
+pub fn is_token(value: &str) -> bool {
+    let plain = |c: char| c.is_ascii_graphic();
+    let has = |kind: fn(&char) -> bool| value.chars().any(|c| kind(&c));
+    let path = value.starts_with(['/', '~', '.']) || value.contains("://");
+    let mixed = has(char::is_ascii_digit) && has(char::is_ascii_alphabetic);
+    value.chars().all(plain) && mixed && !path
+}
+
 fn is_of_a_key(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     NAMES.iter().any(|end| name.ends_with(end))

@@ -72,7 +72,9 @@ impl Server {
         tasks: &TaskTracker,
     ) -> Self {
         let Keys { possible, certain } = Keys::of(&config.transport, &env);
-        possible.iter().for_each(|key| means.redactor.add(key));
+        possible.iter().for_each(|key| means.redactor.suspect(key));
+        let words = certain.iter().flat_map(|key| key.split(' '));
+        words.filter(|word| keys::is_token(word)).for_each(|key| means.redactor.add(key));
         let (redactor, keys) = (means.redactor.clone(), Redactor::default());
         certain.iter().for_each(|key| keys.add(key));
         let (standing, seen) = watch::channel(Standing::default());

@@ -227,6 +227,7 @@ impl Mcp {
             depth: 0,
             span: Span::root(),
             conversation: Conversation::default(),
+            masked: Default::default(),
         }
     }
 

@@ -1,0 +1,83 @@
+//! Keeps the keys of this process out of what a model reads and a transcript keeps.
+
+use std::borrow::Cow;
+
+use crate::protocol::{Failure, Redactor, ResultBlock, ToolDetails};
+use crate::tool::ToolOutcome;
+
+/// Tells the model about the mask, so that it does not write the mask over the key.
+const NOTE: &str = "[An API key of this session is shown as ***. The original is unchanged: do not write *** in its place.]";
+
+/// Why a call ends the whole run.
+type Fatal = Option<(Failure, String)>;
+
+/// Masks keys in all texts of a result. Text without keys is not copied.
+pub(super) fn without_keys(
+    redactor: &Redactor,
+    mut outcome: ToolOutcome,
+    fatal: Fatal,
+) -> (ToolOutcome, Fatal) {
+    let mut found = false;
+    for block in &mut outcome.content {
+        if let ResultBlock::Text { text } = block {
+            found |= mask(redactor, text);
+        }
+    }
+    if found {
+        outcome.content.push(ResultBlock::text(NOTE));
+    }
+    mask(redactor, &mut outcome.summary);
+    match &mut outcome.details {
+        Some(ToolDetails::Diff { diff, .. }) => {
+            mask(redactor, diff);
+        }
+        Some(ToolDetails::Todos { items }) => {
+            for item in items {
+                mask(redactor, &mut item.content);
+            }
+        }
+        // Numbers, and what comes from results that were masked already.
+        Some(
+            ToolDetails::Command { .. } | ToolDetails::Agent(_) | ToolDetails::Violation { .. },
+        )
+        | None => {}
+    }
+    (outcome, fatal.map(|(failure, why)| (failure, redactor.without_keys(why))))
+}
+
+/// Masks keys in place; true when there were any.
+fn mask(redactor: &Redactor, text: &mut String) -> bool {
+    let Cow::Owned(masked) = redactor.mask_keys(text) else { return false };
+    *text = masked;
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_result_keeps_a_key() {
+        let redactor = Redactor::default();
+        let key = "sk-0123456789";
+        redactor.add(key);
+        let outcome = ToolOutcome {
+            content: vec![ResultBlock::text(format!("a {key} b")), ResultBlock::text("c")],
+            is_error: false,
+            summary: key.to_owned(),
+            details: Some(ToolDetails::Diff {
+                path: "f".into(),
+                diff: format!("+{key}"),
+                added: 1,
+                removed: 0,
+            }),
+        };
+        let fatal = Some((Failure::Internal, key.to_owned()));
+        let (masked, fatal) = without_keys(&redactor, outcome, fatal);
+        assert!(!format!("{masked:?} {fatal:?}").contains(key), "{masked:?}");
+        let expected = ["a *** b", "c", NOTE].map(ResultBlock::text);
+        assert_eq!(masked.content, expected);
+        let plain = ToolOutcome::text("nothing", "1 line");
+        assert_eq!(without_keys(&redactor, plain.clone(), None), (plain, None));
+    }
+}
