@@ -192,10 +192,10 @@ fn tools_of(definition: &Definition) -> String {
 
 fn append(path: &Path, prompt: &str) -> std::io::Result<()> {
     use std::io::Write as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
+    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     if path.metadata().is_ok_and(|found| found.len() > HISTORY_LIMIT) {
         let text = std::fs::read_to_string(path)?;

@@ -1,20 +1,17 @@
 //! The log file: NDJSON, one file a day, the newest few kept.
 
-use std::fs::DirBuilder;
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
-use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::filter::EnvFilter;
 
 use super::Setup;
 use crate::protocol::Redactor;
+use daily::DailyFile;
 
-/// How many days' files are kept.
-const FILES: usize = 7;
+mod daily;
 
 /// More than this of one run is not written. Bytes.
 const LIMIT: usize = 64 << 20;
@@ -53,21 +50,12 @@ pub(super) fn start(setup: &Setup) -> Option<WorkerGuard> {
     if filter == "off" {
         return None;
     }
-    let folder = setup.dirs.logs();
-    // At debug level records hold what is in files: that is for their owner alone.
-    DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
+    let appender = DailyFile::open(&setup.dirs.logs()).ok()?;
     // The level counts for what we say; libraries speak up only when something is wrong.
     let filter = match filter.contains(['=', ',']) {
         true => filter.to_owned(),
         false => format!("warn,caliban={filter}"),
     };
-    let appender = RollingFileAppender::builder()
-        .rotation(Rotation::DAILY)
-        .filename_prefix("caliban")
-        .filename_suffix("ndjson")
-        .max_log_files(FILES)
-        .build(folder)
-        .ok()?;
     let (writer, guard) =
         NonBlockingBuilder::default().buffered_lines_limit(WAITING).finish(appender);
     let (redactor, written) = (setup.redactor.clone(), Arc::new(AtomicUsize::new(0)));
