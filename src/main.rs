@@ -5,12 +5,14 @@ use std::process::ExitCode;
 
 use caliban::cli::Cli;
 use caliban::protocol::printable;
-use caliban::{app, config};
+use caliban::{app, config, exec};
 
 /// The exit code for arguments that cannot be used.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    // First of all: from here on the keys in memory are ours alone.
+    exec::hide_memory();
     let cli = match Cli::from_args(config::env::args()) {
         Ok(cli) => cli,
         // An error repeats the arguments, and those may come from anywhere.

@@ -49,6 +49,8 @@ mod providers;
 #[cfg(feature = "sub-agents")]
 mod pty;
 mod retry;
+#[cfg(feature = "sub-agents")]
+mod secrets;
 mod server;
 #[cfg(feature = "sub-agents")]
 mod session;

@@ -1,6 +1,8 @@
 //! Runs the real binary without a terminal, and looks at what it prints while it runs.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,8 @@ pub struct Run<'a> {
     stdin: Input,
     /// The largest file that it may write, in kilobytes.
     file_limit: Option<u32>,
+    /// The program as another user finds it, and the words that start it as that user.
+    user: Option<(PathBuf, Vec<String>)>,
 }
 
 #[derive(Debug)]
@@ -61,7 +65,7 @@ pub struct Finished {
 impl<'a> Run<'a> {
     pub fn new<'b>(world: &'a World, args: impl IntoIterator<Item = &'b str>) -> Self {
         let args = args.into_iter().map(str::to_owned).collect();
-        Self { world, args, env: Vec::new(), stdin: Input::Empty, file_limit: None }
+        Self { world, args, env: Vec::new(), stdin: Input::Empty, file_limit: None, user: None }
     }
 
     /// More arguments.
@@ -94,6 +98,29 @@ impl<'a> Run<'a> {
         self
     }
 
+    /// A run by an ordinary user, whom the world then belongs to: root may look where others may not. Under an ordinary
+    /// user it is a run as any. `None` where no other user can be had.
+    pub fn by_ordinary_user(mut self) -> Option<Self> {
+        if !std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
+            return Some(self);
+        }
+        let words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+        let words: Vec<_> = words.map(str::to_owned).into();
+        let works = Command::new(&words[0]).args(&words[1..]).arg("true").status();
+        if !works.is_ok_and(|status| status.success()) {
+            return None;
+        }
+        // The folder of the build may be closed to others.
+        let program = self.world.root().join("caliban");
+        if !program.exists() {
+            std::fs::copy(env!("CARGO_BIN_EXE_caliban"), &program).unwrap();
+        }
+        let all = Command::new("chown").args(["-R", "65534:65534"]).arg(self.world.root()).status();
+        assert!(all.unwrap().success());
+        self.user = Some((program, words));
+        Some(self)
+    }
+
     /// Runs to the end.
     pub async fn finish(self) -> Finished {
         self.start().wait().await
@@ -101,6 +128,11 @@ impl<'a> Run<'a> {
 
     pub fn start(self) -> Running {
         let mut command = match self.file_limit {
+            None if let Some((program, words)) = &self.user => {
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]).arg(program);
+                command
+            }
             None => Command::new(env!("CARGO_BIN_EXE_caliban")),
             Some(kilobytes) => {
                 // An ignored signal stays ignored, so that the write fails rather than the program dies.

@@ -61,6 +61,11 @@ impl World {
         &self.env
     }
 
+    /// The folder that holds all others.
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
     /// The working directory of the binary.
     pub fn project_dir(&self) -> PathBuf {
         self.root.path().join("project")
