@@ -21,8 +21,9 @@ use super::http;
 use super::listener::Listener;
 use super::listing::Listed;
 use super::peer::PeerTransport;
+use super::reader::{Printed, Unreadable};
 use super::session::Means;
-use super::stdio::{Oversize, Printed, Program};
+use super::stdio::Program;
 use crate::protocol::{EnvOverlay, McpServer, McpTransport};
 use crate::tool::mcp::expand;
 use crate::tool::{SoftKind, ToolContext, ToolError};
@@ -36,8 +37,8 @@ const CLOSE_WAIT: Duration = Duration::from_millis(500);
 /// The most characters of a server's own message in one of ours.
 const MESSAGE: usize = 500;
 
-/// How many pages a list of tools may have, and how many tools.
-const LIST_LIMITS: (usize, usize) = (200, 2000);
+/// How many pages a list of tools may have.
+const PAGES: usize = 200;
 
 /// A server that answers. Dropped, it is closed; [`Connection::end`] also waits for that.
 pub struct Connection {
@@ -52,7 +53,7 @@ pub struct Connection {
 pub struct Line {
     peer: Peer<RoleClient>,
     listener: Listener,
-    oversize: Oversize,
+    unreadable: Unreadable,
 }
 
 impl Connection {
@@ -70,7 +71,7 @@ impl Connection {
         if let Some((mut program, pipes)) = Program::start(&transport, env, means, first)? {
             return match within(limit, Self::greet(pipes, means)).await {
                 Ok(Ok(mut connection)) => {
-                    connection.line.oversize = program.oversize();
+                    connection.line.unreadable = program.unreadable();
                     connection.program = Some(program);
                     Ok(connection)
                 }
@@ -107,7 +108,7 @@ impl Connection {
         let listener = Listener::masking(means.redactor.clone());
         // Boxed: the handshake of each transport is large.
         let running = Box::pin(serve_client(listener.clone(), transport)).await?;
-        let line = Line { peer: running.peer().clone(), listener, oversize: Oversize::none() };
+        let line = Line { peer: running.peer().clone(), listener, unreadable: Unreadable::none() };
         let stop = Some(running.cancellation_token());
         Ok(Self { line, service: tokio::spawn(running.waiting()), stop, program: None })
     }
@@ -179,33 +180,30 @@ impl Line {
         let limit = server.startup.unwrap_or(STARTUP);
         let pages = async {
             let mut cursor = None;
-            for _ in 0..LIST_LIMITS.0 {
+            for _ in 0..PAGES {
                 let page = self.page(cursor).await?;
                 let tools = page["tools"].as_array().ok_or("its list of tools is no list")?;
                 listed.take(&server.name, tools);
                 cursor = page["nextCursor"].as_str().map(str::to_owned);
-                if cursor.is_none() {
+                if cursor.is_none() || listed.is_full() {
                     return Ok(());
-                }
-                if listed.tools.len() > LIST_LIMITS.1 {
-                    break;
                 }
             }
             Err("its list of tools does not end".to_owned())
         };
         within(limit, pages).await.and_then(|read: Result<(), String>| read)?;
-        Ok(listed)
+        Ok(listed.finish())
     }
 
     /// As JSON, because one tool that is not what it should be must not cost the others.
     async fn page(&self, cursor: Option<String>) -> Result<Value, String> {
         let params = PaginatedRequestParams::default().with_cursor(cursor);
         let request = ListToolsRequest::with_param(params);
-        let mut oversize = self.oversize.clone();
+        let mut unreadable = self.unreadable.clone();
         let answer = tokio::select! {
             biased;
             answer = self.peer.send_request(ClientRequest::ListToolsRequest(request)) => answer,
-            too_large = oversize.next() => return Err(too_large),
+            why = unreadable.message() => return Err(why),
         };
         let answer = answer.map_err(|error| failed(&error))?;
         serde_json::to_value(answer).map_err(|error| error.to_string())
@@ -226,7 +224,7 @@ impl Line {
         let error = |error: &ServiceError| {
             ToolError::failed(format!("MCP server {server}: {}", failed(error)))
         };
-        let mut oversize = self.oversize.clone();
+        let mut unreadable = self.unreadable.clone();
         let sent = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => return Err(cancelled()),
@@ -240,9 +238,9 @@ impl Line {
             biased;
             answer = unanswered.answer() => answer,
             () = cx.cancel.cancelled() => return Err(cancelled()),
-            // Which call it was to answer cannot be known: it is not read.
-            too_large = oversize.next() => {
-                return Err(ToolError::failed(format!("MCP server {server}: {too_large}")));
+            // Which call it was to answer cannot be known: all that wait fail.
+            why = unreadable.answer() => {
+                return Err(ToolError::failed(format!("MCP server {server}: {why}")));
             }
         };
         let answer = answer.map_err(|why| error(&why))?;

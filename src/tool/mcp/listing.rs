@@ -9,6 +9,16 @@ use crate::tool::ToolSpec;
 /// The most characters of a description that a model is told.
 const DESCRIPTION: usize = 4000;
 
+/// The most tools of one server that are offered.
+const TOOLS: usize = 512;
+
+/// The most bytes that one tool may take in every request, and all tools of a server together.
+const TOOL_BYTES: usize = 64 * 1024;
+const ALL_BYTES: usize = 1024 * 1024;
+
+/// The longest list of problems; more are counted.
+const PROBLEMS: usize = 20;
+
 /// What some provider refuses at the top of a schema, and every request with it.
 const NOT_AT_THE_TOP: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
 
@@ -26,31 +36,83 @@ pub struct Listing {
 pub struct Listed {
     pub tools: Vec<Listing>,
     pub problems: Vec<String>,
+    /// What the tools take in a request, in bytes.
+    bytes: usize,
+    /// Tools beyond what one server may offer.
+    surplus: usize,
 }
 
 impl Listed {
     /// Takes in one page of `server`'s tools.
     pub fn take(&mut self, server: &str, page: &[Value]) {
         for entry in page {
-            match read(server, entry) {
-                Ok(tool) if self.tools.iter().any(|other| other.remote == tool.remote) => {
-                    let name = shown(&tool.remote);
-                    self.problems.push(format!("offers two tools {name}: the first counts"));
-                }
-                Ok(tool) => match self.tools.iter().find(|other| other.spec.name == tool.spec.name)
-                {
-                    Some(other) => self.problems.push(format!(
-                        "its tools {} and {} would both be {}: the first counts",
-                        shown(&other.remote),
-                        shown(&tool.remote),
-                        tool.spec.name
-                    )),
-                    None => self.tools.push(tool),
-                },
-                Err(problem) => self.problems.push(problem),
+            if let Err(problem) = read(server, entry).and_then(|tool| self.add(tool)) {
+                self.problems.push(problem);
             }
         }
     }
+
+    /// Returns the list once all pages are in, with one line about the tools beyond the bounds.
+    #[must_use]
+    pub fn finish(mut self) -> Self {
+        let more = self.problems.len().saturating_sub(PROBLEMS);
+        if more > 0 {
+            self.problems.truncate(PROBLEMS);
+            self.problems.push(format!("{more} more of its tools are left out"));
+        }
+        if self.surplus > 0 {
+            let (surplus, kept) = (self.surplus, self.tools.len());
+            self.problems.push(format!(
+                "offers too many tools: {surplus} are left out after the first {kept}; at most {TOOLS} and {} MB \
+                 of descriptions and schemas fit",
+                ALL_BYTES / 1024 / 1024
+            ));
+        }
+        self
+    }
+
+    /// Whether nothing more can be taken in, so that further pages are not worth asking for.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.tools.len() >= TOOLS && self.surplus > 0
+    }
+
+    fn add(&mut self, tool: Listing) -> Result<(), String> {
+        if self.tools.iter().any(|other| other.remote == tool.remote) {
+            let name = shown(&tool.remote);
+            return Err(format!("offers two tools {name}: the first counts"));
+        }
+        if let Some(other) = self.tools.iter().find(|other| other.spec.name == tool.spec.name) {
+            return Err(format!(
+                "its tools {} and {} would both be {}: the first counts",
+                shown(&other.remote),
+                shown(&tool.remote),
+                tool.spec.name
+            ));
+        }
+        let bytes = size(&tool.spec);
+        if bytes > TOOL_BYTES {
+            return Err(format!(
+                "its tool {} is left out: description and schema take {} KB, at most {} KB fit",
+                shown(&tool.remote),
+                bytes.div_ceil(1024),
+                TOOL_BYTES / 1024
+            ));
+        }
+        // What comes later is left out too, small or not: else which tools there are would depend on their sizes.
+        if self.surplus > 0 || self.tools.len() == TOOLS || self.bytes + bytes > ALL_BYTES {
+            self.surplus += 1;
+            return Ok(());
+        }
+        self.bytes += bytes;
+        self.tools.push(tool);
+        Ok(())
+    }
+}
+
+/// What a tool takes in a request, in bytes.
+fn size(spec: &ToolSpec) -> usize {
+    spec.name.len() + spec.description.len() + spec.input_schema.to_string().len()
 }
 
 fn read(server: &str, entry: &Value) -> Result<Listing, String> {
@@ -134,6 +196,35 @@ mod tests {
         }}]));
         let expected = json!({"type": "object", "properties": inside});
         assert_eq!(all.tools[0].spec.input_schema, expected);
+    }
+
+    #[test]
+    fn tools_beyond_the_bounds_of_a_server_are_left_out_with_one_line() {
+        let tool = |name: String, bytes: usize| json!({"name": name, "inputSchema": {"type": "object", "title": "x".repeat(bytes)}});
+        let few: Vec<_> = (0..3).map(|n| tool(format!("t{n}"), [9, 70_000, 9][n])).collect();
+        let all = listed(&Value::Array(few)).finish();
+        assert_eq!(all.tools.len(), 2);
+        let said = "its tool t1 is left out: description and schema take 69 KB, at most 64 KB fit";
+        assert_eq!(all.problems, [said]);
+
+        let many: Vec<_> = (0..600).map(|n| tool(format!("t{n}"), 9)).collect();
+        let all = listed(&Value::Array(many));
+        assert!(all.is_full());
+        assert_eq!(all.tools.len(), 512);
+        let problems = all.finish().problems;
+        assert_eq!(problems.len(), 1);
+        assert!(
+            problems[0].starts_with("offers too many tools: 88 are left out after the first 512;")
+        );
+
+        let large: Vec<_> = (0..40).map(|n| tool(format!("t{n}"), 60_000)).collect();
+        let all = listed(&Value::Array(large)).finish();
+        assert_eq!((all.tools.len(), all.problems.len()), (17, 1));
+
+        let broken: Vec<_> = (0..600).map(|n| json!({"name": format!("b{n}")})).collect();
+        let all = listed(&Value::Array(broken)).finish();
+        assert_eq!(all.problems.len(), 21);
+        assert_eq!(all.problems[20], "580 more of its tools are left out");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod listener;
 mod listing;
 mod peer;
 mod pool;
+mod reader;
 mod remote;
 mod server;
 mod session;

@@ -13,8 +13,8 @@ use tokio_util::task::TaskTracker;
 use super::connection::{Connection, Line, cancelled};
 use super::keys::{self, Keys};
 use super::listing::Listed;
+use super::reader::Printed;
 use super::session::Means;
-use super::stdio::Printed;
 use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus, Redactor, mcp_name};
 use crate::tool::{ToolContext, ToolError};
 

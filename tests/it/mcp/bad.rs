@@ -1,5 +1,7 @@
 //! Servers that are not what they should be: one clear line each, nothing hangs, nothing is lost.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::{count, last, offered, server, tools};
@@ -129,6 +131,50 @@ async fn a_result_that_is_too_large_fails_at_once_and_the_server_stays() {
     assert_eq!((said.text.as_str(), said.is_error), (expected, true));
     assert_eq!(last(&scene).tool_result().text, "still here");
     assert_eq!(count(&scene, "stub", "started"), 1);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_message_fails_at_once_and_the_server_stays() {
+    for (tool, said) in [
+        ("tear", r#"it sent what is not a JSON-RPC message: "{\"jsonrpc\":\"2.0\""#),
+        (
+            "babble",
+            r#"it printed text instead of an answer: "I am afraid I cannot" (a server must log to stderr)"#,
+        ),
+    ] {
+        let scene = Scene::new();
+        let list = tools(&[tool, "mutter"]);
+        scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &list)]));
+        let bad = tool_use(&format!("mcp__stub__{tool}"), json!({}));
+        let good = tool_use("mcp__stub__mutter", json!({}));
+        scene.server.when(PARENT).reply(bad).then(good).then(text(DONE));
+        let finished = scene.go().await;
+        assert!(finished.took < Duration::from_secs(20), "{:?}", finished.took);
+        let result = scene.server.requests_of(PARENT)[1].tool_result();
+        assert!(
+            result.is_error && result.text.starts_with(&format!("MCP server stub: {said}")),
+            "{result:?}"
+        );
+        assert_eq!(last(&scene).tool_result().text, "after a word");
+        assert_eq!(count(&scene, "stub", "started"), 1);
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn tools_beyond_the_bounds_of_a_server_are_left_out_with_one_line() {
+    let names: Vec<String> = (0..300).map(|n| format!("t{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (first, more) = (tools(&names), tools(&names).replace("\"t", "\"u"));
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &first), ("STUB_MORE", &more)]));
+    scene.server.when(PARENT).reply(text(DONE));
+    let finished = scene.go().await;
+    assert_eq!(offered(&last(&scene)).len(), 512);
+    let [line] = &lines(&finished)[..] else { panic!("one line\n{finished}") };
+    let start = "MCP server stub: offers too many tools: 88 are left out after the first 512; ";
+    assert!(line.starts_with(start), "{line}");
     scene.server.finish();
 }
 
