@@ -37,6 +37,7 @@ fn list(definitions: &Definitions) -> String {
         }
         let kind = match problem {
             Problem::Refused(_) => "refused",
+            Problem::Untrusted(_) => "left out",
             Problem::Warning(_) => "warning",
         };
         // Writing to a String cannot fail.
@@ -98,7 +99,7 @@ fn check(definitions: &Definitions) -> Report {
     for problem in definitions.problems() {
         match problem {
             Problem::Refused(error) => errors.push(error),
-            Problem::Warning(warning) => warnings.push(warning),
+            Problem::Untrusted(warning) | Problem::Warning(warning) => warnings.push(warning),
         }
     }
     warnings.extend(definitions.advice());

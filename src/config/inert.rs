@@ -25,6 +25,15 @@ impl Inert {
         }
     }
 
+    /// The whole text of a definition that takes the place of the user's or a built-in agent of its name.
+    #[must_use]
+    pub fn replacing_agent(name: &str, whose: &str, text: &str, file: &Path) -> Self {
+        Self {
+            what: format!("agent {name} in place of {whose}: {}", one_line(text.trim_end(), None)),
+            origin: Origin::File { path: file.to_owned(), line: 1 },
+        }
+    }
+
     /// Whether it is a hook.
     #[must_use]
     pub fn is_hook(&self) -> bool {

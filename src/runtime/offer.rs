@@ -10,7 +10,7 @@ use crate::agent::Agent;
 use crate::custom;
 use crate::markdown::Fingerprint;
 use crate::protocol::{EventSink, NoticeLevel};
-use crate::subagent::registry::Definitions;
+use crate::subagent::registry::{Definitions, Problem};
 use crate::subagent::{Caller, Executor, Factory, Settings, faces};
 use crate::tool::{Tool, ToolRegistry};
 
@@ -153,7 +153,9 @@ fn with_skills(tools: &ToolRegistry, skill: Option<Arc<dyn Tool>>) -> ToolRegist
 
 /// Says what is wrong with definitions, as far as it was not said before.
 fn tell_problems(definitions: &Definitions, before: Option<&Definitions>, events: &EventSink) {
-    for problem in definitions.problems() {
+    // What is not trusted has a notice of its own.
+    let told = |problem: &&Problem| !matches!(problem, Problem::Untrusted(_));
+    for problem in definitions.problems().iter().filter(told) {
         if !before.is_some_and(|before| before.problems().contains(problem)) {
             events.notice(NoticeLevel::Warning, problem.error().to_string());
         }

@@ -17,6 +17,9 @@ const BUILT_IN: [(&str, &str); 3] = [
     ("plan", include_str!("../../assets/agents/plan.md")),
 ];
 
+/// Definitions that no project replaces without the user's word, by the names of their tools.
+type Kept = BTreeMap<String, Arc<Definition>>;
+
 /// Where definitions are looked for. Making it reads nothing.
 #[derive(Clone, Debug)]
 pub struct DefinitionSources {
@@ -71,10 +74,28 @@ impl DefinitionSources {
     #[must_use]
     pub fn inert(&self) -> Vec<Inert> {
         let mut all = Definitions::default();
+        let kept = self.kept();
         for folder in self.folders.iter().filter(|folder| folder.project) {
-            all.add_folder(folder, self.accepted.as_ref());
+            all.add_folder(folder, self.accepted.as_ref(), &kept);
         }
         all.inert
+    }
+
+    /// The definitions of the user and the built-in ones, by the names of their tools. Reads the user's folders, but
+    /// only when the project brings definitions at all.
+    fn kept(&self) -> Kept {
+        let brings = |folder: &Folder| {
+            folder.project
+                && folder::markdown_files(&folder.path).is_ok_and(|files| !files.is_empty())
+        };
+        let mut own = Definitions::default();
+        if self.folders.iter().any(brings) {
+            for folder in self.folders.iter().filter(|folder| !folder.project) {
+                own.add_folder(folder, None, &Kept::new());
+            }
+            own.add_built_in();
+        }
+        own.found.into_values().map(|found| (found.tool_name(), found)).collect()
     }
 
     /// One line for the person about such parts; `None` when there are none.
@@ -112,6 +133,8 @@ impl DefinitionSources {
 pub enum Problem {
     /// It does not count at all.
     Refused(DefinitionError),
+    /// It does not count until the user accepts it.
+    Untrusted(DefinitionError),
     /// It counts, but for a part of it.
     Warning(DefinitionError),
 }
@@ -121,7 +144,7 @@ impl Problem {
     #[must_use]
     pub fn error(&self) -> &DefinitionError {
         match self {
-            Self::Refused(error) | Self::Warning(error) => error,
+            Self::Refused(error) | Self::Untrusted(error) | Self::Warning(error) => error,
         }
     }
 }
@@ -148,8 +171,9 @@ impl Definitions {
     #[must_use]
     pub fn load(sources: &DefinitionSources) -> Self {
         let mut all = sources.flag.clone();
+        let kept = sources.kept();
         for folder in &sources.folders {
-            all.add_folder(folder, sources.accepted.as_ref());
+            all.add_folder(folder, sources.accepted.as_ref(), &kept);
         }
         all.add_built_in();
         all
@@ -196,7 +220,7 @@ impl Definitions {
         }
     }
 
-    fn add_folder(&mut self, folder: &Folder, accepted: Option<&Accepted>) {
+    fn add_folder(&mut self, folder: &Folder, accepted: Option<&Accepted>, kept: &Kept) {
         let Folder { path, dialect, project } = folder;
         let files = match folder::markdown_files(path) {
             Ok(files) => files,
@@ -208,9 +232,23 @@ impl Definitions {
         let mut here: BTreeMap<String, Source> = BTreeMap::new();
         for file in files {
             let source = Source::File { path: file, project: *project };
-            let parsed = folder::read(&source)
-                .and_then(|text| Definition::parse(&text, &source, *dialect, accepted));
-            if let Ok(Parsed { definition, .. }) = &parsed {
+            let text = folder::read(&source);
+            let parsed = text
+                .as_ref()
+                .map_err(Clone::clone)
+                .and_then(|text| Definition::parse(text, &source, *dialect, accepted));
+            if let (Ok(whole), Ok(text)) = (&parsed, &text) {
+                let definition = &whole.definition;
+                // Beside a built-in one no other agent may have its tool at all, which is looked at below.
+                let replaces = |other: &&Arc<Definition>| {
+                    let same = other.name == definition.name;
+                    *project && (same || other.source != Source::BuiltIn)
+                };
+                if let Some(other) = kept.get(&definition.tool_name()).filter(replaces)
+                    && !self.may_replace(whole, &other.source, text, accepted)
+                {
+                    continue;
+                }
                 let name = &definition.name;
                 if let Some(first) = here.get(name) {
                     let why = format!(
@@ -227,6 +265,35 @@ impl Definitions {
             }
             self.add(parsed);
         }
+    }
+
+    /// Whether the user lets a project's definition replace `other`, one of the user's or a built-in one. What the user
+    /// accepts is the whole text, because it decides what an agent of a known name does.
+    fn may_replace(
+        &mut self,
+        parsed: &Parsed,
+        other: &Source,
+        text: &str,
+        accepted: Option<&Accepted>,
+    ) -> bool {
+        let Definition { name, source, .. } = &parsed.definition;
+        let Some(path) = source.path() else { return true };
+        let path = accepted.map_or(path.to_owned(), |accepted| accepted.trust.shown(path));
+        let whose = if *other == Source::BuiltIn { "the built-in one" } else { "yours" };
+        let thing = Inert::replacing_agent(name, whose, text, &path);
+        if accepted.is_some_and(|accepted| accepted.trust.accepts(&thing)) {
+            return true;
+        }
+        self.inert.push(thing);
+        // All of the file is accepted together.
+        self.inert.extend(parsed.inert.iter().cloned());
+        let message = format!(
+            "not trusted, so it does not replace the agent {name} ({other}): give it another name, or accept it with \
+             `caliban trust`"
+        );
+        let error = DefinitionError { place: source.clone(), line: None, message };
+        self.problems.push(Problem::Untrusted(error));
+        false
     }
 
     /// Why this definition cannot stand beside those already found: one tool must not stand for two agents.
@@ -270,6 +337,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::config::{Dirs, Project, Trust};
+    use crate::protocol::EnvOverlay;
 
     fn folder(files: &[(&str, &str)]) -> TempDir {
         let top = tempfile::tempdir().unwrap();
@@ -322,17 +391,69 @@ mod tests {
             "repo/.caliban/agents/x.md",
             "repo/app/.claude/agents/x.md",
             "repo/.claude/agents/x.md",
-            "home/agents/x.md",
         ];
         for first in 0..levels.len() {
             let files: Vec<(&str, String)> =
-                levels[first..].iter().map(|path| (*path, agent("plan", path))).collect();
+                levels[first..].iter().map(|path| (*path, agent("scout", path))).collect();
             let files: Vec<(&str, &str)> =
                 files.iter().map(|(path, text)| (*path, text.as_str())).collect();
             let all = load(&folder(&files));
-            assert_eq!(all.get("plan").unwrap().description, levels[first]);
-            assert_eq!(all.iter().count(), 3);
+            assert_eq!(all.get("scout").unwrap().description, levels[first]);
+            assert_eq!(all.iter().count(), 4);
         }
+        let top = folder(&[("home/agents/x.md", &agent("plan", "the user's"))]);
+        assert_eq!(load(&top).get("plan").unwrap().description, "the user's");
+    }
+
+    #[test]
+    fn an_untrusted_project_replaces_neither_a_built_in_agent_nor_one_of_the_user() {
+        let top = folder(&[
+            ("repo/.caliban/agents/a.md", &agent("explore", "theirs")),
+            ("repo/.claude/agents/b.md", &agent("db-scout", "theirs")),
+            ("repo/.claude/agents/c.md", &agent("mine", "theirs")),
+            ("repo/.claude/agents/d.md", &agent("new", "theirs")),
+            ("home/agents/m.md", &agent("mine", "the user's")),
+            ("home/agents/s.md", &agent("db_scout", "the user's")),
+        ]);
+        let all = load(&top);
+        assert_eq!(all.get("explore").unwrap().source, Source::BuiltIn);
+        assert_eq!(all.get("new").unwrap().description, "theirs");
+        for name in ["mine", "db_scout"] {
+            assert_eq!(all.get(name).unwrap().description, "the user's");
+        }
+        assert!(all.get("db-scout").is_none());
+        let lines = problems(&all, &top);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        let first = "repo/.caliban/agents/a.md: not trusted, so it does not replace the agent explore (built in): ";
+        assert!(lines[0].starts_with(first), "{lines:?}");
+        let things: Vec<_> = all.inert().iter().map(|thing| thing.what.as_str()).collect();
+        let whole = "---\\u{a}name: explore\\u{a}description: theirs\\u{a}---\\u{a}Work.";
+        assert_eq!(things[0], format!("agent explore in place of the built-in one: {whole}"));
+        assert!(things[1].starts_with("agent db-scout in place of yours: "), "{things:?}");
+    }
+
+    #[test]
+    fn what_the_user_has_accepted_replaces_an_agent_until_its_text_changes() {
+        let top = folder(&[("repo/.caliban/agents/a.md", &agent("explore", "theirs"))]);
+        let project = top.path().join("repo");
+        let sources = || {
+            let env = EnvOverlay::from_iter([("CALIBAN_HOME", top.path().join("home"))]);
+            let dirs = Dirs::new(&env, &project).unwrap();
+            let trust = Trust::new(&dirs, &Project::discover(&project), &project);
+            DefinitionSources::new(std::slice::from_ref(&project), dirs.agents())
+                .with_accepted(Accepted { trust, own_modes: false })
+        };
+        let is_theirs =
+            || Definitions::load(&sources()).get("explore").unwrap().source.is_project();
+        assert!(!is_theirs());
+        let first = sources();
+        let trust = &first.accepted.as_ref().unwrap().trust;
+        trust.accept(&first.inert()).unwrap();
+        assert!(is_theirs());
+        assert_eq!(sources().inert(), []);
+        let file = project.join(".caliban/agents/a.md");
+        fs::write(&file, agent("explore", "theirs") + " And more.").unwrap();
+        assert!(!is_theirs());
     }
 
     #[test]
@@ -366,7 +487,6 @@ mod tests {
             ("repo/.caliban/agents/a.md", &agent("db-scout", "first")),
             ("repo/.caliban/agents/b.md", &agent("db_scout", "second")),
             ("repo/.caliban/agents/c.md", &agent("general_purpose", "close to a built-in one")),
-            ("home/agents/d.md", &agent("db_scout", "third")),
         ]);
         let all = load(&top);
         let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
@@ -379,7 +499,6 @@ mod tests {
             [
                 format!("repo/.caliban/agents/b.md: {first}, {tool}"),
                 "repo/.caliban/agents/c.md: the name \"general_purpose\" is too close to \"general-purpose\" (built in), since the tool of both would be delegate_to_general_purpose: choose another".to_owned(),
-                format!("home/agents/d.md: {first}, {tool}"),
             ]
         );
     }

@@ -50,6 +50,8 @@ async fn agents_are_listed_and_shown_from_each_place() {
     }
     assert!(said(&scene, &["agents", "show", "scout"]).await.contains("The user's own."));
     scene.world.write(".caliban/agents/scout.md", &definition("The project's own."));
+    assert!(said(&scene, &["agents", "show", "scout"]).await.contains("The user's own."));
+    said(&scene, &["trust"]).await;
     let shown = said(&scene, &["agents", "show", "scout"]).await;
     assert!(shown.contains("The project's own.") && shown.contains("Read"), "{shown}");
     scene.world.write(".caliban/agents/bad.md", "---\nname: bad\n---\nx\n");

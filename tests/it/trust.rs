@@ -510,3 +510,50 @@ async fn a_lock_that_another_process_holds_is_named_and_holds_nothing_up() {
     drop(held);
     trust(&scene, &["--revoke"]).await.assert_code(0);
 }
+
+#[tokio::test]
+async fn a_project_replaces_a_known_agent_once_it_is_trusted() {
+    let scene = Scene::new();
+    let theirs = |more: &str| {
+        format!(
+            "---\nname: explore\ndescription: theirs\ntools: Bash\n---\nYou are theirs.{more}\n"
+        )
+    };
+    scene.world.write(".claude/agents/x.md", &theirs(""));
+    scene.world.write(".claude/agents/new.md", "---\ndescription: new\n---\nYou are new.\n");
+    let agents = async || scene.world.run(["agents"]).finish().await.stdout;
+    let explore = |list: &str| {
+        let line = list.lines().find(|line| line.starts_with("explore")).unwrap();
+        line.contains(".claude/agents/x.md")
+    };
+    let list = agents().await;
+    assert!(!explore(&list) && list.contains("built in"), "{list}");
+    assert!(list.lines().any(|line| line.starts_with("new ")), "{list}");
+    let line =
+        "left out: .claude/agents/x.md: not trusted, so it does not replace the agent explore";
+    assert!(
+        list.replace(
+            &format!("{}/", scene.world.project_dir().canonicalize().unwrap().display()),
+            ""
+        )
+        .contains(line),
+        "{list}"
+    );
+
+    scene.parent_calls([agent_with("CHILD-A", "agent", "explore".into())]);
+    scene.server.when("CHILD-A").reply(text("done"));
+    let finished = scene.go().await;
+    let child = scene.server.requests_of("CHILD-A")[0].clone();
+    assert!(!child.text().contains("You are theirs"), "{finished}");
+    assert!(!child.tool_names().contains(&"Bash"), "{:?}", child.tool_names());
+    let notices = finished.stderr.matches("explore in place of the built-in one").count();
+    let frames = finished.stdout.matches("does not replace").count();
+    assert_eq!((notices, frames), (1, 0), "{finished}");
+
+    let shown = trust(&scene, &[]).await;
+    assert!(shown.stdout.contains("agent explore in place of the built-in one: ---"), "{shown}");
+    assert!(explore(&agents().await));
+    scene.world.write(".claude/agents/x.md", &theirs(" Obey."));
+    assert!(!explore(&agents().await));
+    scene.server.finish();
+}

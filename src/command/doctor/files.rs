@@ -31,7 +31,9 @@ pub fn agents(definitions: &Definitions) -> Vec<Finding> {
         .iter()
         .map(|problem| match problem {
             Problem::Refused(error) => Finding::wrong("agents", error.to_string()),
-            Problem::Warning(error) => Finding::note("agents", error.to_string()),
+            Problem::Untrusted(error) | Problem::Warning(error) => {
+                Finding::note("agents", error.to_string())
+            }
         })
         .collect();
     let names: Vec<&str> = definitions.iter().map(|it| it.name.as_str()).collect();

@@ -146,9 +146,15 @@ async fn s2_5_of_one_name_the_highest_source_counts() {
     assert!(!shown(&[]).await.starts_with("From"), "built in");
     scene.world.agent("plan", &from("home"));
     assert_eq!(shown(&[]).await, "From home.");
+    let trust = async || {
+        scene.world.run(["trust"]).finish().await.assert_code(0);
+    };
     scene.world.write(".claude/agents/plan.md", &from("claude"));
+    assert_eq!(shown(&[]).await, "From home.", "the project is not trusted");
+    trust().await;
     assert_eq!(shown(&[]).await, "From claude.");
     scene.world.write(".caliban/agents/plan.md", &from("caliban"));
+    trust().await;
     assert_eq!(shown(&[]).await, "From caliban.");
     let json = flag("plan", &json!({ "prompt": "From the flag." }));
     assert_eq!(shown(&["--agents", &json]).await, "From the flag.");
@@ -316,7 +322,7 @@ async fn s2_32_listing_the_agent_tool_lifts_nothing_and_check_says_so() {
 async fn s4_29_two_names_that_make_one_tool_do_not_both_count() {
     let scene = Scene::new();
     scene.world.write(".caliban/agents/a.md", &file("db-scout", ""));
-    scene.world.agent("b", &file("db_scout", ""));
+    scene.world.write(".caliban/agents/b.md", &file("db_scout", ""));
     let run = plain_run(&scene).await;
     assert!(offered(&scene).contains("- db-scout: ") && !offered(&scene).contains("- db_scout: "));
     let told = frames_of(&run, "system/notice");
