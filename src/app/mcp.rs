@@ -134,7 +134,7 @@ fn get(name: &str, setup: &Setup) -> Result<Report, AppError> {
 }
 
 fn add(args: &McpAddArgs, server: &McpServer, setup: &Setup) -> Result<Report, AppError> {
-    if setup.depth()? > 0 {
+    if setup.is_started_by_agent()? {
         let why = "an agent started this: servers are added by you, in a terminal of your own";
         return Err(AppError::Usage(why.to_owned()));
     }

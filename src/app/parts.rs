@@ -11,7 +11,7 @@ use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
 use crate::config::{self, ConfigError, OnViolation};
-use crate::exec::Sandbox;
+use crate::exec::{self, Sandbox};
 use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
 use crate::protocol::{EventQueue, McpServer, SharedPeer};
@@ -186,6 +186,12 @@ impl Setup {
         let Some(value) = self.env.get_os(DEPTH) else { return Ok(0) };
         let wrong = || AppError::Usage(format!("{DEPTH} must be a whole number, not {value:?}"));
         value.to_str().and_then(|text| text.parse().ok()).ok_or_else(wrong)
+    }
+
+    /// Whether a command of an agent started this program. Its environment says so; where that was cleared, the
+    /// processes above it do.
+    pub(super) fn is_started_by_agent(&self) -> Result<bool, AppError> {
+        Ok(self.depth()? > 0 || exec::agent_above())
     }
 
     /// Whether a program this deep may have agents at all: one that a command of an agent started is one level deeper

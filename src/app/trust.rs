@@ -56,9 +56,9 @@ fn setup(cli: &Cli, env: &EnvOverlay, dir: Option<&Path>) -> Result<Setup, AppEr
 
 /// An agent's word is none.
 fn by_the_person(setup: &Setup) -> Result<(), AppError> {
-    match setup.depth()? {
-        0 => Ok(()),
-        _ => {
+    match setup.is_started_by_agent()? {
+        false => Ok(()),
+        true => {
             let why =
                 "an agent started this: a project is trusted by you, in a terminal of your own";
             Err(AppError::Usage(why.to_owned()))
@@ -85,7 +85,7 @@ pub(super) enum Settled {
 pub(super) fn settle(cli: &Cli, setup: Setup) -> Result<Settled, AppError> {
     let Setup { trust, loaded, .. } = &setup;
     // Where nothing can be kept there is nothing to ask; an agent's word is none.
-    if loaded.inert.is_empty() || trust.problem().is_some() || setup.depth()? > 0 {
+    if loaded.inert.is_empty() || trust.problem().is_some() || setup.is_started_by_agent()? {
         return Ok(Settled::Start(Box::new(setup), Typed::default()));
     }
     let question = question(&setup);

@@ -66,6 +66,11 @@ fn all() -> Option<Vec<Process>> {
     Some(pids.filter_map(look_up).collect())
 }
 
+/// The parent of a process; `None` where it cannot be seen.
+pub fn parent_of(pid: i32) -> Option<i32> {
+    look_up(pid).map(|process| process.parent)
+}
+
 fn look_up(pid: i32) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything; the fields that matter come after the last one.

@@ -3,6 +3,7 @@
 //! [`Shell`] is what both the Bash tool and the person's own `!` command run on. Every command is the leader of its
 //! own session and process group: it has no terminal to ask on, and one signal reaches all that it started.
 
+mod ancestors;
 mod background;
 mod clean;
 mod descendants;
@@ -19,6 +20,7 @@ pub mod sandbox;
 mod service;
 mod shell;
 
+pub use ancestors::agent_above;
 pub use background::{BackgroundShell, Unread};
 pub use clean::Cleaner;
 pub use env::child_env;

@@ -512,6 +512,28 @@ async fn a_lock_that_another_process_holds_is_named_and_holds_nothing_up() {
 }
 
 #[tokio::test]
+async fn a_command_below_an_agent_cannot_trust_whatever_it_clears() {
+    let scene = Scene::new();
+    scene.world.write(SHARED, ALLOW_TOUCH);
+    let program = env!("CARGO_BIN_EXE_caliban");
+    let clear = ["env -u CALIBAN_DEPTH", "env CALIBAN_DEPTH=0", "exec env -u CALIBAN_DEPTH"];
+    let calls = clear.map(|clear| bash(&format!("{clear} {program} trust")));
+    let add = format!("env -u CALIBAN_DEPTH setsid -w {program} mcp add evil -- ./evil.sh");
+    let calls = calls.into_iter().chain([bash(&add)]);
+    let reply = calls.fold(Reply::stream(), |reply, call| reply.tool_use("Bash", call));
+    scene.server.when("TASK-1").reply(reply).then(text("tried"));
+    let args = ["-p", "TASK-1 go", "--dangerously-skip-permissions"];
+    scene.world.run(args).finish().await.assert_code(0);
+    for result in scene.server.requests_of("TASK-1")[1].tool_results() {
+        assert!(result.text.contains("an agent started this"), "{}", result.text);
+    }
+    assert!(!scene.world.settings_dir().join("trust.json").exists());
+    let list = trust(&scene, &["--list"]).await;
+    assert_eq!(list.stdout, "Nothing of any project is trusted.\n");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_project_replaces_a_known_agent_once_it_is_trusted() {
     let scene = Scene::new();
     let theirs = |more: &str| {
