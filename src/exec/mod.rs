@@ -19,6 +19,7 @@ mod pump;
 pub mod sandbox;
 mod service;
 mod shell;
+mod start;
 
 pub use ancestors::agent_above;
 pub use background::{BackgroundShell, Unread};
@@ -30,4 +31,5 @@ pub use outcome::{Exit, ShellOutcome, ShellState};
 pub use output::{Capture, Captured, LeftOut};
 pub use sandbox::{Confinement, Sandbox, ShellReach};
 pub use service::{Service, ServiceCommand};
-pub use shell::{ExecError, Shell, ShellCall, Start};
+pub use shell::{ExecError, Shell, ShellCall, ShellStart};
+pub use start::{PrivateDir, Start, StartDirs, StartSettings};

@@ -43,7 +43,7 @@ struct State {
 
 /// Where a command starts.
 #[derive(Clone, Copy, Debug)]
-pub struct Start<'a> {
+pub struct ShellStart<'a> {
     /// Absolute, without links.
     pub directory: &'a Path,
     /// Its place among the commands that start together: of those that change the directory, the last one counts,
@@ -126,13 +126,13 @@ impl Shell {
         show: impl FnMut(String) + Send,
     ) -> Result<ShellOutcome, ExecError> {
         let directory = self.start_directory();
-        self.run_at(Start { directory: &directory, order: 0 }, call, show).await
+        self.run_at(ShellStart { directory: &directory, order: 0 }, call, show).await
     }
 
     /// Runs one command to its end, as [`Shell::run`] does, from a given start.
     pub async fn run_at(
         &self,
-        start: Start<'_>,
+        start: ShellStart<'_>,
         call: ShellCall<'_>,
         show: impl FnMut(String) + Send,
     ) -> Result<ShellOutcome, ExecError> {
@@ -317,7 +317,7 @@ mod tests {
         let (env, cancel) = (place.env.clone(), CancellationToken::new());
         let run = async |directory: &Path, order: usize, line: &str| {
             let call = ShellCall { line, env: &env, depth: 0, limit: None, cancel: &cancel };
-            place.shell.run_at(Start { directory, order }, call, |_| {}).await
+            place.shell.run_at(ShellStart { directory, order }, call, |_| {}).await
         };
         let gone = run(&base.join("gone"), 0, "touch ran").await.unwrap_err().to_string();
         assert!(gone.contains("is gone"), "{gone}");

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::shells::ShellRegister;
 use super::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
-use crate::exec::{Exit, Shell, ShellCall, ShellOutcome, ShellState, Start};
+use crate::exec::{Exit, Shell, ShellCall, ShellOutcome, ShellStart, ShellState};
 use crate::protocol::{Access, AgentPath, EventKind, Failure, ResultBlock, ShellId, ToolDetails};
 
 const DEFAULT_MS: u64 = 120_000;
@@ -20,7 +20,7 @@ const MAX_MS: u64 = 600_000;
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec::of::<Input>(
         "Bash",
-        "Runs a bash command. The directory is kept, not variables; a cd counts from the next message. No stdin. What it leaves running ends with it: use run_in_background.",
+        "Runs a bash command. The directory is kept, not variables; cd counts from the next message. No stdin. What it leaves running ends with it: use run_in_background.",
     )
 });
 
@@ -167,7 +167,7 @@ impl TypedTool for Bash {
             limit: Some(Duration::from_millis(input.timeout.unwrap_or(DEFAULT_MS))),
             cancel: &cx.cancel,
         };
-        let start = Start { directory, order: cx.order };
+        let start = ShellStart { directory, order: cx.order };
         let outcome = Box::pin(self.shell.run_at(start, call, |text| cx.progress(text)))
             .await
             .map_err(|error| ToolError::failed(error.to_string()))?;
