@@ -12,7 +12,7 @@ use crate::command::doctor::{
     Check, Finding, endpoint, examine, files, hooks, keys, lines, machine, mcp, report, terminal,
 };
 use crate::config::models::Catalogue;
-use crate::config::{KeySource, Overrides};
+use crate::config::{KeySource, Loaded, Overrides};
 use crate::custom::Customs;
 use crate::exec::child_env;
 use crate::memory::{Memory, MemorySources};
@@ -192,11 +192,13 @@ fn keymap(setup: &Setup) -> Vec<Finding> {
 /// The configuration, with the person's catalogue of models. What waits for trust and what is wrong with servers have
 /// lines of their own.
 fn config(setup: &Setup) -> Vec<Finding> {
-    let waits = setup.trust.notice(&setup.loaded.inert);
+    let Loaded { inert, starts, .. } = &setup.loaded;
+    let waits = [setup.trust.notice(inert), setup.trust.start_notice(starts)];
     let mut findings = files::config(&setup.loaded);
     let (broken, _) = setup.mcp_problems();
-    findings
-        .retain(|finding| Some(&finding.text) != waits.as_ref() && !broken.contains(&finding.text));
+    findings.retain(|finding| {
+        !waits.contains(&Some(finding.text.clone())) && !broken.contains(&finding.text)
+    });
     if let Err(error) = parts::catalogue(setup) {
         findings.push(Finding::wrong("config", error.to_string()));
     }

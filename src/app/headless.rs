@@ -13,8 +13,8 @@ use super::models::Models;
 use super::parts::{self, Wishes};
 use super::{AppError, COMMAND_CAPACITY, Setup, log, resumed, session};
 use crate::cli::{Cli, InputFormat, OutputFormat, PrintArgs, PromptTool};
-use crate::config::KeySource;
 use crate::config::models::Catalogue;
+use crate::config::{KeySource, Loaded};
 use crate::custom::{Custom, Customs};
 use crate::headless::{
     self, Asker, Backstage, EVENT_CAPACITY, Headless, HookCallbacks, Initialize, LimitsOf, Link,
@@ -52,11 +52,12 @@ pub(super) fn run(cli: &Cli, mut setup: Setup) -> Result<u8, AppError> {
     };
     resumed::keep_model(&mut setup, &open);
     let _log = log::start(&setup);
-    if cli.print.output_format == Some(OutputFormat::StreamJson)
-        && let Some(left_out) = setup.trust.notice(&setup.loaded.inert)
-    {
-        // The frames tell the program; who reads its log has to see it too. When stderr is gone, nobody does.
-        let _ = headless::say(&format!("caliban: {left_out}"));
+    if cli.print.output_format == Some(OutputFormat::StreamJson) {
+        let Loaded { inert, starts, .. } = &setup.loaded;
+        for line in setup.trust.notice(inert).into_iter().chain(setup.trust.start_notice(starts)) {
+            // The frames tell the program; who reads its log has to see it too. When stderr is gone, nobody does.
+            let _ = headless::say(&format!("caliban: {line}"));
+        }
     }
     parts::run(async {
         match prompt {
@@ -65,7 +66,7 @@ pub(super) fn run(cli: &Cli, mut setup: Setup) -> Result<u8, AppError> {
                     Backend::prepare(cli, setup, open, Initialize::default(), None).await?;
                 serve(backend, PromptSource::One(prompt), Face::of(&cli.print)).await
             }
-            None => driven(cli, setup, open).await,
+            None => Box::pin(driven(cli, setup, open)).await,
         }
     })
 }

@@ -71,6 +71,8 @@ impl Setup {
             broken.extend(more_broken);
             odd.extend(more_odd);
         }
+        let servers = self.loaded.starts.iter().filter(|start| start.is_server()).cloned();
+        odd.extend(self.trust.start_notice(&servers.collect::<Vec<_>>()));
         (broken, odd)
     }
 
@@ -137,6 +139,9 @@ fn add(args: &McpAddArgs, server: &McpServer, setup: &Setup) -> Result<Report, A
     if setup.is_started_by_agent()? {
         let why = "an agent started this: servers are added by you, in a terminal of your own";
         return Err(AppError::Usage(why.to_owned()));
+    }
+    if args.scope == McpScope::User {
+        mcp::check_words(server, &setup.cwd).map_err(AppError::Usage)?;
     }
     let places = setup.mcp_places();
     let here = |place: &McpPlace| place.scope == args.scope && place.for_new();

@@ -202,7 +202,9 @@ impl Setup {
         };
         let definitions = definitions.with_accepted(Accepted { trust: trust.clone(), own_modes });
         loaded.inert.extend(definitions.inert());
+        loaded.starts.extend(definitions.starts());
         loaded.notices.extend(trust.notice(&loaded.inert));
+        loaded.notices.extend(trust.start_notice(&loaded.starts));
         let redactor = Redactor::default();
         for name in loaded.config.key_variables() {
             redactor.add(env.get(name).unwrap_or_default());

@@ -1,6 +1,6 @@
 //! The parts of the runtime, as the configuration and the command line have them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
 use crate::config::{self, ConfigError, OnViolation};
-use crate::exec::{self, Sandbox};
+use crate::exec::{self, Sandbox, StartDirs, StartSettings};
 use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
 use crate::protocol::{EventQueue, McpServer, SharedPeer};
@@ -93,6 +93,7 @@ impl Setup {
         Mcp::new(McpSettings {
             servers,
             cwd: self.cwd.clone(),
+            starts: self.starts(),
             env: self.loaded.variables.over(&self.env),
             secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
             http: Arc::new(move |url| {
@@ -109,11 +110,28 @@ impl Setup {
         self.env.get_os("HOME").map(PathBuf::from)
     }
 
+    /// Where hooks, servers and the commands that print keys start. The user's folder for state comes first: below a
+    /// folder for temporary files, others may write into the folders above.
+    pub(super) fn starts(&self) -> StartDirs {
+        let project = &self.loaded.project;
+        let work = [project.root(), project.home(), &self.cwd].map(Path::to_owned);
+        let more = self.loaded.config.permissions.additional_dirs.iter().cloned();
+        let named = ["XDG_RUNTIME_DIR", "TMPDIR"].map(|name| self.env.non_empty(name));
+        let temp = named.into_iter().flatten().chain(["/tmp", "/var/tmp"]).map(PathBuf::from);
+        StartDirs::new(StartSettings {
+            project: project.home().to_owned(),
+            working: work.into_iter().chain(more).collect(),
+            bases: std::iter::once(self.dirs.state.clone()).chain(temp).collect(),
+            home: self.home(),
+        })
+    }
+
     /// The configured hooks.
     fn hooks(&self, secrets: &[String]) -> HookSet {
         HookSet::new(HookSettings {
             hooks: self.loaded.hooks.clone(),
             project: self.loaded.project.home().into(),
+            starts: self.starts(),
             env: self.loaded.variables.over(&self.env),
             secrets: secrets.to_vec(),
         })

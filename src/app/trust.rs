@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{AppError, Setup, parts, screen, working_dir};
 use crate::cli::Cli;
 use crate::command::{self, Report};
-use crate::config::{Dirs, Inert, Origin, Project, Trust, trust};
+use crate::config::{Dirs, Inert, Origin, Project, ProjectStart, Trust, trust};
 use crate::protocol::EnvOverlay;
 use crate::tui::{self, TrustAnswer, TrustQuestion, TrustThing, Typed};
 
@@ -14,15 +14,15 @@ pub(super) fn accept(cli: &Cli, env: &EnvOverlay, dir: Option<&Path>) -> Result<
     let setup = setup(cli, env, dir)?;
     by_the_person(&setup)?;
     let Setup { trust, loaded, .. } = &setup;
-    trust.accept(&loaded.inert)?;
-    Ok(command::trust::accepted(trust.root(), &loaded.inert))
+    trust.accept_all(&loaded.inert, &loaded.starts)?;
+    Ok(command::trust::accepted(trust.root(), &loaded.inert, &loaded.starts))
 }
 
 /// What of the project of `dir` waits for the person's word, and what is accepted. Changes nothing.
 pub(super) fn show(cli: &Cli, env: &EnvOverlay, dir: Option<&Path>) -> Result<Report, AppError> {
     let Setup { trust, loaded, .. } = setup(cli, env, dir)?;
     let accepted = trust.accepted()?;
-    Ok(command::trust::shown(trust.root(), &loaded.inert, &accepted))
+    Ok(command::trust::shown(trust.root(), &loaded.inert, &loaded.starts, &accepted))
 }
 
 /// Takes back what was accepted of the project of `dir`.
@@ -85,7 +85,8 @@ pub(super) enum Settled {
 pub(super) fn settle(cli: &Cli, setup: Setup) -> Result<Settled, AppError> {
     let Setup { trust, loaded, .. } = &setup;
     // Where nothing can be kept there is nothing to ask; an agent's word is none.
-    if loaded.inert.is_empty() || trust.problem().is_some() || setup.is_started_by_agent()? {
+    let nothing = loaded.inert.is_empty() && loaded.starts.is_empty();
+    if nothing || trust.problem().is_some() || setup.is_started_by_agent()? {
         return Ok(Settled::Start(Box::new(setup), Typed::default()));
     }
     let question = question(&setup);
@@ -96,7 +97,7 @@ pub(super) fn settle(cli: &Cli, setup: Setup) -> Result<Settled, AppError> {
         TrustAnswer::Quit => Ok(Settled::Leave(0)),
         TrustAnswer::Signal(number) => Ok(Settled::Leave(u8::try_from(128 + number).unwrap_or(1))),
         TrustAnswer::Trust => {
-            let accepted = trust.accept(&loaded.inert);
+            let accepted = trust.accept_all(&loaded.inert, &loaded.starts);
             let mut setup = Setup::load(cli, setup.env.clone(), &cli.overrides())?;
             if let Err(error) = accepted {
                 setup.loaded.notices.push(format!("The project is not trusted: {error}."));
@@ -107,17 +108,18 @@ pub(super) fn settle(cli: &Cli, setup: Setup) -> Result<Settled, AppError> {
 }
 
 fn question(setup: &Setup) -> TrustQuestion {
-    let thing = |thing: &Inert| match &thing.origin {
-        Origin::File { path, line } => Some(TrustThing {
-            file: path.display().to_string(),
-            line: *line,
-            what: thing.what.clone(),
-        }),
+    let thing = |origin: &Origin, what: String| match origin {
+        Origin::File { path, line } => {
+            Some(TrustThing { file: path.display().to_string(), line: *line, what })
+        }
         _ => None,
     };
+    let brought = |it: &Inert| thing(&it.origin, it.what.clone());
+    let own = |start: &ProjectStart| thing(&start.origin, start.describe());
     TrustQuestion {
         root: setup.trust.root().display().to_string(),
         changed: setup.trust.accepts_some(),
-        things: setup.loaded.inert.iter().filter_map(thing).collect(),
+        things: setup.loaded.inert.iter().filter_map(brought).collect(),
+        own: setup.loaded.starts.iter().filter_map(own).collect(),
     }
 }

@@ -30,7 +30,8 @@ pub enum Command {
         #[command(subcommand)]
         action: Option<ConfigAction>,
     },
-    /// Let a project's hooks, servers, allow rules and the like count: trusts what it brings, and lists that.
+    /// Let a project's hooks, servers, allow rules and the like count, and your own entries start in it: trusts both, and
+    /// lists them.
     Trust {
         /// A folder of the project [default: this one].
         dir: Option<PathBuf>,

@@ -1,14 +1,15 @@
 //! `caliban mcp [list|get NAME|add …|remove NAME]`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use url::Url;
 
 use super::{Report, columns, one_line};
 use crate::cli::{McpAddArgs, McpKind};
-use crate::config::{McpEntry, McpPlace};
+use crate::config::{McpEntry, McpPlace, names_file, relative_word, start_ways};
 use crate::protocol::{
-    McpServer, McpState, McpStatus, McpTransport, mcp_name, printable, shown_url,
+    McpServer, McpState, McpStatus, McpTransport, StartDir, mcp_name, printable, shown_url,
 };
 
 /// How much of an error, or of what a tool is for, is shown in a line. Characters.
@@ -73,11 +74,16 @@ pub fn list(servers: &[Standing], broken: &[String], odd: &[String]) -> Report {
 /// One server with its tools, each with what it is for, and what the server was told of when it was started.
 #[must_use]
 pub fn get(standing: &Standing, tools: &[(String, String)], said: &[String]) -> Report {
-    let McpEntry { server, origin } = &standing.entry;
+    let McpEntry { server, origin, .. } = &standing.entry;
     let mut rows = vec![("name", server.name.clone())];
     match &server.transport {
         McpTransport::Stdio { env, .. } => {
-            rows.extend([("runs", server.about()), ("env", hidden(env))]);
+            let place = match server.start {
+                StartDir::Private => "an empty folder",
+                StartDir::Project => "this project",
+            };
+            let place = if standing.status.is_some() { place } else { "" }.to_owned();
+            rows.extend([("runs", server.about()), ("in", place), ("env", hidden(env))]);
         }
         McpTransport::Http { url, headers } => {
             rows.extend([("url", shown_url(url)), ("headers", hidden(headers))]);
@@ -215,6 +221,18 @@ pub fn defined(args: &McpAddArgs) -> Result<McpServer, String> {
         }
     };
     Ok(McpServer::new(name, transport))
+}
+
+/// Refuses a server for all projects that names a file relative to where it starts: that is an empty folder.
+pub fn check_words(server: &McpServer, cwd: &Path) -> Result<(), String> {
+    match relative_word(server, &|word| names_file(word, cwd)) {
+        None => Ok(()),
+        Some(word) => Err(format!(
+            "`{}` names a file relative to where the server starts, which for one of your own is an empty folder: {}",
+            printable(word),
+            start_ways(&server.name)
+        )),
+    }
 }
 
 fn pair(text: &str, sign: char, usage: &str) -> Result<(String, String), String> {

@@ -4,22 +4,28 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::{Report, columns};
-use crate::config::{Inert, Origin};
+use crate::config::{Inert, Origin, ProjectStart};
 use crate::protocol::{printable, shell_word};
 
 /// What has just been accepted.
 #[must_use]
-pub fn accepted(root: &Path, things: &[Inert]) -> Report {
+pub fn accepted(root: &Path, things: &[Inert], starts: &[ProjectStart]) -> Report {
     let root = printable(&root.display().to_string());
-    if things.is_empty() {
+    if things.is_empty() && starts.is_empty() {
         return Report::text(format!("{root} brings nothing that waits for your trust.\n"));
     }
-    let mut text = format!("{root} brings:\n{}", listed(things));
+    let mut text = String::new();
+    if !things.is_empty() {
+        text = format!("{root} brings:\n{}", listed(things));
+    }
+    if !starts.is_empty() {
+        text.push_str(&format!("Your own entries that start in {root}:\n{}", listed_own(starts)));
+    }
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
         "Trusted: {}. What is new or changed later is asked about again; `caliban trust --revoke {}` takes it back.",
-        counted(things.len()),
+        counted(things.len() + starts.len()),
         shell_word(&root),
     );
     Report::text(text)
@@ -27,9 +33,14 @@ pub fn accepted(root: &Path, things: &[Inert]) -> Report {
 
 /// What waits for the person's word, and what is accepted: each line with its file.
 #[must_use]
-pub fn shown(root: &Path, waiting: &[Inert], accepted: &[(String, String)]) -> Report {
+pub fn shown(
+    root: &Path,
+    waiting: &[Inert],
+    starts: &[ProjectStart],
+    accepted: &[(String, String)],
+) -> Report {
     let root = printable(&root.display().to_string());
-    if waiting.is_empty() && accepted.is_empty() {
+    if waiting.is_empty() && starts.is_empty() && accepted.is_empty() {
         return Report::text(format!("{root} brings nothing that needs your trust.\n"));
     }
     let mut text = String::new();
@@ -40,6 +51,14 @@ pub fn shown(root: &Path, waiting: &[Inert], accepted: &[(String, String)]) -> R
             shell_word(&root),
             listed(waiting),
         );
+    }
+    if !starts.is_empty() {
+        text.push_str(&format!(
+            "Your own entries, started in an empty folder until you accept that they start here ({}); `caliban trust {}` does:\n{}",
+            counted(starts.len()),
+            shell_word(&root),
+            listed_own(starts),
+        ));
     }
     if !accepted.is_empty() {
         text.push_str(&format!(
@@ -82,11 +101,20 @@ pub fn list(projects: &[(PathBuf, usize)]) -> Report {
 
 /// The things by their files, each with its line.
 fn listed(things: &[Inert]) -> String {
+    lines(things.iter().map(|thing| (thing.what.clone(), &thing.origin)))
+}
+
+/// The same for entries of the user's own.
+fn listed_own(starts: &[ProjectStart]) -> String {
+    lines(starts.iter().map(|start| (start.describe(), &start.origin)))
+}
+
+fn lines<'a>(things: impl Iterator<Item = (String, &'a Origin)>) -> String {
     let mut text = String::new();
     let mut last: Option<&Path> = None;
-    for thing in things {
-        let what = printable(&thing.what).replace('\n', "\\n");
-        let Origin::File { path, line } = &thing.origin else { continue };
+    for (what, origin) in things {
+        let what = printable(&what).replace('\n', "\\n");
+        let Origin::File { path, line } = origin else { continue };
         if last != Some(path) {
             let _ = writeln!(text, "  {}", printable(&path.display().to_string()));
             last = Some(path);
@@ -119,9 +147,9 @@ mod tests {
                         12  hook Stop: a\\u{1b}[2J\\nb\n  .claude/settings.json\n       1  env A: b\n\
                         Trusted: 3 things. What is new or changed later is asked about again; \
                         `caliban trust --revoke /p` takes it back.\n";
-        assert_eq!(accepted(Path::new("/p"), &things).text, expected);
+        assert_eq!(accepted(Path::new("/p"), &things, &[]).text, expected);
         assert_eq!(
-            accepted(Path::new("/p"), &[]).text,
+            accepted(Path::new("/p"), &[], &[]).text,
             "/p brings nothing that waits for your trust.\n"
         );
     }

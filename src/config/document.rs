@@ -306,7 +306,7 @@ mod tests {
             ),
             (
                 "[[hooks.Stop]]\ncommand = \"x\"\n[[hooks.Stop]]\ncomand = \"x\"",
-                "4: unknown key `comand` in [hooks.Stop]; allowed: matcher, command, timeout_s",
+                "4: unknown key `comand` in [hooks.Stop]; allowed: matcher, command, timeout_s, cwd",
             ),
             ("\n[[hooks.Stop]]\nmatcher = \"x\"", "2: `hooks.Stop` needs a `command`"),
             ("[hooks.Stop]\ncommand = \"x\"", "1: `hooks.Stop` must be a list, not a table"),

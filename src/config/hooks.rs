@@ -11,7 +11,8 @@ use super::layers::{Origins, Setting};
 use super::matcher::Matcher;
 use super::node::{Misfit, Node};
 use super::schema::Hooks;
-use crate::protocol::HookEvent;
+use super::start::{EntryCwd, Starts, hook_notice};
+use crate::protocol::{HookEvent, StartDir};
 
 /// How long a hook may take when nothing else is said. Seconds.
 pub(super) const TIMEOUT_S: f64 = 60.0;
@@ -31,19 +32,32 @@ pub struct HookConfig {
     /// Nobody waits for it, and what it says changes nothing.
     pub unheard: bool,
     pub origin: Origin,
+    /// Whether it says `cwd = "project"`.
+    pub asks_project: bool,
+    /// Where it starts.
+    pub start: StartDir,
 }
 
 impl HookConfig {
+    /// The same hook, started in the project: one of the project, or of the command line.
+    #[must_use]
+    pub fn in_project(self) -> Self {
+        Self { start: StartDir::Project, ..self }
+    }
+
+    /// Its name, without the command: `hook PreToolUse(Bash)`.
+    fn name(&self) -> String {
+        // The end of a matcher is the first that looks like one.
+        match one_line(self.matcher.as_str(), Some("): ")).as_str() {
+            "" => format!("hook {}", self.event.name()),
+            matcher => format!("hook {}({matcher})", self.event.name()),
+        }
+    }
+
     /// In one line: `hook PreToolUse(Bash): ./lint.sh`.
     #[must_use]
     pub fn describe(&self) -> String {
-        let Self { event, matcher, command, .. } = self;
-        let command = one_line(command.trim(), None);
-        // The end of a matcher is the first that looks like one.
-        match one_line(matcher.as_str(), Some("): ")).as_str() {
-            "" => format!("hook {}: {command}", event.name()),
-            matcher => format!("hook {}({matcher}): {command}", event.name()),
-        }
+        format!("{}: {}", self.name(), one_line(self.command.trim(), None))
     }
 
     /// The same as a thing that waits for the person's trust.
@@ -67,13 +81,16 @@ pub struct HookEntry {
     /// Which tools it is for, or which agents or causes: a name, names with `|` between them, or a regular expression. Absent: all.
     #[serde(default)]
     pub matcher: String,
-    /// The command, run by bash in the project's folder. It reads what happened as JSON from its stdin.
+    /// The command, run by bash. It reads what happened as JSON from its stdin.
     #[schemars(length(min = 1))]
     pub command: String,
     /// How many seconds it may take.
     #[serde(default = "timeout_s")]
     #[schemars(range(min = 0.001, max = 86400))]
     pub timeout_s: f64,
+    /// Where a hook of your own starts: `project` is the project's folder, once you accept that for the project. Absent:
+    /// an empty folder. Hooks of a project start in its folder.
+    pub cwd: Option<EntryCwd>,
 }
 
 fn timeout_s() -> f64 {
@@ -81,13 +98,23 @@ fn timeout_s() -> f64 {
 }
 
 /// The hooks of our own files, in the order of the layers.
-pub(super) fn of_tables(tables: &Hooks, origins: &Origins) -> Result<Vec<HookConfig>, ConfigError> {
+pub(super) fn of_tables(
+    tables: &Hooks,
+    origins: &Origins,
+    starts: &mut Starts<'_>,
+    notices: &mut Vec<String>,
+) -> Result<Vec<HookConfig>, ConfigError> {
     let mut hooks = Vec::new();
     for (event, entries) in tables.iter() {
         for (index, entry) in entries.iter().enumerate() {
             let origin = origins.of_entry(&format!("hooks.{}", event.name()), index).clone();
-            let hook = of_entry(*event, entry, origin.clone());
-            hooks.push(hook.map_err(|why| ConfigError::invalid(&origin, why))?);
+            let mut hook = of_entry(*event, entry, origin.clone())
+                .map_err(|why| ConfigError::invalid(&origin, why))?;
+            hook.start = starts.of_table(hook.describe(), &origin, hook.asks_project);
+            if hook.start == StartDir::Private && !hook.asks_project {
+                notices.extend(hook_notice(&hook.name(), &hook.command, &origin));
+            }
+            hooks.push(hook);
         }
     }
     Ok(hooks)
@@ -129,6 +156,8 @@ fn of_entry(event: HookEvent, entry: &HookEntry, origin: Origin) -> Result<HookC
         timeout: Duration::try_from_secs_f64(entry.timeout_s).unwrap_or(Duration::MAX),
         unheard: false,
         origin,
+        asks_project: entry.cwd == Some(EntryCwd::Project),
+        start: StartDir::Private,
     })
 }
 
@@ -202,6 +231,8 @@ impl HookList {
             timeout: timeout(node.get("timeout"), &key)?,
             unheard: is_async(node.get("async"), &key)?,
             origin: at(command.line.or(node.line)),
+            asks_project: node.get("cwd").and_then(Node::scalar) == Some("project"),
+            start: StartDir::Private,
         });
         Ok(())
     }
@@ -306,6 +337,7 @@ mod tests {
                 matcher: matcher.to_owned(),
                 command: command.to_owned(),
                 timeout_s: TIMEOUT_S,
+                cwd: None,
             };
             of_entry(HookEvent::Stop, &entry, Origin::BuiltIn).unwrap().describe()
         };

@@ -19,6 +19,7 @@ use super::project::Project;
 use super::schema::{self, Config, ProviderKind, SCHEMA, SubagentsConfig};
 use super::settings_file::{self, SettingsFile};
 use super::settings_layer::Variables;
+use super::start::ProjectStart;
 use super::trust::Trust;
 use super::{Dirs, document};
 use crate::protocol::{EnvOverlay, RuleFile};
@@ -54,6 +55,9 @@ pub struct Loaded {
     pub notices: Vec<String>,
     /// What the project brings and what does nothing, because the person has not accepted it.
     pub inert: Vec<Inert>,
+    /// Hooks and servers of the user's own that ask to start in the project and start in an empty folder, because the
+    /// user has not accepted that.
+    pub starts: Vec<ProjectStart>,
     /// Commands to run at certain moments, of the project those that the person has accepted.
     pub hooks: Vec<HookConfig>,
     /// MCP servers by name, of the project those that the person has accepted.
@@ -88,6 +92,7 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     let Reading {
         mut layers,
         mut untrusted,
+        mut starts,
         files,
         settings,
         hooks: more,
@@ -98,21 +103,23 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     fill_providers(&mut layers.merged);
     let mut config = typed(&layers)?;
     resolve_paths(&mut config, &layers.origins, sources);
-    let mut hooks = hooks::of_tables(&config.hooks, &layers.origins)?;
+    let mut hooks = hooks::of_tables(&config.hooks, &layers.origins, &mut starts, &mut notices)?;
     hooks.extend(more);
     let tables = mcp::of_tables(&config.mcp_servers, &layers.origins)?;
     let disabled: Vec<&str> =
         settings.iter().flat_map(|file| &file.disabled_servers).map(String::as_str).collect();
     let admits = |thing| untrusted.admits(thing);
-    let mcp = mcp::collect(sources, &project, tables, &disabled, &mut notices, admits)?;
+    let mcp =
+        mcp::collect(sources, &project, tables, &disabled, &mut notices, &mut starts, admits)?;
     let Layers { merged, origins } = layers;
-    let inert = untrusted.inert;
+    let (inert, starts) = (untrusted.inert, starts.waiting);
     Ok(Loaded {
         config,
         origins,
         project,
         notices,
         inert,
+        starts,
         hooks,
         mcp,
         settings,

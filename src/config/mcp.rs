@@ -1,17 +1,19 @@
 //! MCP servers: `[mcp_servers.NAME]` of our own files, and which of all servers count.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{ConfigError, Origin, shown};
+use super::error::{ConfigError, Origin};
 use super::inert::{Inert, one_line};
 use super::layers::Origins;
 use super::mcp_file;
+use super::start::{EntryCwd, Starts, server_notice};
 use super::{Project, Sources};
-use crate::protocol::{McpServer, McpTransport, shell_word};
+use crate::protocol::{McpServer, McpTransport, StartDir, shell_word};
 
 /// The table of servers.
 pub(super) const SERVERS: &str = "mcp_servers";
@@ -43,6 +45,9 @@ pub struct McpServerConfig {
     pub timeout_s: Option<f64>,
     /// Whether agents with the same environment use one connection. Absent: yes.
     pub shared: Option<bool>,
+    /// Where a program of your own starts: `project` is the working directory, once you accept that for the project.
+    /// Absent: an empty folder. Servers of a project start in the working directory.
+    pub cwd: Option<EntryCwd>,
 }
 
 /// A server that counts, and where it was written.
@@ -50,9 +55,24 @@ pub struct McpServerConfig {
 pub struct McpEntry {
     pub server: McpServer,
     pub origin: Origin,
+    /// Whether it says `cwd = "project"`.
+    pub asks_project: bool,
 }
 
 impl McpEntry {
+    /// An entry that does not say where its program starts.
+    #[must_use]
+    pub fn new(server: McpServer, origin: Origin) -> Self {
+        Self { server, origin, asks_project: false }
+    }
+
+    /// The same entry, started in the project: one of the project, or of the command line.
+    #[must_use]
+    pub fn in_project(mut self) -> Self {
+        self.server.start = StartDir::Project;
+        self
+    }
+
     /// The server as a thing that a project brings.
     #[must_use]
     pub fn inert(&self) -> Inert {
@@ -87,7 +107,7 @@ pub fn line(server: &McpServer) -> String {
 impl McpServerConfig {
     /// The server of this name. The error names what is missing or too much.
     fn server(&self, name: &str) -> Result<McpServer, String> {
-        let stdio_only = !self.args.is_empty() || !self.env.is_empty();
+        let stdio_only = !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some();
         let transport = match (&self.command, &self.url) {
             (Some(_), Some(_)) => {
                 return Err("has a `command` and a `url`: it takes one of them".to_owned());
@@ -97,7 +117,9 @@ impl McpServerConfig {
                 return Err("has `headers`, which go with a `url` alone".to_owned());
             }
             (None, Some(_)) if stdio_only => {
-                return Err("has `args` or `env`, which go with a `command` alone".to_owned());
+                return Err(
+                    "has `args`, `env` or `cwd`, which go with a `command` alone".to_owned()
+                );
             }
             (Some(command), None) => McpTransport::Stdio {
                 command: command.clone(),
@@ -127,7 +149,7 @@ pub(super) fn of_tables(
     let entry = |(name, config): (&String, &McpServerConfig)| {
         let origin = origins.below(&format!("{SERVERS}.{name}")).clone();
         match config.server(name) {
-            Ok(server) => Ok(McpEntry { server, origin }),
+            Ok(server) => Ok(McpEntry { server, origin, asks_project: config.cwd.is_some() }),
             Err(why) => Err(ConfigError::invalid(&origin, format!("[{SERVERS}.{name}] {why}"))),
         }
     };
@@ -141,29 +163,46 @@ pub(super) fn collect(
     tables: Vec<McpEntry>,
     disabled: &[&str],
     notices: &mut Vec<String>,
+    starts: &mut Starts<'_>,
     mut admits: impl FnMut(Inert) -> bool,
 ) -> Result<Vec<McpEntry>, ConfigError> {
     let mut all = Vec::new();
     if !sources.overrides.strict_mcp_config {
-        let user = shown(&sources.dirs.config_file(), sources.cwd);
-        let is_own =
-            |entry: &McpEntry| matches!(&entry.origin, Origin::File { path, .. } if *path == user);
-        let (own, of_project): (Vec<_>, Vec<_>) = tables.into_iter().partition(is_own);
+        let is_projects = |entry: &McpEntry| starts.is_projects(&entry.origin);
+        let (of_project, own): (Vec<_>, Vec<_>) = tables.into_iter().partition(is_projects);
         let file = mcp_file::of_project(project, sources.cwd);
         notices.extend(file.broken);
         notices.extend(file.notices);
         all.extend(own);
         let wanted = |entry: &McpEntry| !disabled.contains(&entry.server.name.as_str());
         let entries = file.entries.into_iter().filter(wanted);
-        all.extend(entries.filter(|entry| admits(entry.inert())));
-        all.extend(of_project);
+        let entries = entries.filter(|entry| admits(entry.inert()));
+        all.extend(entries.chain(of_project).map(McpEntry::in_project));
     }
     for value in &sources.overrides.mcp_config {
-        all.extend(mcp_file::of_flag(value, sources.cwd)?);
+        all.extend(mcp_file::of_flag(value, sources.cwd)?.into_iter().map(McpEntry::in_project));
     }
     let by_name: BTreeMap<_, _> =
         all.into_iter().map(|entry| (entry.server.name.clone(), entry)).collect();
-    Ok(by_name.into_values().collect())
+    let mut servers: Vec<McpEntry> = by_name.into_values().collect();
+    for McpEntry { server, origin, asks_project } in &mut servers {
+        if server.start == StartDir::Private {
+            server.start = starts.of_user(line(server), origin, *asks_project);
+            notices.extend(own_notice(server, origin, *asks_project, sources.cwd));
+        }
+    }
+    Ok(servers)
+}
+
+/// One line about a server of the user's that does not say where it starts and names a file relative to that.
+#[must_use]
+pub fn own_notice(
+    server: &McpServer,
+    origin: &Origin,
+    asks_project: bool,
+    cwd: &Path,
+) -> Option<String> {
+    if asks_project { None } else { server_notice(server, origin, cwd) }
 }
 
 #[cfg(test)]

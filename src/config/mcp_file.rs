@@ -70,7 +70,7 @@ fn read_file(file: &Path, cwd: &Path) -> McpFile {
                             "{origin}: of MCP server {name} this means nothing here: {unknown}"
                         ));
                     }
-                    found.entries.push(McpEntry { server, origin });
+                    found.entries.push(McpEntry::new(server, origin));
                 }
                 Err(Misfit { line, message }) => {
                     let origin = at(line);
@@ -107,7 +107,7 @@ fn all(text: &str, at: impl Fn(Option<usize>) -> Origin) -> Result<Vec<McpEntry>
     let servers =
         parse(text).map_err(|misfit| ConfigError::invalid(&at(misfit.line), misfit.message))?;
     let entry = |Named { name, line, server, .. }: Named| match server {
-        Ok(server) => Ok(McpEntry { server, origin: at(line) }),
+        Ok(server) => Ok(McpEntry::new(server, at(line))),
         Err(Misfit { line, message }) => {
             Err(ConfigError::invalid(&at(line), format!("MCP server {name}: {message}")))
         }

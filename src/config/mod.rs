@@ -37,6 +37,7 @@ mod setting_sources;
 mod settings_file;
 mod settings_layer;
 mod show;
+mod start;
 pub mod trust;
 mod untrusted;
 
@@ -61,4 +62,5 @@ pub use schema::{
 pub use setting_sources::SettingSources;
 pub use settings_file::{Owner, SettingsFile, Written, WrittenPermissions};
 pub use settings_layer::Variables;
+pub use start::{EntryCwd, ProjectStart, names_file, relative_word, ways as start_ways};
 pub use trust::Trust;

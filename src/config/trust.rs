@@ -20,7 +20,8 @@ use super::error::{self, Origin};
 use super::inert::{Inert, one_line};
 use super::project::Project;
 use super::replace::put;
-use crate::protocol::shell_word;
+use super::start::{ProjectStart, describe};
+use crate::protocol::{StartDir, shell_word};
 
 /// The only form of the file so far.
 const VERSION: u32 = 1;
@@ -57,7 +58,8 @@ pub enum TrustError {
 #[serde(deny_unknown_fields)]
 struct Store {
     version: u32,
-    /// Root of a project, file below it, accepted lines.
+    /// Root of a project, file, accepted lines. A file below the root is named from there: its lines are the project's
+    /// things. One with an absolute path is the user's own: its lines are entries that start in this project.
     projects: BTreeMap<String, Accepted>,
 }
 
@@ -108,13 +110,33 @@ impl Trust {
         lines.is_some_and(|lines| lines.contains(&thing.what))
     }
 
+    /// Whether an entry of the user's own may start in this project: the user has accepted this very line of this file
+    /// for this project.
+    #[must_use]
+    pub fn accepts_start(&self, start: &ProjectStart) -> bool {
+        let Some(file) = self.users_file_of(start) else { return false };
+        let known = self.known();
+        let lines = known.as_ref().and_then(|known| known.accepted.get(&file));
+        lines.is_some_and(|lines| lines.contains(&start.entry))
+    }
+
+    /// Where an entry of the user's own starts that asks for the project; one that may not is added to `waiting`.
+    pub fn start_dir(&self, start: ProjectStart, waiting: &mut Vec<ProjectStart>) -> StartDir {
+        if self.accepts_start(&start) {
+            return StartDir::Project;
+        }
+        waiting.push(start);
+        StartDir::Private
+    }
+
     /// The path as the person would write it: origins name files so.
     #[must_use]
     pub fn shown(&self, path: &Path) -> PathBuf {
         error::shown(path, &self.0.cwd)
     }
 
-    /// All that was accepted: each line by the file below the root in which it stood.
+    /// All that was accepted, each line by its file: things of the project by the file below the root in which they
+    /// stood, entries of the user's own that start in the project by an absolute path.
     ///
     /// # Errors
     /// When the file is there and cannot be used.
@@ -122,15 +144,21 @@ impl Trust {
         let store = read(&self.0.file)?;
         let root = self.0.root.to_str().unwrap_or_default();
         let files = store.projects.get(root).into_iter().flatten();
-        let lines = files
-            .flat_map(|(file, lines)| lines.iter().map(move |line| (file.clone(), line.clone())));
+        let shown = |file: &str, line: &str| match Path::new(file) {
+            path if path.is_absolute() => describe(line, path),
+            _ => line.to_owned(),
+        };
+        let lines = files.flat_map(|(file, lines)| {
+            lines.iter().map(move |line| (file.clone(), shown(file, line)))
+        });
         Ok(lines.collect())
     }
 
-    /// Whether anything of the project was accepted.
+    /// Whether anything that the project brings was accepted.
     #[must_use]
     pub fn accepts_some(&self) -> bool {
-        self.known().as_ref().is_some_and(|known| !known.accepted.is_empty())
+        let of_project = |file: &String| Path::new(file).is_relative();
+        self.known().as_ref().is_some_and(|known| known.accepted.keys().any(of_project))
     }
 
     /// Whether the thing counts; one that does not is added to the list of those.
@@ -147,10 +175,21 @@ impl Trust {
     /// # Errors
     /// When that cannot be kept; then nothing more counts.
     pub fn accept(&self, things: &[Inert]) -> Result<(), TrustError> {
+        self.accept_all(things, &[])
+    }
+
+    /// Accepts these things, and that these entries of the user's own start in this project.
+    ///
+    /// # Errors
+    /// As [`Trust::accept`].
+    pub fn accept_all(&self, things: &[Inert], starts: &[ProjectStart]) -> Result<(), TrustError> {
+        let name = || TrustError::Name { path: self.0.root.clone() };
         let mut added = Vec::new();
         for thing in things {
-            let name = || TrustError::Name { path: self.0.root.clone() };
             added.push((self.file_of(thing).ok_or_else(name)?, thing.what.clone()));
+        }
+        for start in starts {
+            added.push((self.users_file_of(start).ok_or_else(name)?, start.entry.clone()));
         }
         self.change(|accepted| {
             for (file, what) in added {
@@ -197,6 +236,38 @@ impl Trust {
             Some(problem) => format!("{line} {problem}."),
             None => line,
         })
+    }
+
+    /// One line about entries of the user's own that start in an empty folder until that is accepted; `None` when there
+    /// are none.
+    #[must_use]
+    pub fn start_notice(&self, starts: &[ProjectStart]) -> Option<String> {
+        if starts.is_empty() {
+            return None;
+        }
+        let named = starts.iter().take(NAMED);
+        let named: Vec<String> =
+            named.map(|start| format!("{} ({})", cut(start.name()), start.origin)).collect();
+        let more = match starts.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let root = shell_word(&self.0.root.display().to_string());
+        let line = format!(
+            "Started in an empty folder, not in this project: {}{more}. `caliban trust {root}` starts your own entries here, with --show only lists them.",
+            named.join(", ")
+        );
+        Some(match self.problem() {
+            Some(problem) => format!("{line} {problem}."),
+            None => line,
+        })
+    }
+
+    /// The user's file as the store names it: an absolute path, also where it lies below the root.
+    fn users_file_of(&self, start: &ProjectStart) -> Option<String> {
+        let Origin::File { path, .. } = &start.origin else { return None };
+        let path = self.0.cwd.join(path);
+        path.to_str().filter(|_| path.is_absolute()).map(str::to_owned)
     }
 
     /// The thing's file as the store names it: below the root, `/` between the names.
@@ -256,7 +327,11 @@ pub fn trusted(dirs: &Dirs) -> Result<Vec<(PathBuf, usize)>, TrustError> {
 
 /// A thing's name on one line, cut where it is long.
 fn short(thing: &Inert) -> String {
-    let name = one_line(thing.name(), None);
+    cut(thing.name())
+}
+
+fn cut(name: &str) -> String {
+    let name = one_line(name, None);
     match name.char_indices().nth(NAME_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name,

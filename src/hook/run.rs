@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer::{self, Answer, first_line};
 use super::said::Said;
-use super::set::{Hook, Runner};
-use crate::exec::{Exit, Filter};
+use super::set::{Command, Hook, Runner};
+use crate::exec::{Exit, Filter, StartDirs};
 use crate::protocol::{
     EnvOverlay, EventSink, HookEvent, NoticeLevel, PeerRequest, SharedPeer, ToolUseId,
 };
@@ -21,14 +21,17 @@ const KEEP: usize = 256 * 1024;
 
 /// Where commands run.
 pub(super) struct Place {
+    /// For those that start in the project.
     pub project: Arc<Path>,
-    /// Exactly these variables.
+    /// These variables, and those that name the project.
     pub env: EnvOverlay,
+    pub starts: StartDirs,
 }
 
 impl Default for Place {
     fn default() -> Self {
-        Self { project: Path::new("/").into(), env: EnvOverlay::default() }
+        let (env, starts) = Default::default();
+        Self { project: Path::new("/").into(), env, starts }
     }
 }
 
@@ -71,7 +74,7 @@ impl Round {
     ) -> Option<Said> {
         let began = Instant::now();
         let answer = match &hook.runner {
-            Runner::Command(line) => self.command(hook, line, input, cancel).await,
+            Runner::Command(command) => self.command(hook, command, input, cancel).await,
             Runner::Callback { id, peer } => self.callback(hook, id, peer, cancel).await,
         };
         let name = hook.describe();
@@ -99,18 +102,28 @@ impl Round {
     async fn command(
         &self,
         hook: &Hook,
-        line: &str,
+        command: &Command,
         input: &[u8],
         cancel: &CancellationToken,
     ) -> Result<Answer, Silence> {
-        let Place { project, env } = &*self.place;
+        let Place { project, env, starts } = &*self.place;
         let limit = hook.timeout;
-        let filter = Filter { line, cwd: project, env, input, keep: KEEP, limit, cancel };
+        let start = starts.prepare(command.start, project, env).map_err(|error| {
+            Silence::Failed(format!("there is no empty folder to start it in: {error}"))
+        })?;
+        let (line, cwd, env) = (&command.line, &start.cwd, &start.env);
+        let filter = Filter { line, cwd, env, input, keep: KEEP, limit, cancel };
         let done = filter.run().await.map_err(|error| Silence::Failed(error.to_string()))?;
         if done.exit == Exit::Cancelled {
             return Err(Silence::Cancelled);
         }
-        answer::of_command(self.event, &done).map_err(Silence::Failed)
+        let failed = |why: String| match done.exit {
+            Exit::Code(code) if code != 0 => {
+                Silence::Failed(format!("{why}{}", command.hint().unwrap_or_default()))
+            }
+            _ => Silence::Failed(why),
+        };
+        answer::of_command(self.event, &done).map_err(failed)
     }
 
     async fn callback(

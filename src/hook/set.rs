@@ -11,11 +11,8 @@ use tokio_util::task::TaskTracker;
 use super::run::{Place, Round};
 use super::said::Said;
 use crate::config::{HookConfig, Matcher};
-use crate::exec::child_env;
-use crate::protocol::{EnvOverlay, HookEvent, SharedPeer};
-
-/// Both name the project's folder to commands; scripts that were written for Claude Code know the first.
-const PROJECT: [&str; 2] = ["CLAUDE_PROJECT_DIR", "CALIBAN_PROJECT_DIR"];
+use crate::exec::{StartDirs, child_env};
+use crate::protocol::{EnvOverlay, HookEvent, SharedPeer, StartDir};
 
 /// What the person is told of a hook that is ended with the program.
 const ENDED: &str = "it was still at it when the program ended, and was ended too";
@@ -35,10 +32,36 @@ pub struct Hook {
 
 /// What a hook is run by.
 pub(super) enum Runner {
-    /// A line for bash.
-    Command(String),
+    Command(Command),
     /// A callback of the driving program.
-    Callback { id: String, peer: SharedPeer },
+    Callback {
+        id: String,
+        peer: SharedPeer,
+    },
+}
+
+/// A line for bash, and where it starts.
+#[derive(PartialEq, Eq)]
+pub(super) struct Command {
+    pub line: String,
+    pub start: StartDir,
+    /// Whether its entry says `cwd = "project"`.
+    asks_project: bool,
+}
+
+impl Command {
+    /// A hint for a hook that failed in an empty folder.
+    pub fn hint(&self) -> Option<&'static str> {
+        match (self.start, self.asks_project) {
+            (StartDir::Project, _) => None,
+            (StartDir::Private, true) => {
+                Some(" (it started in an empty folder: `caliban trust` starts it in this project)")
+            }
+            (StartDir::Private, false) => Some(
+                " (it started in an empty folder: `cwd = \"project\"` in its entry is for one that works in projects)",
+            ),
+        }
+    }
 }
 
 impl Hook {
@@ -50,7 +73,11 @@ impl Hook {
             matcher: config.matcher.clone(),
             timeout: config.timeout,
             unheard: config.unheard,
-            runner: Runner::Command(config.command.clone()),
+            runner: Runner::Command(Command {
+                line: config.command.clone(),
+                start: config.start,
+                asks_project: config.asks_project,
+            }),
         }
     }
 
@@ -87,7 +114,7 @@ impl Hook {
     pub(super) fn describe(&self) -> String {
         let event = self.event.name();
         let what = match &self.runner {
-            Runner::Command(line) => super::answer::first_line(line),
+            Runner::Command(command) => super::answer::first_line(&command.line),
             Runner::Callback { id, .. } => id.clone(),
         };
         match self.matcher.as_str() {
@@ -101,8 +128,10 @@ impl Hook {
 #[derive(Clone, Debug)]
 pub struct HookSettings {
     pub hooks: Vec<HookConfig>,
-    /// Where commands run.
+    /// Where commands of the project run.
     pub project: Arc<Path>,
+    /// Where all others do.
+    pub starts: StartDirs,
     /// The session's variables; commands get them without the keys of providers.
     pub env: EnvOverlay,
     /// Names of further variables that commands must not see.
@@ -134,9 +163,8 @@ impl HookSet {
     /// A set of the configured hooks. Runs nothing and reads no file.
     #[must_use]
     pub fn new(settings: HookSettings) -> Self {
-        let HookSettings { hooks, project, env, secrets } = settings;
-        let variables = PROJECT.map(|name| (name, project.as_os_str().to_owned()));
-        let place = Place { env: child_env(&env, 0, &secrets).with(variables), project };
+        let HookSettings { hooks, project, starts, env, secrets } = settings;
+        let place = Place { env: child_env(&env, 0, &secrets), project, starts };
         let configured = hooks.iter().map(Hook::command).map(Arc::new).collect();
         Self(Arc::new(Shared {
             hooks: Mutex::new(Lists { configured, registered: Vec::new() }),

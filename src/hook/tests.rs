@@ -11,14 +11,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::config::{HookConfig, Matcher, Origin};
+use crate::exec::{StartDirs, StartSettings};
 use crate::protocol::{
     AgentEvent, EnvOverlay, EventKind, EventQueue, Peer, PeerError, PeerRequest, ResultBlock,
-    SharedPeer, ToolUseId,
+    SharedPeer, StartDir, ToolUseId,
 };
 
 /// A project folder with hooks, and a session that has them.
 struct Bench {
     folder: tempfile::TempDir,
+    /// Where private folders are.
+    elsewhere: tempfile::TempDir,
     set: HookSet,
     queue: EventQueue,
     cancel: CancellationToken,
@@ -32,6 +35,8 @@ fn config(event: HookEvent, matcher: &str, command: &str) -> HookConfig {
         unheard: false,
         timeout: Duration::from_secs(20),
         origin: Origin::Flag { name: "--settings" },
+        asks_project: false,
+        start: StartDir::Project,
     }
 }
 
@@ -43,10 +48,18 @@ impl Bench {
             ("ANTHROPIC_API_KEY", "sk-secret"),
             ("WORK_KEY", "sk-secret"),
         ]);
-        let project = folder.path().canonicalize().unwrap().into();
+        let project: Arc<Path> = folder.path().canonicalize().unwrap().into();
         let secrets = vec!["WORK_KEY".to_owned()];
-        let set = HookSet::new(HookSettings { hooks, project, env, secrets });
-        Self { folder, set, queue: EventQueue::unhurried(), cancel: CancellationToken::new() }
+        let elsewhere = tempfile::tempdir().unwrap();
+        let starts = StartDirs::new(StartSettings {
+            project: project.to_path_buf(),
+            working: vec![project.to_path_buf()],
+            bases: vec![elsewhere.path().to_owned()],
+            home: None,
+        });
+        let set = HookSet::new(HookSettings { hooks, project, starts, env, secrets });
+        let (queue, cancel) = (EventQueue::unhurried(), CancellationToken::new());
+        Self { folder, elsewhere, set, queue, cancel }
     }
 
     fn one(event: HookEvent, command: &str) -> Self {
@@ -112,6 +125,52 @@ async fn a_command_runs_in_the_project_without_keys_and_reads_what_happened() {
         "tool_input": { "command": "ls" }, "tool_use_id": "toolu_1",
     });
     assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn a_command_of_the_users_own_starts_in_an_empty_folder_each_time_and_knows_the_project() {
+    let line =
+        "ls -A >\"$CALIBAN_PROJECT_DIR/seen\"; pwd -P >>\"$CLAUDE_PROJECT_DIR/places\"; touch left";
+    let own = HookConfig { start: StartDir::Private, ..config(HookEvent::PreToolUse, "", line) };
+    let bench = Bench::new(vec![own]);
+    for _ in 0..2 {
+        assert_eq!(before_bash(&bench).await, Said::default());
+        assert_eq!(bench.lines(), [""; 0]);
+        assert_eq!(bench.file("seen"), "", "empty at each start");
+    }
+    let places = bench.file("places");
+    let places: Vec<&str> = places.lines().collect();
+    let elsewhere = bench.elsewhere.path().canonicalize().unwrap();
+    assert!(places.iter().all(|place| Path::new(place).starts_with(&elsewhere)), "{places:?}");
+    assert_ne!(places[0], places[1]);
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing stays");
+}
+
+#[tokio::test]
+async fn one_that_fails_in_an_empty_folder_says_how_to_start_it_in_the_project() {
+    let fails = |asks_project| HookConfig {
+        start: StartDir::Private,
+        asks_project,
+        ..config(HookEvent::PreToolUse, "", "./check.sh")
+    };
+    for (asks, hint) in [(false, "`cwd = \"project\"` in its entry"), (true, "`caliban trust`")] {
+        let bench = Bench::new(vec![fails(asks)]);
+        std::fs::write(bench.folder.path().join("check.sh"), "touch ran").unwrap();
+        assert_eq!(before_bash(&bench).await, Said::default());
+        let lines = bench.lines();
+        assert!(lines.len() == 1 && lines[0].contains("exit 127: "), "{lines:?}");
+        assert!(lines[0].contains("it started in an empty folder") && lines[0].contains(hint));
+    }
+}
+
+#[tokio::test]
+async fn the_same_line_in_the_project_and_in_an_empty_folder_are_two_hooks() {
+    let line = "pwd >>\"$CALIBAN_PROJECT_DIR/places\"";
+    let here = config(HookEvent::PreToolUse, "", line);
+    let own = HookConfig { start: StartDir::Private, ..here.clone() };
+    let bench = Bench::new(vec![own.clone(), here.clone(), own, here]);
+    before_bash(&bench).await;
+    assert_eq!(bench.file("places").lines().count(), 2);
 }
 
 #[tokio::test]

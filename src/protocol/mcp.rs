@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::StartDir;
+
 /// A server as it is configured. Texts may hold `${VAR}` and `${VAR:-default}`, which the environment of the agent that
 /// uses it fills in.
 #[derive(Clone, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub struct McpServer {
     pub timeout: Option<Duration>,
     /// Whether agents with the same environment use one connection. Else each has its own.
     pub shared: bool,
+    /// Where its program starts.
+    pub start: StartDir,
 }
 
 /// How a server is reached.
@@ -32,10 +36,12 @@ pub enum McpTransport {
 }
 
 impl McpServer {
-    /// A server that is shared, with nothing set beside its transport.
+    /// A server that is shared and starts in a private folder, with nothing set beside its transport.
     #[must_use]
     pub fn new(name: impl Into<String>, transport: McpTransport) -> Self {
-        Self { name: name.into(), transport, startup: None, timeout: None, shared: true }
+        let name = name.into();
+        let start = StartDir::Private;
+        Self { name, transport, startup: None, timeout: None, shared: true, start }
     }
 
     /// A server inside of the program that drives us.

@@ -8,7 +8,7 @@ use super::definition::{
     Accepted, Definition, DefinitionError, Dialect, Parsed, Source, flag, tool_name,
 };
 use super::folder;
-use crate::config::Inert;
+use crate::config::{Inert, ProjectStart};
 use crate::markdown::Fingerprint;
 
 const BUILT_IN: [(&str, &str); 3] = [
@@ -98,6 +98,17 @@ impl DefinitionSources {
         own.found.into_values().map(|found| (found.tool_name(), found)).collect()
     }
 
+    /// The hooks and servers of the user's own definitions that start in an empty folder, because the user has not
+    /// accepted that they start in this project. Reads the user's folder alone.
+    #[must_use]
+    pub fn starts(&self) -> Vec<ProjectStart> {
+        let mut all = Definitions::default();
+        for folder in self.folders.iter().filter(|folder| !folder.project) {
+            all.add_folder(folder, self.accepted.as_ref(), &Kept::new());
+        }
+        all.starts
+    }
+
     /// One line for the person about such parts; `None` when there are none.
     #[must_use]
     pub fn notice(&self, inert: &[Inert]) -> Option<String> {
@@ -156,6 +167,7 @@ pub struct Definitions {
     problems: Vec<Problem>,
     advice: Vec<DefinitionError>,
     inert: Vec<Inert>,
+    starts: Vec<ProjectStart>,
 }
 
 impl Definitions {
@@ -313,8 +325,9 @@ impl Definitions {
 
     fn add(&mut self, parsed: Result<Parsed, DefinitionError>) {
         match parsed {
-            Ok(Parsed { definition, warnings, advice, inert }) => {
+            Ok(Parsed { definition, warnings, advice, inert, starts }) => {
                 self.inert.extend(inert);
+                self.starts.extend(starts);
                 self.problems.extend(warnings.into_iter().map(Problem::Warning));
                 self.advice.extend(advice);
                 let name = definition.name.clone();

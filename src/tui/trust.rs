@@ -22,9 +22,11 @@ pub struct TrustQuestion {
     pub changed: bool,
     /// What it brings, file by file.
     pub things: Vec<TrustThing>,
+    /// The user's own entries that would start in it.
+    pub own: Vec<TrustThing>,
 }
 
-/// One thing that does nothing yet.
+/// One thing that does nothing yet, or an entry that does not start in the project yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustThing {
     pub file: String,

@@ -4,12 +4,13 @@ mod calls;
 mod ends;
 mod misbehaviour;
 mod sessions;
+mod start;
 
 use serde_json::{Value, json};
 
 use crate::support::scene::Scene;
 
-/// The person's settings, with one command for each of these events and matchers.
+/// The user's settings, with one command for each of these events and matchers, which start in the project.
 fn hooks(scene: &Scene, hooks: &[(&str, &str, &str)]) {
     let mut events = json!({});
     for (event, matcher, command) in hooks {
@@ -21,6 +22,7 @@ fn hooks(scene: &Scene, hooks: &[(&str, &str, &str)]) {
         }
     }
     scene.world.home(".claude/settings.json", &json!({ "hooks": events }).to_string());
+    scene.world.trust();
 }
 
 /// A command that prints this.

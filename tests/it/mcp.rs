@@ -17,6 +17,7 @@ mod life;
 mod names;
 mod own;
 mod real;
+mod start;
 
 /// The server of the tests.
 fn stub() -> PathBuf {

@@ -1,6 +1,6 @@
 //! Providers as they are used: one instance for each address and key, shared with its connections.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::Setup;
 use crate::config::{Config, KeySource, ProviderConfig, ProviderKind, base_url_variable};
-use crate::exec::{Shell, ShellCall};
-use crate::protocol::{EnvOverlay, Redactor};
+use crate::exec::{Shell, ShellCall, StartDirs};
+use crate::protocol::{EnvOverlay, Redactor, StartDir};
 use crate::provider::scripted::Scripted;
 use crate::provider::{
     HttpClient, Key, Kind, ModelError, Provider, ProviderSettings, Secret, build,
@@ -34,6 +34,9 @@ pub(super) struct Pool {
     /// What agents have: the same, and what settings files set.
     session: EnvOverlay,
     cwd: Arc<Path>,
+    /// Where the commands that print keys start: those of the project there, all others in an empty folder.
+    starts: StartDirs,
+    of_project: BTreeSet<String>,
     http: HttpClient,
     redactor: Redactor,
     built: Mutex<HashMap<Identity, Arc<Instance>>>,
@@ -64,14 +67,22 @@ enum KeyFrom {
 impl Pool {
     /// A pool that has built nothing yet.
     pub fn new(setup: &Setup, config: Arc<Config>) -> Self {
+        let start = |name: &str| {
+            let key = format!("providers.{name}.api_key_command");
+            setup.loaded.start_of(&key, &setup.dirs, &setup.cwd)
+        };
+        let providers = config.providers.iter();
+        let of_project = providers.filter(|(name, _)| start(name) == StartDir::Project);
         Self {
-            config,
             env: setup.env.clone(),
             session: setup.loaded.variables.over(&setup.env),
             cwd: setup.cwd.clone(),
+            starts: setup.starts(),
+            of_project: of_project.map(|(name, _)| name.clone()).collect(),
             http: HttpClient::new(&setup.env),
             redactor: setup.redactor.clone(),
             built: Mutex::default(),
+            config,
         }
     }
 
@@ -176,12 +187,20 @@ impl Pool {
 
     /// Runs the person's own command for the key. What it prints is never shown.
     async fn key_from_command(&self, provider: &str, line: &str) -> Result<Key, String> {
-        let shell = Shell::new(self.cwd.clone(), Arc::from([]));
+        let dir = match self.of_project.contains(provider) {
+            true => StartDir::Project,
+            false => StartDir::Private,
+        };
+        let start = self.starts.prepare(dir, &self.cwd, &self.env);
+        let start = start.map_err(|error| {
+            format!("api_key_command: there is no empty folder to start it in: {error}")
+        })?;
+        let shell = Shell::new(start.cwd.as_path().into(), Arc::from([]));
         // What a program says beside the key, such as a warning, is no part of it.
         let line = format!("exec 2>/dev/null\n{line}");
         let call = ShellCall {
             line: &line,
-            env: &self.env,
+            env: &start.env,
             depth: 0,
             limit: Some(KEY_COMMAND_LIMIT),
             cancel: &CancellationToken::new(),
@@ -189,8 +208,14 @@ impl Pool {
         let outcome = shell.run(call, |_| {}).await;
         let outcome = outcome.map_err(|error| format!("api_key_command: {error}"))?;
         if let Some(end) = outcome.exit.words() {
+            let place = match dir {
+                StartDir::Private => {
+                    "; it starts in an empty folder, so name files by absolute paths"
+                }
+                StartDir::Project => "",
+            };
             return Err(format!(
-                "api_key_command of [providers.{provider}] gave no key ({end}): run it yourself to see why"
+                "api_key_command of [providers.{provider}] gave no key ({end}): run it yourself to see why{place}"
             ));
         }
         let secret = Secret::new(&outcome.output.text);

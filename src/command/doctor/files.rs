@@ -76,7 +76,18 @@ pub fn trust(trust: &Trust, loaded: &Loaded) -> Vec<Finding> {
     if let Some(problem) = trust.problem() {
         return vec![Finding::wrong("trust", problem)];
     }
-    vec![match loaded.inert.len() {
+    let own = match loaded.starts.len() {
+        0 => None,
+        1 => Some("1 hook or server of your own starts in an empty folder: `caliban trust` starts it in this project, with --show only lists it".to_owned()),
+        several => Some(format!(
+            "{several} hooks or servers of your own start in empty folders: `caliban trust` starts them in this project, with --show only lists them"
+        )),
+    };
+    let own = own.map(|text| Finding::note("trust", text));
+    if loaded.inert.is_empty() && own.is_some() {
+        return own.into_iter().collect();
+    }
+    let brought = match loaded.inert.len() {
         0 => Finding::ok("trust", "nothing of this project waits for your trust"),
         1 => Finding::note(
             "trust",
@@ -88,5 +99,6 @@ pub fn trust(trust: &Trust, loaded: &Loaded) -> Vec<Finding> {
                 "{several} things of this project do nothing yet: `caliban trust` accepts them, with --show only lists them"
             ),
         ),
-    }]
+    };
+    std::iter::once(brought).chain(own).collect()
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Finding;
 use crate::config::{HookConfig, Inert};
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, StartDir};
 use crate::tool::path::resolve;
 
 const ABOUT: &str = "hooks";
@@ -41,7 +41,12 @@ fn counting(hooks: &[HookConfig], project: &Path, env: &EnvOverlay) -> Vec<Findi
     let problems: Vec<Finding> = hooks
         .iter()
         .filter_map(|hook| {
-            let why = problem(&hook.command, project, env)?;
+            // One that waits for the user's word is looked at where it is to start.
+            let base = match hook.start {
+                StartDir::Private if !hook.asks_project => None,
+                StartDir::Private | StartDir::Project => Some(project),
+            };
+            let why = problem(&hook.command, base, project, env)?;
             Some(Finding::wrong(ABOUT, format!("{}: {}: {why}", hook.origin, hook.describe())))
         })
         .collect();
@@ -54,7 +59,8 @@ fn counting(hooks: &[HookConfig], project: &Path, env: &EnvOverlay) -> Vec<Findi
 }
 
 /// Why the program that a command begins with cannot be run; `None` when it can, or when its text does not tell.
-fn problem(command: &str, project: &Path, env: &EnvOverlay) -> Option<String> {
+/// `base` is where it starts; `None` is an empty folder.
+fn problem(command: &str, base: Option<&Path>, project: &Path, env: &EnvOverlay) -> Option<String> {
     let home = env.get_os("HOME").map(PathBuf::from);
     let mut command = command.trim().to_owned();
     for name in PROJECT {
@@ -68,7 +74,13 @@ fn problem(command: &str, project: &Path, env: &EnvOverlay) -> Option<String> {
     if !word.contains('/') || !word.chars().all(tells) {
         return None;
     }
-    let path = resolve(word, project, home.as_deref());
+    let path = match base {
+        Some(base) => resolve(word, base, home.as_deref()),
+        None if word.starts_with(['/', '~']) => resolve(word, project, home.as_deref()),
+        None => {
+            return Some(format!("{word}: No such file in the empty folder in which it starts"));
+        }
+    };
     match path.metadata() {
         Err(error) => Some(format!("{}: {error}", path.display())),
         Ok(found) if !found.is_file() => Some(format!("{} is not a file", path.display())),
@@ -94,7 +106,7 @@ mod tests {
         script("good.sh", 0o755);
         script("plain.sh", 0o644);
         let env: EnvOverlay = [("HOME", top.path().to_str().unwrap())].into_iter().collect();
-        let why = |command: &str| problem(command, top.path(), &env);
+        let why = |command: &str| problem(command, Some(top.path()), top.path(), &env);
         for fine in [
             "./good.sh --x",
             "\"$CLAUDE_PROJECT_DIR\"/good.sh",
@@ -107,6 +119,9 @@ mod tests {
         }
         assert!(why("./gone.sh").unwrap().contains("gone.sh: No such file"));
         assert!(why("./plain.sh x").unwrap().contains("is not executable: chmod +x "));
+        let away = |command: &str| problem(command, None, top.path(), &env);
+        assert!(away("./good.sh").unwrap().contains("empty folder"));
+        assert_eq!((away("$CLAUDE_PROJECT_DIR/good.sh"), away("~/good.sh")), (None, None));
         assert!(why("$CLAUDE_PROJECT_DIR/../").unwrap().ends_with("is not a file"));
     }
 }

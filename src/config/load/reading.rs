@@ -11,6 +11,7 @@ use crate::config::project::Project;
 use crate::config::schema::SCHEMA;
 use crate::config::settings_file::{self, Owner, SettingsFile};
 use crate::config::settings_layer::{self, Variables};
+use crate::config::start::Starts;
 use crate::config::untrusted::Untrusted;
 use crate::protocol::RuleFile;
 
@@ -19,6 +20,7 @@ pub(super) struct Reading<'a> {
     sources: Sources<'a>,
     pub layers: Layers,
     pub untrusted: Untrusted<'a>,
+    pub starts: Starts<'a>,
     /// The files that were looked for, and whether each was there.
     pub files: Vec<(PathBuf, bool)>,
     pub settings: Vec<SettingsFile>,
@@ -37,6 +39,7 @@ impl<'a> Reading<'a> {
             sources,
             layers: Layers::default(),
             untrusted: Untrusted::new(sources.trust, sources.cwd, home),
+            starts: Starts::new(sources.trust, project, sources.dirs, sources.cwd),
             files: Vec::new(),
             settings: Vec::new(),
             hooks: Vec::new(),
@@ -122,8 +125,21 @@ impl<'a> Reading<'a> {
                 self.variables.set(variable);
             }
         }
-        let counts = |hook: &&HookConfig| own || self.untrusted.admits(hook.inert());
-        self.hooks.extend(file.hooks.hooks.iter().filter(counts).cloned());
+        for hook in file.hooks.hooks.iter().cloned() {
+            match file.owner {
+                // Such hooks were written for a program that starts them in the project.
+                Owner::Person => {
+                    let start = self.starts.of_user(hook.describe(), &hook.origin, true);
+                    self.hooks.push(HookConfig { asks_project: true, start, ..hook });
+                }
+                Owner::Flag => self.hooks.push(hook.in_project()),
+                Owner::Shared | Owner::Local => {
+                    if self.untrusted.admits(hook.inert()) {
+                        self.hooks.push(hook.in_project());
+                    }
+                }
+            }
+        }
         self.settings.push(file);
         Ok(())
     }

@@ -132,11 +132,11 @@ fn a_server_that_is_none_names_its_line_and_what_it_needs() {
         ),
         (
             "[mcp_servers.x]\nurl = \"http://b\"\nenv = { A = \"b\" }",
-            "~/config.toml:3: [mcp_servers.x] has `args` or `env`, which go with a `command` alone",
+            "~/config.toml:3: [mcp_servers.x] has `args`, `env` or `cwd`, which go with a `command` alone",
         ),
         (
             "[mcp_servers.x]\ncomand = \"a\"",
-            "~/config.toml:2: unknown key `comand` in [mcp_servers.x]; allowed: command, args, env, url, headers, startup_timeout_s, timeout_s, shared",
+            "~/config.toml:2: unknown key `comand` in [mcp_servers.x]; allowed: command, args, env, url, headers, startup_timeout_s, timeout_s, shared, cwd",
         ),
         (
             "[mcp_servers.x]\ncommand = \"a\"\ntimeout_s = 0",
@@ -301,4 +301,36 @@ fn the_flag_takes_json_and_files_and_a_mistake_in_it_is_an_error() {
         let error = Bench::new().flag(value).error();
         assert!(error.starts_with(expected), "{error}");
     }
+}
+
+#[test]
+fn only_servers_of_the_project_and_of_the_command_line_start_in_the_project() {
+    let start = |bench: &Bench, name: &str| {
+        let loaded = bench.load().unwrap();
+        let found = loaded.mcp.iter().find(|entry| entry.server.name == name);
+        found.map(|entry| entry.server.start)
+    };
+    let table = |name: &str, more: &str| format!("[mcp_servers.{name}]\ncommand = \"c\"\n{more}");
+    let json = r#"{"mcpServers": {"x": {"command": "c", "cwd": "project"}}}"#;
+    let mut bench = Bench::new().user(&table("x", ""));
+    assert_eq!(start(&bench, "x"), Some(StartDir::Private));
+    bench = bench.user(&table("x", "cwd = \"project\"\n"));
+    assert_eq!(start(&bench, "x"), Some(StartDir::Private), "asked for and not accepted");
+    let loaded = bench.load().unwrap();
+    assert_eq!(loaded.starts.len(), 1);
+    assert_eq!(loaded.starts[0].entry, "MCP server x: c");
+    for file in [".caliban/config.toml", ".mcp.json"] {
+        let text = if file == ".mcp.json" { json.to_owned() } else { table("x", "") };
+        let mut bench = Bench::new().project(file, &text);
+        assert_eq!(start(&bench, "x"), None);
+        bench.trusted = true;
+        assert_eq!(start(&bench, "x"), Some(StartDir::Project), "{file}");
+    }
+    assert_eq!(start(&Bench::new().flag(json), "x"), Some(StartDir::Project));
+}
+
+#[test]
+fn the_place_of_a_program_is_the_project_or_left_out() {
+    let error = Bench::new().user("[mcp_servers.x]\ncommand = \"c\"\ncwd = \"/tmp\"\n").error();
+    assert!(error.starts_with("~/config.toml:3: ") && error.contains("project"), "{error}");
 }

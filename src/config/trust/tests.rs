@@ -207,3 +207,60 @@ fn a_process_that_does_not_let_go_is_waited_for_2_seconds_and_its_file_is_named(
     drop(held);
     trust.accept(std::slice::from_ref(&hook)).unwrap();
 }
+
+fn start(entry: &str, path: impl Into<PathBuf>) -> ProjectStart {
+    ProjectStart { entry: entry.to_owned(), origin: Origin::File { path: path.into(), line: 3 } }
+}
+
+#[test]
+fn an_entry_of_the_users_own_starts_in_the_project_for_which_it_was_accepted_alone() {
+    let world = World::new();
+    let file = world.dirs().config_file();
+    let hook = start("hook Stop: ./x.sh", &file);
+    let here = world.trust("repo");
+    let mut waiting = Vec::new();
+    assert_eq!(here.start_dir(hook.clone(), &mut waiting), StartDir::Private);
+    assert_eq!(waiting, std::slice::from_ref(&hook));
+    here.accept_all(&[], &waiting).unwrap();
+    assert!(here.accepts_start(&hook) && world.trust("repo/sub").accepts_start(&hook));
+    assert!(!here.accepts_some(), "nothing that the project brings");
+    for other in [start("hook Stop: ./y.sh", &file), start(&hook.entry, "/else/config.toml")] {
+        assert!(!world.trust("repo").accepts_start(&other), "{other:?}");
+    }
+    for project in ["repo/sub/inner", "."] {
+        assert!(!world.trust(project).accepts_start(&hook), "{project}");
+    }
+    let line = "hook Stop: ./x.sh (your config.toml) starts in this project";
+    let accepted = world.trust("repo").accepted().unwrap();
+    assert_eq!(accepted, [(file.display().to_string(), line.to_owned())]);
+    assert!(world.trust("repo").revoke().unwrap());
+    assert!(!world.trust("repo").accepts_start(&hook));
+}
+
+#[test]
+fn what_a_project_brings_and_what_the_user_has_are_not_one_thing_also_in_one_file_and_with_one_line()
+ {
+    let world = World::new();
+    let file = ".caliban/config.toml";
+    let (thing, start) = (thing("hook Stop: ./x.sh", file), start("hook Stop: ./x.sh", file));
+    world.trust("repo").accept(std::slice::from_ref(&thing)).unwrap();
+    assert!(!world.trust("repo").accepts_start(&start));
+    world.trust("repo").revoke().unwrap();
+    world.trust("repo").accept_all(&[], std::slice::from_ref(&start)).unwrap();
+    assert!(world.trust("repo").accepts_start(&start) && !world.trust("repo").accepts(&thing));
+}
+
+#[test]
+fn the_notice_of_starts_names_entries_without_what_may_be_secret() {
+    let world = World::new();
+    let trust = world.trust("repo");
+    assert_eq!(trust.start_notice(&[]), None);
+    let server = start("MCP server x: x (TOKEN=sk-secret)", "/home/ann/config.toml");
+    let root = trust.root().display();
+    assert_eq!(
+        trust.start_notice(&[server]).unwrap(),
+        format!(
+            "Started in an empty folder, not in this project: MCP server x (/home/ann/config.toml:3). `caliban trust {root}` starts your own entries here, with --show only lists them."
+        )
+    );
+}

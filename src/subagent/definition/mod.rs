@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::config::{HookConfig, Inert, Trust};
+use crate::config::{HookConfig, Inert, ProjectStart, Trust};
 use crate::markdown::front_matter;
 use crate::protocol::{McpWish, Mode};
 
@@ -144,6 +144,9 @@ pub struct Parsed {
     pub advice: Vec<DefinitionError>,
     /// Parts that do nothing until the person accepts them.
     pub inert: Vec<Inert>,
+    /// Hooks and servers of the user's own definition that start in an empty folder until the user accepts that they
+    /// start in the project.
+    pub starts: Vec<ProjectStart>,
 }
 
 /// What the person has accepted of the definitions that a project brings.

@@ -8,8 +8,8 @@ use super::source::{DefinitionError, Source};
 use super::{
     Accepted, Definition, Dialect, Isolation, Memory, Parsed, Returns, advice, name, servers,
 };
-use crate::config::{HookConfig, Inert, Origin, mcp, read_hooks};
-use crate::protocol::{HookEvent, McpWish, Mode};
+use crate::config::{HookConfig, Inert, Origin, ProjectStart, mcp, read_hooks, relative_word};
+use crate::protocol::{HookEvent, McpServer, McpWish, Mode, StartDir};
 
 /// The keys that a definition may have, besides its name and its prompt.
 const KEYS: [&str; 16] = [
@@ -54,7 +54,7 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub fn read(self) -> Result<Parsed, DefinitionError> {
         let mut warnings = self.unknown_keys()?;
-        let mut inert = Vec::new();
+        let (mut inert, mut starts, mut odd) = (Vec::new(), Vec::new(), Vec::new());
         let Some(description) = self.key("description").text()? else {
             let message =
                 "`description` is missing: it says what the agent does and when to use it";
@@ -81,14 +81,16 @@ impl<'a> Reader<'a> {
                 .choice("isolation", &Isolation::WORDS, &mut warnings)?
                 .unwrap_or_default(),
             env: self.env(&mut inert)?,
-            hooks: self.hooks(&mut inert, &mut warnings)?,
+            hooks: self.hooks(&mut inert, &mut starts, &mut warnings)?,
             returns: self.key("return").one_of(&Returns::WORDS)?.unwrap_or_default(),
-            mcp_servers: self.servers(&mut inert)?,
+            mcp_servers: self.servers(&mut inert, &mut starts, &mut odd)?,
             source: self.source.clone(),
         };
         let mut advice = advice::of(&definition, self.key("description"), self.key("tools"));
         advice.extend(inert.iter().map(|thing| self.waits(thing)));
-        Ok(Parsed { definition, warnings, advice, inert })
+        advice.extend(starts.iter().map(|start| self.starts_elsewhere(start)));
+        advice.extend(odd);
+        Ok(Parsed { definition, warnings, advice, inert, starts })
     }
 
     fn key(&self, name: &'a str) -> Key<'a> {
@@ -178,18 +180,71 @@ impl<'a> Reader<'a> {
     }
 
     /// Servers of its own that a project brings would run code. The names of the session's servers only narrow.
-    fn servers(&self, inert: &mut Vec<Inert>) -> Result<Option<Vec<McpWish>>, DefinitionError> {
+    fn servers(
+        &self,
+        inert: &mut Vec<Inert>,
+        starts: &mut Vec<ProjectStart>,
+        odd: &mut Vec<DefinitionError>,
+    ) -> Result<Option<Vec<McpWish>>, DefinitionError> {
         let key = self.key("mcpServers");
         let Some(wishes) = servers::read(key)? else { return Ok(None) };
         let mut counted = Vec::new();
-        for wish in wishes {
-            let counts = match &wish {
-                McpWish::Named(_) => true,
-                McpWish::Own(server) => self.admits(key, &mcp::line(server), inert)?,
-            };
-            counted.extend(counts.then_some(wish));
+        for servers::Wish { server, asks_project } in wishes {
+            counted.push(match server {
+                McpWish::Named(name) => McpWish::Named(name),
+                McpWish::Own(server) => {
+                    let line = mcp::line(&server);
+                    if !self.admits(key, &line, inert)? {
+                        continue;
+                    }
+                    let start = self.start(key, &line, asks_project, starts)?;
+                    let server = McpServer { start, ..server };
+                    odd.extend(relative(key, &server).filter(|_| !asks_project));
+                    McpWish::Own(server)
+                }
+            });
         }
         Ok(Some(counted))
+    }
+
+    /// Where a hook or server of the definition starts. One of the user's own that `asks` to start in the project, and
+    /// may not yet, is added to `starts`.
+    fn start(
+        &self,
+        key: Key<'a>,
+        what: &str,
+        asks: bool,
+        starts: &mut Vec<ProjectStart>,
+    ) -> Result<StartDir, DefinitionError> {
+        let path = match self.source {
+            Source::Flag | Source::File { project: true, .. } => return Ok(StartDir::Project),
+            Source::File { path, project: false } if asks => path,
+            Source::BuiltIn | Source::File { .. } => return Ok(StartDir::Private),
+        };
+        let line = key.field.and_then(|field| field.line).unwrap_or(1);
+        let path = self.accepted.map_or(path.to_owned(), |accepted| accepted.trust.shown(path));
+        let entry = format!("agent {} {}: {what}", self.name()?, key.name);
+        let start = ProjectStart { entry, origin: Origin::File { path, line } };
+        Ok(match self.accepted {
+            Some(accepted) => accepted.trust.start_dir(start, starts),
+            None => {
+                starts.push(start);
+                StartDir::Private
+            }
+        })
+    }
+
+    /// Says that a part starts in an empty folder although it asks for the project.
+    fn starts_elsewhere(&self, start: &ProjectStart) -> DefinitionError {
+        let line = match &start.origin {
+            Origin::File { line, .. } => Some(*line),
+            _ => None,
+        };
+        let message = format!(
+            "{} starts in an empty folder until you run `caliban trust` here",
+            start.name()
+        );
+        DefinitionError { place: self.source.clone(), line, message }
     }
 
     /// Whether a part counts that runs code or widens rights: of a project the person has to have accepted it. `what`
@@ -277,6 +332,7 @@ impl Reader<'_> {
     fn hooks(
         &self,
         inert: &mut Vec<Inert>,
+        starts: &mut Vec<ProjectStart>,
         warnings: &mut Vec<DefinitionError>,
     ) -> Result<Vec<HookConfig>, DefinitionError> {
         let key = self.key("hooks");
@@ -297,9 +353,12 @@ impl Reader<'_> {
         let mut own = Vec::new();
         for hook in list.hooks {
             // Each is a thing of its own: two in one line could be taken for one.
-            if !self.admits(key, &hook.describe(), inert)? {
+            let line = hook.describe();
+            if !self.admits(key, &line, inert)? {
                 continue;
             }
+            let start = self.start(key, &line, hook.asks_project, starts)?;
+            let hook = HookConfig { start, ..hook };
             own.push(match hook.event {
                 HookEvent::Stop => HookConfig { event: HookEvent::SubagentStop, ..hook },
                 _ => hook,
@@ -307,6 +366,16 @@ impl Reader<'_> {
         }
         Ok(own)
     }
+}
+
+/// Advice about a server that starts in an empty folder and names a file relative to that.
+fn relative(key: Key<'_>, server: &McpServer) -> Option<DefinitionError> {
+    let word = relative_word(server, &|_| false).filter(|_| server.start == StartDir::Private)?;
+    let name = &server.name;
+    Some(key.error(format!(
+        "`{}.{name}` starts in an empty folder, where `{word}` is no file of the project: write the folder as ${{CALIBAN_PROJECT_DIR}}, or `cwd: project` to start it in projects that you accept for it",
+        key.name
+    )))
 }
 
 fn modes() -> [(&'static str, Mode); 5] {

@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::config::{Dirs, Matcher, Origin, Project};
-use crate::protocol::HookEvent;
+use crate::protocol::{HookEvent, StartDir};
 
 fn scout(project: bool) -> Source {
     Source::File { path: ".caliban/agents/scout.md".into(), project }
@@ -77,6 +77,8 @@ fn hook(event: HookEvent, matcher: &str, command: &str, seconds: u64, line: usiz
         command: command.to_owned(),
         timeout: Duration::from_secs(seconds),
         origin: Origin::File { path: ".caliban/agents/scout.md".into(), line },
+        asks_project: false,
+        start: StartDir::Private,
     }
 }
 

@@ -68,7 +68,9 @@ impl Connection {
         let limit = server.startup.unwrap_or(STARTUP);
         let transport =
             expand::transport(&server.transport, env).map_err(|unset| unset.to_string())?;
-        if let Some((mut program, pipes)) = Program::start(&transport, env, means, first)? {
+        if let Some((mut program, pipes)) =
+            Program::start(&transport, server.start, env, means, first)?
+        {
             return match within(limit, Self::greet(pipes, means)).await {
                 Ok(Ok(mut connection)) => {
                     connection.line.unreadable = program.unreadable();

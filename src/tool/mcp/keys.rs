@@ -21,7 +21,17 @@ const NAMES: [&str; 9] = [
 ];
 
 /// Variables that hold no key, whatever a server is given them for. Their values are all over what people read.
-const HARMLESS: [&str; 7] = ["HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "USER"];
+const HARMLESS: [&str; 9] = [
+    "CALIBAN_PROJECT_DIR",
+    "CLAUDE_PROJECT_DIR",
+    "HOME",
+    "LANG",
+    "LOGNAME",
+    "PATH",
+    "PWD",
+    "SHELL",
+    "USER",
+];
 
 /// The keys of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

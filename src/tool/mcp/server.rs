@@ -71,7 +71,8 @@ impl Server {
         tell: Tell,
         tasks: &TaskTracker,
     ) -> Self {
-        let Keys { possible, certain } = Keys::of(&config.transport, &env);
+        let full = means.starts.with_project(&env);
+        let Keys { possible, certain } = Keys::of(&config.transport, &full);
         possible.iter().for_each(|key| means.redactor.suspect(key));
         let words = certain.iter().flat_map(|key| key.split(' '));
         words.filter(|word| keys::is_token(word)).for_each(|key| means.redactor.add(key));
@@ -81,7 +82,7 @@ impl Server {
         let (stop, first) = (CancellationToken::new(), Printed::default());
         let keeper = Keeper {
             config: config.clone(),
-            env: env.clone(),
+            env: full,
             means,
             tell,
             told: BTreeSet::new(),
@@ -200,6 +201,7 @@ impl Server {
 /// The task behind a server.
 struct Keeper {
     config: McpServer,
+    /// The agent's variables, and those that name the project.
     env: EnvOverlay,
     means: Arc<Means>,
     tell: Tell,

@@ -14,6 +14,7 @@ use super::fleet::Fleet;
 use super::http::HttpSource;
 use super::pool::Pool;
 use crate::budget::{Budget, Limits};
+use crate::exec::StartDirs;
 use crate::protocol::{
     Access, EnvOverlay, EventQueue, McpServer, McpState, McpStatus, McpWish, Redactor, SharedPeer,
     Span, ToolUseId, mcp_name,
@@ -27,8 +28,10 @@ const END_WAIT: Duration = Duration::from_secs(4);
 pub struct McpSettings {
     /// In the order of the configuration.
     pub servers: Vec<McpServer>,
-    /// Where programs run.
+    /// Where programs of the project run.
     pub cwd: Arc<Path>,
+    /// Where all others do.
+    pub starts: StartDirs,
     /// The session's variables.
     pub env: EnvOverlay,
     /// Variables, beside the well-known provider keys, that programs must not see.
@@ -45,6 +48,7 @@ pub struct McpSettings {
 /// What a server needs to be started.
 pub(super) struct Means {
     pub cwd: Arc<Path>,
+    pub starts: StartDirs,
     pub secrets: Arc<[String]>,
     pub http: HttpSource,
     pub peer: Option<SharedPeer>,
@@ -72,8 +76,9 @@ impl Mcp {
     /// Knows the servers and starts none.
     #[must_use]
     pub fn new(settings: McpSettings) -> Self {
-        let McpSettings { servers, cwd, env, secrets, http, peer, soften, redactor } = settings;
-        let pool = Pool::new(Means { cwd, secrets, http, peer, redactor });
+        let McpSettings { servers, cwd, starts, env, secrets, http, peer, soften, redactor } =
+            settings;
+        let pool = Pool::new(Means { cwd, starts, secrets, http, peer, redactor });
         let (main, offered, told) = Default::default();
         Self(Arc::new(Inner { servers, env, soften, pool, main, offered, told }))
     }

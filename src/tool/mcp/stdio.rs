@@ -8,8 +8,8 @@ use tokio::process::{ChildStdin, ChildStdout};
 
 use super::reader::{MAX_LINE, Printed, Reader, Unreadable};
 use super::session::Means;
-use crate::exec::{Service, ServiceCommand, child_env};
-use crate::protocol::{EnvOverlay, McpTransport};
+use crate::exec::{PrivateDir, Service, ServiceCommand, child_env};
+use crate::protocol::{EnvOverlay, McpTransport, StartDir};
 
 /// How long the end of a program is waited for that has closed its output.
 const EXIT_WAIT: Duration = Duration::from_millis(500);
@@ -23,27 +23,35 @@ pub struct Program {
     first: Printed,
     unreadable: Unreadable,
     command: String,
+    /// Where it works, unless that is the project; removed after its end.
+    _private: Option<PrivateDir>,
 }
 
 impl Program {
-    /// Starts it in the session's directory with the environment of the agent, without the keys of providers, and with
-    /// the server's own variables. What it prints first is kept in `first` too. `None` when it is no program at all.
+    /// Starts it in the session's directory or in an empty one, with the environment of the agent, without the keys of
+    /// providers, and with the server's own variables. What it prints first is kept in `first` too. `None` when it is no program at all.
     pub fn start(
         transport: &McpTransport,
+        start: StartDir,
         env: &EnvOverlay,
         means: &Means,
         first: &Printed,
     ) -> Result<Option<(Self, Pipes)>, String> {
         let McpTransport::Stdio { command, args, env: own } = transport else { return Ok(None) };
-        let env = child_env(env, 0, &means.secrets).with(own.iter());
-        let start = ServiceCommand { program: command, args, cwd: &means.cwd, env: &env };
+        let env = child_env(env, 0, &means.secrets);
+        let place = means
+            .starts
+            .prepare(start, &means.cwd, &env)
+            .map_err(|error| format!("there is no empty folder to start {command} in: {error}"))?;
+        let env = place.env.with(own.iter());
+        let start = ServiceCommand { program: command, args, cwd: &place.cwd, env: &env };
         let (service, stdin, stdout) = Service::start(start)
             .map_err(|error| format!("{command} could not be started: {error}"))?;
         let first = first.clone();
         let (reader, unreadable) = Reader::new(stdout, first.clone());
         let pipes = AsyncRwTransport::new_client(reader, stdin).with_max_line_length(MAX_LINE);
         let command = command.clone();
-        Ok(Some((Self { service, first, unreadable, command }, pipes)))
+        Ok(Some((Self { service, first, unreadable, command, _private: place.private }, pipes)))
     }
 
     /// Tells of output that cannot be read as messages.

@@ -6,7 +6,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::{Asking, TrustThing};
+use super::{Asking, TrustQuestion, TrustThing};
 use crate::protocol::printable;
 use crate::tui::text::{sanitize, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
@@ -21,13 +21,16 @@ const LEAST: u16 = 20;
 /// Answers are short where there is less room than this. Cells.
 const NARROW: u16 = 50;
 
+/// Introduces the user's own entries.
+const OWN: &str = "Your own hooks and servers below are to start in this project, whose files then change what they run. Until you trust that, each starts in an empty folder:";
+
 /// Draws the question.
 pub(super) fn draw(asking: &mut Asking<'_>, theme: &Theme, now: Duration, frame: &mut Frame<'_>) {
     let screen = frame.area();
     let width = screen.width.min(WIDTH);
     let room = width.saturating_sub(4).max(1);
     let head = head(asking, room, theme);
-    let list = list(&asking.question.things, room, theme);
+    let list = list(asking.question, room, theme);
     let rows = usize::from(screen.height);
     let space = rows > 5;
     // Two edges, two answers, and a blank line where there is room for it.
@@ -69,11 +72,12 @@ pub(super) fn draw(asking: &mut Asking<'_>, theme: &Theme, now: Duration, frame:
 fn head(asking: &Asking<'_>, room: u16, theme: &Theme) -> Vec<Line<'static>> {
     let question = asking.question;
     let root = visible(&question.root);
-    let why = match question.changed {
-        false => {
+    let why = match (question.changed, question.things.is_empty()) {
+        (_, true) => OWN,
+        (false, false) => {
             "It brings what runs code or gives agents more rights. That does nothing until you trust it:"
         }
-        true => {
+        (true, false) => {
             "It has changed since you trusted it. This is new, and does nothing until you trust it too:"
         }
     };
@@ -83,8 +87,20 @@ fn head(asking: &Asking<'_>, room: u16, theme: &Theme) -> Vec<Line<'static>> {
     lines
 }
 
-/// The things by their files, in full.
-fn list(things: &[TrustThing], room: u16, theme: &Theme) -> Vec<Line<'static>> {
+/// All things and entries, in full.
+fn list(question: &TrustQuestion, room: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = by_file(&question.things, room, theme);
+    if !question.things.is_empty() && !question.own.is_empty() {
+        lines.push(Line::default());
+        lines.extend(wrap_text(OWN, room, theme.text));
+        lines.push(Line::default());
+    }
+    lines.extend(by_file(&question.own, room, theme));
+    lines
+}
+
+/// The things by their files.
+fn by_file(things: &[TrustThing], room: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut last = None;
     for thing in things {
@@ -114,7 +130,11 @@ fn answers(asking: &Asking<'_>, room: u16, theme: &Theme, now: Duration) -> [Lin
         }
         (false, false) => Line::styled(format!("   {below} more: PgDn"), theme.dim),
     };
-    let later = if wide { "2  not now: go on without it" } else { "2  not now" };
+    let later = match (wide, asking.question.things.is_empty()) {
+        (true, true) => "2  not now: start them in an empty folder",
+        (true, false) => "2  not now: go on without it",
+        (false, _) => "2  not now",
+    };
     [trust, Line::styled(later, theme.text)]
 }
 

@@ -15,6 +15,7 @@ fn question(things: usize) -> TrustQuestion {
         root: "/p/shop".to_owned(),
         changed: false,
         things: (1..=things).map(rule).collect(),
+        own: Vec::new(),
     }
 }
 
@@ -44,6 +45,7 @@ fn the_question_shows_each_thing_with_its_place_and_hides_nothing() {
             ),
             thing(".claude/settings.json", 4, "hook Stop: a\u{1b}[2J\u{202e}b\nc\td"),
         ],
+        own: Vec::new(),
     };
     insta::assert_snapshot!("trust_70x24", picture(&mut Asking::new(&question), 70, 24, 2));
     let changed =
@@ -117,4 +119,22 @@ fn what_a_window_is_too_small_to_show_was_not_seen() {
     let shown = picture(&mut asking, 20, 5, 2);
     assert!(shown.contains("1  trust this"), "{shown}");
     assert_eq!(press(&mut asking, KeyCode::Char('1'), 2), Some(TrustAnswer::Trust));
+}
+
+#[test]
+fn entries_of_the_users_own_stand_apart_and_have_to_be_seen_too() {
+    let start = "hook PreToolUse(Bash): ./check.sh (your config.toml) starts in this project";
+    let own = vec![thing("/home/ann/.config/caliban/config.toml", 3, start)];
+    let alone = TrustQuestion { root: "/p/shop".to_owned(), own, ..TrustQuestion::default() };
+    insta::assert_snapshot!("trust_own_70x16", picture(&mut Asking::new(&alone), 70, 16, 2));
+    let both = TrustQuestion { own: alone.own.clone(), ..question(2) };
+    insta::assert_snapshot!("trust_both_70x24", picture(&mut Asking::new(&both), 70, 24, 2));
+    let many = TrustQuestion { own: alone.own, ..question(40) };
+    let mut asking = Asking::new(&many);
+    picture(&mut asking, 80, 24, 2);
+    assert_eq!(press(&mut asking, KeyCode::Char('1'), 3), None);
+    press(&mut asking, KeyCode::End, 4);
+    let last = picture(&mut asking, 80, 24, 4);
+    assert!(last.contains("(your config.toml)"), "{last}");
+    assert_eq!(press(&mut asking, KeyCode::Char('1'), 6), Some(TrustAnswer::Trust));
 }

@@ -231,6 +231,7 @@ async fn a_hook_that_is_async_runs_beside_the_work() {
     let hook = json!({ "type": "command", "command": command, "async": true });
     let settings = json!({ "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [hook] }] } });
     scene.world.home(".claude/settings.json", &settings.to_string());
+    scene.world.trust();
     // The second call lets the hook of the first one end.
     let [first, second] = ["touch made", "echo go >gate"].map(|line| tool_use("Bash", bash(line)));
     scene.server.when(PARENT).reply(first).then(second).then(text(DONE));
@@ -297,11 +298,11 @@ async fn s0_24_hooks_apply_to_the_childs_calls_as_to_the_parents() {
 #[tokio::test]
 async fn hooks_of_a_definition_run_for_its_agent_alone() {
     let scene = Scene::new();
-    let front = "---\nname: careful\ndescription: Works with care on what it is told.\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: echo \"$PWD\" >>ran\n---\nYou are careful.\n";
+    let front = "---\nname: careful\ndescription: Works with care on what it is told.\nhooks:\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: echo \"$CALIBAN_PROJECT_DIR\" >>\"$CALIBAN_PROJECT_DIR\"/ran\n---\nYou are careful.\n";
     scene.world.agent("careful", front);
     scene.world.write(
         ".claude/agents/theirs.md",
-        &front.replace("careful", "theirs").replace("ran", "theirs-ran"),
+        &front.replace("careful", "theirs").replace("/ran", "/theirs-ran"),
     );
     let with = |name: &str, word: &str| {
         let mut input = agent(word);
@@ -322,7 +323,8 @@ async fn hooks_of_a_definition_run_for_its_agent_alone() {
 #[tokio::test]
 async fn hooks_come_from_every_place_and_a_projects_own_wait_for_trust() {
     let entry = |file: &str| {
-        format!("[[hooks.PreToolUse]]\nmatcher = \"Bash\"\ncommand = \"touch {file}\"\n")
+        let command = format!("touch \"$CALIBAN_PROJECT_DIR\"/{file}");
+        format!("[[hooks.PreToolUse]]\nmatcher = \"Bash\"\ncommand = '{command}'\n")
     };
     let settings = |file: &str| {
         let hook = json!({ "type": "command", "command": format!("touch {file}") });
@@ -341,7 +343,8 @@ async fn hooks_come_from_every_place_and_a_projects_own_wait_for_trust() {
         names.map(|name| scene.world.exists(name))
     };
     touch(&scene, &args).await;
-    assert_eq!(made(), [true, true, true, false, false, false]);
+    // That of the home is heard too, but not here.
+    assert_eq!(made(), [true, false, true, false, false, false]);
     scene.world.run(["trust"]).finish().await.assert_code(0);
     touch(&scene, &args).await;
     assert_eq!(made(), [true; 6]);

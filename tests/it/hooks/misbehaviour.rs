@@ -24,6 +24,7 @@ fn one(scene: &Scene, command: &str) {
     scene
         .world
         .home(".claude/settings.json", &json!({ "hooks": { "PreToolUse": groups } }).to_string());
+    scene.world.trust();
 }
 
 #[tokio::test]

@@ -122,6 +122,14 @@ impl World {
         write(&self.settings_dir().join(format!("agents/{name}.md")), definition);
     }
 
+    /// Accepts what the project brings, and that the user's own entries start in it.
+    pub fn trust(&self) {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_caliban"));
+        command.arg("trust").current_dir(self.project_dir()).env_clear();
+        let done = command.envs(self.env.iter().cloned()).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+    }
+
     /// A run of the binary with these arguments.
     pub fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Run<'_> {
         Run::new(self, args)
