@@ -144,13 +144,6 @@ impl Facts {
         let (tool, cwd) = (canonical_name(call.tool).to_owned(), call.cwd.to_owned());
         Self { tool, units, shell, cwd, read_rules }
     }
-
-    /// Every run of words that is, or may become, a command of its own.
-    #[must_use]
-    pub fn command_views(&self) -> Vec<&[Word]> {
-        let Some(shell) = &self.shell else { return Vec::new() };
-        shell.script.all_commands().into_iter().flat_map(wrapper::views).collect()
-    }
 }
 
 fn shell_units(line: &str, cwd: &Path, places: &Places) -> (Vec<Unit>, Shell) {

@@ -8,8 +8,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::facts::{Facts, Unit};
+use super::lookalike;
 use super::path::{Places, Target};
 use super::read_only::{ReadRules, is_read_only};
+use super::restriction::Restriction;
 use super::rule::{Rule, RuleSet};
 use super::suggest;
 use crate::protocol::{Access, Mode, ToolUseId};
@@ -85,10 +87,8 @@ impl Judgement {
 pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let places = policy.places;
     let facts = Facts::of(call, places, policy.rules.read_rules());
-    let restricting = |rules: &'_ [Rule]| {
-        rules.iter().find(|rule| rule.restricts(&facts, places)).map(|rule| rule.describe(places))
-    };
-    if let Some(rule) = restricting(&policy.rules.deny) {
+    let denied = restriction(&policy.rules.deny, &facts, places);
+    if let Some((rule, None)) = &denied {
         return Judgement::new(Decision::Deny, format!("{rule} denies it"));
     }
     if let Some(why) = beyond_bound(&facts, places) {
@@ -99,12 +99,21 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
                    present the plan instead";
         return Judgement::new(Decision::Deny, why);
     }
+    // A rule that names exactly this answers beforehand what would be asked.
+    if let Some((rule, Some(why))) = denied
+        && !facts.units.iter().all(|unit| is_named(unit, policy, &facts))
+    {
+        return doubtful(policy, &facts, call.access, &format!("{rule} may deny it: {why}"));
+    }
     let bypass = policy.mode == Mode::BypassPermissions;
     let asks = match &call.advice {
         Advice::Ask { why } => Some(format!("a hook asks: {why}")),
         // Where nobody can be asked, the mode has said so; what a hook says, it says of this very call.
         _ if bypass && !policy.interactive => None,
-        _ => restricting(&policy.rules.ask).map(|rule| format!("{rule} asks")),
+        _ => restriction(&policy.rules.ask, &facts, places).map(|(rule, doubt)| match doubt {
+            None => format!("{rule} asks"),
+            Some(why) => format!("{rule} may ask for it: {why}"),
+        }),
     };
     if let Some(asks) = asks {
         let mut judgement = match policy.mode {
@@ -113,7 +122,7 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
             }
             _ => Judgement::new(Decision::Ask, asks),
         };
-        judgement.warnings = warnings(&facts, places);
+        judgement.warnings = warnings(&facts, call.access, places);
         return judgement;
     }
     if bypass {
@@ -124,7 +133,50 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     if call.advice == Advice::Allow && !unknown {
         return Judgement::new(Decision::Allow, "a hook allows it");
     }
-    judge_units(policy, &facts)
+    judge_units(policy, &facts, call.access)
+}
+
+/// The rule that is meant for the call, or else the first that may be, with the reason for the doubt.
+fn restriction<'a>(
+    rules: impl IntoIterator<Item = &'a Rule>,
+    facts: &Facts,
+    places: &Places,
+) -> Option<(String, Option<String>)> {
+    let mut doubt = None;
+    for rule in rules {
+        match rule.restricts(facts, places) {
+            Restriction::Yes => return Some((rule.describe(places), None)),
+            Restriction::Maybe(why) if doubt.is_none() => {
+                doubt = Some((rule.describe(places), Some(why)));
+            }
+            _ => {}
+        }
+    }
+    doubt
+}
+
+/// Whether an allow rule names the unit word for word.
+fn is_named(unit: &Unit, policy: &Policy<'_>, facts: &Facts) -> bool {
+    let mut rules = policy.rules.allow.iter().chain(policy.grants);
+    *unit == Unit::Nothing || rules.any(|rule| rule.names(unit, facts))
+}
+
+/// Asks about a call that a deny rule may be meant for. A deny rule holds in every mode, so where nobody is asked the
+/// answer is no.
+fn doubtful(policy: &Policy<'_>, facts: &Facts, access: &Access, why: &str) -> Judgement {
+    let way_out = "write it as plain commands, or add an allow rule for exactly this line";
+    let mut judgement = match (policy.mode, policy.interactive) {
+        (Mode::DontAsk, _) => Judgement::new(
+            Decision::Deny,
+            format!("{why}, and dontAsk mode asks nobody; {way_out}"),
+        ),
+        (_, false) => {
+            Judgement::new(Decision::Deny, format!("{why}, and there is nobody to ask; {way_out}"))
+        }
+        (_, true) => Judgement::new(Decision::Ask, why),
+    };
+    judgement.warnings = warnings(facts, access, policy.places);
+    judgement
 }
 
 /// Why a file tool may not write there at all, if the agent is bound to a folder. What shells write, the kernel keeps
@@ -145,7 +197,7 @@ fn beyond_bound(facts: &Facts, places: &Places) -> Option<String> {
 }
 
 /// Allows the call when every unit of it is allowed or free.
-fn judge_units(policy: &Policy<'_>, facts: &Facts) -> Judgement {
+fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement {
     let places = policy.places;
     let mut why_allowed = None;
     let mut missing = Vec::new();
@@ -159,6 +211,7 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts) -> Judgement {
             continue;
         }
         if let Err(reason) = free(unit, policy.mode, facts, places) {
+            let reason = exception(unit, policy).unwrap_or(reason);
             missing.push(unit);
             if !reasons.contains(&reason) {
                 reasons.push(reason);
@@ -176,11 +229,28 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts) -> Judgement {
         }
         _ => Judgement::new(Decision::Ask, why),
     };
-    judgement.warnings = warnings(facts, places);
+    judgement.warnings = warnings(facts, access, places);
     if policy.mode != Mode::Plan {
         judgement.suggestions = suggest::rules(&missing, facts, places);
     }
     judgement
+}
+
+/// Why a broader rule does not cover a command with a dangerous option, and which rule would.
+fn exception(unit: &Unit, policy: &Policy<'_>) -> Option<String> {
+    let Unit::Command(command) = unit else { return None };
+    let mut rules = policy.rules.allow.iter().chain(policy.grants);
+    let (rule, danger) = rules.find_map(|rule| Some((rule, rule.exception(unit)?)))?;
+    let program = super::wrapper::base_name(command.program());
+    let mut why = format!(
+        "no rule allows {program} with {}: {} does not name it",
+        danger.option,
+        rule.describe(policy.places)
+    );
+    if let Some(rule) = suggest::naming(command, &danger) {
+        why.push_str(&format!("; {rule} would allow it"));
+    }
+    Some(why)
 }
 
 /// Whether the mode lets the unit pass without a rule; else what is missing.
@@ -243,7 +313,7 @@ fn changes(unit: &Unit, facts: &Facts, places: &Places) -> bool {
 const NETWORK: &[&str] =
     &["curl", "wget", "ssh", "scp", "sftp", "rsync", "nc", "ncat", "telnet", "ftp", "gh"];
 
-fn warnings(facts: &Facts, places: &Places) -> Vec<String> {
+fn warnings(facts: &Facts, access: &Access, places: &Places) -> Vec<String> {
     let mut warnings = Vec::new();
     for unit in &facts.units {
         match unit {
@@ -279,9 +349,24 @@ fn warnings(facts: &Facts, places: &Places) -> Vec<String> {
             Unit::Nothing | Unit::Agent(_) | Unit::Skill(_) | Unit::Other => {}
         }
     }
+    warnings.extend(access_texts(access).iter().flat_map(|text| lookalike::warnings(text)));
     warnings.dedup();
     warnings
 }
 
+/// The texts of a call that the user reads before answering.
+fn access_texts(access: &Access) -> Vec<String> {
+    match access {
+        Access::Command { line, .. } => vec![line.clone()],
+        Access::Read { paths } | Access::Write { paths } => {
+            paths.iter().map(|path| path.written.display().to_string()).collect()
+        }
+        Access::Fetch { url } => vec![url.clone()],
+        Access::Nothing | Access::Agent { .. } | Access::Skill { .. } | Access::Other => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing;
 #[cfg(test)]
 mod tests;

@@ -4,21 +4,26 @@
 //! what changes while agents run: the mode, the grants of each agent, and the questions that wait for a person.
 //! A call is judged by what it would touch ([`crate::protocol::Access`]), never by which agent makes it.
 
+mod danger;
 mod facts;
 mod gate;
 mod judge;
+mod lookalike;
 mod names;
 mod path;
 mod pattern;
+mod program;
 mod protected;
 mod question;
 mod read_only;
+mod restriction;
 mod rule;
 mod rule_file;
 mod script;
 mod session_rules;
 mod shell;
 mod source;
+mod spelling;
 mod standing;
 mod suggest;
 mod wrapper;

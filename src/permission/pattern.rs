@@ -5,8 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 
+use super::danger::{self, Danger};
 use super::path::{Target, resolve};
 use super::protected::{Protection, fold};
+use super::restriction::{Restriction, compare};
 use super::script::{SimpleCommand, Word};
 use super::wrapper;
 
@@ -55,6 +57,37 @@ impl CommandPattern {
     /// before the program, and what runs another program is covered only by a rule that names that program too.
     #[must_use]
     pub fn allows(&self, command: &SimpleCommand) -> bool {
+        self.covers(command) && self.unnamed(command).is_none()
+    }
+
+    /// The dangerous option that alone keeps the rule from covering the command.
+    #[must_use]
+    pub fn exception(&self, command: &SimpleCommand) -> Option<Danger> {
+        if self.covers(command) { self.unnamed(command) } else { None }
+    }
+
+    /// Whether a word that is only known when the line runs may stand for a dangerous option that the rule does not
+    /// name.
+    #[must_use]
+    pub fn is_misled(&self, command: &SimpleCommand, line: &str) -> bool {
+        let (Self::Prefix(text) | Self::Wild(text)) = self else { return false };
+        danger::is_smuggled(&command.words, line, |danger| danger.is_named(text))
+    }
+
+    /// The first dangerous option of the command that the rule does not name.
+    fn unnamed(&self, command: &SimpleCommand) -> Option<Danger> {
+        let (Self::Prefix(text) | Self::Wild(text)) = self else { return None };
+        let words = &command.words;
+        let start = match wrapper::wrapped(words) {
+            wrapper::Wrapped::From(inner) => inner,
+            wrapper::Wrapped::Nothing | wrapper::Wrapped::Unclear => 0,
+        };
+        let dangers = danger::find(words.get(start..).unwrap_or_default());
+        dangers.into_iter().find(|danger| !danger.is_named(text))
+    }
+
+    /// Whether the rule covers the command, dangerous options aside.
+    fn covers(&self, command: &SimpleCommand) -> bool {
         if !command.assignments.iter().all(|assignment| assignment.harmless) {
             return false;
         }
@@ -82,16 +115,28 @@ impl CommandPattern {
         }
     }
 
-    /// Whether a denying or asking rule covers these words, however they are dressed up.
+    /// Whether a denying or asking rule is meant for these words, however they are written. `appends` says that the
+    /// command gets more words than these.
     #[must_use]
-    pub fn restricts(&self, words: &[Word]) -> bool {
-        let plain = wrapper::undressed(words);
-        let joined = plain.join(" ");
-        match self {
-            Self::Exact(text) => joined == *text || raw(words) == *text,
-            Self::Prefix(text) => is_prefix(text, &joined) || is_prefix(text, &raw(words)),
-            Self::Wild(text) => wild(text, &joined) || wild(text, &raw(words)),
+    pub fn restricts(&self, words: &[Word], appends: bool) -> Restriction {
+        let joined = wrapper::undressed(words).join(" ");
+        let (text, meant) = match self {
+            Self::Exact(text) => (text, joined == *text || raw(words) == *text),
+            Self::Prefix(text) => (text, is_prefix(text, &joined) || is_prefix(text, &raw(words))),
+            Self::Wild(text) => (text, wild(text, &joined) || wild(text, &raw(words))),
+        };
+        match meant {
+            true => Restriction::Yes,
+            false => compare(text, matches!(self, Self::Exact(_)), words, appends),
         }
+    }
+
+    /// The program that the pattern names, without its folder.
+    #[must_use]
+    pub fn program(&self) -> Option<&str> {
+        let (Self::Exact(text) | Self::Prefix(text) | Self::Wild(text)) = self;
+        let program = text.split(' ').next().filter(|program| !program.contains('*'));
+        program.map(wrapper::base_name)
     }
 
     /// Whether this is the whole line, word for word.
@@ -103,6 +148,12 @@ impl CommandPattern {
     /// Whether a denying or asking rule is meant for the line as a whole, such as `curl * | sh`.
     #[must_use]
     pub fn restricts_line(&self, line: &str) -> bool {
+        let spaced = line.replace('|', " | ").replace(';', " ; ").replace('&', " & ");
+        let spaced = spaced.replace("|  |", "||").replace("&  &", "&&");
+        [line, &spaced].into_iter().any(|line| self.is_meant_for_line(line))
+    }
+
+    fn is_meant_for_line(&self, line: &str) -> bool {
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         match self {
             Self::Exact(text) => line == *text,
@@ -130,7 +181,7 @@ fn is_prefix(prefix: &str, text: &str) -> bool {
 }
 
 /// Whether `text` fits `pattern`, where `*` stands for any run of characters. Takes time linear in the product.
-fn wild(pattern: &str, text: &str) -> bool {
+pub fn wild(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };

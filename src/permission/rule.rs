@@ -3,10 +3,12 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::danger::Danger;
 use super::facts::{Facts, Unit};
 use super::path::{Places, Target};
 use super::pattern::{CommandPattern, DomainPattern, PathPattern};
 use super::read_only::ReadRules;
+use super::restriction::{self, Restriction};
 use crate::protocol::{MCP_PREFIX, mcp_name};
 use crate::tool::canonical_name;
 
@@ -154,8 +156,11 @@ impl Rule {
             (Covers::Tool(name), _) => facts.tool == *name,
             (Covers::Tools(start), _) => facts.tool.starts_with(start),
             (Covers::Command(pattern), unit) => {
-                facts.shell.as_ref().is_some_and(|shell| pattern.is_line(&shell.line))
-                    || matches!(unit, Unit::Command(command) if pattern.allows(command))
+                let Some(shell) = &facts.shell else { return false };
+                let covers =
+                    |command| pattern.allows(command) && !pattern.is_misled(command, &shell.line);
+                pattern.is_line(&shell.line)
+                    || matches!(unit, Unit::Command(command) if covers(command))
             }
             (Covers::Path { effect, tool, pattern }, Unit::Read(target) | Unit::Write(target)) => {
                 let writes = matches!(unit, Unit::Write(_));
@@ -180,17 +185,22 @@ impl Rule {
         }
     }
 
-    /// Whether this rule, in the ask or deny list, covers any part of the call.
+    /// Whether this rule, in the ask or deny list, is meant for any part of the call.
     #[must_use]
-    pub(super) fn restricts(&self, facts: &Facts, places: &Places) -> bool {
+    pub(super) fn restricts(&self, facts: &Facts, places: &Places) -> Restriction {
+        match (&self.covers, &facts.shell) {
+            (Covers::Command(pattern), Some(shell)) => restriction::of_line(pattern, shell),
+            _ => Restriction::certain(self.is_meant_for(facts, places)),
+        }
+    }
+
+    /// The same for what can always be told.
+    fn is_meant_for(&self, facts: &Facts, places: &Places) -> bool {
         let units = facts.units.iter();
         match &self.covers {
             Covers::Tool(name) => facts.tool == *name,
             Covers::Tools(start) => facts.tool.starts_with(start),
-            Covers::Command(pattern) => {
-                facts.shell.as_ref().is_some_and(|shell| pattern.restricts_line(&shell.line))
-                    || facts.command_views().into_iter().any(|words| pattern.restricts(words))
-            }
+            Covers::Command(_) => false,
             Covers::Path { effect, tool, pattern } => {
                 tool.as_ref().is_none_or(|tool| *tool == facts.tool)
                     && restricts_paths(*effect, pattern.as_ref(), facts, places)
@@ -216,6 +226,25 @@ impl Rule {
                 }
             }
         }
+    }
+
+    /// The dangerous option that alone keeps this rule, in the allow list, from covering the unit.
+    #[must_use]
+    pub(super) fn exception(&self, unit: &Unit) -> Option<Danger> {
+        match (&self.covers, unit) {
+            (Covers::Command(pattern), Unit::Command(command)) => pattern.exception(command),
+            _ => None,
+        }
+    }
+
+    /// Whether this rule, in the allow list, names the unit word for word.
+    #[must_use]
+    pub(super) fn names(&self, unit: &Unit, facts: &Facts) -> bool {
+        let Covers::Command(pattern @ CommandPattern::Exact(_)) = &self.covers else {
+            return false;
+        };
+        facts.shell.as_ref().is_some_and(|shell| pattern.is_line(&shell.line))
+            || matches!(unit, Unit::Command(command) if pattern.allows(command))
     }
 
     /// Whether the rule is about every call of this tool.

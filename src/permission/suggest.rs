@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use super::danger::{self, Danger};
 use super::facts::{Facts, Unit};
 use super::path::{Places, Target};
+use super::pattern::CommandPattern;
 use super::rule::{Base, List, Origin, Rule};
 use super::script::{SimpleCommand, Word};
 use super::wrapper::{self, Wrapped};
@@ -41,34 +43,32 @@ const SUB_COMMANDS: &[&str] = &[
 const SUB_SUB_COMMANDS: &[&str] = &["aws", "az", "docker", "gcloud", "gh", "kubectl", "podman"];
 
 /// Sub-commands that run what the next word names.
-const RUN: &[&str] = &["run", "exec", "compose", "x", "dlx"];
+const RUN: &[&str] = &["run", "run-script", "exec", "compose", "x", "dlx"];
 
-/// Programs that do anything they are told, or much harm at once: only the very command is suggested.
-const ANYTHING: &[&str] = &[
-    "awk",
-    "chmod",
-    "chown",
-    "dd",
-    "gawk",
-    "kill",
-    "killall",
-    "lua",
-    "mkfs",
-    "mv",
-    "node",
-    "osascript",
-    "perl",
-    "php",
-    "pkill",
-    "python",
-    "python2",
-    "python3",
-    "rm",
-    "rmdir",
-    "ruby",
-    "sed",
-    "shred",
-    "truncate",
+/// Longer rules are not suggested. Characters.
+const LONGEST: usize = 200;
+
+/// Programs whose sub-commands build, test or look at a project, so that a rule may leave their arguments open. Each
+/// line is a program, and behind `:` its sub-commands; a program without any is fine as a whole.
+const OPEN_ENDED: &[&str] = &[
+    "bun: test",
+    "bun npm pnpm yarn: run run-script",
+    "bun pnpm yarn: build lint typecheck",
+    "cargo: b build c check t test clippy fmt doc bench tree metadata nextest",
+    "ctest ninja",
+    "dotnet: build format restore test",
+    "flake8 mypy pylint pyright",
+    "git: add blame commit describe ls-files merge-base rev-parse status",
+    "go: build doc fmt list test vet version",
+    "gradle gradlew: assemble build check compileJava compileKotlin test",
+    "jest mocha phpunit rspec vitest",
+    "just make gmake:",
+    "mvn mvnw: compile package test verify",
+    "npm pnpm yarn: t test",
+    "black gofmt isort rustfmt shellcheck tsc",
+    "pytest py.test tox nox",
+    "ruff: check format",
+    "terraform tofu: fmt validate",
 ];
 
 /// Rules that together cover all the units; none when one of them cannot be covered safely.
@@ -118,23 +118,49 @@ pub fn short(command: &SimpleCommand) -> String {
 
 fn command_rule(command: &SimpleCommand) -> Option<String> {
     let words = &command.words;
-    let (from, program) = match wrapper::wrapped(words) {
-        Wrapped::Nothing => (0, words.first()?),
+    let from = match wrapper::wrapped(words) {
+        Wrapped::Nothing => 0,
         Wrapped::From(inner)
             if !matches!(words.first()?.text.as_str(), "sudo" | "doas" | "xargs") =>
         {
-            (inner, words.get(inner)?)
+            inner
         }
         _ => return None,
     };
-    let count = from + telling_words(&words[from..]);
-    let head = words.get(..count)?;
-    let is_option = |word: &Word| word.text.starts_with(['-', '+']);
-    let name = wrapper::base_name(&program.text);
-    if ANYTHING.contains(&name) || head.iter().any(is_option) || head.len() < count {
+    let head = words.get(..from + open_ended(&words[from..]).unwrap_or_default())?;
+    let is_option = |word: &Word| word.text.starts_with(['-', '+']) || word.text.contains('=');
+    if head.len() <= from
+        || head[from..].iter().any(is_option)
+        || !danger::find(&words[from..]).is_empty()
+    {
         return exact(words);
     }
     Some(format!("Bash({}:*)", plain(head)?))
+}
+
+/// How many words at the start are enough of a rule, where the others may be left open.
+fn open_ended(words: &[Word]) -> Option<usize> {
+    let program = wrapper::base_name(&words.first()?.text);
+    let sub_command = words.get(1).map(|word| word.text.as_str());
+    OPEN_ENDED.iter().find_map(|line| {
+        let (programs, sub_commands) = match line.split_once(':') {
+            Some((programs, sub_commands)) => (programs, Some(sub_commands.trim())),
+            None => (*line, None),
+        };
+        if !programs.split(' ').any(|known| known == program) {
+            return None;
+        }
+        match (sub_commands, sub_command) {
+            (None, _) => Some(1),
+            // Any target, but one.
+            (Some(""), Some(_)) => Some(2),
+            (Some(known), Some(sub_command)) if known.split(' ').any(|it| it == sub_command) => {
+                let runs = RUN.contains(&sub_command);
+                (!runs || words.len() > 2).then_some(2 + usize::from(runs))
+            }
+            _ => None,
+        }
+    })
 }
 
 /// How many words at the start say what a command does.
@@ -150,8 +176,30 @@ fn telling_words(words: &[Word]) -> usize {
     most.min(words.len())
 }
 
+/// The very command, quotes and all.
 fn exact(words: &[Word]) -> Option<String> {
-    Some(format!("Bash({})", plain(words)?))
+    let texts: Vec<&str> = words.iter().map(|word| word.raw.as_str()).collect();
+    let text = texts.join(" ");
+    let is_plain = |c: char| c.is_alphanumeric() || c.is_ascii_graphic() && c != '*' || c == ' ';
+    let fits = words.iter().all(|word| word.literal)
+        && text.chars().all(is_plain)
+        && text.chars().count() <= LONGEST
+        && has_matching_parentheses(&text);
+    fits.then(|| format!("Bash({text})"))
+}
+
+/// Whether a list of rules in one line can hold the text in parentheses.
+fn has_matching_parentheses(text: &str) -> bool {
+    let mut open = 0_usize;
+    for c in text.chars() {
+        match c {
+            '(' => open += 1,
+            ')' if open == 0 => return false,
+            ')' => open -= 1,
+            _ => {}
+        }
+    }
+    open == 0
 }
 
 /// The words, when they can stand in a rule as they are.
@@ -163,7 +211,7 @@ fn plain(words: &[Word]) -> Option<String> {
         return None;
     }
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    Some(texts.join(" ")).filter(|text| text.chars().count() <= 200)
+    Some(texts.join(" ")).filter(|text| text.chars().count() <= LONGEST)
 }
 
 /// The pattern of the folder that holds the target; of the target alone where a whole folder is too much.
@@ -190,4 +238,24 @@ fn folder(target: &Target, places: &Places, writes: bool) -> Option<String> {
         return Some(format!("/{}", escape(path)?));
     }
     Some(format!("/{}/**", escape(parent)?))
+}
+
+/// A rule that names the option which keeps broader rules from covering the command. The very command, unless the option
+/// ends it: what follows one may be the program that it runs.
+pub fn naming(command: &SimpleCommand, danger: &Danger) -> Option<String> {
+    let words = &command.words;
+    let start = match wrapper::wrapped(words) {
+        Wrapped::From(inner) => inner,
+        _ => 0,
+    };
+    let place = start + danger.place;
+    if place + 1 < words.len() {
+        return exact(words);
+    }
+    let count = (start + telling_words(&words[start..])).min(place);
+    let (head, option) = (plain(words.get(..count)?)?, plain(words.get(place..)?)?);
+    let between = if place > count { " *" } else { "" };
+    let text = format!("{head}{between} {option}");
+    let pattern = CommandPattern::parse(&text).ok()??;
+    pattern.allows(command).then(|| format!("Bash({text})")).or_else(|| exact(words))
 }

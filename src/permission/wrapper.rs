@@ -70,6 +70,9 @@ const EVALUATORS: &[&str] = &[
     "readarray",
 ];
 
+/// Runners that split an argument into words, or hand it to a shell.
+const SPLITTERS: &[&str] = &["env", "su", "runuser", "watch", "script", "flock", "parallel"];
+
 /// Options of git that stand before its sub-command and take a value.
 const GIT_VALUES: &[&str] =
     &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"];
@@ -136,16 +139,23 @@ pub fn views(command: &SimpleCommand) -> Vec<&[Word]> {
     whole.chain((1..words.len()).map(tail)).collect()
 }
 
+/// Whether the program runs a text as a script, or a file into the running shell.
+#[must_use]
+pub fn evaluates(program: &str) -> bool {
+    EVALUATORS.contains(&program)
+}
+
 /// The arguments that the command, or one it runs, takes as a script.
 #[must_use]
 pub fn script_texts(command: &SimpleCommand) -> Vec<String> {
+    let mut texts = split_texts(&command.words);
     let Some(place) =
         command.words.iter().position(|word| EVALUATORS.contains(&base_name(&word.text)))
     else {
-        return Vec::new();
+        return texts;
     };
     if place > 0 && wrapped(&command.words) == Wrapped::Nothing {
-        return Vec::new();
+        return texts;
     }
     let arguments = &command.words[place + 1..];
     let arguments: Vec<&str> = arguments
@@ -153,13 +163,28 @@ pub fn script_texts(command: &SimpleCommand) -> Vec<String> {
         .map(|word| word.text.as_str())
         .filter(|text| !text.starts_with('-'))
         .collect();
-    let mut texts: Vec<String> =
-        arguments.iter().take(MAX_TEXTS).map(|&text| text.to_owned()).collect();
+    texts.extend(arguments.iter().take(MAX_TEXTS).map(|&text| text.to_owned()));
     if arguments.len() > 1 {
         // `eval` joins its arguments.
         texts.push(arguments.join(" "));
     }
     texts
+}
+
+/// The arguments that runners split into words themselves: `env -S 'rm x'`, `su -c 'rm x'`, `watch 'rm x'`.
+fn split_texts(words: &[Word]) -> Vec<String> {
+    let is_splitter = |word: &Word| SPLITTERS.contains(&base_name(&word.text));
+    let Some(place) = words.iter().position(is_splitter) else { return Vec::new() };
+    if place > 0 && wrapped(words) == Wrapped::Nothing {
+        return Vec::new();
+    }
+    let texts = words[place + 1..].iter().map(|word| {
+        let text = word.text.as_str();
+        let joined = ["--split-string=", "--command=", "-S", "-c"];
+        joined.iter().find_map(|option| text.strip_prefix(option)).unwrap_or(text)
+    });
+    let texts = texts.filter(|text| text.contains(char::is_whitespace));
+    texts.take(MAX_TEXTS).map(str::to_owned).collect()
 }
 
 /// The words as a restriction compares them: the program without its folder, and without the options that may stand

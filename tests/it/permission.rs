@@ -332,3 +332,50 @@ async fn permissions_test_names_the_rule_that_decides_a_call_and_asks_nobody() {
     assert!(wrong.stderr.contains("there is no tool \"Bsh\"; write a call such as"), "{wrong}");
     assert_eq!(scene.server.requests().len(), 0);
 }
+
+#[tokio::test]
+async fn a_deny_rule_is_not_walked_past_by_options_spelling_or_text_for_a_shell() {
+    let scene = Scene::new();
+    scene.world.config("[permissions]\ndeny = [\"Bash(touch:*)\", \"Bash(git init:*)\"]\n");
+    let lines = [
+        "$'touch' a.txt",
+        "{touch,a.txt}",
+        "to\\\nuch a.txt",
+        "t=touch; $t a.txt",
+        "env -S 'touch a.txt'",
+        "echo 'touch a.txt' | sh",
+        "sh <<< 'touch a.txt'",
+        "git -c alias.x='!touch a.txt' x",
+        "git -C . init made",
+        "git --literal-pathspecs -c a.b=c init made",
+        "git -c alias.i=init i made",
+    ];
+    let calls = lines.into_iter().fold(tool_use("Bash", bash("mkdir plain")), |calls, line| {
+        calls.tool_use("Bash", bash(line))
+    });
+    let run = ask(&scene, calls, &["--permission-mode", "bypassPermissions"]).await;
+    assert!(scene.world.exists("plain") && !scene.world.exists("a.txt"), "{run}");
+    assert!(!scene.world.exists("made"), "{run}");
+    assert_eq!(denials(&run).len(), lines.len(), "{run}");
+    let results = scene.server.requests()[1].tool_results();
+    for (line, result) in lines.iter().zip(&results[1..]) {
+        assert!(result.is_error && result.text.contains("rule Bash("), "{line}: {result:?}");
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_rule_does_not_allow_a_dangerous_option_that_it_does_not_name() {
+    let scene = Scene::new();
+    scene.world.write("a.txt", "a\n");
+    let calls = tool_use("Bash", bash("find . -name a.txt"))
+        .tool_use("Bash", bash("find . -name a.txt -delete"))
+        .tool_use("Bash", bash("sort -o made.txt a.txt"));
+    let run = ask(&scene, calls, &["--allowed-tools", "Bash(find:*),Bash(sort:*)"]).await;
+    assert!(scene.world.exists("a.txt") && !scene.world.exists("made.txt"), "{run}");
+    let results = scene.server.requests()[1].tool_results();
+    assert!(!results[0].is_error, "{results:?}");
+    assert!(results[1].text.contains("Bash(find * -delete) would allow it"), "{results:?}");
+    assert!(results[2].text.contains("no rule allows sort with -o"), "{results:?}");
+    scene.server.finish();
+}

@@ -134,13 +134,13 @@ async fn a_cancelled_or_dropped_call_takes_its_question_along() {
 async fn a_grant_stays_with_its_agent_and_settles_what_that_agent_asks() {
     let bench = Bench::new(true);
     let (one, two) = (bench.agent("one"), bench.agent("two"));
-    let open = bench.ask(&one, "psql a").await;
-    let same = bench.ask(&one, "psql b").await;
-    let other = bench.ask(&two, "psql c").await;
+    let open = bench.ask(&one, "make a").await;
+    let same = bench.ask(&one, "make a -k").await;
+    let other = bench.ask(&two, "make a -s").await;
     bench.gate.answer(open.question.id, Answer::Session).unwrap();
     assert_eq!(open.verdict.await.unwrap(), Verdict::Allowed);
     assert_eq!(same.verdict.await.unwrap(), Verdict::Allowed);
-    assert_eq!(bench.now(&one, "psql d").await, Verdict::Allowed);
+    assert_eq!(bench.now(&one, "make a -n").await, Verdict::Allowed);
     assert!(!other.verdict.is_finished());
     assert!(bench.gate.answer(other.question.id, Answer::Once).unwrap());
 }
@@ -284,7 +284,7 @@ async fn with_nobody_to_ask_the_denial_names_the_rule_that_would_help() {
     let bench = Bench::new(false);
     let reason = denied(bench.now(&bench.agent("a"), "psql x").await);
     assert!(reason.starts_with("no rule allows psql"), "{reason}");
-    assert!(reason.contains("--allowed-tools 'Bash(psql:*)'"), "{reason}");
+    assert!(reason.contains("--allowed-tools 'Bash(psql x)'"), "{reason}");
     match bench.next().await.kind {
         EventKind::PermissionDenied { tool, input, .. } => {
             assert_eq!((tool.as_str(), input), ("Bash", json!({"command": "psql x"}) as Value));

@@ -2,112 +2,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use serde_json::json;
-
-use super::super::rule::{Base, List, Origin};
+use super::testing::{Bench, reading, writing};
 use super::*;
-
-/// A project on disk, rules, and a mode.
-struct Bench {
-    _dir: tempfile::TempDir,
-    root: PathBuf,
-    places: Places,
-    rules: RuleSet,
-    mode: Mode,
-    interactive: bool,
-}
-
-impl Bench {
-    fn new() -> Self {
-        // Without a dot in its name, which protects what lies outside the working directories.
-        let dir = tempfile::Builder::new().prefix("caliban-").tempdir().unwrap();
-        let root = fs::canonicalize(dir.path()).unwrap();
-        for folder in ["project/src", "project/.git", "outside", "home/.ssh"] {
-            fs::create_dir_all(root.join(folder)).unwrap();
-        }
-        symlink(root.join("outside"), root.join("project/escape")).unwrap();
-        symlink(root.join("outside/new"), root.join("project/src/dangling")).unwrap();
-        let places = Places {
-            dirs: vec![root.join("project")].into(),
-            home: Some(root.join("home")),
-            project: root.join("project"),
-            ..Places::default()
-        };
-        let (rules, mode) = (RuleSet::default(), Mode::Default);
-        Self { _dir: dir, root, places, rules, mode, interactive: true }
-    }
-
-    fn rule(mut self, list: List, text: &str) -> Self {
-        let base = Base { project: &self.places.project, home: self.places.home.as_deref() };
-        let origin = Origin::File(self.places.project.join(".caliban/config.toml"));
-        self.rules.add(list, &[text], &origin, base).unwrap();
-        self
-    }
-
-    fn allow(self, text: &str) -> Self {
-        self.rule(List::Allow, text)
-    }
-
-    fn ask(self, text: &str) -> Self {
-        self.rule(List::Ask, text)
-    }
-
-    fn deny(self, text: &str) -> Self {
-        self.rule(List::Deny, text)
-    }
-
-    fn mode(mut self, mode: Mode) -> Self {
-        self.mode = mode;
-        self
-    }
-
-    fn judge(&self, tool: &str, access: &Access) -> Judgement {
-        self.judge_advised(tool, access, Advice::None)
-    }
-
-    fn judge_advised(&self, tool: &str, access: &Access, advice: Advice) -> Judgement {
-        let (id, input) = (ToolUseId::new("c1"), json!({}));
-        let cwd = &self.places.project;
-        let call = Call { id: &id, tool, input: &input, access, cwd, preview: None, advice };
-        let policy = Policy {
-            mode: self.mode,
-            rules: &self.rules,
-            grants: &[],
-            places: &self.places,
-            interactive: self.interactive,
-        };
-        judge(&policy, &call)
-    }
-
-    fn bash(&self, line: &str) -> Decision {
-        self.bash_judgement(line).decision
-    }
-
-    fn bash_judgement(&self, line: &str) -> Judgement {
-        let cwd = self.places.project.clone();
-        self.judge("Bash", &Access::Command { line: line.to_owned(), cwd })
-    }
-
-    fn read(&self, path: &str) -> Decision {
-        self.judge("Read", &reading(&self.root.join(path))).decision
-    }
-
-    fn write(&self, path: &str) -> Decision {
-        self.judge("Write", &writing(&self.root.join(path))).decision
-    }
-
-    fn fetch(&self, url: &str) -> Decision {
-        self.judge("WebFetch", &Access::Fetch { url: url.to_owned() }).decision
-    }
-}
-
-fn reading(path: &Path) -> Access {
-    Access::Read { paths: vec![Target::new(Path::new("/"), path)] }
-}
-
-fn writing(path: &Path) -> Access {
-    Access::Write { paths: vec![Target::new(Path::new("/"), path)] }
-}
 
 use Decision::{Allow, Ask, Deny};
 
@@ -580,11 +476,11 @@ fn questions_offer_the_rules_that_a_sensible_person_would_want() {
     let bench = Bench::new();
     let outside = bench.root.join("outside").display().to_string();
     for (line, expected) in [
-        ("psql -c 'select 1'", vec!["Bash(psql:*)"]),
-        ("git push origin main", vec!["Bash(git push:*)"]),
+        ("psql -c 'select 1'", vec!["Bash(psql -c 'select 1')"]),
+        ("git push origin main", vec!["Bash(git push origin main)"]),
         ("npm run test -- --x", vec!["Bash(npm run test:*)"]),
-        ("docker compose up -d", vec!["Bash(docker compose up:*)"]),
-        ("cargo build && ls && psql", vec!["Bash(cargo build:*)", "Bash(psql:*)"]),
+        ("docker compose up -d", vec!["Bash(docker compose up -d)"]),
+        ("cargo build && ls && psql", vec!["Bash(cargo build:*)", "Bash(psql)"]),
         ("timeout 60 cargo test x", vec!["Bash(timeout 60 cargo test:*)"]),
         ("rm -rf target", vec!["Bash(rm -rf target)"]),
         ("python3 x.py", vec!["Bash(python3 x.py)"]),
@@ -592,7 +488,7 @@ fn questions_offer_the_rules_that_a_sensible_person_would_want() {
         ("sudo apt install x", vec![]),
         ("FOO=1 psql", vec![]),
         ("psql > $x", vec![]),
-        ("make > src/log", vec!["Bash(make:*)", "Edit(src/**)"]),
+        ("make > src/log", vec!["Bash(make)", "Edit(src/**)"]),
     ] {
         let judgement = bench.bash_judgement(line);
         assert_eq!(
@@ -674,4 +570,19 @@ fn a_write_through_a_link_is_judged_by_where_the_link_really_leads() {
     assert_eq!(judgement.decision, Ask);
     let leads = format!("it leads to {}", bench.root.join("home/x").display());
     assert!(judgement.warnings[0].contains(&leads), "{:?}", judgement.warnings);
+}
+
+#[test]
+fn a_question_warns_of_letters_that_only_look_like_ascii() {
+    let bench = Bench::new();
+    let expected = "\"\u{430}\" in \u{430}pt is U+0430, not the letter a";
+    let line = bench.bash_judgement("\u{430}pt install x").warnings;
+    assert!(line.contains(&expected.to_owned()), "{line:?}");
+    let path = bench.root.join("outside/n\u{43e}te");
+    let path = bench.judge("Write", &writing(&path)).warnings;
+    assert!(path.iter().any(|warning| warning.contains("U+043E, not the letter o")), "{path:?}");
+    let url = "https://\u{430}pple.com/x".to_owned();
+    let host = bench.judge("WebFetch", &Access::Fetch { url }).warnings;
+    assert!(host.iter().any(|warning| warning.contains("U+0430, not the letter a")), "{host:?}");
+    assert_eq!(bench.bash_judgement("make").warnings, Vec::<String>::new());
 }

@@ -128,10 +128,11 @@ async fn no_tells_the_model_why_and_no_with_interrupt_ends_the_turn() {
 #[tokio::test]
 async fn rules_and_mode_of_an_answer_hold_for_what_follows() {
     let scene = Scene::new();
-    let again = |file: &str| tool_use("Bash", bash(&format!("touch {file}")));
+    // The same call again, which would be a second question that nobody answers.
+    let again = tool_use("Bash", bash("touch a.txt"));
     let edit = tool_use("Write", json!({ "file_path": "c.txt", "content": "x" }));
     let mut client = touching(&scene, "a.txt").await;
-    scene.server.when("HELLO-1").reply(again("b.txt")).then(edit).then(text("done"));
+    scene.server.when("HELLO-1").reply(again).then(edit).then(text("done"));
     client.prompt("HELLO-1");
     let question = client.question("can_use_tool").await;
     let mut updates = question.body["permission_suggestions"].as_array().unwrap().clone();
@@ -140,7 +141,7 @@ async fn rules_and_mode_of_an_answer_hold_for_what_follows() {
     client.result().await;
     client.prompt("go on");
     end(client).await;
-    assert!(["a.txt", "b.txt", "c.txt"].iter().all(|file| scene.world.exists(file)));
+    assert!(["a.txt", "c.txt"].iter().all(|file| scene.world.exists(file)));
     scene.server.finish();
 }
 

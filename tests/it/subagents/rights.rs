@@ -201,13 +201,14 @@ async fn c1_with_inherit_a_grant_of_the_parent_is_the_childs_too() {
     scene.world.config("[subagents]\npermissions = \"inherit\"\n");
     let parent = scene.server.when(PARENT).reply(touch("granted.txt"));
     parent.then(calls([agent("CHILD-A")])).then(text(DONE));
-    scene.server.when("CHILD-A").reply(touch("child.txt")).then(text("ok"));
+    scene.server.when("CHILD-A").reply(touch("granted.txt")).then(text("ok"));
     let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
     let screen = Screen::start(&scene.world, args, 120, 40);
     screen.wait_for(ASKS);
     screen.keys("2");
     screen.wait_for(DONE);
-    assert!(scene.world.exists("child.txt"));
+    let result = scene.server.requests_of("CHILD-A")[1].tool_result();
+    assert!(!result.is_error && scene.world.exists("granted.txt"), "{result:?}");
     scene.server.finish();
 }
 

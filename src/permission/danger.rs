@@ -1,0 +1,374 @@
+//! Options that make a program run another one, or write a file of the caller's choice. No prefix and no `*` of an
+//! allow rule covers them: the rule has to name them.
+
+use super::program::Program;
+use super::script::Word;
+use super::spelling::{Spelling, spell, unquoted};
+use super::wrapper::base_name;
+
+mod table;
+
+use table::{ANYWHERE, OPTIONS};
+
+/// An option that a rule has to name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Danger {
+    /// As the table has it.
+    pub option: String,
+    /// As the command has it, without a value behind `=`.
+    pub written: String,
+    /// Where it stands among the words.
+    pub place: usize,
+}
+
+impl Danger {
+    /// Whether one of the words of a rule names the option.
+    #[must_use]
+    pub fn is_named(&self, rule: &str) -> bool {
+        let letter = self.option.strip_prefix('-').filter(|letter| letter.chars().count() == 1);
+        rule.split(' ').any(|word| {
+            let name = word.split(['=', '*']).next().unwrap_or_default();
+            let cluster = name.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+            name == self.option
+                || name == self.written
+                || letter.is_some_and(|letter| {
+                    cluster.is_some_and(|letters| is_cluster(letters) && letters.contains(letter))
+                })
+        })
+    }
+}
+
+/// The dangerous options of a command; its first word is the program.
+#[must_use]
+pub fn find(words: &[Word]) -> Vec<Danger> {
+    let Some(program) = words.first() else { return Vec::new() };
+    let name = base_name(&program.text);
+    let spelled = spell(words);
+    let mut dangers = before_sub_command(name, &spelled);
+    let own: Vec<&str> = entries(name, &spelled).collect();
+    let is_known = !own.is_empty();
+    let entries = if is_known { own } else { ANYWHERE.split_whitespace().collect() };
+    let entries: Vec<Entry> =
+        entries.into_iter().map(|option| Entry { program: name, option, is_known }).collect();
+    dangers.extend(git_config(name, &spelled));
+    let end = end_of_options(name, &spelled);
+    for (place, word) in spelled.iter().enumerate().take(end).skip(1) {
+        if dangers.iter().any(|danger| danger.place == place) {
+            continue;
+        }
+        let option = match word {
+            Spelling::Open(_) => {
+                let beginning = word.beginning();
+                let hides = entries.iter().any(|entry| entry.may_be_in(&beginning, place));
+                hides.then(|| OPEN.to_owned())
+            }
+            Spelling::Plain(text) => {
+                let next = spelled.get(place + 1).and_then(Spelling::exact);
+                let previous = spelled.get(place - 1).and_then(Spelling::exact);
+                let found = entries.iter().find(|entry| entry.is(text, next, place));
+                found.map(|entry| entry.show(text)).or_else(|| by_form(name, text, previous))
+            }
+        };
+        let written = word.exact().unwrap_or_default();
+        let written = written.split('=').next().unwrap_or_default().to_owned();
+        dangers.extend(option.map(|option| Danger { option, written, place }));
+    }
+    dangers
+}
+
+/// Stands for an option that no rule can name.
+const OPEN: &str = "words that are only known when it runs";
+
+/// Words that make `git config` only read.
+const READS_CONFIG: &[&str] =
+    &["--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "get", "list"];
+
+/// Settings of git that name no program.
+const PLAIN_CONFIG: &[&str] =
+    &["advice.", "color.", "fetch.prune", "init.defaultbranch", "pull.", "push.", "user."];
+
+/// Setting what git runs later needs a rule that names `config`.
+fn git_config(name: &str, words: &[Spelling<'_>]) -> Option<Danger> {
+    let exact =
+        || words.iter().enumerate().skip(1).filter_map(|(at, word)| Some((at, word.exact()?)));
+    let (place, _) = exact().find(|(_, word)| !word.starts_with('-'))?;
+    if name != "git" || words[place].exact() != Some("config") {
+        return None;
+    }
+    let is_plain = |word: &str| {
+        let word = word.to_ascii_lowercase();
+        PLAIN_CONFIG.iter().any(|start| word.starts_with(start))
+    };
+    let mut behind = exact().filter(|(at, _)| *at > place).map(|(_, word)| word);
+    let harmless = behind.clone().next().is_some_and(|word| READS_CONFIG.contains(&word))
+        || behind.find(|word| word.contains('.')).is_some_and(is_plain);
+    let config = "config".to_owned();
+    (!harmless).then(|| Danger { option: config.clone(), written: config, place })
+}
+
+/// Whether a word of the command that is only known when it runs may stand for a dangerous option which is written
+/// elsewhere in the line, as in `x=--output=f; git diff $x`.
+#[must_use]
+pub fn is_smuggled(words: &[Word], line: &str, is_named: impl Fn(&Danger) -> bool) -> bool {
+    let (Some(program), true) = (words.first(), words.iter().any(|word| !word.literal)) else {
+        return false;
+    };
+    let line = unquoted(line);
+    let pieces =
+        line.split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')'));
+    let values = pieces.map(|piece| match piece.split_once('=') {
+        Some((name, value)) if !name.starts_with('-') => value,
+        _ => piece,
+    });
+    let own: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    let hidden = values.filter(|value| value.starts_with('-') && !own.contains(value));
+    let word = |text: &str| Word { text: text.to_owned(), raw: text.to_owned(), literal: true };
+    let sub_commands = words[1..].iter().filter(|word| !word.text.starts_with('-'));
+    let mut all = vec![program.clone()];
+    all.extend(sub_commands.cloned());
+    all.extend(hidden.map(word));
+    find(&all).iter().any(|danger| danger.option != OPEN && !is_named(danger))
+}
+
+/// Options before a sub-command decide for all of them: only those that are known to be harmless pass.
+fn before_sub_command(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
+    let Some(program) = Program::named(name).filter(|program| program.has_sub_commands()) else {
+        return Vec::new();
+    };
+    let mut dangers = Vec::new();
+    let mut place = 1;
+    while let Some(word) = words.get(place) {
+        let Some(text) = word.exact() else {
+            dangers.push(Danger { option: OPEN.to_owned(), written: OPEN.to_owned(), place });
+            break;
+        };
+        if !text.starts_with(['-', '+']) {
+            break;
+        }
+        let option = program.global_option(text);
+        if option.is_none_or(|option| !option.harmless) {
+            let option = text.split('=').next().unwrap_or_default().to_owned();
+            dangers.push(Danger { written: option.clone(), option, place });
+        }
+        place += option.map_or(1, |option| option.words);
+    }
+    dangers
+}
+
+/// The place of the `--` that ends the options. One behind an option may be that option's value, and ends nothing.
+fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {
+    // find knows no such mark, and what cargo hands on to tests can write a file.
+    if matches!(name, "find" | "cargo") {
+        return words.len();
+    }
+    let is_option = |place: usize| {
+        words[place].exact().is_none_or(|text| text.starts_with('-') && !text.contains('='))
+    };
+    let mut places = (1..words.len()).filter(|&place| words[place].exact() == Some("--"));
+    places.find(|&place| !is_option(place - 1)).unwrap_or(words.len())
+}
+
+/// One line of the table, for one option.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    program: &'a str,
+    option: &'static str,
+    /// The program is in the table.
+    is_known: bool,
+}
+
+/// The entries of the program, as far as its sub-command fits.
+fn entries<'a>(
+    name: &'a str,
+    words: &'a [Spelling<'a>],
+) -> impl Iterator<Item = &'static str> + 'a {
+    let fits = move |names: &str| {
+        names.split_whitespace().any(|entry| {
+            let mut parts = entry.split('/');
+            parts.next() == Some(name)
+                && parts.all(|part| words.iter().skip(1).any(|word| word.exact() == Some(part)))
+        })
+    };
+    OPTIONS
+        .iter()
+        .filter(move |(names, _)| fits(names))
+        .flat_map(|(_, options)| options.split_whitespace())
+}
+
+/// Values that name a format of the output rather than a file.
+const FORMATS: &[&str] = &[
+    "json", "jsonl", "yaml", "table", "text", "wide", "name", "tsv", "csv", "none", "plain",
+    "short",
+];
+
+impl Entry<'_> {
+    /// Whether a word of the command is the option; `next` is the word behind it.
+    fn is(self, word: &str, next: Option<&str>, place: usize) -> bool {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        if let Some(long) = self.option.strip_prefix("--") {
+            let Some(given) = name.strip_prefix("--").filter(|given| !given.is_empty()) else {
+                return false;
+            };
+            let is_format = value.or(next).is_some_and(|value| FORMATS.contains(&value));
+            let whole = table::WHOLE.contains(&name) && given != long;
+            // GNU programs and git take any beginning of an option that fits no other.
+            let fits = given == long || self.is_known && long.starts_with(given) && !whole;
+            return fits && !(long == "output" && is_format);
+        }
+        let Some(letters) = self.option.strip_prefix('-') else {
+            // A word such as `run`, or the beginning of one such as `+`.
+            return match self.option.strip_suffix('*') {
+                Some(start) => word.starts_with(start),
+                None => word == self.option,
+            };
+        };
+        if letters.chars().count() > 1 {
+            // go takes two dashes for one.
+            return name == self.option || name.strip_prefix('-') == Some(self.option);
+        }
+        match word.strip_prefix('-') {
+            Some(cluster) if !cluster.starts_with('-') => {
+                let values = self.value_letters();
+                let options = cluster.chars().take_while(|c| c.is_ascii_alphanumeric());
+                // Behind a letter that takes a value stands that value.
+                let end = options.clone().position(|letter| values.contains(letter));
+                let mut options = options.take(end.map_or(usize::MAX, |end| end + 1));
+                options.any(|letter| letters.contains(letter))
+            }
+            // `tar xIf`: the first word needs no dash.
+            None => {
+                place == 1
+                    && self.option_without_dash()
+                    && is_cluster(word)
+                    && word.contains(letters)
+            }
+            Some(_) => false,
+        }
+    }
+
+    /// Whether a word that begins like this, and is not known further, may be the option.
+    fn may_be_in(self, beginning: &str, place: usize) -> bool {
+        if beginning.contains('=') {
+            return self.is(beginning, None, place);
+        }
+        if beginning.starts_with("--") {
+            return self.option.starts_with(beginning);
+        }
+        let Some(cluster) = beginning.strip_prefix('-') else { return false };
+        let is_letter = self.option.len() == 2 && self.option.starts_with('-');
+        let has_value = cluster.chars().any(|letter| self.value_letters().contains(letter));
+        self.is(beginning, None, place)
+            || self.option.starts_with(beginning) && !is_letter
+            || is_letter && !has_value
+    }
+
+    fn value_letters(self) -> &'static str {
+        let mut programs = table::VALUE_LETTERS.iter();
+        let own =
+            programs.find(|(names, _)| names.split_whitespace().any(|name| name == self.program));
+        own.map_or("", |(_, letters)| letters)
+    }
+
+    fn option_without_dash(self) -> bool {
+        table::TAR_LETTERS.contains(&self.option)
+    }
+
+    fn show(self, word: &str) -> String {
+        match self.option.strip_suffix('*') {
+            Some(_) => word.to_owned(),
+            None => self.option.to_owned(),
+        }
+    }
+}
+
+/// The danger in a word that only its form shows.
+fn by_form(name: &str, word: &str, previous: Option<&str>) -> Option<String> {
+    match name {
+        // make hands a variable's value to its shell, and expands `$(shell …)` in it.
+        "make" | "gmake" => {
+            let (variable, value) = word.split_once('=')?;
+            let plain = |c: char| c.is_ascii_alphanumeric() || "._-+,:".contains(c);
+            let decides =
+                matches!(variable, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS" | "GNUMAKEFLAGS")
+                    || variable.ends_with(['!', ':', '+', '?'])
+                    || variable.contains("MAKEFILE");
+            (decides || !value.chars().all(plain)).then(|| variable.to_owned())
+        }
+        "ssh" | "scp" | "sftp" => ssh_setting(word, previous.unwrap_or_default()),
+        "psql" | "mysql" | "mariadb" => {
+            word.contains('\\').then(|| "a backslash command".to_owned())
+        }
+        "sqlite3" => word.trim_start().starts_with('.').then(|| "a dot command".to_owned()),
+        "mvn" | "mvnw" => ["-Dmaven.ext.class.path", "-Dexec.", "-DargLine", "-Djvm"]
+            .iter()
+            .find(|start| word.starts_with(**start))
+            .map(|_| word.split('=').next().unwrap_or(word).to_owned()),
+        "go" if word.contains("-extld") => Some("-extld".to_owned()),
+        "go" => go_file(word, previous.unwrap_or_default()),
+        "git" => word.starts_with("ext::").then(|| "ext::".to_owned()),
+        _ => None,
+    }
+}
+
+/// Settings of ssh that are about the connection alone.
+const SSH_SETTINGS: &[&str] = &[
+    "batchmode",
+    "compression",
+    "connectionattempts",
+    "connecttimeout",
+    "identitiesonly",
+    "loglevel",
+    "passwordauthentication",
+    "port",
+    "serveralivecountmax",
+    "serveraliveinterval",
+    "stricthostkeychecking",
+    "user",
+];
+
+/// `Name=value` behind `-o`, or joined with it, that is more than a connection's.
+fn ssh_setting(word: &str, previous: &str) -> Option<String> {
+    let is_behind = previous.starts_with('-') && previous.ends_with('o');
+    let joined = word.starts_with('-').then(|| word.split_once('o')).flatten();
+    let setting = match joined {
+        Some((flags, setting)) if flags[1..].chars().all(|c| c.is_ascii_alphanumeric()) => setting,
+        _ if is_behind => word,
+        _ => return None,
+    };
+    let name = setting.trim_start().split(['=', ' ']).next().unwrap_or_default();
+    let harmless = SSH_SETTINGS.contains(&name.to_ascii_lowercase().as_str());
+    (!name.is_empty() && !harmless).then(|| format!("-o {name}"))
+}
+
+/// Options of go that name a file to write. One in the project that is not hidden does no harm.
+const GO_FILES: &[&str] = &[
+    "-o",
+    "-coverprofile",
+    "-cpuprofile",
+    "-memprofile",
+    "-blockprofile",
+    "-mutexprofile",
+    "-trace",
+    "-outputdir",
+];
+
+fn go_file(word: &str, previous: &str) -> Option<String> {
+    let (name, value) = match word.split_once('=') {
+        Some((name, value)) => (name, value),
+        None => (previous, word),
+    };
+    let name = if name.starts_with("--") { &name[1..] } else { name };
+    let hidden = |part: &str| part.starts_with('.') && part != ".";
+    let plain = !value.starts_with(['/', '~']) && !value.split('/').any(hidden);
+    (GO_FILES.contains(&name) && !plain).then(|| name.to_owned())
+}
+
+fn is_cluster(letters: &str) -> bool {
+    !letters.is_empty() && letters.chars().all(|c| c.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,273 @@
+use super::super::judge::Decision::{Allow, Ask};
+use super::super::judge::testing::Bench;
+
+#[test]
+fn a_dangerous_option_never_rides_on_a_rule_that_does_not_name_it() {
+    let rows = [
+        ("Bash(find:*)", "find . -delete"),
+        ("Bash(find:*)", "find . -name x -fprintf f %p"),
+        ("Bash(find:*)", "find . -fls f"),
+        ("Bash(find * -name *)", "find . -name x -delete"),
+        ("Bash(git diff:*)", "git diff --output=x"),
+        ("Bash(git diff:*)", "git diff --outp x"),
+        ("Bash(git diff:*)", "git diff --o=x"),
+        ("Bash(git diff:*)", "git diff --stat -- --output=x"),
+        ("Bash(git diff:*)", "git diff $'--output=x'"),
+        ("Bash(git diff:*)", "git diff --out$x"),
+        ("Bash(git diff:*)", "git diff {--output=x,a}"),
+        ("Bash(git diff:*)", "git diff --ext-diff"),
+        ("Bash(git log:*)", "git log --textconv"),
+        ("Bash(git * main)", "git -c alias.x=!cmd x main"),
+        ("Bash(git * main)", "git --config-env=alias.x=Y x main"),
+        ("Bash(git * main)", "git --exec-path=x log main"),
+        ("Bash(git:*)", "git -c core.pager=x log"),
+        ("Bash(git:*)", "git -C ../other status"),
+        ("Bash(git:*)", "git --git-dir=x status"),
+        ("Bash(git:*)", "git -p log"),
+        ("Bash(git:*)", "git --paginate log"),
+        ("Bash(git:*)", "git $x status"),
+        ("Bash(git:*)", "git config core.fsmonitor ./x"),
+        ("Bash(git:*)", "git config --global alias.st '!x'"),
+        ("Bash(git:*)", "git bisect run ./x"),
+        ("Bash(git:*)", "git submodule --quiet foreach ./x"),
+        ("Bash(git:*)", "git filter-branch --tree-filter x"),
+        ("Bash(git fetch:*)", "git fetch --upload-pack=x origin"),
+        ("Bash(git fetch:*)", "git fetch --upload x origin"),
+        ("Bash(git push:*)", "git push --receive-pack=x origin"),
+        ("Bash(git push:*)", "git push --exec=x origin"),
+        ("Bash(git clone:*)", "git clone -u ./x a"),
+        ("Bash(git clone:*)", "git clone -c core.fsmonitor=x a"),
+        ("Bash(git clone:*)", "git clone ext::x a"),
+        ("Bash(git grep:*)", "git grep -O x"),
+        ("Bash(git grep:*)", "git grep -inO x"),
+        ("Bash(git grep:*)", "git grep --open-files-in-pager=x y"),
+        ("Bash(git rebase:*)", "git rebase -ix ./x main"),
+        ("Bash(git rebase:*)", "git rebase --exec ./x main"),
+        ("Bash(git archive:*)", "git archive -o x HEAD"),
+        ("Bash(sort:*)", "sort -uo x y"),
+        ("Bash(sort:*)", "sort --compress-program=x y"),
+        ("Bash(sort:*)", "sort --comp=x y"),
+        ("Bash(curl:*)", "curl -sSLo x https://a"),
+        ("Bash(curl:*)", "curl -O https://a"),
+        ("Bash(curl:*)", "curl -K x"),
+        ("Bash(tar:*)", "tar xf a --checkpoint-act=exec=x"),
+        ("Bash(tar:*)", "tar -xf a --to-command x"),
+        ("Bash(tar:*)", "tar -xI x -f a"),
+        ("Bash(tar:*)", "tar xIf x a"),
+        ("Bash(tar:*)", "tar -cf a -F x"),
+        ("Bash(ssh:*)", "ssh -o ProxyCommand=x host"),
+        ("Bash(ssh:*)", "ssh -oLocalCommand=x host"),
+        ("Bash(ssh:*)", "ssh -vo ProxyCommand=x host"),
+        ("Bash(scp:*)", "scp -S x a host:b"),
+        ("Bash(rsync:*)", "rsync -avze x a b"),
+        ("Bash(rsync:*)", "rsync --rsh=x a b"),
+        ("Bash(zip:*)", "zip a b -TT x"),
+        ("Bash(rg:*)", "rg --pre x y"),
+        ("Bash(fd:*)", "fd y -X x"),
+        ("Bash(man:*)", "man -P x y"),
+        ("Bash(less:*)", "less +!x y"),
+        ("Bash(vim:*)", "vim -c '!x' y"),
+        ("Bash(go test:*)", "go test -exec x ./..."),
+        ("Bash(go build:*)", "go build -toolexec=x"),
+        ("Bash(go build:*)", "go build --overlay x"),
+        ("Bash(go vet:*)", "go vet -vettool=x"),
+        ("Bash(go build:*)", "go build -ldflags=-extld=./x"),
+        ("Bash(cargo test:*)", "cargo test --config x"),
+        ("Bash(cargo:*)", "cargo --config x test"),
+        ("Bash(cargo:*)", "cargo +/tmp/x test"),
+        ("Bash(npm test:*)", "npm test --script-shell=./x"),
+        ("Bash(npm:*)", "npm --prefix ../x test"),
+        ("Bash(make all:*)", "make all -f x"),
+        ("Bash(make all:*)", "make all -C x"),
+        ("Bash(make all:*)", "make all --eval=x"),
+        ("Bash(make all:*)", "make all SHELL=./x"),
+        ("Bash(make all:*)", "make all 'V=$(shell x)'"),
+        ("Bash(pip install:*)", "pip install --index-url https://a b"),
+        ("Bash(pip install:*)", "pip install -i https://a b"),
+        ("Bash(pytest:*)", "pytest -c x"),
+        ("Bash(pytest:*)", "pytest -o x=y"),
+        ("Bash(sed -n:*)", "sed -n -i p x"),
+        ("Bash(mytool:*)", "mytool --output=x"),
+        ("Bash(mytool:*)", "mytool --exec x"),
+        ("Bash(timeout 60 find:*)", "timeout 60 find . -delete"),
+        ("Bash(kubectl get:*)", "kubectl get pods --kubeconfig x"),
+        ("Bash(git diff:*)", "x=--output=f; git diff $x"),
+        ("Bash(git diff:*)", "for x in --output=f; do git diff \"$x\"; done"),
+        ("Bash(cargo test:*)", "cargo test x -- --logfile f"),
+        ("Bash(go test:*)", "go test -coverprofile=../x"),
+        ("Bash(go build:*)", "go build -o .git/hooks/pre-commit"),
+        ("Bash(pylint:*)", "pylint --init-hook=x a"),
+        ("Bash(git format-patch:*)", "git format-patch -o ../x HEAD"),
+        ("Bash(make:*)", "make -$x"),
+    ];
+    let wrong: Vec<_> =
+        rows.iter().filter(|(rule, line)| Bench::new().allow(rule).bash(line) != Ask).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    for (_, line) in rows {
+        assert_eq!(
+            Bench::new().allow("Bash").bash(line),
+            Allow,
+            "everything is everything: {line}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_covers_the_options_that_it_names_and_those_that_do_no_harm() {
+    let rows = [
+        ("Bash(find:*)", "find . -name '*.rs' -print"),
+        ("Bash(find * -delete)", "find . -name x -delete"),
+        ("Bash(find . -delete:*)", "find . -delete -print"),
+        ("Bash(git diff:*)", "git diff --stat HEAD~1 -- src"),
+        ("Bash(git diff:*)", "git diff --text a"),
+        ("Bash(git diff:*)", "git diff a -- --output=x"),
+        ("Bash(git diff --output:*)", "git diff --output x"),
+        ("Bash(git diff --output=*)", "git diff --output=x"),
+        ("Bash(git:*)", "git --no-pager log -p"),
+        ("Bash(git:*)", "git commit -m x"),
+        ("Bash(git:*)", "git config --get user.name"),
+        ("Bash(git:*)", "git config user.name x"),
+        ("Bash(git config:*)", "git config core.editor x"),
+        ("Bash(git -C sub:*)", "git -C sub status"),
+        ("Bash(git * main)", "git push origin main"),
+        ("Bash(git push:*)", "git push -u origin x"),
+        ("Bash(git fetch:*)", "git fetch --all -u"),
+        ("Bash(curl:*)", "curl -sSL -XPOST -H 'A: O' https://a"),
+        ("Bash(curl -o:*)", "curl -o x https://a"),
+        ("Bash(curl * -o *)", "curl -s -o x https://a"),
+        ("Bash(tar:*)", "tar xzf a.tar -C /tmp/I"),
+        ("Bash(tar:*)", "tar -czf a.tgz b"),
+        ("Bash(ssh:*)", "ssh -p 22 -o ConnectTimeout=5 -oBatchMode=yes host ls"),
+        ("Bash(ssh:*)", "ssh host A=b ls"),
+        ("Bash(rsync:*)", "rsync -avz --delete a b"),
+        ("Bash(kubectl:*)", "kubectl -n prod get pods --output json"),
+        ("Bash(gh:*)", "gh -R o/r pr view"),
+        ("Bash(cargo:*)", "cargo +nightly test --target x86_64 -- --nocapture"),
+        ("Bash(cargo test:*)", "cargo test --lib x -- --exact"),
+        ("Bash(npm test:*)", "npm test -- --config x"),
+        ("Bash(npm:*)", "npm --silent run build"),
+        ("Bash(make:*)", "make -j4 all V=1 CC=clang"),
+        ("Bash(go test:*)", "go test -run X -v ./..."),
+        ("Bash(go build:*)", "go build -o bin/x ./cmd/x"),
+        ("Bash(pip install:*)", "pip install --pre -U x"),
+        ("Bash(pytest:*)", "pytest -xvs -k a --co tests"),
+        ("Bash(sed:*)", "sed -n -e 's/i/x/p' a"),
+        ("Bash(sed -i:*)", "sed -i s/a/b/ x"),
+        ("Bash(aws:*)", "aws --region x --output table s3 ls"),
+        ("Bash(psql:*)", "psql -c 'select 1'"),
+        ("Bash(timeout 60 cargo test:*)", "timeout 60 cargo test x"),
+        ("Bash(git diff:*)", "for f in a b; do git diff $f; done"),
+        ("Bash(docker compose:*)", "docker compose -f x.yml up -d"),
+        ("Bash(mvn test:*)", "mvn test -DskipITs -pl a"),
+        ("Bash(sort:*)", "sort -t, -k2 -u a"),
+        ("Bash(make:*)", "for n in 4; do make -j$n; done"),
+        ("Bash(git log:*)", "for n in 4; do git log -n$n --grep=$n; done"),
+        ("Bash(go test:*)", "go test -coverprofile=cover.out ./..."),
+        ("Bash(mytool:*)", "mytool -n$x"),
+    ];
+    let wrong: Vec<String> = rows
+        .iter()
+        .map(|(rule, line)| (rule, line, Bench::new().allow(rule).bash_judgement(line)))
+        .filter(|(_, _, judgement)| judgement.decision != Allow)
+        .map(|(rule, line, judgement)| format!("{rule} ~ {line}: {}", judgement.why))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_reason_names_the_option_and_the_rule_that_would_cover_it() {
+    let rule = "in .caliban/config.toml does not name it";
+    for (allowed, line, expected) in [
+        (
+            "Bash(find:*)",
+            "find . -name x -delete",
+            format!(
+                "no rule allows find with -delete: rule Bash(find:*) {rule}; Bash(find * -delete) would allow it"
+            ),
+        ),
+        (
+            "Bash(git diff:*)",
+            "git diff --outp=x a",
+            format!(
+                "no rule allows git with --output: rule Bash(git diff:*) {rule}; Bash(git diff --outp=x a) would allow it"
+            ),
+        ),
+        (
+            "Bash(git diff:*)",
+            "git diff a --output=x",
+            format!(
+                "no rule allows git with --output: rule Bash(git diff:*) {rule}; Bash(git diff * --output=x) would allow it"
+            ),
+        ),
+        (
+            "Bash(git:*)",
+            "git -c a.b=c status",
+            format!(
+                "no rule allows git with -c: rule Bash(git:*) {rule}; Bash(git -c a.b=c status) would allow it"
+            ),
+        ),
+        (
+            "Bash(git:*)",
+            "git $x",
+            "no rule allows git with words that are only known when it runs: rule Bash(git:*) in \
+             .caliban/config.toml does not name it"
+                .to_owned(),
+        ),
+    ] {
+        let judgement = Bench::new().allow(allowed).bash_judgement(line);
+        assert_eq!(judgement.why, expected, "{line}");
+    }
+}
+
+#[test]
+fn a_suggestion_is_no_wider_than_the_call_unless_the_program_builds_or_tests() {
+    for (line, expected) in [
+        ("find . -name x", "Bash(find . -name x)"),
+        ("find . -name '*.rs'", ""),
+        ("xargs ls", ""),
+        ("ssh host ls", "Bash(ssh host ls)"),
+        ("scp a host:b", "Bash(scp a host:b)"),
+        ("rsync -a x y", "Bash(rsync -a x y)"),
+        ("tar -xf a", "Bash(tar -xf a)"),
+        ("zip a b", "Bash(zip a b)"),
+        ("sort -u a", "Bash(sort -u a)"),
+        ("split -b 5 a", "Bash(split -b 5 a)"),
+        ("tee a", "Bash(tee a)"),
+        ("vim a", "Bash(vim a)"),
+        ("sqlite3 a 'select 1'", "Bash(sqlite3 a 'select 1')"),
+        ("psql -c 'select 1'", "Bash(psql -c 'select 1')"),
+        ("git config --get x.y", "Bash(git config --get x.y)"),
+        ("git -c a.b=c status", "Bash(git -c a.b=c status)"),
+        ("git push origin main", "Bash(git push origin main)"),
+        ("git diff --output=x", "Bash(git diff --output=x)"),
+        ("awk '{print}' a", "Bash(awk '{print}' a)"),
+        ("sed -n 1p a", "Bash(sed -n 1p a)"),
+        ("curl -o x https://a", "Bash(curl -o x https://a)"),
+        ("wget https://a", "Bash(wget https://a)"),
+        ("mytool a b", "Bash(mytool a b)"),
+        ("make", "Bash(make)"),
+        ("make SHELL=./x all", "Bash(make SHELL=./x all)"),
+        ("make test", "Bash(make test:*)"),
+        ("cargo test x", "Bash(cargo test:*)"),
+        ("cargo clippy --all", "Bash(cargo clippy:*)"),
+        ("cargo --config x test", "Bash(cargo --config x test)"),
+        ("cargo test --config x", "Bash(cargo test --config x)"),
+        ("cargo publish", "Bash(cargo publish)"),
+        ("npm test", "Bash(npm test:*)"),
+        ("npm run lint -- --fix", "Bash(npm run lint:*)"),
+        ("npm install x", "Bash(npm install x)"),
+        ("pnpm build", "Bash(pnpm build:*)"),
+        ("go test ./...", "Bash(go test:*)"),
+        ("go run x", "Bash(go run x)"),
+        ("pytest -k x", "Bash(pytest:*)"),
+        ("./gradlew test", "Bash(./gradlew test:*)"),
+        ("dotnet test", "Bash(dotnet test:*)"),
+        ("git add x", "Bash(git add:*)"),
+        ("git commit -m 'a b'", "Bash(git commit:*)"),
+        ("timeout 60 cargo test x", "Bash(timeout 60 cargo test:*)"),
+        ("timeout 60 find . -name x", "Bash(timeout 60 find . -name x)"),
+    ] {
+        let suggestions = Bench::new().bash_judgement(line).suggestions;
+        assert_eq!(suggestions.join(","), expected, "{line}");
+    }
+}

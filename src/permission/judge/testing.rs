@@ -1,0 +1,112 @@
+//! A project on disk to judge calls in.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::super::rule::{Base, List, Origin};
+use super::*;
+
+/// A project on disk, rules, and a mode.
+pub struct Bench {
+    pub _dir: tempfile::TempDir,
+    pub root: PathBuf,
+    pub places: Places,
+    pub rules: RuleSet,
+    pub mode: Mode,
+    pub interactive: bool,
+}
+
+impl Bench {
+    pub fn new() -> Self {
+        // Without a dot in its name, which protects what lies outside the working directories.
+        let dir = tempfile::Builder::new().prefix("caliban-").tempdir().unwrap();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        for folder in ["project/src", "project/.git", "outside", "home/.ssh"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        symlink(root.join("outside"), root.join("project/escape")).unwrap();
+        symlink(root.join("outside/new"), root.join("project/src/dangling")).unwrap();
+        let places = Places {
+            dirs: vec![root.join("project")].into(),
+            home: Some(root.join("home")),
+            project: root.join("project"),
+            ..Places::default()
+        };
+        let (rules, mode) = (RuleSet::default(), Mode::Default);
+        Self { _dir: dir, root, places, rules, mode, interactive: true }
+    }
+
+    pub fn rule(mut self, list: List, text: &str) -> Self {
+        let base = Base { project: &self.places.project, home: self.places.home.as_deref() };
+        let origin = Origin::File(self.places.project.join(".caliban/config.toml"));
+        self.rules.add(list, &[text], &origin, base).unwrap();
+        self
+    }
+
+    pub fn allow(self, text: &str) -> Self {
+        self.rule(List::Allow, text)
+    }
+
+    pub fn ask(self, text: &str) -> Self {
+        self.rule(List::Ask, text)
+    }
+
+    pub fn deny(self, text: &str) -> Self {
+        self.rule(List::Deny, text)
+    }
+
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    pub fn judge(&self, tool: &str, access: &Access) -> Judgement {
+        self.judge_advised(tool, access, Advice::None)
+    }
+
+    pub fn judge_advised(&self, tool: &str, access: &Access, advice: Advice) -> Judgement {
+        let (id, input) = (ToolUseId::new("c1"), json!({}));
+        let cwd = &self.places.project;
+        let call = Call { id: &id, tool, input: &input, access, cwd, preview: None, advice };
+        let policy = Policy {
+            mode: self.mode,
+            rules: &self.rules,
+            grants: &[],
+            places: &self.places,
+            interactive: self.interactive,
+        };
+        judge(&policy, &call)
+    }
+
+    pub fn bash(&self, line: &str) -> Decision {
+        self.bash_judgement(line).decision
+    }
+
+    pub fn bash_judgement(&self, line: &str) -> Judgement {
+        let cwd = self.places.project.clone();
+        self.judge("Bash", &Access::Command { line: line.to_owned(), cwd })
+    }
+
+    pub fn read(&self, path: &str) -> Decision {
+        self.judge("Read", &reading(&self.root.join(path))).decision
+    }
+
+    pub fn write(&self, path: &str) -> Decision {
+        self.judge("Write", &writing(&self.root.join(path))).decision
+    }
+
+    pub fn fetch(&self, url: &str) -> Decision {
+        self.judge("WebFetch", &Access::Fetch { url: url.to_owned() }).decision
+    }
+}
+
+pub fn reading(path: &Path) -> Access {
+    Access::Read { paths: vec![Target::new(Path::new("/"), path)] }
+}
+
+pub fn writing(path: &Path) -> Access {
+    Access::Write { paths: vec![Target::new(Path::new("/"), path)] }
+}

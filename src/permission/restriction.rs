@@ -1,0 +1,165 @@
+//! Compares the command of a deny or ask rule with what a line runs. Besides yes and no there is a third outcome: a line
+//! that may be meant, because what it runs cannot be told for certain from its words.
+
+use super::facts::Shell;
+use super::pattern::CommandPattern;
+use super::script::{Script, SimpleCommand, Word};
+use super::spelling::{segments, unquoted};
+use super::wrapper::{self, base_name};
+
+mod compare;
+
+pub use compare::compare;
+
+/// The outcome of comparing a deny or ask rule with a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Restriction {
+    No,
+    /// It may be, and why that cannot be told.
+    Maybe(String),
+    Yes,
+}
+
+impl Restriction {
+    /// Yes or no.
+    #[must_use]
+    pub fn certain(meant: bool) -> Self {
+        if meant { Self::Yes } else { Self::No }
+    }
+
+    /// The strongest of several, and of equals the first.
+    #[must_use]
+    pub fn strongest(all: impl IntoIterator<Item = Self>) -> Self {
+        let mut strongest = Self::No;
+        for one in all {
+            match one {
+                Self::Yes => return one,
+                Self::Maybe(_) if strongest == Self::No => strongest = one,
+                _ => {}
+            }
+        }
+        strongest
+    }
+}
+
+/// Programs that run commands out of their arguments, their input or a file, and the words that make them do so; none
+/// where any call may. Separated by blanks.
+const INTERPRETERS: &[(&str, &str)] = &[
+    (
+        "awk gawk mawk nawk sed perl ruby node nodejs deno php lua luajit osascript tclsh expect Rscript R julia",
+        "",
+    ),
+    ("python python2 python3 pypy pypy3 ipython", ""),
+    ("vi vim nvim view ex ed emacs nano gdb lldb sqlite3 psql mysql mariadb", ""),
+    (
+        "ssh tmux screen at batch crontab entr watchexec hash nix-shell direnv fakeroot proot firejail bwrap toybox",
+        "",
+    ),
+    ("make gmake just", "--eval SHELL="),
+    ("tar rsync scp sftp zip man less", ""),
+    ("git", "-c --config-env foreach bisect rebase filter-branch difftool"),
+    ("docker podman nerdctl", "exec run compose"),
+    ("kubectl oc", "exec run debug"),
+    ("npm pnpm yarn bun", "exec dlx"),
+    ("npx uvx bunx pipx", ""),
+    ("uv poetry bundle", "run exec"),
+    ("go", "generate -exec -toolexec"),
+];
+
+/// Programs that append words of their input to the command they run.
+const APPENDERS: &[&str] = &["xargs", "parallel", "find", "fd", "fdfind"];
+
+/// Compares a rule for commands with the line and every command in it.
+#[must_use]
+pub fn of_line(pattern: &CommandPattern, shell: &Shell) -> Restriction {
+    if pattern.restricts_line(&shell.line) {
+        return Restriction::Yes;
+    }
+    let mut views = Vec::new();
+    for command in shell.script.all_commands() {
+        let appends = APPENDERS.contains(&base_name(command.program()));
+        views.extend(wrapper::views(command).into_iter().map(|words| (words, appends)));
+    }
+    let found = views.into_iter().map(|(words, appends)| pattern.restricts(words, appends));
+    match Restriction::strongest(found) {
+        Restriction::Yes => Restriction::Yes,
+        _ if misread(pattern, shell) => Restriction::Yes,
+        Restriction::No => hidden(pattern, shell),
+        found => found,
+    }
+}
+
+/// Whether a second, rough reading finds the rule's command in a line that the grammar cannot read.
+fn misread(pattern: &CommandPattern, shell: &Shell) -> bool {
+    if unclear(&shell.script).is_none() || shell.line.contains("<<") {
+        return false;
+    }
+    let commands = segments(&shell.line).into_iter();
+    let mut commands = commands.map(|words| SimpleCommand { assignments: Vec::new(), words });
+    commands.any(|command| {
+        let mut views = wrapper::views(&command).into_iter();
+        views.any(|words| pattern.restricts(words, false) == Restriction::Yes)
+    })
+}
+
+/// Looks for the rule's program in parts of the line that cannot be read as commands.
+fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
+    let Some(program) = pattern.program() else { return Restriction::No };
+    let plain = unquoted(&shell.line);
+    let named = occurrences(&plain, program);
+    if let Some(why) = unclear(&shell.script)
+        && (named > 0 || occurrences(&shell.line, program) > 0)
+    {
+        return Restriction::Maybe(format!("{why}, and `{program}` is in the line"));
+    }
+    let commands = shell.script.all_commands();
+    let plainly = commands.iter().filter(|command| base_name(command.program()) == program).count();
+    if named <= plainly {
+        return Restriction::No;
+    }
+    let runs = commands.iter().flat_map(|command| wrapper::views(command)).find(|w| interprets(w));
+    match runs.and_then(<[Word]>::first) {
+        Some(word) => Restriction::Maybe(format!(
+            "`{}` can run commands that it is given as text, and `{program}` is in the line",
+            base_name(&word.text)
+        )),
+        None => Restriction::No,
+    }
+}
+
+fn unclear(script: &Script) -> Option<&str> {
+    let own = script.unclear.as_deref();
+    own.or_else(|| script.nested.iter().find_map(unclear))
+}
+
+/// Whether the command may run what it is given as text.
+fn interprets(words: &[Word]) -> bool {
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let name = base_name(&program.text);
+    if wrapper::evaluates(name) {
+        return true;
+    }
+    let known = |names: &str| names.split_whitespace().any(|known| known == name);
+    INTERPRETERS.iter().any(|(names, needs)| {
+        let needed = |word: &Word| {
+            needs
+                .split_whitespace()
+                .any(|need| word.text == need || need.ends_with('=') && word.text.starts_with(need))
+        };
+        known(names) && (needs.is_empty() || arguments.iter().any(needed))
+    })
+}
+
+/// How often the name stands in the text as a word, alone or behind a folder.
+fn occurrences(text: &str, name: &str) -> usize {
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '@');
+    let is_word = |&(place, _): &(usize, &str)| {
+        let before = text[..place].chars().next_back();
+        let after = text[place + name.len()..].chars().next();
+        !before.is_some_and(inside) && !after.is_some_and(|c| inside(c) || c == '/')
+    };
+    if name.is_empty() { 0 } else { text.match_indices(name).filter(is_word).count() }
+}
+
+#[cfg(test)]
+mod tests;

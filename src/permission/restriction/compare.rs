@@ -1,0 +1,252 @@
+//! Compares the words of one rule with the words of one command.
+
+use super::Restriction;
+use crate::permission::pattern::wild;
+use crate::permission::program::{Program, is_git_command};
+use crate::permission::script::Word;
+use crate::permission::spelling::{Spelling, spell};
+use crate::permission::wrapper::base_name;
+
+/// Compares the words of a rule with those of a command. `exact` rules end with their last word; `appends` says that
+/// more words may follow than stand in the line.
+#[must_use]
+pub fn compare(rule: &str, exact: bool, words: &[Word], appends: bool) -> Restriction {
+    let mut tokens = rule.split(' ').filter(|token| *token != "*");
+    let Some(program) = tokens.next().filter(|program| !program.contains('*')) else {
+        return Restriction::No;
+    };
+    // `git-push` is git's own name of `git push`.
+    let joined = tokens.clone().next().map(|token| format!("{}-{token}", base_name(program)));
+    if let Some(joined) = joined
+        && words.first().is_some_and(|word| base_name(&word.text) == joined)
+    {
+        let rest: Vec<&str> = tokens.skip(1).collect();
+        let rule = [&[joined.as_str()], rest.as_slice()].concat().join(" ");
+        return compare(&rule, exact, words, appends);
+    }
+    let doubt = match same_program(program, words) {
+        Restriction::No => return Restriction::No,
+        Restriction::Maybe(why) => Some(why),
+        Restriction::Yes => None,
+    };
+    let tokens: Vec<&str> = tokens.collect();
+    let comparison = Comparison {
+        name: base_name(program),
+        known: Program::named(program),
+        words: spell(words),
+        tokens,
+        exact,
+        appends,
+    };
+    match (comparison.run(), doubt) {
+        (Restriction::Yes, Some(doubt)) => Restriction::Maybe(doubt),
+        (found, _) => found,
+    }
+}
+
+fn same_program(program: &str, words: &[Word]) -> Restriction {
+    let spelled = spell(words.get(..1).unwrap_or_default());
+    let Some(first) = spelled.first() else { return Restriction::No };
+    let (name, base) = (base_name(program), first.base());
+    match base.exact() {
+        Some(text) if text != name => Restriction::No,
+        Some(_) if program.contains('/') && first.exact() != Some(program) => {
+            Restriction::Maybe(format!("`{name}` may be the same program by another path"))
+        }
+        Some(_) => Restriction::Yes,
+        None if base.may_be(name) && !base.is_unknown() => {
+            Restriction::Maybe("which program runs is only known when it runs".to_owned())
+        }
+        None => Restriction::No,
+    }
+}
+
+struct Comparison<'a> {
+    name: &'a str,
+    known: Option<&'static Program>,
+    /// With the program.
+    words: Vec<Spelling<'a>>,
+    /// Without the program.
+    tokens: Vec<&'a str>,
+    exact: bool,
+    appends: bool,
+}
+
+impl Comparison<'_> {
+    fn run(&self) -> Restriction {
+        let (found, at) = self.in_order();
+        if found != Restriction::No {
+            return found;
+        }
+        match self.alias(at) {
+            Some(why) => Restriction::Maybe(why),
+            None => self.anywhere(),
+        }
+    }
+
+    /// Goes through the words of the rule one by one, past the options that are known; also says where the sub-command
+    /// stands.
+    fn in_order(&self) -> (Restriction, usize) {
+        let (mut at, mut doubt) = (1, None);
+        let mut sub_command = None;
+        for token in &self.tokens {
+            if !token.starts_with('-') {
+                at = self.past_options(at, token, &mut doubt);
+            }
+            let place = *sub_command.get_or_insert(at);
+            match self.words.get(at) {
+                None if self.appends => {
+                    doubt = Some("it gets more words from its input".to_owned());
+                }
+                None => return (Restriction::No, place),
+                Some(word) => match self.agree(token, word) {
+                    Restriction::No => return (Restriction::No, place),
+                    Restriction::Maybe(why) => doubt = Some(why),
+                    Restriction::Yes => {}
+                },
+            }
+            at += 1;
+        }
+        let place = sub_command.unwrap_or(at);
+        let rest = self.words.get(at..).unwrap_or_default();
+        if self.exact && !rest.is_empty() {
+            if !rest.iter().all(Spelling::is_unknown) {
+                return (Restriction::No, place);
+            }
+            doubt = Some("how many words it has is only known when it runs".to_owned());
+        }
+        (doubt.map_or(Restriction::Yes, Restriction::Maybe), place)
+    }
+
+    /// The place of the first word from `at` on that is no known option.
+    fn past_options(&self, mut at: usize, token: &str, doubt: &mut Option<String>) -> usize {
+        while let Some(word) = self.words.get(at).and_then(Spelling::exact) {
+            if word == token {
+                break;
+            }
+            let words = match self.known.and_then(|known| known.global_option(word)) {
+                Some(option) => option.words,
+                None if word == "--" => 1,
+                None => break,
+            };
+            let values = self.words.get(at + 1..at + words).unwrap_or_default();
+            // A value that is no single word may hold the sub-command too.
+            if values.iter().any(|value| value.exact().is_none())
+                && self.words[at..].iter().any(|word| word.exact() == Some(token))
+            {
+                *doubt = Some("how many words it has is only known when it runs".to_owned());
+            }
+            at += words;
+        }
+        at
+    }
+
+    fn agree(&self, token: &str, word: &Spelling<'_>) -> Restriction {
+        let Some(text) = word.exact() else {
+            return match word.may_be(token) && !(token.starts_with('-') && word.is_unknown()) {
+                true => Restriction::Maybe(format!(
+                    "whether `{token}` is among its arguments is only known when it runs"
+                )),
+                false => Restriction::No,
+            };
+        };
+        let main = |word| self.known.map_or(word, |known| known.main_name(word));
+        if main(text) == main(token) || fits(token, text) {
+            return Restriction::Yes;
+        }
+        // git takes no short forms of its commands; many others do.
+        let is_short = text.len() > usize::from(token.starts_with("--")) * 2
+            && token.starts_with(text)
+            && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-')
+            && (self.name != "git" || text.starts_with("--"));
+        match is_short {
+            true => Restriction::Maybe(format!("`{text}` may be short for `{token}`")),
+            false => Restriction::No,
+        }
+    }
+
+    /// Why the sub-command at `at` may be another name of any other.
+    fn alias(&self, at: usize) -> Option<String> {
+        let before = self.words.get(1..at).unwrap_or_default();
+        let names_alias = |word: &Spelling<'_>| {
+            word.exact().is_some_and(|text| text.to_ascii_lowercase().contains("alias."))
+        };
+        if before.iter().any(names_alias) {
+            return Some(format!("it gives a command of {} another name", self.name));
+        }
+        if self.name != "git" || self.tokens.is_empty() {
+            return None;
+        }
+        let sub_command = self.words.get(at)?;
+        match sub_command.exact() {
+            Some(text) if text.starts_with('-') || is_git_command(text) => None,
+            Some(text) => Some(format!("`{text}` is no command of git itself and may be an alias")),
+            None => Some("which command of git it runs is only known when it runs".to_owned()),
+        }
+    }
+
+    /// Looks for the words of the rule among all arguments, in their order.
+    fn anywhere(&self) -> Restriction {
+        let end = self.words.iter().position(|word| word.exact() == Some("--"));
+        let words = self.words.get(1..end.unwrap_or(self.words.len())).unwrap_or_default();
+        if let Some(last) = self.tokens.last() {
+            let mut tokens = self.tokens.iter().peekable();
+            let mut final_word = None;
+            for word in words {
+                let Some(token) = tokens.peek() else { break };
+                if word.exact().is_some_and(|text| fits(token, text)) {
+                    tokens.next();
+                    final_word = Some(word);
+                }
+            }
+            let at_end = !self.exact || final_word == words.last();
+            if tokens.peek().is_none() && at_end {
+                return Restriction::Maybe(format!("`{last}` is among its arguments"));
+            }
+        }
+        self.in_letters(words)
+    }
+
+    /// Compares single-letter options as a set: `rm -r -f` may come to the same as `rm -rf`.
+    fn in_letters(&self, words: &[Spelling<'_>]) -> Restriction {
+        let mut wanted = String::new();
+        for token in &self.tokens {
+            match letters(token) {
+                Some(letters) => wanted.push_str(&letters),
+                None => return Restriction::No,
+            }
+        }
+        let given: String = words
+            .iter()
+            .filter_map(Spelling::exact)
+            .filter_map(|word| match word.strip_prefix("--") {
+                Some(long) => Some(long.chars().take(1).collect()),
+                None => letters(word),
+            })
+            .collect::<String>()
+            .to_ascii_lowercase();
+        let all = wanted.to_ascii_lowercase().chars().all(|letter| given.contains(letter));
+        match all && !wanted.is_empty() {
+            true => Restriction::Maybe(format!(
+                "its options may come to the same as `{}`",
+                self.tokens.join(" ")
+            )),
+            false => Restriction::No,
+        }
+    }
+}
+
+/// The letters of `-abc`.
+fn letters(word: &str) -> Option<String> {
+    let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
+    letters.chars().all(|c| c.is_ascii_alphabetic()).then(|| letters.to_owned())
+}
+
+/// Whether the word is the token, or the option that the token names with a value behind it.
+fn fits(token: &str, word: &str) -> bool {
+    if token.contains('*') {
+        return wild(token, word);
+    }
+    let value = || word.strip_prefix(token).is_some_and(|rest| rest.starts_with('='));
+    word == token || token.starts_with("--") && value()
+}

@@ -1,0 +1,220 @@
+use super::super::judge::Decision::{self, Allow, Ask, Deny};
+use super::super::judge::testing::Bench;
+use crate::protocol::Mode;
+
+fn bypass(rule: &str) -> Bench {
+    Bench::new().deny(rule).mode(Mode::BypassPermissions)
+}
+
+fn each(rows: &[(&str, &str)], expected: Decision) {
+    let wrong: Vec<String> = rows
+        .iter()
+        .map(|(rule, line)| (rule, line, bypass(rule).bash_judgement(line)))
+        .filter(|(_, _, judgement)| judgement.decision != expected)
+        .map(|(rule, line, judgement)| format!("{rule} ~ {line}: {judgement:?}"))
+        .collect();
+    assert!(wrong.is_empty(), "expected {expected:?}:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_sub_command_is_denied_behind_the_options_that_its_program_takes() {
+    each(
+        &[
+            ("Bash(kubectl delete:*)", "kubectl -n prod delete pod x"),
+            ("Bash(kubectl delete:*)", "kubectl --namespace prod --context=a delete pod x"),
+            ("Bash(kubectl delete:*)", "kubectl -nprod delete pod x"),
+            ("Bash(npm publish:*)", "npm --prefix . publish"),
+            ("Bash(npm publish:*)", "npm --loglevel silent -w a publish --tag x"),
+            ("Bash(npm run deploy:*)", "npm run-script deploy"),
+            ("Bash(npm install:*)", "npm i x"),
+            ("Bash(npm install:*)", "pnpm-x; npm --prefix=a add x"),
+            ("Bash(cargo publish:*)", "cargo --color never publish"),
+            ("Bash(cargo publish:*)", "cargo +nightly -Z a --config b=c publish"),
+            ("Bash(cargo test:*)", "cargo t"),
+            ("Bash(docker push:*)", "docker -H x push y"),
+            ("Bash(docker push:*)", "docker --context prod --debug push y"),
+            ("Bash(podman rm:*)", "podman --log-level error rm x"),
+            ("Bash(gh pr merge:*)", "gh -R o/r pr merge 1"),
+            ("Bash(gh pr merge:*)", "gh pr -R o/r merge 1"),
+            ("Bash(terraform destroy:*)", "terraform -chdir=. destroy"),
+            ("Bash(helm uninstall:*)", "helm -n x --kube-context y del z"),
+            ("Bash(aws s3 rm:*)", "aws --profile p --region r s3 rm x"),
+            ("Bash(aws s3 rm:*)", "aws s3 --profile p rm x"),
+            ("Bash(gcloud run deploy:*)", "gcloud --project p beta run deploy x"),
+            ("Bash(az vm delete:*)", "az --subscription s vm delete"),
+            ("Bash(go install:*)", "go -C x install y"),
+            ("Bash(pip install:*)", "pip --proxy p install x"),
+            ("Bash(systemctl stop:*)", "systemctl --user -H host stop x"),
+            ("Bash(apt install:*)", "apt -o a=b -y install x"),
+            ("Bash(rustup default:*)", "rustup -q default x"),
+            ("Bash(git push:*)", "git -C a -c b=c --git-dir d --no-pager push"),
+            ("Bash(git push:*)", "/usr/bin/git push"),
+            ("Bash(git push)", "git -C a push"),
+            ("Bash(git push origin:*)", "git -C a push origin main"),
+            ("Bash(make deploy:*)", "make -C x -j 4 deploy"),
+            ("Bash(git push:*)", "/usr/lib/git-core/git-push origin"),
+            ("Bash(curl * | sh)", "curl -s x|sh"),
+        ],
+        Deny,
+    );
+}
+
+#[test]
+fn a_spelling_does_not_hide_a_program() {
+    each(
+        &[
+            ("Bash(rm:*)", "$'rm' x"),
+            ("Bash(rm:*)", "$'\\x72m' x"),
+            ("Bash(rm:*)", "{rm,x}"),
+            ("Bash(rm:*)", "{rm,-rf,x}"),
+            ("Bash(rm:*)", "r\"\"m x"),
+            ("Bash(rm:*)", "\"rm\" x"),
+            ("Bash(rm:*)", "r\\m x"),
+            ("Bash(rm:*)", "$'/bin/rm' x"),
+            ("Bash(rm:*)", "r\\\nm x"),
+            ("Bash(rm:*)", "A=1 {rm,-r,x}; ls"),
+            ("Bash(rm:*)", "if {rm,x}; then ls; fi"),
+            ("Bash(git push:*)", "git $'push'"),
+            ("Bash(git push:*)", "git {push,origin}"),
+            ("Bash(git push:*)", "git pu\"sh\""),
+            ("Bash(rm:*)", "env -S 'rm x'"),
+            ("Bash(rm:*)", "env '-Srm x'"),
+            ("Bash(rm:*)", "env --split-string='rm x'"),
+            ("Bash(rm:*)", "busybox rm x"),
+            ("Bash(rm:*)", "nice -n 5 rm x"),
+            ("Bash(rm:*)", "timeout -k 1 2 rm x"),
+            ("Bash(rm:*)", "command -p rm x"),
+            ("Bash(rm:*)", "exec -a x rm y"),
+            ("Bash(rm:*)", "ls | xargs -n1 rm"),
+            ("Bash(rm:*)", "find . -exec rm {} +"),
+            ("Bash(rm:*)", "su -c 'rm x'"),
+            ("Bash(rm:*)", "watch 'rm x'"),
+            ("Bash(git push:*)", "sudo -u me git -C x push"),
+            ("Bash(git push:*)", "bash -c 'git -C x push'"),
+        ],
+        Deny,
+    );
+}
+
+#[test]
+fn what_may_be_meant_asks_and_is_denied_where_nobody_can_be_asked() {
+    let rows = [
+        ("Bash(git push:*)", "git stash push"),
+        ("Bash(git push:*)", "git --unknown x push"),
+        ("Bash(git push:*)", "git -c alias.p=push p"),
+        ("Bash(git push:*)", "git --config-env=alias.p=X p"),
+        ("Bash(git push:*)", "git p"),
+        ("Bash(git push:*)", "git $x"),
+        ("Bash(git push:*)", "git \"$x\""),
+        ("Bash(git push:*)", "x=push; git $x origin"),
+        ("Bash(git push:*)", "echo push | xargs git"),
+        ("Bash(git push --force:*)", "git push origin main --force"),
+        ("Bash(git push --force:*)", "git push --force-with-lease=x --force"),
+        ("Bash(git push --force:*)", "git push --forc"),
+        ("Bash(npm publish:*)", "npm publ"),
+        ("Bash(npm publish:*)", "npm --odd value publish"),
+        ("Bash(docker push:*)", "docker image push x"),
+        ("Bash(mytool deploy:*)", "mytool --env prod deploy"),
+        ("Bash(cargo publish:*)", "cargo --config 'alias.p=\"publish\"' p"),
+        ("Bash(rm -rf:*)", "rm -r -f x"),
+        ("Bash(rm -rf:*)", "rm -fr x"),
+        ("Bash(rm -rf:*)", "rm --recursive --force x"),
+        ("Bash(rm -rf:*)", "rm x -rf"),
+        ("Bash(./deploy.sh:*)", "/p/deploy.sh"),
+        ("Bash(rm:*)", "/bin/r? x"),
+        ("Bash(rm:*)", "r${nothing}m x"),
+        ("Bash(rm:*)", "RM=rm; $RM x"),
+        ("Bash(rm:*)", "p=rm; $p x"),
+        ("Bash(rm:*)", "echo 'rm x' | sh"),
+        ("Bash(rm:*)", "echo 'r''m x' | /bin/bash -s"),
+        ("Bash(rm:*)", "sh <<< 'rm x'"),
+        ("Bash(rm:*)", "bash <<'EOF'\nrm x\nEOF"),
+        ("Bash(rm:*)", "printf 'rm x' > s; . ./s"),
+        ("Bash(rm:*)", "python3 -c 'import os; os.system(\"rm x\")'"),
+        ("Bash(rm:*)", "ssh host rm x"),
+        ("Bash(rm:*)", "git submodule foreach 'rm x'"),
+        ("Bash(rm:*)", "git rebase -x 'rm x' main"),
+        ("Bash(rm:*)", "docker run image rm x"),
+        ("Bash(git push:*)", "export X=1; git status"),
+        ("Bash(git push:*)", "perl -e 'exec qw(git push)'"),
+    ];
+    each(&rows, Ask);
+    for (rule, line) in &rows {
+        for mode in [Mode::Default, Mode::BypassPermissions, Mode::DontAsk] {
+            let bench = Bench { interactive: false, ..Bench::new().allow("Bash").deny(rule) };
+            let judgement = bench.mode(mode).bash_judgement(line);
+            assert_eq!(judgement.decision, Deny, "{rule} ~ {line} in {mode:?}");
+            assert!(judgement.why.contains(rule), "{}", judgement.why);
+        }
+        let ask = Bench::new().allow("Bash").ask(rule).bash_judgement(line);
+        assert_eq!(ask.decision, Ask, "{rule} ~ {line}");
+    }
+    let why = bypass("Bash(git push:*)").bash_judgement("git stash push").why;
+    let rule = "rule Bash(git push:*) in .caliban/config.toml";
+    assert_eq!(why, format!("{rule} may deny it: `push` is among its arguments"));
+}
+
+#[test]
+fn what_is_plainly_something_else_is_left_alone() {
+    each(
+        &[
+            ("Bash(git push:*)", "git status"),
+            ("Bash(git push:*)", "git commit -m 'push it'"),
+            ("Bash(git push:*)", "git commit -m \"$(cat <<'EOF'\npush it\nEOF\n)\""),
+            ("Bash(git push:*)", "git checkout -- push"),
+            ("Bash(git push:*)", "git -C $d status"),
+            ("Bash(git push:*)", "git rebase main"),
+            ("Bash(git push:*)", "for f in a b; do git add $f; done"),
+            ("Bash(git push:*)", "bash -c 'git status'"),
+            ("Bash(git push:*)", "bash build.sh && git status"),
+            ("Bash(git push:*)", "export X=1; ls"),
+            ("Bash(git push)", "git push origin"),
+            ("Bash(rm:*)", "git rm x"),
+            ("Bash(rm:*)", "docker rm x"),
+            ("Bash(rm:*)", "npm rm x"),
+            ("Bash(rm:*)", "echo rm"),
+            ("Bash(rm:*)", "rmdir x"),
+            ("Bash(rm:*)", "python3 rm.py"),
+            ("Bash(rm:*)", "cat rm.txt a-rm"),
+            ("Bash(rm:*)", "$x y"),
+            ("Bash(rm -rf:*)", "rm x"),
+            ("Bash(rm -rf:*)", "rm -f x"),
+            ("Bash(rm -rf:*)", "rm \"$x\""),
+            ("Bash(npm publish:*)", "npm test"),
+            ("Bash(npm publish:*)", "npm run build"),
+            ("Bash(kubectl delete:*)", "kubectl -n prod get pods"),
+            ("Bash(cargo publish:*)", "cargo test --workspace"),
+            ("Bash(python3 -m pip:*)", "python3 x.py"),
+        ],
+        Allow,
+    );
+}
+
+#[test]
+fn an_allow_rule_for_exactly_the_line_answers_the_question_and_no_other_does() {
+    let stash = || Bench::new().deny("Bash(git push:*)");
+    assert_eq!(stash().allow("Bash(git stash push)").bash("git stash push"), Allow);
+    assert_eq!(stash().allow("Bash(git stash:*)").bash("git stash push"), Ask);
+    assert_eq!(stash().allow("Bash").bash("git stash push"), Ask);
+    assert_eq!(stash().allow("Bash(git push)").bash("git push"), Deny);
+    let line = "export X=1; git status";
+    assert_eq!(stash().allow(&format!("Bash({line})")).bash(line), Allow);
+}
+
+#[test]
+fn a_long_line_is_compared_in_reasonable_time() {
+    let bench = || bypass("Bash(git push:*)").allow("Bash(git:*)");
+    for line in [
+        format!("xargs {}", "git ".repeat(15_000)),
+        format!("git {}", "$x ".repeat(20_000)),
+        format!("git {}", "[".repeat(60_000)),
+        format!("git {}", "{a,b}".repeat(10_000)),
+        format!("git {}", "\"$(".repeat(15_000)),
+        format!("echo {} | sh", "git".repeat(20_000)),
+    ] {
+        let start = std::time::Instant::now();
+        bench().bash(&line);
+        let taken = start.elapsed();
+        assert!(taken.as_secs() < 20, "{} took {taken:?}", &line[..20]);
+    }
+}

@@ -1,0 +1,444 @@
+//! The words that a program may get from the words of a line. Rules that restrict read them in place of the line's own
+//! text: quotes, escapes and braces are resolved, and what bash fills in at run time is an open piece.
+
+use std::borrow::Cow;
+
+use super::script::Word;
+
+/// More alternatives than these make a word with braces open.
+const MAX_ALTERNATIVES: usize = 64;
+/// Longer words are open, and longer lines get no rough reading. Characters.
+const MAX_WORD: usize = 2048;
+
+/// A word as a program may get it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spelling<'a> {
+    /// Exactly this.
+    Plain(Cow<'a, str>),
+    /// Parts of it are only known when the line runs.
+    Open(Vec<Piece>),
+}
+
+/// A part of an open word.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Piece {
+    Char(char),
+    /// Any one character.
+    One,
+    /// Any text.
+    Any,
+}
+
+impl Spelling<'_> {
+    /// The text, where it is certain.
+    #[must_use]
+    pub fn exact(&self) -> Option<&str> {
+        match self {
+            Self::Plain(text) => Some(text),
+            Self::Open(_) => None,
+        }
+    }
+
+    /// Whether the word can turn out to be `text`.
+    #[must_use]
+    pub fn may_be(&self, text: &str) -> bool {
+        match self {
+            Self::Plain(own) => own == text,
+            Self::Open(pieces) => fits(pieces, &text.chars().collect::<Vec<_>>()),
+        }
+    }
+
+    /// Whether nothing is known of the word.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        let Self::Open(pieces) = self else { return false };
+        !pieces.iter().any(|piece| matches!(piece, Piece::Char(c) if *c != '/'))
+    }
+
+    /// The certain part at the beginning of the word.
+    #[must_use]
+    pub fn beginning(&self) -> String {
+        match self {
+            Self::Plain(text) => text.to_string(),
+            Self::Open(pieces) => {
+                let certain =
+                    |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
+                pieces.iter().map_while(certain).collect()
+            }
+        }
+    }
+
+    /// The word behind its last slash.
+    #[must_use]
+    pub fn base(&self) -> Spelling<'_> {
+        match self {
+            Self::Plain(text) => Spelling::Plain(super::wrapper::base_name(text).into()),
+            Self::Open(pieces) => {
+                let slash = pieces.iter().rposition(|piece| *piece == Piece::Char('/'));
+                Spelling::Open(pieces[slash.map_or(0, |place| place + 1)..].to_vec()).settled()
+            }
+        }
+    }
+
+    /// Plain where every piece is certain.
+    fn settled(self) -> Self {
+        let Self::Open(pieces) = &self else { return self };
+        let text: Option<String> = pieces
+            .iter()
+            .map(|piece| if let Piece::Char(c) = piece { Some(*c) } else { None })
+            .collect();
+        text.map_or(self, |text| Spelling::Plain(text.into()))
+    }
+}
+
+/// The words that the program may get; braces make several of one.
+#[must_use]
+pub fn spell(words: &[Word]) -> Vec<Spelling<'_>> {
+    let mut spelled = Vec::with_capacity(words.len());
+    for word in words {
+        if word.literal {
+            spelled.push(Spelling::Plain(word.text.as_str().into()));
+        } else {
+            let raw: Vec<char> = word.raw.chars().collect();
+            let mut room = MAX_ALTERNATIVES;
+            let alternatives = expand(raw, &mut room);
+            spelled.extend(alternatives.iter().map(|text| decode(text)));
+        }
+    }
+    spelled
+}
+
+/// The line without quotes, escapes and joined line ends, for a look at the words in it.
+#[must_use]
+pub fn unquoted(line: &str) -> String {
+    let text: Vec<char> = line.chars().collect();
+    let mut plain = String::with_capacity(line.len());
+    let mut at = 0;
+    while let Some(&c) = text.get(at) {
+        match (c, text.get(at + 1)) {
+            ('\\', Some('\n')) => at += 2,
+            ('$', Some('\'')) => {
+                let end = ansi_end(&text, at + 2);
+                plain.push_str(&ansi(&text[at + 2..end]));
+                at = end + 1;
+            }
+            ('\\' | '\'' | '"', _) => at += 1,
+            _ => {
+                plain.push(c);
+                at += 1;
+            }
+        }
+    }
+    plain
+}
+
+/// A rough reading of a line: its commands as far as blanks and operators outside quotes part them.
+#[must_use]
+pub fn segments(line: &str) -> Vec<Vec<Word>> {
+    let text: Vec<char> = line.chars().collect();
+    let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), Vec::new());
+    if text.len() > MAX_WORD {
+        return all;
+    }
+    let close = |word: &mut Vec<char>, words: &mut Vec<Word>| {
+        if !word.is_empty() {
+            words.push(rough(std::mem::take(word), words.is_empty()));
+            // What only opens a command is no part of it.
+            if words.last().is_some_and(|word| OPENERS.contains(&word.raw.as_str()))
+                && words.len() == 1
+            {
+                words.clear();
+            }
+        }
+    };
+    let mut at = 0;
+    while at < text.len() {
+        let end = after(&text, at);
+        match text[at] {
+            ' ' | '\t' => close(&mut word, &mut words),
+            ';' | '&' | '|' | '\n' | '(' | ')' => {
+                close(&mut word, &mut words);
+                all.push(std::mem::take(&mut words));
+            }
+            _ => word.extend(&text[at..end]),
+        }
+        at = end;
+    }
+    close(&mut word, &mut words);
+    all.push(words);
+    all.retain(|words| !words.is_empty());
+    all
+}
+
+/// Words that open a command.
+const OPENERS: &[&str] =
+    &["!", "{", "if", "then", "elif", "else", "do", "while", "until", "time", "coproc", ""];
+
+/// A word of a rough reading. An assignment before a command has no text.
+fn rough(raw: Vec<char>, is_first: bool) -> Word {
+    let raw: String = raw.into_iter().collect();
+    let name = raw.split('=').next().unwrap_or_default();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if is_first && name.len() < raw.len() && !name.is_empty() && name.chars().all(is_name) {
+        return Word { text: String::new(), raw: String::new(), literal: false };
+    }
+    let text = match decode(&raw.chars().collect::<Vec<_>>()).exact() {
+        Some(text) => text.to_owned(),
+        None => raw.clone(),
+    };
+    Word { text, raw, literal: false }
+}
+
+/// Whether the pieces can make the text.
+fn fits(pieces: &[Piece], text: &[char]) -> bool {
+    let (mut at, mut place) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while place < text.len() {
+        match pieces.get(at) {
+            Some(Piece::Any) => {
+                retry = Some((at + 1, place));
+                at += 1;
+            }
+            Some(Piece::One) => (at, place) = (at + 1, place + 1),
+            Some(Piece::Char(c)) if *c == text[place] => (at, place) = (at + 1, place + 1),
+            _ => match retry {
+                Some((after, start)) => {
+                    retry = Some((after, start + 1));
+                    (at, place) = (after, start + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pieces[at.min(pieces.len())..].iter().all(|piece| *piece == Piece::Any)
+}
+
+/// The words that braces make of one, still quoted.
+fn expand(text: Vec<char>, room: &mut usize) -> Vec<Vec<char>> {
+    if *room == 0 || text.len() > MAX_WORD {
+        return vec![vec!['*']];
+    }
+    let Some((start, end, commas)) = group(&text) else {
+        *room -= 1;
+        return vec![text];
+    };
+    let with = |inner: &[char]| [&text[..start], inner, &text[end + 1..]].concat();
+    if commas.is_empty() {
+        // `{a..z}`: too many to go through.
+        return expand(with(&['*']), room);
+    }
+    let mut all = Vec::new();
+    let mut from = start + 1;
+    for to in commas.into_iter().chain([end]) {
+        if *room == 0 {
+            all.push(vec!['*']);
+            break;
+        }
+        all.extend(expand(with(&text[from..to]), room));
+        from = to + 1;
+    }
+    all
+}
+
+/// The first braces that expand: where they open and close, and their commas; none of these for a range.
+fn group(text: &[char]) -> Option<(usize, usize, Vec<usize>)> {
+    let mut start = 0;
+    while start < text.len() {
+        if text[start] == '{' {
+            let (mut depth, mut commas, mut at) = (1, Vec::new(), start + 1);
+            while at < text.len() {
+                match text[at] {
+                    '{' => depth += 1,
+                    '}' => depth -= 1,
+                    ',' if depth == 1 => commas.push(at),
+                    _ => {}
+                }
+                if depth == 0 {
+                    break;
+                }
+                at = after(text, at);
+            }
+            let range = text[start..at.min(text.len())].windows(2).any(|two| two == ['.', '.']);
+            if depth == 0 && at < text.len() && (range || !commas.is_empty()) {
+                return Some((start, at, commas));
+            }
+            start += 1;
+        } else {
+            start = after(text, start);
+        }
+    }
+    None
+}
+
+/// The place behind the quotation, escape, expansion or single character that begins here.
+fn after(text: &[char], at: usize) -> usize {
+    let end = match (text[at], text.get(at + 1)) {
+        ('\\', _) => at + 2,
+        ('\'', _) => find(text, at + 1, '\'') + 1,
+        ('"', _) => double_end(text, at + 1) + 1,
+        ('`', _) => find(text, at + 1, '`') + 1,
+        ('$', Some('\'')) => ansi_end(text, at + 2) + 1,
+        ('$', Some('{')) => closing(text, at + 1, '{', '}'),
+        ('$' | '<' | '>', Some('(')) => closing(text, at + 1, '(', ')'),
+        ('$', Some(c)) if c.is_ascii_alphabetic() || *c == '_' => {
+            let rest = text[at + 1..].iter();
+            at + 1 + rest.take_while(|c| c.is_ascii_alphanumeric() || **c == '_').count()
+        }
+        ('$', Some('@' | '*' | '#' | '?' | '-' | '$' | '!' | '0'..='9')) => at + 2,
+        _ => at + 1,
+    };
+    end.min(text.len())
+}
+
+fn find(text: &[char], from: usize, mark: char) -> usize {
+    text.iter().skip(from).position(|c| *c == mark).map_or(text.len(), |place| from + place)
+}
+
+/// Goes as deep as expansions and quotes nest, which [`MAX_WORD`] bounds.
+fn double_end(text: &[char], mut at: usize) -> usize {
+    while at < text.len() && text[at] != '"' {
+        at = match (text[at], text.get(at + 1)) {
+            ('\\', _) => at + 2,
+            ('$', Some('(')) => closing(text, at + 1, '(', ')'),
+            ('$', Some('{')) => closing(text, at + 1, '{', '}'),
+            ('`', _) => find(text, at + 1, '`') + 1,
+            _ => at + 1,
+        };
+    }
+    at.min(text.len())
+}
+
+fn ansi_end(text: &[char], mut at: usize) -> usize {
+    while at < text.len() && text[at] != '\'' {
+        at += if text[at] == '\\' { 2 } else { 1 };
+    }
+    at.min(text.len())
+}
+
+fn closing(text: &[char], from: usize, open: char, close: char) -> usize {
+    let (mut depth, mut at) = (0, from);
+    while at < text.len() {
+        depth += usize::from(text[at] == open);
+        depth -= usize::from(text[at] == close);
+        if depth == 0 {
+            return at + 1;
+        }
+        // Not by `after`: that would go as deep as the text nests.
+        at = match text[at] {
+            '\\' => at + 2,
+            '\'' => find(text, at + 1, '\'') + 1,
+            '"' => double_end(text, at + 1) + 1,
+            _ => at + 1,
+        };
+    }
+    text.len()
+}
+
+/// One word without its quotes.
+fn decode(text: &[char]) -> Spelling<'static> {
+    let mut pieces = Vec::new();
+    let chars = |text: &[char]| text.iter().copied().map(Piece::Char).collect::<Vec<_>>();
+    let last_bracket = text.iter().rposition(|c| *c == ']').unwrap_or_default();
+    let mut at = 0;
+    while at < text.len() {
+        let end = after(text, at);
+        match (text[at], text.get(at + 1)) {
+            ('\\', Some('\n')) => {}
+            ('\\', Some(c)) => pieces.push(Piece::Char(*c)),
+            ('\'', _) => pieces.extend(chars(&text[at + 1..end.saturating_sub(1).max(at + 1)])),
+            ('"', _) => double(&text[at + 1..end.saturating_sub(1).max(at + 1)], &mut pieces),
+            ('$', Some('\'')) => {
+                let inner = &text[at + 2..end.saturating_sub(1).max(at + 2)];
+                pieces.extend(ansi(inner).chars().map(Piece::Char));
+            }
+            ('$', Some('"')) => {}
+            ('$', Some(_)) if end > at + 1 => pieces.push(Piece::Any),
+            ('`' | '*', _) | ('<' | '>', Some('(')) => pieces.push(Piece::Any),
+            ('?', _) => pieces.push(Piece::One),
+            ('[', _) if at < last_bracket => {
+                pieces.push(Piece::One);
+                at = find(text, at + 1, ']') + 1;
+                continue;
+            }
+            ('~', _) if at == 0 => {
+                pieces.push(Piece::Any);
+                at = find(text, at, '/');
+                continue;
+            }
+            (c, _) => pieces.push(Piece::Char(c)),
+        }
+        at = end;
+    }
+    Spelling::Open(pieces).settled()
+}
+
+/// The inside of double quotes.
+fn double(text: &[char], pieces: &mut Vec<Piece>) {
+    let mut at = 0;
+    while at < text.len() {
+        match (text[at], text.get(at + 1)) {
+            ('\\', Some('\n')) => at += 2,
+            ('\\', Some(c @ ('$' | '`' | '"' | '\\'))) => {
+                pieces.push(Piece::Char(*c));
+                at += 2;
+            }
+            ('`', _) => {
+                pieces.push(Piece::Any);
+                at = after(text, at);
+            }
+            ('$', Some(c)) if *c != '\'' && after(text, at) > at + 1 => {
+                pieces.push(Piece::Any);
+                at = after(text, at);
+            }
+            (c, _) => {
+                pieces.push(Piece::Char(c));
+                at += 1;
+            }
+        }
+    }
+}
+
+/// The inside of `$'…'`.
+fn ansi(text: &[char]) -> String {
+    let mut plain = String::new();
+    let mut at = 0;
+    while at < text.len() {
+        if text[at] != '\\' || at + 1 >= text.len() {
+            plain.push(text[at]);
+            at += 1;
+            continue;
+        }
+        let digits = |from: usize, most: usize, radix: u32| {
+            let count = text[from..].iter().take(most).take_while(|c| c.is_digit(radix)).count();
+            let number: String = text[from..from + count].iter().collect();
+            let code = u32::from_str_radix(&number, radix).ok();
+            (code.and_then(char::from_u32), from + count)
+        };
+        let (c, next) = match text[at + 1] {
+            'n' => (Some('\n'), at + 2),
+            't' => (Some('\t'), at + 2),
+            'r' => (Some('\r'), at + 2),
+            'a' => (Some('\u{7}'), at + 2),
+            'b' => (Some('\u{8}'), at + 2),
+            'e' | 'E' => (Some('\u{1b}'), at + 2),
+            'f' => (Some('\u{c}'), at + 2),
+            'v' => (Some('\u{b}'), at + 2),
+            'c' => (text.get(at + 2).map(|c| char::from(*c as u8 & 0x1f)), at + 3),
+            'x' => digits(at + 2, 2, 16),
+            'u' => digits(at + 2, 4, 16),
+            'U' => digits(at + 2, 8, 16),
+            '0'..='7' => digits(at + 1, 3, 8),
+            other => (Some(other), at + 2),
+        };
+        // bash ends the text at a NUL.
+        if c == Some('\0') {
+            break;
+        }
+        plain.extend(c);
+        at = next;
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests;
