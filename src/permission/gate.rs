@@ -181,7 +181,12 @@ impl Gate {
     #[must_use]
     pub fn judgement(&self, call: &Call<'_>) -> Judgement {
         let places = self.0.places.clone();
-        let standing = Standing { grants: Grants::default(), places, mode: ModeOf::default() };
+        let standing = Standing {
+            grants: Grants::default(),
+            places,
+            mode: ModeOf::default(),
+            bounds: Arc::default(),
+        };
         self.0.judge(call, &standing).0
     }
 
@@ -237,6 +242,7 @@ impl Shared {
             rules: &rules,
             grants: &grants,
             places: &standing.places,
+            bounds: &standing.bounds,
             interactive: self.interactive,
         };
         (judge(&policy, call), revision)
@@ -312,6 +318,7 @@ impl Shared {
             rules: &all,
             grants: &grants,
             places: &asked.standing.places,
+            bounds: &asked.standing.bounds,
             interactive: self.interactive,
         };
         let judgement = judge(&policy, &asked.call());

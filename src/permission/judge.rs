@@ -7,12 +7,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::bounds::Bound;
 use super::facts::{Facts, Unit};
 use super::lookalike;
 use super::path::{Places, Target};
 use super::read_only::{ReadRules, is_read_only};
 use super::restriction::Restriction;
-use super::rule::{Rule, RuleSet};
+use super::rule::{Rule, RuleSet, read_rules};
 use super::suggest;
 use crate::protocol::{Access, Mode, ToolUseId};
 
@@ -52,6 +53,8 @@ pub struct Policy<'a> {
     /// Allow rules of the asking agent alone.
     pub grants: &'a [Rule],
     pub places: &'a Places,
+    /// Rules for single calls in the definitions of the asking agent and of those above it.
+    pub(super) bounds: &'a [Bound],
     /// Whether there is someone to ask.
     pub interactive: bool,
 }
@@ -86,12 +89,15 @@ impl Judgement {
 #[must_use]
 pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let places = policy.places;
-    let facts = Facts::of(call, places, policy.rules.read_rules());
-    let denied = restriction(&policy.rules.deny, &facts, places);
+    let bounds = policy.bounds.iter().flat_map(|bound| &bound.deny);
+    let deny = policy.rules.deny.iter().chain(bounds);
+    let facts = Facts::of(call, places, read_rules(deny.clone().chain(&policy.rules.ask)));
+    let denied = restriction(deny, &facts, places);
     if let Some((rule, None)) = &denied {
         return Judgement::new(Decision::Deny, format!("{rule} denies it"));
     }
-    if let Some(why) = beyond_bound(&facts, places) {
+    let excluded = policy.bounds.iter().find_map(|bound| bound.excludes(&facts, places));
+    if let Some(why) = excluded.or_else(|| beyond_bound(&facts, places)) {
         return Judgement::new(Decision::Deny, why);
     }
     if policy.mode == Mode::Plan && facts.units.iter().any(|unit| changes(unit, &facts, places)) {

@@ -4,6 +4,7 @@
 //! what changes while agents run: the mode, the grants of each agent, and the questions that wait for a person.
 //! A call is judged by what it would touch ([`crate::protocol::Access`]), never by which agent makes it.
 
+mod bounds;
 mod danger;
 mod facts;
 mod gate;
@@ -28,6 +29,7 @@ mod standing;
 mod suggest;
 mod wrapper;
 
+pub use bounds::{Bounds, check as check_bound, tool_of};
 pub use gate::{AgentGate, Gate, GateSettings, Verdict};
 pub use judge::{Advice, Call, Decision, Judgement, Policy, judge};
 pub use path::Places;

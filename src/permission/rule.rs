@@ -131,6 +131,12 @@ impl Rule {
         }
     }
 
+    /// Whether a built-in tool has this name.
+    #[must_use]
+    pub fn knows_tool(name: &str) -> bool {
+        KNOWN.contains(&canonical_name(name)) || name.starts_with(MCP_PREFIX)
+    }
+
     /// The rule as written.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -429,6 +435,16 @@ fn mcp(name: &str, pattern: Option<&str>) -> Result<Covers, String> {
     })
 }
 
+/// Which reading of files these deny and ask rules restrict.
+pub(super) fn read_rules<'a>(rules: impl Iterator<Item = &'a Rule>) -> ReadRules {
+    rules.fold(ReadRules::default(), |found, rule| match &rule.covers {
+        Covers::Path { effect: Effect::Reads, tool: None, pattern } => {
+            ReadRules { some: true, all: found.all || pattern.is_none() }
+        }
+        _ => found,
+    })
+}
+
 /// The three lists.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuleSet {
@@ -438,18 +454,6 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
-    /// Which reading of files the deny and ask rules restrict.
-    #[must_use]
-    pub(super) fn read_rules(&self) -> ReadRules {
-        let rules = self.deny.iter().chain(&self.ask);
-        rules.fold(ReadRules::default(), |found, rule| match &rule.covers {
-            Covers::Path { effect: Effect::Reads, tool: None, pattern } => {
-                ReadRules { some: true, all: found.all || pattern.is_none() }
-            }
-            _ => found,
-        })
-    }
-
     /// Reads rules into one of the lists; nothing is added when one of them is broken.
     pub fn add<T: AsRef<str>>(
         &mut self,

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::bounds::{Bound, Bounds};
 use super::path::Places;
 use super::rule::Rule;
 use crate::protocol::Mode;
@@ -78,14 +79,17 @@ pub(super) struct Standing {
     pub grants: Grants,
     pub places: Arc<Places>,
     pub mode: ModeOf,
+    /// Rules for single calls in the definitions of the agent and of those above it.
+    pub bounds: Arc<Vec<Bound>>,
 }
 
 /// What a sub-agent has of its parent's rights.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
     /// Whether the parent's grants, now and later, are its own.
     pub shares_grants: bool,
     pub mode: ModeOf,
+    pub bounds: Bounds,
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::budget::{Budget, Limits};
 use crate::config::{ChildAuth, ChildPermissions, Face, OnLimit, OnViolation};
 use crate::exec::Sandbox;
 use crate::hook::{Hook, Hooks};
-use crate::permission::{AgentGate, Gate, Rights};
+use crate::permission::{AgentGate, Gate, Rights, tool_of};
 use crate::protocol::{
     EnvOverlay, EventSink, Journal, MCP_PREFIX, McpWish, NoticeLevel, Redactor, Span,
 };
@@ -164,7 +164,7 @@ impl Factory {
         events: &EventSink,
         above: &Caller,
     ) -> Agent {
-        let gate = above.gate.child(plan.name.clone(), events.clone(), plan.rights);
+        let gate = above.gate.child(plan.name.clone(), events.clone(), &plan.rights);
         let gate = plan.place.gate(gate);
         let lists = plan.lists();
         let tools = self.narrowed(&lists, (&plan.place, &gate), &plan.served, above).tools;
@@ -368,8 +368,9 @@ impl Factory {
         };
         let (mut unknown, mut faces): (Vec<String>, Vec<String>) = Default::default();
         for name in lists.names() {
-            let list = if faces::is_face(name) { &mut faces } else { &mut unknown };
-            if (faces::is_face(name) || !known(name)) && !list.contains(name) {
+            let tool = tool_of(name);
+            let list = if faces::is_face(tool) { &mut faces } else { &mut unknown };
+            if (faces::is_face(tool) || !known(tool)) && !list.contains(name) {
                 list.push(name.clone());
             }
         }
@@ -434,9 +435,11 @@ impl Lists<'_> {
     }
 
     fn keep(&self, name: &str) -> bool {
-        let listed = |list: &[String]| list.iter().any(|entry| tool::lists(entry, name));
-        self.definition.tools.as_deref().is_none_or(listed)
-            && !listed(&self.definition.disallowed_tools)
+        // An entry with a pattern is a rule besides, which the gate keeps: it gives the tool, and takes none away.
+        let listed = |entry: &String| tool::lists(tool_of(entry), name);
+        let forbids = |entry: &String| tool::lists(entry, name);
+        self.definition.tools.as_deref().is_none_or(|list| list.iter().any(listed))
+            && !self.definition.disallowed_tools.iter().any(forbids)
             && self.access.allows(name)
     }
 
@@ -447,8 +450,9 @@ impl Lists<'_> {
 
     /// A list that names only tools which are withheld on purpose is not empty by mistake.
     fn want_something(&self) -> bool {
-        let meant =
-            |list: &[String]| !list.is_empty() && !list.iter().all(|name| faces::is_face(name));
+        let meant = |list: &[String]| {
+            !list.is_empty() && !list.iter().all(|name| faces::is_face(tool_of(name)))
+        };
         let allowed = match self.access {
             // A call that lists nothing has most likely lost its list.
             ToolAccess::Allow(list) => list.is_empty() || meant(list),

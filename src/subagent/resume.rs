@@ -212,7 +212,7 @@ impl Executor {
     fn gate_above(&self, meta: &ChildMeta, root: &EventSink) -> Result<AgentGate, NotResumed> {
         let above = self.above(meta)?;
         Ok(above.into_iter().fold(self.caller.gate.clone(), |gate, (path, definition)| {
-            gate.child(definition.name.clone(), sink_at(root, &path), self.rights(&definition))
+            gate.child(definition.name.clone(), sink_at(root, &path), &self.rights(&definition))
         }))
     }
 

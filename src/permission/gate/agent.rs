@@ -11,6 +11,7 @@ use super::{Gate, Shared, Verdict};
 use crate::permission::judge::{Advice, Call, Decision, Judgement};
 use crate::permission::path::Places;
 use crate::permission::question::{Asked, Waiting};
+use crate::permission::rule::Base;
 use crate::permission::standing::{Grants, ModeOf, Rights, Standing};
 use crate::protocol::{Access, EventKind, EventSink, Mode, Question, QuestionId};
 
@@ -26,6 +27,7 @@ impl Gate {
                 grants: Grants::default(),
                 places: self.0.places.clone(),
                 mode: ModeOf::default(),
+                bounds: Arc::default(),
             },
         }
     }
@@ -43,10 +45,14 @@ pub struct AgentGate {
 impl AgentGate {
     /// The gate of an agent below this one: within the same folders, and no freer than this one unless its rights say so.
     #[must_use]
-    pub fn child(&self, name: String, events: EventSink, rights: Rights) -> Self {
-        let Standing { grants, places, mode } = self.standing.clone();
+    pub fn child(&self, name: String, events: EventSink, rights: &Rights) -> Self {
+        let Standing { grants, places, mode, mut bounds } = self.standing.clone();
         let grants = if rights.shares_grants { grants } else { Grants::default() };
-        let standing = Standing { grants, places, mode: mode.and(rights.mode) };
+        let base = Base { project: &places.project, home: places.home.as_deref() };
+        if let Some(bound) = rights.bounds.read(base) {
+            Arc::make_mut(&mut bounds).push(bound);
+        }
+        let standing = Standing { grants, places, mode: mode.and(rights.mode), bounds };
         Self { shared: self.shared.clone(), name: name.into(), events, standing }
     }
 
@@ -263,7 +269,7 @@ fn nobody_to_ask(call: &Call<'_>, judgement: &Judgement) -> String {
     let rules = if judgement.suggestions.is_empty() {
         call.tool.to_owned()
     } else {
-        judgement.suggestions.join(",")
+        judgement.suggestions.join(",").replace('\'', "'\\''")
     };
     format!(
         "{}, and there is nobody to ask; --allowed-tools '{rules}' or `allow` under [permissions] would let it run",

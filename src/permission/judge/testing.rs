@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::super::bounds::Bounds;
 use super::super::rule::{Base, List, Origin};
 use super::*;
 
@@ -17,6 +18,7 @@ pub struct Bench {
     pub rules: RuleSet,
     pub mode: Mode,
     pub interactive: bool,
+    pub bounds: Vec<Bound>,
 }
 
 impl Bench {
@@ -36,7 +38,7 @@ impl Bench {
             ..Places::default()
         };
         let (rules, mode) = (RuleSet::default(), Mode::Default);
-        Self { _dir: dir, root, places, rules, mode, interactive: true }
+        Self { _dir: dir, root, places, rules, mode, interactive: true, bounds: Vec::new() }
     }
 
     pub fn rule(mut self, list: List, text: &str) -> Self {
@@ -58,6 +60,15 @@ impl Bench {
         self.rule(List::Deny, text)
     }
 
+    pub fn bound(mut self, tools: &[&str], disallowed: &[&str]) -> Self {
+        let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+        let base = Base { project: &self.places.project, home: self.places.home.as_deref() };
+        let bounds = Bounds::from_lists("scout", Some(&texts(tools)), &texts(disallowed));
+        let bound = bounds.read(base);
+        self.bounds.extend(bound);
+        self
+    }
+
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
         self
@@ -76,6 +87,7 @@ impl Bench {
             rules: &self.rules,
             grants: &[],
             places: &self.places,
+            bounds: &self.bounds,
             interactive: self.interactive,
         };
         judge(&policy, &call)

@@ -9,6 +9,7 @@ use super::{
     Accepted, Definition, Dialect, Isolation, Memory, Parsed, Returns, advice, name, servers,
 };
 use crate::config::{HookConfig, Inert, Origin, ProjectStart, mcp, read_hooks, relative_word};
+use crate::permission::{List, check_bound};
 use crate::protocol::{HookEvent, McpServer, McpWish, Mode, StartDir};
 
 /// The keys that a definition may have, besides its name and its prompt.
@@ -66,8 +67,8 @@ impl<'a> Reader<'a> {
             name: self.name()?,
             description,
             prompt: self.prompt()?,
-            tools: self.key("tools").list()?.filter(|tools| *tools != ["*"]),
-            disallowed_tools: self.key("disallowedTools").list()?.unwrap_or_default(),
+            tools: self.tools("tools", List::Allow)?.filter(|tools| *tools != ["*"]),
+            disallowed_tools: self.tools("disallowedTools", List::Deny)?.unwrap_or_default(),
             model: self.key("model").text()?,
             provider: self.key("provider").text()?,
             max_turns,
@@ -95,6 +96,16 @@ impl<'a> Reader<'a> {
 
     fn key(&self, name: &'a str) -> Key<'a> {
         Key { source: self.source, name, field: self.document.get(name) }
+    }
+
+    /// A list of tools. Entries with a pattern are rules, and have to be readable as such.
+    fn tools(&self, name: &'a str, list: List) -> Result<Option<Vec<String>>, DefinitionError> {
+        let key = self.key(name);
+        let entries = key.list()?;
+        for entry in entries.iter().flatten() {
+            check_bound(entry, list).map_err(|why| key.error(format!("`{name}`: {why}")))?;
+        }
+        Ok(entries)
     }
 
     /// A mistake in the definition as a whole.

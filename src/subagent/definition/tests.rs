@@ -232,6 +232,14 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
         ("tools:\n  - Read\n  - {a: b}", list),
         ("tools: {a: b}", list),
         ("tools: Bash(git", "3: `tools`: `(` without `)` in `Bash(git`"),
+        (
+            "tools: Read\ndisallowedTools: Bash(rm:* x)",
+            "4: `disallowedTools`: `Bash(rm:* x)`: `:*` can only stand at the end, as in Bash(git diff:*)",
+        ),
+        (
+            "tools: TodoWrite(x)",
+            "3: `tools`: `TodoWrite(x)`: TodoWrite takes no pattern; Bash, Read, Glob, Grep, Edit, Write, WebFetch, AgentTool and Skill do",
+        ),
         ("budget: 5", table),
         ("budget: [max_usd]", table),
         ("budget: { max_usd: [1] }", one),

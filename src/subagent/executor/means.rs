@@ -4,7 +4,7 @@ use super::Executor;
 use crate::agent::compact;
 use crate::budget::Budget;
 use crate::config::ChildPermissions;
-use crate::permission::{ModeOf, Rights};
+use crate::permission::{Bounds, ModeOf, Rights};
 use crate::provider::{ChildModel, Model, ModelError};
 use crate::subagent::definition::{BudgetSpec, Definition};
 use crate::subagent::order::Order;
@@ -61,6 +61,11 @@ impl Executor {
                 Some(mode) if own => ModeOf::Own(mode),
                 Some(mode) => ModeOf::AtMost(mode),
             },
+            bounds: Bounds::from_lists(
+                &definition.name,
+                definition.tools.as_deref(),
+                &definition.disallowed_tools,
+            ),
         }
     }
 

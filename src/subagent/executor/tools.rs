@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Executor, cancelled};
+use crate::permission::tool_of;
 use crate::protocol::{McpState, NoticeLevel, mcp_name};
 use crate::subagent::definition::Definition;
 use crate::subagent::factory::Selection;
@@ -19,6 +20,13 @@ impl Executor {
         order: &Order,
         definition: &Definition,
     ) -> Result<(), InvalidInput> {
+        if let Some(rule) = order.tools.names().iter().find(|name| name.contains('(')) {
+            let tool = tool_of(rule);
+            return Err(InvalidInput(format!(
+                "{}: {rule} is a rule, and this list takes names of tools: write {tool}. Rules stand in an agent's definition or under [permissions].",
+                order.tools_field
+            )));
+        }
         let selection = self.factory.tools_for(definition, &order.tools, &self.caller);
         let unknown = selection.unknown.join(", ");
         if self.factory.settings.strict_tools && !unknown.is_empty() {

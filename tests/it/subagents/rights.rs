@@ -334,3 +334,37 @@ async fn s2_2_an_ask_rule_under_any_name_asks_of_a_call_under_any_name() {
         scene.server.finish();
     }
 }
+
+#[tokio::test]
+async fn a_pattern_in_the_tool_lists_of_a_definition_binds_the_agent() {
+    let scene = Scene::new();
+    let lists = "tools: Bash(touch:*), Read\ndisallowedTools: Bash(touch denied:*)";
+    let definition = definition("default").replace("permissionMode: default", lists);
+    scene.world.agent("free", &definition);
+    scene.parent_calls([agent_with("CHILD-A", "agent", json!("free"))]);
+    let tries = touch("made.txt")
+        .tool_use("Bash", bash("touch denied"))
+        .tool_use("Bash", bash("mkdir folder"));
+    scene.server.when("CHILD-A").reply(tries).then(text("tried"));
+    headless(&scene, &["--dangerously-skip-permissions"]).await;
+    let made = ["made.txt", "denied", "folder"].map(|name| scene.world.exists(name));
+    assert_eq!(made, [true, false, false]);
+    let requests = scene.server.requests_of("CHILD-A");
+    let names = requests[0].tool_names();
+    assert!(names.contains(&"Bash") && !names.contains(&"Edit"), "{names:?}");
+    let results = requests[1].tool_results();
+    assert!(results[1].text.contains("rule Bash(touch denied:*) from the definition of free"));
+    assert!(results[2].text.contains("allow Bash only for Bash(touch:*)"), "{results:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_pattern_in_the_tool_list_of_a_call_is_an_error_that_says_what_to_write() {
+    let scene = Scene::new();
+    scene.parent_calls([agent_with("CHILD-A", "tool_allowlist", json!(["Read", "Bash(git:*)"]))]);
+    headless(&scene, &[]).await;
+    let result = after_calls(&scene).tool_result();
+    assert!(result.is_error && result.text.contains("Bash(git:*) is a rule"), "{result:?}");
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 0);
+    scene.server.finish();
+}
