@@ -64,6 +64,12 @@ impl FileDiff {
         Self { text, added, removed, first }
     }
 
+    /// The whole difference as text, however long: for someone who decides about it.
+    #[must_use]
+    pub fn whole(old: &str, new: &str) -> String {
+        TextDiff::configure().timeout(TIME).diff_lines(old, new).unified_diff().to_string()
+    }
+
     /// A few words for the screen: `+3 −1`.
     #[must_use]
     pub fn summary(&self) -> String {

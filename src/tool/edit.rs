@@ -80,7 +80,7 @@ impl TypedTool for Edit {
         let diff = tokio::task::spawn_blocking(move || {
             let (_, content) = file::load(&target).ok()?.file?;
             let old = file::text(&target.written, &content).ok()?;
-            Some(FileDiff::new(old, &apply(&target.written, old, &input).ok()?.text).text)
+            Some(FileDiff::whole(old, &apply(&target.written, old, &input).ok()?.text))
         });
         diff.await.ok().flatten()
     }

@@ -62,7 +62,7 @@ impl TypedTool for Write {
         let diff = tokio::task::spawn_blocking(move || {
             let old =
                 file::load(&target).ok()?.file.map(|(_, content)| content).unwrap_or_default();
-            Some(FileDiff::new(&String::from_utf8_lossy(&old), &content).text)
+            Some(FileDiff::whole(&String::from_utf8_lossy(&old), &content))
         });
         diff.await.ok().flatten()
     }

@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::sanitize::sanitize;
+use super::sanitize::{reveal, sanitize};
 use super::wrap::{Breaks, Indent, Runs};
 use crate::tui::theme::Theme;
 
@@ -19,12 +19,28 @@ struct Change<'a> {
 /// lines of the diff are missing.
 #[must_use]
 pub fn diff_lines(diff: &str, width: u16, max_rows: usize, theme: &Theme) -> Vec<Line<'static>> {
+    lines_of(diff, width, max_rows, theme, &|text| sanitize(text).into_owned())
+}
+
+/// The whole body of a unified diff, in which nothing hides: what would be dropped elsewhere is visible.
+#[must_use]
+pub fn whole_diff(diff: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    lines_of(diff, width, usize::MAX, theme, &|text| sanitize(&reveal(text)).into_owned())
+}
+
+fn lines_of(
+    diff: &str,
+    width: u16,
+    max_rows: usize,
+    theme: &Theme,
+    clean: &dyn Fn(&str) -> String,
+) -> Vec<Line<'static>> {
     let mut out = Vec::new();
     let mut position = Position::default();
     let digits = highest_number(diff).max(1).ilog10() as usize + 1;
     // Where each line of the diff ends on the screen.
     let mut ends = Vec::new();
-    let mut lines = diff.lines();
+    let mut lines = source_lines(diff);
     for line in lines.by_ref() {
         match position.read(line) {
             Read::Nothing | Read::Hunk { first: true } => continue,
@@ -32,8 +48,11 @@ pub fn diff_lines(diff: &str, width: u16, max_rows: usize, theme: &Theme) -> Vec
                 out.push(gap(digits, theme));
                 continue;
             }
-            Read::Note => out.push(Line::styled(sanitize(line).into_owned(), theme.dim)),
-            Read::Change(change) => push_change(&change, digits, width, theme, &mut out),
+            Read::Note => out.push(Line::styled(clean(line), theme.dim)),
+            Read::Change(change) => {
+                let text = clean(change.text);
+                push_change(&change, &text, digits, width, theme, &mut out);
+            }
         }
         ends.push(out.len());
         if out.len() > max_rows {
@@ -50,6 +69,13 @@ pub fn diff_lines(diff: &str, width: u16, max_rows: usize, theme: &Theme) -> Vec
         out.push(Line::styled(format!("… {missing} more {words}"), theme.dim));
     }
     out
+}
+
+/// The lines of a diff. A carriage return alone ends a line too, as for those who write diffs: otherwise an added line
+/// could pass for a part of the removed one before it. It stays, to be seen.
+fn source_lines(diff: &str) -> impl Iterator<Item = &str> {
+    let lines = diff.lines();
+    lines.flat_map(|line| line.split_inclusive('\r').chain(line.is_empty().then_some("")))
 }
 
 /// What one line of the file is.
@@ -142,6 +168,7 @@ fn gap(digits: usize, theme: &Theme) -> Line<'static> {
 
 fn push_change(
     change: &Change<'_>,
+    text: &str,
     digits: usize,
     width: u16,
     theme: &Theme,
@@ -152,7 +179,6 @@ fn push_change(
         '-' => theme.removed,
         _ => Style::new(),
     };
-    let text = sanitize(change.text);
     let number = format!("{:>digits$} ", change.number);
     let sign = Span::styled(format!("{} ", change.sign), style);
     let first = vec![Span::styled(number, theme.dim), sign];
@@ -162,7 +188,7 @@ fn push_change(
         true => Indent { first, rest },
         false => Indent { first: vec![Span::styled(change.sign.to_string(), style)], rest: vec![] },
     };
-    let runs = Runs::new(&text, vec![(text.len(), style)]);
+    let runs = Runs::new(text, vec![(text.len(), style)]);
     indent.wrap(runs, usize::from(width), Breaks::Cells, out);
 }
 
@@ -206,6 +232,14 @@ mod tests {
     #[test]
     fn a_long_diff_says_what_is_missing() {
         assert_eq!(shown(40, 4), ["  8   keep", "  9 - old red", "  9 + new", "… 6 more lines"]);
+    }
+
+    #[test]
+    fn nothing_hides_in_a_whole_diff() {
+        let diff = "@@ -1 +1,2 @@\n-old\r+new\n+\x1b]0;rm -rf ~\n";
+        let whole = |line: &Line<'_>| line.to_string();
+        let shown: Vec<_> = whole_diff(diff, 40, &Theme::default()).iter().map(whole).collect();
+        assert_eq!(shown, ["1 - old␍", "1 + new", "2 + ␛]0;rm -rf ~"]);
     }
 
     #[test]

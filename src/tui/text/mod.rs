@@ -11,9 +11,9 @@ mod width;
 mod wrap;
 
 pub use clipboard::{COPY_LIMIT, CopyError, osc52};
-pub use diff::diff_lines;
+pub use diff::{diff_lines, whole_diff};
 pub use highlight::Highlighter;
 pub use markdown::{MarkdownStream, Widths};
-pub use sanitize::{one_line, sanitize};
+pub use sanitize::{one_line, reveal, sanitize};
 pub use width::{padded, truncate, truncate_line, width};
 pub use wrap::{hard_wrap, tail_lines, wrap_hanging, wrap_line, wrap_text};

@@ -25,6 +25,16 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(cleaner.out)
 }
 
+/// The text with a visible sign for everything that [`sanitize`] would drop, so that nothing in it can hide: for what
+/// the user is asked to allow. Newlines and tabs stay.
+#[must_use]
+pub fn reveal(text: &str) -> Cow<'_, str> {
+    let Some(start) = first_suspect(text) else { return Cow::Borrowed(text) };
+    let mut cleaner = Cleaner { reveals: true, ..Cleaner::after(&text[..start], text.len()) };
+    cleaner.run(&text[start..]);
+    Cow::Owned(cleaner.out)
+}
+
 /// As [`sanitize`], for places that have one line: each run of newlines becomes one space, and none stands at an end.
 #[must_use]
 pub fn one_line(text: &str) -> String {
@@ -74,6 +84,8 @@ struct Cleaner {
     previous: Option<char>,
     /// Marks on top of the last base character.
     marks: usize,
+    /// Shows what else would be dropped.
+    reveals: bool,
 }
 
 impl Cleaner {
@@ -83,7 +95,7 @@ impl Cleaner {
         out.push_str(done);
         let line = done.rfind('\n').map_or(done, |at| &done[at + 1..]);
         let column = line.chars().map(|c| c.width().unwrap_or(0)).sum();
-        Self { out, column, previous: line.chars().next_back(), marks: 0 }
+        Self { out, column, previous: line.chars().next_back(), marks: 0, reveals: false }
     }
 
     fn run(&mut self, text: &str) {
@@ -98,7 +110,10 @@ impl Cleaner {
     fn take(&mut self, c: char, rest: &str) -> usize {
         match c {
             '\n' => self.newline(),
+            '\t' if self.reveals => self.keep(c),
             '\t' => self.tab(),
+            '\0'..='\u{1f}' if self.reveals => self.keep(picture(c)),
+            '\u{80}'..='\u{9f}' if self.reveals => self.show(c),
             '\r' if rest.starts_with('\n') => {}
             '\u{1b}' => return escape_len(rest),
             '\u{9b}' => return csi_len(rest),
@@ -108,7 +123,7 @@ impl Cleaner {
             '\u{200c}' | '\u{200d}' => self.joiner(c, rest),
             '\u{e0000}'..='\u{e007f}' => return self.tags(c, rest),
             _ if is_shown(c) => self.show(c),
-            _ if is_dropped(c) => {}
+            _ if is_dropped(c) => self.leave_out(c),
             _ if is_variation_selector(c) => self.variation(c),
             _ if c.width() == Some(0) => self.mark(c),
             _ => self.keep(c),
@@ -159,14 +174,25 @@ impl Cleaner {
         bytes
     }
 
-    fn joiner(&mut self, c: char, rest: &str) {
-        let (Some(left), Some(right)) = (self.previous, rest.chars().next()) else { return };
-        if right.width().unwrap_or(0) == 0 {
-            return;
+    /// A character that has no place here.
+    fn leave_out(&mut self, c: char) {
+        if self.reveals {
+            self.show(c);
         }
-        if is_joined(c, left, right) {
+    }
+
+    fn joiner(&mut self, c: char, rest: &str) {
+        let joins = match (self.previous, rest.chars().next()) {
+            (Some(left), Some(right)) if right.width().unwrap_or(0) > 0 => {
+                is_joined(c, left, right)
+            }
+            _ => false,
+        };
+        if joins {
             self.out.push(c);
             self.previous = Some(c);
+        } else {
+            self.leave_out(c);
         }
     }
 
@@ -178,6 +204,8 @@ impl Cleaner {
             self.out.push(c);
             self.previous = Some(c);
             self.marks = 1;
+        } else {
+            self.leave_out(c);
         }
     }
 
@@ -187,6 +215,8 @@ impl Cleaner {
             self.out.push(c);
             self.previous = Some(c);
             self.marks += 1;
+        } else {
+            self.leave_out(c);
         }
     }
 }
@@ -289,6 +319,22 @@ mod tests {
         for text in ["👩\u{200d}💻 ok", "⚠\u{fe0f} warn", "e\u{301}", "👍🏽", "می\u{200c}خواهم", "🇪🇺"]
         {
             assert_eq!(sanitize(text), text);
+        }
+    }
+
+    #[test]
+    fn what_would_be_dropped_can_be_revealed() {
+        let cases = [
+            ("a\x1b]0;rm -rf ~\nb", "a␛]0;rm -rf ~\nb"),
+            ("a\x1b[8mb\u{9d}c", "a␛[8mb⟨U+009D⟩c"),
+            ("r\u{200b}m\u{feff}\u{ad}\u{200d}x", "r⟨U+200B⟩m⟨U+FEFF⟩⟨U+00AD⟩⟨U+200D⟩x"),
+            ("\u{301}x\u{fe0f}\u{fe0f}", "⟨U+0301⟩x\u{fe0f}⟨U+FE0F⟩"),
+            ("a\tb\r\nc", "a\tb␍\nc"),
+            ("👩\u{200d}💻 می\u{200c}خواهم", "👩\u{200d}💻 می\u{200c}خواهم"),
+        ];
+        for (text, shown) in cases {
+            assert_eq!(reveal(text), shown, "{text:?}");
+            assert!(!sanitize(&reveal(text)).contains('\x1b'));
         }
     }
 
