@@ -13,7 +13,7 @@ use super::models::Models;
 use crate::agent::prompt::git_branch;
 use crate::custom::{CustomSources, Customs, Place};
 use crate::exec::child_env;
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, count};
 use crate::session::SessionStore;
 use crate::subagent::definition::Definition;
 use crate::subagent::registry::{DefinitionSources, Definitions};
@@ -107,9 +107,9 @@ impl Host for Machine {
                 id: session.id,
                 title: session.first_prompt.clone(),
                 detail: format!(
-                    "{} · {} messages",
+                    "{} · {}",
                     session.last.strftime("%Y-%m-%d %H:%MZ"),
-                    session.messages
+                    count(usize::try_from(session.messages).unwrap_or(usize::MAX), "message")
                 ),
             })
             .collect()

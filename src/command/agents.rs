@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Report, columns, one_line};
 use crate::cli::AgentsAction;
-use crate::protocol::printable;
+use crate::protocol::{count, printable};
 use crate::subagent::definition::{BudgetSpec, Definition, Isolation, Memory, Returns};
 use crate::subagent::registry::{Definitions, Problem};
 
@@ -106,9 +106,8 @@ fn check(definitions: &Definitions) -> Report {
     let line = |kind: &'static str| move |it| format!("{kind}: {}\n", printable(&format!("{it}")));
     let mut text: String = errors.iter().map(line("error")).collect();
     text.extend(warnings.iter().map(line("warning")));
-    let agents = definitions.iter().count();
-    let _ =
-        writeln!(text, "{agents} agents; errors: {}, warnings: {}", errors.len(), warnings.len());
+    let agents = count(definitions.iter().count(), "agent");
+    let _ = writeln!(text, "{agents}; errors: {}, warnings: {}", errors.len(), warnings.len());
     Report { text, broken: !errors.is_empty(), ..Report::default() }
 }
 
@@ -124,10 +123,10 @@ fn model(definition: &Definition) -> String {
 fn limits(budget: &BudgetSpec) -> String {
     let BudgetSpec { max_usd, max_tokens, max_turns, max_tool_calls, max_wall_s } = budget;
     let limits = [
-        max_turns.map(|turns| format!("{turns} turns")),
+        max_turns.map(|turns| count(turns as usize, "turn")),
         max_usd.map(|usd| format!("${usd:.2}")),
         max_tokens.map(|tokens| format!("{tokens} tokens")),
-        max_tool_calls.map(|calls| format!("{calls} tool calls")),
+        max_tool_calls.map(|calls| count(calls as usize, "tool call")),
         max_wall_s.map(|seconds| format!("{seconds} s")),
     ];
     let limits: Vec<String> = limits.into_iter().flatten().collect();

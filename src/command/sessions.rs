@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::{Report, columns, one_line};
 use crate::protocol::printable;
 use crate::protocol::{
-    ChildMeta, ContentBlock, End, Message, Past, ResultBlock, Role, SessionId, clock,
+    ChildMeta, ContentBlock, End, Message, Past, ResultBlock, Role, SessionId, clock, count,
 };
 
 /// Lines of a tool's result that are shown.
@@ -150,7 +150,7 @@ fn result(content: &[ResultBlock], is_error: bool) -> String {
     }
     match lines.count() {
         0 => {}
-        more => shown.push(format!("  … {more} more lines")),
+        more => shown.push(format!("  … {}", count(more, "more line"))),
     }
     shown.join("\n")
 }

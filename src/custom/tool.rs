@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{CustomSources, Customs, listing};
-use crate::protocol::Access;
+use crate::protocol::{Access, count};
 use crate::tool::{SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
 
 /// The name of the tool.
@@ -69,7 +69,7 @@ impl TypedTool for Skill {
             Some(skill) if !skill.only_person => {
                 let text = skill.text(input.args.unwrap_or_default().trim());
                 let lines = text.lines().count();
-                Ok(ToolOutcome::text(text, format!("{lines} lines")))
+                Ok(ToolOutcome::text(text, count(lines, "line")))
             }
             Some(_) => {
                 let why = format!("The skill {name} is the user's alone to call, as /{name}.");

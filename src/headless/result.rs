@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::frame::millis;
 use super::info::{ModelLimits, SessionInfo};
 use super::totals::Totals;
-use crate::protocol::{End, Failure, Outcome, clock};
+use crate::protocol::{End, Failure, Outcome, clock, count};
 
 /// The body of the frame for a prompt that was worked on.
 pub(super) fn of(outcome: &Outcome, totals: &Totals, info: &SessionInfo) -> Value {
@@ -76,7 +76,8 @@ pub(super) fn error_text(end: &End) -> Option<String> {
     Some(match end {
         End::Completed => return None,
         End::MaxTurns { limit } => {
-            format!("stopped at the limit of {limit} turns: the answer is partial")
+            let turns = count(*limit as usize, "turn");
+            format!("stopped at the limit of {turns}: the answer is partial")
         }
         End::Budget { what } => format!("stopped: {what} used up, the answer is partial"),
         End::TimeLimit { limit } => {

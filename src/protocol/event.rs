@@ -353,6 +353,12 @@ pub fn clock(time: Duration) -> String {
     }
 }
 
+/// A number of things in words: `1 agent`, `2 agents`.
+#[must_use]
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 /// What kind of error ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

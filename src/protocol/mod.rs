@@ -29,7 +29,7 @@ pub use command::{Command, QueuedPrompt, Sender, When};
 pub use env::EnvOverlay;
 pub use event::{
     AgentEvent, AgentInfo, CompactionState, End, EventKind, Failure, NoticeLevel, Outcome,
-    ShellEnd, ToolDetails, ViolationKind, clock,
+    ShellEnd, ToolDetails, ViolationKind, clock, count,
 };
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};

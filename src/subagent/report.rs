@@ -5,7 +5,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::defuse::defuse;
 use super::tree::Ending;
 use crate::protocol::event::AgentReport;
-use crate::protocol::{AgentId, End, Outcome, clock};
+use crate::protocol::{AgentId, End, Outcome, clock, count};
 
 /// What stands between the text and the bracketed line.
 const GAP: &str = "\n\n";
@@ -52,8 +52,7 @@ impl Reporter<'_> {
         let fits = |line: &str| {
             self.max_chars == 0 || total + line.chars().count() + GAP.len() <= self.max_chars
         };
-        let whole =
-            if total == 0 { "no final text".to_owned() } else { format!("{total} characters") };
+        let whole = if total == 0 { "no final text".to_owned() } else { count(total, "character") };
         let line = self.line(outcome, &whole);
         if total == 0 {
             return (line, 0);
@@ -84,9 +83,9 @@ impl Reporter<'_> {
         };
         let rest = if self.kept { format!(" · transcript {id}") } else { String::new() };
         let note = self.note.map(|note| format!(" · {note}")).unwrap_or_default();
-        format!(
-            "[{name}: {words}{detail} · {turns} turns, {tool_uses} tool calls · {shown}{rest}{note}]"
-        )
+        let turns = count(*turns as usize, "turn");
+        let calls = count(*tool_uses as usize, "tool call");
+        format!("[{name}: {words}{detail} · {turns}, {calls} · {shown}{rest}{note}]")
     }
 
     fn figures(&self, outcome: &Outcome, shown: usize, total: usize) -> AgentReport {

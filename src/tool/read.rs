@@ -17,7 +17,7 @@ use super::ledger::Ledger;
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
 };
-use crate::protocol::{Access, ImageSource, ResultBlock, Target};
+use crate::protocol::{Access, ImageSource, ResultBlock, Target, count};
 
 const DEFAULT_LINES: usize = 2000;
 /// Characters of a line that are shown.
@@ -172,7 +172,7 @@ fn number(
         return Ok(ToolOutcome::text("(the file is empty)", "empty"));
     }
     if seen < first {
-        let text = format!("{} has only {seen} lines.", path.display());
+        let text = format!("{} has only {}.", path.display(), count(seen, "line"));
         return Err(ToolError::failed(text));
     }
     let shown = seen + 1 - first;
@@ -316,7 +316,7 @@ mod tests {
         );
         bench.file("short", "a\n");
         let beyond = json!({"file_path": "short", "offset": 5});
-        assert_eq!(bench.error("Read", beyond).await, "short has only 1 lines.");
+        assert_eq!(bench.error("Read", beyond).await, "short has only 1 line.");
         bench.file("empty", "");
         let empty = bench.text("Read", json!({"file_path": "empty"})).await;
         assert_eq!(empty, "(the file is empty)");

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::diff::FileDiff;
 use super::file::{self, Files};
 use super::{ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
-use crate::protocol::Access;
+use crate::protocol::{Access, count};
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec::of::<Input>(
@@ -81,9 +81,9 @@ impl TypedTool for Write {
             let did = if old.is_some() { "Overwrote" } else { "Created" };
             let diff = FileDiff::new(old.as_deref().unwrap_or_default(), &input.content);
             let text = format!(
-                "{did} {} ({} lines).",
+                "{did} {} ({}).",
                 path::shown(path, &cwd),
-                input.content.lines().count()
+                count(input.content.lines().count(), "line")
             );
             let summary = diff.summary();
             Ok(ToolOutcome::text(text, summary).with_details(diff.details(path)))

@@ -1,7 +1,7 @@
 //! How numbers read on the screen: times, tokens, money, places in a queue.
 
 use crate::protocol::Cost;
-pub use crate::protocol::clock;
+pub use crate::protocol::{clock, count};
 
 /// A number of tokens: `812`, `21k`, `1.4M`.
 #[must_use]
@@ -21,12 +21,6 @@ pub fn money(cost: Cost) -> String {
         (true, true) => format!("${:.2}+", cost.usd),
         (false, _) => format!("${:.2}", cost.usd),
     }
-}
-
-/// `1 agent`, `2 agents`.
-#[must_use]
-pub fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// `1st`, `2nd`, `11th`.

@@ -4,6 +4,7 @@ use super::Finding;
 use crate::config::{Loaded, Trust};
 use crate::custom::{self, Customs};
 use crate::memory::Memory;
+use crate::protocol::count;
 use crate::subagent::registry::{Definitions, Problem};
 
 /// The files of the configuration that were read, and what they hold that does not count.
@@ -45,9 +46,9 @@ pub fn agents(definitions: &Definitions) -> Vec<Finding> {
 #[must_use]
 pub fn customs(customs: &Customs) -> Vec<Finding> {
     let commands = customs.callable().count();
-    let skills = customs.skills().count();
+    let skills = count(customs.skills().count(), "skill");
     let mut findings =
-        vec![Finding::ok("commands", format!("{commands} to call, {skills} skills for models"))];
+        vec![Finding::ok("commands", format!("{commands} to call, {skills} for models"))];
     findings.extend(customs.problems().iter().map(|problem| match problem {
         custom::Problem::Refused { error, .. } => Finding::wrong("commands", error.to_string()),
         custom::Problem::Warning(error) => Finding::note("commands", error.to_string()),

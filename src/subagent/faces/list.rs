@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::target;
-use crate::protocol::{Access, AgentId};
+use crate::protocol::{Access, AgentId, count};
 use crate::subagent::Executor;
 use crate::subagent::tree::{Counts, Listed, Status};
 use crate::tool::{ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
@@ -94,7 +94,7 @@ impl TypedTool for List {
     async fn run(&self, _input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let list = self.executor.factory().tree.list(cx.events.path());
         let counts = Counts::of(&list);
-        let summary = format!("{} agents", counts.total_count);
+        let summary = count(counts.total_count, "agent");
         let answer = Answer { agents: list.iter().map(Line::of).collect(), counts };
         Ok(target::json(&answer, &summary, false))
     }
