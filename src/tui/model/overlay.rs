@@ -3,10 +3,11 @@
 use crate::protocol::{AgentPath, Mode, SessionId};
 use crate::tui::composer::Buffer;
 use crate::tui::host::{ModelChoice, SessionChoice};
+use crate::tui::keymap::{Action, Context};
 
-use super::Scroll;
 use super::agent_list::AgentList;
 use super::item::ItemId;
+use super::{Agent, Model, Scroll};
 
 /// The one thing that covers the body.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,4 +152,38 @@ pub struct Which {
 pub enum Wish {
     Cancel,
     Background,
+}
+
+impl Wish {
+    /// Whether it can happen to this agent now.
+    #[must_use]
+    pub fn fits(self, agent: &Agent) -> bool {
+        match self {
+            Self::Cancel => agent.alive(),
+            Self::Background => agent.running() && !agent.aside,
+        }
+    }
+}
+
+impl Which {
+    /// The keys that pick one: `1–3 or ↑↓ Enter picks`. Numbers are those of the panes, and only nine have a key.
+    #[must_use]
+    pub fn keys(&self, model: &Model) -> String {
+        let agents = self.rows.iter().filter_map(|path| model.agents.get(path));
+        let open = agents.filter(|agent| self.wish.fits(agent)).map(|agent| agent.number);
+        let mut digits: Vec<usize> = open.filter(|number| *number < 10).collect();
+        digits.sort_unstable();
+        let digits = match digits[..] {
+            [first, .., last] if last - first + 1 == digits.len() => {
+                Some(format!("{first}–{last}"))
+            }
+            [] => None,
+            _ => Some(digits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
+        };
+        let arrows = model.keymap.labels(Context::List, &[Action::Up, Action::Down]);
+        let enter = model.keymap.label(Context::List, Action::Submit);
+        let arrows = arrows.into_iter().chain(enter).collect::<Vec<_>>().join(" ");
+        let keys = digits.into_iter().chain(Some(arrows).filter(|keys| !keys.is_empty()));
+        format!("{} picks", keys.collect::<Vec<_>>().join(" or "))
+    }
 }

@@ -323,3 +323,61 @@ fn agents_that_ended_because_main_was_stopped_say_so() {
     let words = crate::tui::words::agent_state(&screen.model, agent).words;
     assert_eq!(words, "cancelled with main");
 }
+
+/// The first of three has ended, and its pane stands there still.
+fn second_and_third() -> (Screen, [crate::protocol::AgentPath; 3]) {
+    let mut screen = busy();
+    let names = ["explore-1", "explore-2", "general-purpose-1"];
+    let paths = names.map(|name| screen.agent(&root(), name, "one"));
+    screen.event(&paths[0], finish(End::Completed, ""));
+    (screen, paths)
+}
+
+#[test]
+fn cancel_which_takes_the_numbers_of_the_panes() {
+    let (mut screen, [_, second, third]) = second_and_third();
+    screen.ctrl('c');
+    let shown = super::pictures::picture(&mut screen, 100, 30);
+    assert!(
+        shown.contains("2  explore-2 · one") && shown.contains("2–3 or ↑↓ Enter picks"),
+        "{shown}"
+    );
+    screen.write("1");
+    assert_eq!(screen.sent(), [], "it has ended");
+    screen.write("2");
+    assert_eq!(screen.sent(), [Command::Cancel(second.id().unwrap())]);
+    let (mut screen, [_, _, other]) = second_and_third();
+    screen.ctrl('c').write("3");
+    assert_eq!(screen.sent(), [Command::Cancel(other.id().unwrap())]);
+    assert_ne!(third, other);
+    let (mut screen, [_, _, third]) = second_and_third();
+    screen.ctrl('c').key(KeyCode::Down).enter();
+    assert_eq!(screen.sent(), [Command::Cancel(third.id().unwrap())]);
+}
+
+#[test]
+fn background_which_takes_the_numbers_of_the_panes() {
+    let (mut screen, [_, second, _]) = second_and_third();
+    screen.ctrl('b').write("1").write("2");
+    assert_eq!(screen.sent(), [Command::Background(second.id().unwrap())]);
+}
+
+#[test]
+fn every_place_shows_an_agent_by_the_same_number() {
+    let (mut screen, [_, second, _]) = second_and_third();
+    let shown = super::pictures::picture(&mut screen, 100, 30);
+    assert!(shown.contains("▌2 explore-2"), "{shown}");
+    screen.chord(KeyCode::Char('2'), KeyModifiers::ALT);
+    assert_eq!(screen.model.focus, Some(second));
+    screen.enter();
+    let shown = super::pictures::picture(&mut screen, 100, 30);
+    assert!(shown.starts_with("main › 2 explore-2 · one"), "{shown}");
+    assert!(shown.contains("others 1 ✓ · 3 "), "{shown}");
+    screen.esc().wait(300).esc().wait(300).write("/agents").enter();
+    let shown = super::pictures::picture(&mut screen, 100, 30);
+    assert!(
+        shown.contains("2 ⠹ explore-2")
+            || shown.lines().any(|line| line.contains("2 ") && line.contains("explore-2")),
+        "{shown}"
+    );
+}

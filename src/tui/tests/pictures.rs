@@ -16,7 +16,7 @@ use crate::tui::update::start;
 use crate::tui::view::View;
 
 /// The screen's text at a size, without blanks at line ends.
-fn picture(screen: &mut Screen, width: u16, height: u16) -> String {
+pub(super) fn picture(screen: &mut Screen, width: u16, height: u16) -> String {
     picture_by(&mut View::new(Theme::default(), Highlighter::off()), screen, width, height)
 }
 

@@ -97,26 +97,31 @@ fn history(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &m
     }
 }
 
-/// "Cancel which?" and "Background which?": one by its digit or the arrows, or all.
+/// "Cancel which?" and "Background which?": one by the number of its pane or the arrows, or all.
 fn which(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mut Vec<Effect>) {
     let Some(Overlay::Which(which)) = &mut model.overlay else { return };
     let (count, wish) = (which.rows.len(), which.wish);
-    let chosen = match (letter(key), action) {
+    let meant = match (letter(key), action) {
         (Some('a'), _) => return all_listed(model, wish, effects),
-        (Some(digit), _) => digit.to_digit(10).and_then(|digit| (digit as usize).checked_sub(1)),
-        (_, Some(Action::Submit)) => Some(which.selected),
+        (Some(letter), _) => {
+            let number = letter.to_digit(10).map(|digit| digit as usize);
+            let agents = which.rows.iter().filter_map(|path| model.agents.get(path));
+            let mut open = agents.filter(|agent| wish.fits(agent));
+            open.find(|agent| Some(agent.number) == number).map(|agent| agent.path.clone())
+        }
+        (_, Some(Action::Submit)) => which.rows.get(which.selected).cloned(),
         (_, Some(Action::Up | Action::Down)) => {
             return shift(&mut which.selected, count, action == Some(Action::Down));
         }
         _ => return,
     };
-    let Some(path) = chosen.and_then(|at| which.rows.get(at)).cloned() else { return };
-    let Some(agent) = model.agents.get(&path).filter(|agent| agent.alive()) else { return };
-    if wish == Wish::Background && agent.aside {
+    let Some(agent) = meant.and_then(|path| model.agents.get(&path)) else { return };
+    if !wish.fits(agent) {
         return;
     }
     model.overlay = None;
     match wish {
+    let path = agent.path.clone();
         Wish::Cancel => outs::cancel(model, &path, effects),
         Wish::Background => background::send(model, &path, effects),
     }

@@ -79,6 +79,24 @@ fn all_lines(
     (lines, selected)
 }
 
+/// The number of the agent's pane or row, in its colour; blank for one that has neither.
+fn number(model: &Model, row: &AgentRow, pen: Pen<'_>) -> Span<'static> {
+    let visible = model.agents.visible();
+    let digits = visible.iter().map(|agent| agent.number.to_string().len()).max().unwrap_or(0);
+    let agent = match row {
+        AgentRow::Agent(path) => visible.iter().find(|agent| agent.path == *path),
+        _ => None,
+    };
+    match (digits, agent) {
+        (0, _) => Span::raw(""),
+        (_, None) => Span::raw(" ".repeat(digits + 1)),
+        (_, Some(agent)) => {
+            let colour = pen.theme.agent(agent.info.color.as_deref(), agent.colour);
+            Span::styled(format!("{:>digits$} ", agent.number), colour)
+        }
+    }
+}
+
 fn line(model: &Model, row: &AgentRow, names: usize, room: u16, pen: Pen<'_>) -> Line<'static> {
     let theme = pen.theme;
     let name = format!("{}  ", padded(row.name(model), names));
@@ -93,6 +111,7 @@ fn line(model: &Model, row: &AgentRow, names: usize, room: u16, pen: Pen<'_>) ->
             let Some(job) = model.jobs.get(id) else { return Line::default() };
             let state = words::job_state(job);
             let mut left = vec![
+                number(model, row, pen),
                 Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
                 Span::raw(name),
                 Span::raw(state.words),
@@ -110,6 +129,7 @@ fn line(model: &Model, row: &AgentRow, names: usize, room: u16, pen: Pen<'_>) ->
             let time = agent.run.elapsed(model.now).map_or("–".to_owned(), clock);
             let title = one_line(&agent.info.description);
             let mut left = vec![
+                number(model, row, pen),
                 Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),
                 Span::raw(name),
                 Span::styled(format!("{title}  "), theme.dim),

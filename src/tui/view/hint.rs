@@ -30,17 +30,11 @@ fn overlay_hint(model: &Model, overlay: &Overlay) -> Vec<String> {
         }
         Overlay::Reader(_) => return reader_hint(model),
         Overlay::Which(which) => {
-            let choose = keymap
-                .labels(Context::List, &[Action::Up, Action::Down])
-                .into_iter()
-                .chain(keymap.label(Context::List, Action::Submit))
-                .collect::<Vec<_>>()
-                .join(" ");
-            let (verb, all) = match which.wish {
-                Wish::Cancel => ("cancels", "a or Ctrl+C all"),
-                Wish::Background => ("moves", "a all"),
+            let all = match which.wish {
+                Wish::Cancel => "a or Ctrl+C all",
+                Wish::Background => "a all",
             };
-            vec![Some(format!("1–9 or {choose} {verb} one")), fixed(all), fixed("Esc nobody")]
+            vec![Some(which.keys(model)), fixed(all), fixed("Esc nobody")]
         }
         Overlay::Picker(_) => {
             let take = list(Action::Submit, "take");

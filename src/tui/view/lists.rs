@@ -162,26 +162,22 @@ fn draw_which(model: &Model, which: &Which, area: Rect, pen: Pen<'_>, buffer: &m
         Wish::Cancel => ("Cancel which?", "a or Ctrl+C all · Esc nobody"),
         Wish::Background => ("Background which?", "a all · Esc nobody"),
     };
-    let enter = model.keymap.hint(Context::List, Action::Submit, "one");
-    let foot = match enter {
-        Some(enter) => format!("1–9 or {enter} · {foot}"),
-        None => format!("1–9 one · {foot}"),
-    };
+    let numbers = which.rows.iter().filter_map(|path| model.agents.get(path));
+    let digits = numbers.map(|agent| agent.number.to_string().len()).max().unwrap_or(1);
+    let foot = format!("{} · {foot}", which.keys(model));
     let inner = frame(buffer, area, pen.theme, pen.theme.question, title, &foot);
     let lines = which
         .rows
         .iter()
-        .enumerate()
-        .map(|(at, path)| {
+        .map(|path| {
             let Some(agent) = model.agents.get(path) else { return Line::default() };
             let state = words::agent_state(model, agent);
-            let can = match which.wish {
-                Wish::Cancel => agent.alive(),
-                Wish::Background => agent.running() && !agent.aside,
-            };
+            let can = which.wish.fits(agent);
             let look = if can { pen.theme.text } else { pen.theme.dim };
+            let number = pen.theme.agent(agent.info.color.as_deref(), agent.colour);
+            let number = if can { number } else { pen.theme.dim };
             Line::from(vec![
-                Span::styled(format!("{:<3}", at + 1), pen.theme.question),
+                Span::styled(format!("{:>digits$}  ", agent.number), number),
                 Span::styled(agent.info.name.clone(), look),
                 Span::styled(format!(" · {}  ", one_line(&agent.info.description)), pen.theme.dim),
                 Span::styled(format!("{} ", pen.sign(state.glyph)), pen.style(state.glyph)),

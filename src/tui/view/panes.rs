@@ -423,17 +423,20 @@ pub fn zoom_header(model: &Model, agent: &Agent, room: u16, pen: Pen<'_>) -> Lin
         parent = path.parent();
     }
     left.extend(above.into_iter().rev().map(|name| Span::styled(format!("{name} › "), theme.dim)));
-    let colour = theme.agent(agent.info.color.as_deref(), agent.colour);
-    left.push(Span::styled(agent.info.name.clone(), colour));
+    let colour = |agent: &Agent| theme.agent(agent.info.color.as_deref(), agent.colour);
+    left.push(Span::styled(format!("{} {}", agent.number, agent.info.name), colour(agent)));
     left.push(Span::raw(format!(" · {}", one_line(&agent.info.description))));
     let shown = model.agents.visible();
-    let at = shown.iter().position(|other| other.path == agent.path).map_or(1, |at| at + 1);
-    let mut right = format!("{at} of {}", shown.len());
-    for other in shown.iter().filter(|other| other.path != agent.path).take(4) {
+    let others: Vec<&Agent> =
+        shown.into_iter().filter(|other| other.path != agent.path).take(4).collect();
+    let mut right = Vec::new();
+    for (at, other) in others.into_iter().enumerate() {
         let state = words::agent_state(model, other);
         let words =
             if other.alive() { format!(" {}", truncate(&state.words, 16)) } else { String::new() };
-        right.push_str(&format!(" · {} {}{words}", other.number, pen.sign(state.glyph)));
+        right.push(Span::styled(if at == 0 { "others " } else { " · " }, theme.dim));
+        right.push(Span::styled(other.number.to_string(), colour(other)));
+        right.push(Span::styled(format!(" {}{words}", pen.sign(state.glyph)), theme.dim));
     }
-    two_ends(left, vec![Span::styled(right, theme.dim)], usize::from(room), None)
+    two_ends(left, right, usize::from(room), None)
 }
