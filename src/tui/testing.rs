@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::Timestamp;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
 
 use crate::protocol::event::ShellEnd;
 use crate::protocol::{
@@ -16,7 +18,10 @@ use super::keymap::Keymap;
 use super::model::Model;
 use super::msg::{Effect, Msg};
 use super::settings::{StartInfo, TuiSettings};
+use super::text::Highlighter;
+use super::theme::Theme;
 use super::update::update;
+use super::view::View;
 
 /// Who an agent of a test is.
 pub fn agent_info(name: &str, description: &str) -> AgentInfo {
@@ -227,7 +232,12 @@ impl Screen {
     }
 
     pub fn asks(&mut self, path: &AgentPath, id: u64, agent: &str, command: &str) -> &mut Self {
-        let question = Question {
+        self.event(path, Self::question(path, id, agent, command)).draw()
+    }
+
+    /// The event of a question about a command.
+    pub fn question(path: &AgentPath, id: u64, agent: &str, command: &str) -> EventKind {
+        EventKind::PermissionAsked(Box::new(Question {
             id: QuestionId(id),
             path: path.clone(),
             agent: agent.to_owned(),
@@ -240,8 +250,16 @@ impl Screen {
             warnings: Vec::new(),
             rules: vec!["Bash(psql:*)".to_owned()],
             preview: None,
-        };
-        self.event(path, EventKind::PermissionAsked(Box::new(question)))
+        }))
+    }
+
+    /// Draws a frame: what is on the screen by then can be answered.
+    pub fn draw(&mut self) -> &mut Self {
+        let (width, height) = self.model.size;
+        let mut view = View::new(Theme::default(), Highlighter::off());
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| view.draw(&self.model, frame)).unwrap();
+        self.send(Msg::Drawn(view.metrics().clone()))
     }
 
     /// The commands that were sent since this was asked last.

@@ -207,7 +207,7 @@ async fn an_always_is_written_to_the_projects_rules_and_holds_in_the_next_run() 
     scene.server.when("CHILD-A").reply(tool_use("Bash", bash("touch a.txt"))).then(text("ok"));
     let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
     let screen = Screen::start(&scene.world, args, 100, 30);
-    screen.wait_for("yes, once");
+    screen.wait_for("1  Yes");
     screen.keys("3");
     screen.wait_for("config.local.toml");
     assert!(!scene.world.exists(".caliban/config.local.toml"), "nothing is written before Enter");
@@ -231,9 +231,9 @@ async fn a_no_with_a_reason_tells_the_model_why() {
     let scene = Scene::new();
     scene.server.when("TASK-1").reply(tool_use("Bash", bash("touch a.txt"))).then(text("I see"));
     let screen = Screen::start(&scene.world, ["TASK-1 go"], 100, 30);
-    screen.wait_for("yes, once");
+    screen.wait_for("1  Yes");
     screen.keys("4");
-    screen.wait_gone("yes, once");
+    screen.wait_gone("1  Yes");
     screen.keys("use b.txt instead");
     screen.wait_for("use b.txt instead");
     screen.keys(ENTER);
@@ -257,8 +257,10 @@ async fn questions_of_several_agents_come_one_after_the_other_each_with_its_aske
     let first = screen.wait_for("of 2");
     // Which of the two comes first is open; both are asked, and each answer is for its own.
     let (now, then) = if first.contains("touch a.txt") { ("a", "b") } else { ("b", "a") };
-    let asker =
-        |file: &str| if file == "a" { "general-purpose-1 asks" } else { "general-purpose-2 asks" };
+    let asker = |file: &str| match file {
+        "a" => "general-purpose-1 wants to run a command",
+        _ => "general-purpose-2 wants to run a command",
+    };
     assert!(first.contains(asker(now)), "{first}");
     screen.keys("1");
     screen.wait_until("the second question", |shown| {

@@ -2,6 +2,7 @@
 
 mod background;
 mod keyboard;
+mod question;
 mod sizes;
 
 use std::time::Duration;
@@ -130,8 +131,11 @@ fn asking() -> (Scene, Screen) {
     scene.server.when("CHILD-A").reply(tool_use("Bash", bash("touch made.txt"))).then(text("ok"));
     let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
     let screen = Screen::start(&scene.world, args, 100, 30);
-    let shown = screen.wait_for("yes, once");
-    assert!(shown.contains("asks") && shown.contains("touch made.txt"), "{shown}");
+    let shown = screen.wait_for("1  Yes");
+    assert!(
+        shown.contains("wants to run a command") && shown.contains("touch made.txt"),
+        "{shown}"
+    );
     assert!(shown.contains("general-purpose-1"), "the asker is named: {shown}");
     assert!(!scene.world.exists("made.txt"));
     (scene, screen)

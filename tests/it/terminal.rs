@@ -118,7 +118,7 @@ async fn no_escape_sequence_of_a_tool_a_file_or_a_question_reaches_the_terminal(
     let args = ["--allowed-tools", "Bash(cat:*),AgentTool", "PARENT-1 go"];
     let screen = Screen::start(&scene.world, args, 120, 40);
     screen.wait_for("touch");
-    screen.wait_for("yes, once");
+    screen.wait_for("1  Yes");
     screen.keys("1");
     screen.wait_for(DONE);
     assert_tame(&screen);

@@ -351,7 +351,7 @@ async fn not_now_goes_on_without_it_and_says_so_once() {
         let screen = Screen::start(&scene.world, ["TASK-1 go"], 100, 30);
         screen.wait_for(ANSWERS);
         screen.keys(key);
-        let shown = screen.wait_for("yes, once");
+        let shown = screen.wait_for("1  Yes");
         assert_eq!(shown.matches("Not trusted").count(), 1, "{shown}");
         assert!(!scene.world.exists("made.txt"), "{shown}");
         let later = Screen::start(&scene.world, NOTHING, 100, 30);

@@ -101,12 +101,12 @@ async fn a_script_is_mended_in_the_terminal_over_all_wires_with_a_person_who_all
         let screen = Screen::start(&scene.world, ["TASK-1 mend add.sh"], 100, 40);
         for asked in ["sh check.sh", "$1 + $2", "sh check.sh"] {
             let shown = screen.wait_until("the question", |shown| {
-                shown.contains("yes, once") && shown.contains(asked)
+                shown.contains("1  Yes") && shown.contains(asked)
             });
             assert!(!shown.contains("It adds now"), "{shown}");
             screen.keys("1");
             // The receipt of the answer stands for a moment; then the next question may come.
-            screen.wait_gone("yes, once");
+            screen.wait_gone("1  Yes");
         }
         let shown = screen.wait_for("It adds now: 2 + 3 = 5");
         for part in ["I read it.", "Read", "Edit", "Bash"] {

@@ -22,7 +22,7 @@ pub use agents::{Agent, Agents, Tally};
 pub use item::{Item, ItemId, ItemKind};
 pub use jobs::{Job, Jobs};
 pub use overlay::Overlay;
-pub use question::Questions;
+pub use question::{QuestionFrame, Questions};
 pub use run::{Phase, Run};
 pub use step::Step;
 pub use transcript::Transcript;
@@ -136,8 +136,8 @@ pub struct Metrics {
     pub panes: Vec<(AgentPath, Extent)>,
     /// The reader.
     pub reader: Extent,
-    /// The text of the shown question.
-    pub question: Extent,
+    /// The open question, in its dialog or in the reader.
+    pub question: Option<QuestionFrame>,
     /// The help, or a page of lines.
     pub page: Extent,
 }

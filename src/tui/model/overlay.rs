@@ -1,6 +1,6 @@
 //! What covers the body: lists, pickers, help, the reader, "Cancel which?" and "Background which?". At most one at a time.
 
-use crate::protocol::{AgentPath, Mode, SessionId};
+use crate::protocol::{AgentPath, Mode, QuestionId, SessionId};
 use crate::tui::composer::Buffer;
 use crate::tui::host::{ModelChoice, SessionChoice};
 use crate::tui::keymap::{Action, Context};
@@ -24,6 +24,11 @@ pub enum Overlay {
     Page {
         title: String,
         lines: Vec<String>,
+        scroll: usize,
+    },
+    /// Ctrl+O on a question: its content with more room.
+    Question {
+        id: QuestionId,
         scroll: usize,
     },
     /// Ctrl+R.

@@ -6,11 +6,16 @@ use std::time::Duration;
 use crate::protocol::{Question, QuestionId};
 use crate::tui::composer::Buffer;
 
+use super::{Extent, Model};
+
 /// A question opens when no text key was pressed for this long.
 pub const QUIET: Duration = Duration::from_secs(1);
 
 /// How long the receipt of an answer stands before the next question opens.
 pub const RECEIPT: Duration = Duration::from_millis(400);
+
+/// The first answer that allows nothing.
+pub const NO: u8 = 4;
 
 /// All questions that wait for an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,8 +47,29 @@ pub struct OpenQuestion {
     /// The row chosen with the arrows, as the digit of the answer.
     pub selected: Option<u8>,
     pub stage: Stage,
-    /// Lines scrolled down in the command or diff.
+    /// Lines scrolled down in the content.
     pub scroll: usize,
+    /// Width of the screen on which the last line of the content was shown. Another width wraps the content anew, and
+    /// its end has to be shown again.
+    pub seen_at: Option<u16>,
+}
+
+/// The open question as the last frame showed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionFrame {
+    pub id: QuestionId,
+    /// The content: the whole call, its reason and warnings.
+    pub content: Extent,
+    /// Width of the screen.
+    pub width: u16,
+    /// Whether the last line of the content was on the screen.
+    pub end: bool,
+    /// The answers that were on the screen in full and may be given.
+    pub live: Vec<u8>,
+    /// Whether the screen has no room for the answers that say yes.
+    pub cramped: bool,
+    /// The rules that were on the screen in full, while they are edited.
+    pub rules: Option<String>,
 }
 
 /// What the shown question asks for.
@@ -93,7 +119,8 @@ impl Questions {
     /// Shows a question.
     pub fn show(&mut self, id: QuestionId, keyboard: bool) {
         let stage = Stage::Choose;
-        self.open = Some(OpenQuestion { id, keyboard, selected: None, stage, scroll: 0 });
+        let seen_at = None;
+        self.open = Some(OpenQuestion { id, keyboard, selected: None, stage, scroll: 0, seen_at });
     }
 
     /// The first that was not put off.
@@ -115,5 +142,24 @@ impl Questions {
     #[must_use]
     pub fn choices(question: &Question) -> &'static [u8] {
         if question.rules.is_empty() { &[1, 4, 5] } else { &[1, 2, 3, 4, 5] }
+    }
+}
+
+impl Model {
+    /// The open question as it is on the screen now; `None` before it was drawn, and while something covers it.
+    #[must_use]
+    pub fn question_frame(&self) -> Option<&QuestionFrame> {
+        let open = self.questions.open.as_ref()?;
+        self.metrics.question.as_ref().filter(|frame| frame.id == open.id)
+    }
+
+    /// The digits that answer the open question now. No and its variants always do; the others only when they are on
+    /// the screen, and once the end of what they allow was.
+    #[must_use]
+    pub fn answers(&self) -> Vec<u8> {
+        let Some((_, waiting)) = self.questions.shown() else { return Vec::new() };
+        let live = self.question_frame().map_or(&[][..], |frame| &frame.live);
+        let choices = Questions::choices(&waiting.question).iter().copied();
+        choices.filter(|digit| *digit >= NO || live.contains(digit)).collect()
     }
 }

@@ -7,3 +7,4 @@ mod keys;
 mod outs;
 mod pictures;
 mod questions;
+mod seen;

@@ -36,7 +36,10 @@ fn three_shows_the_rule_first_and_lets_it_be_edited_for_the_persons_own_file() {
     let (mut screen, _) = asked();
     screen.write("3");
     assert_eq!(screen.sent(), []);
-    screen.key(KeyCode::Tab).key(KeyCode::Backspace).write(" -c)").enter();
+    screen.key(KeyCode::Tab).key(KeyCode::Backspace).write(" -c)");
+    screen.enter();
+    assert_eq!(screen.sent(), [], "the new rule is not on the screen yet");
+    screen.draw().enter();
     let rules = vec!["Bash(psql:* -c)".to_owned()];
     assert_eq!(screen.sent(), [answer(1, Answer::Always { rules, file: RuleFile::Local })]);
 }
@@ -63,7 +66,7 @@ fn ctrl_b_moves_an_agent_to_the_background_while_a_question_waits() {
 #[test]
 fn esc_in_the_rule_goes_back_to_the_answers() {
     let (mut screen, _) = asked();
-    screen.write("3").esc().wait(300).write("1");
+    screen.write("3").draw().esc().wait(300).draw().write("1");
     assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
 }
 

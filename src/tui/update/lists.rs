@@ -26,7 +26,9 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
         Some(Overlay::Picker(_)) => picker(model, key, action, effects),
         Some(Overlay::History(_)) => history(model, key, action, effects),
         Some(Overlay::Which(_)) => which(model, key, action, effects),
-        Some(Overlay::Help { .. } | Overlay::Page { .. }) => page(model, key, action),
+        Some(Overlay::Help { .. } | Overlay::Page { .. } | Overlay::Question { .. }) => {
+            page(model, key, action);
+        }
         Some(Overlay::Reader(_)) | None => {}
     }
 }
@@ -119,9 +121,9 @@ fn which(model: &mut Model, key: KeyEvent, action: Option<Action>, effects: &mut
     if !wish.fits(agent) {
         return;
     }
+    let path = agent.path.clone();
     model.overlay = None;
     match wish {
-    let path = agent.path.clone();
         Wish::Cancel => outs::cancel(model, &path, effects),
         Wish::Background => background::send(model, &path, effects),
     }
@@ -136,7 +138,10 @@ fn all_listed(model: &mut Model, wish: Wish, effects: &mut Vec<Effect>) {
 
 fn page(model: &mut Model, key: KeyEvent, action: Option<Action>) {
     let extent = model.metrics.page;
-    let Some(Overlay::Help { scroll } | Overlay::Page { scroll, .. }) = &mut model.overlay else {
+    let Some(
+        Overlay::Help { scroll } | Overlay::Page { scroll, .. } | Overlay::Question { scroll, .. },
+    ) = &mut model.overlay
+    else {
         return;
     };
     let last = extent.total.saturating_sub(extent.height);

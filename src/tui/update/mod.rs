@@ -59,6 +59,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Resize { width, height } => {
             model.selection = None;
             model.size = (width, height);
+            // Nothing is on a screen of this size yet.
+            model.metrics.question = None;
             model.draw = Draw::Now;
         }
         Msg::Window { focused } => model.focused_window = focused,
@@ -142,6 +144,7 @@ fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 
 /// Keeps the sizes of the frame, and no view beyond its end.
 fn drawn(model: &mut Model, metrics: Metrics) {
+    question::drawn(model, metrics.question.as_ref());
     let settle = |scroll: &mut Scroll, extent: Extent| {
         if extent.height > 0 && (scroll.goto.take().is_some() || scroll.top.is_some()) {
             scroll.top = Some(extent.top);

@@ -8,7 +8,7 @@ use crate::tui::figures::count;
 use crate::tui::model::{Draw, Model, Overlay, Selection};
 use crate::tui::msg::{Effect, Target, Under};
 
-use super::focus;
+use super::{focus, question};
 
 /// Lines that one turn of the wheel moves.
 const WHEEL: isize = 3;
@@ -63,12 +63,7 @@ fn click(model: &mut Model, target: Target) {
                 focus::focus(model, &path);
             }
         }
-        Target::Answer(digit) => {
-            if let Some(open) = &mut model.questions.open {
-                open.selected = Some(digit);
-                open.keyboard = true;
-            }
-        }
+        Target::Answer(digit) => question::point_at(model, digit),
         _ => {}
     }
 }
@@ -86,7 +81,7 @@ fn wheel(model: &mut Model, under: &Under, lines: isize) {
                 focus::move_by(&mut agent.scroll, under.pane, lines);
             }
         }
-        Target::Answer(_) | Target::Overlay => super::question::scroll(model, lines),
+        Target::Answer(_) | Target::Overlay => question::scroll(model, lines),
         _ => {
             let zoomed = model.focus.clone().filter(|_| model.zoom);
             match zoomed.and_then(|path| model.agents.get_mut(&path)) {
@@ -103,7 +98,11 @@ fn scroll_overlay(model: &mut Model, lines: isize) {
         Some(Overlay::Reader(reader)) => {
             focus::move_by(&mut reader.scroll, model.metrics.reader, lines);
         }
-        Some(Overlay::Help { scroll } | Overlay::Page { scroll, .. }) => {
+        Some(
+            Overlay::Help { scroll }
+            | Overlay::Page { scroll, .. }
+            | Overlay::Question { scroll, .. },
+        ) => {
             let last = extent.total.saturating_sub(extent.height);
             *scroll = scroll.saturating_add_signed(lines).min(last);
         }

@@ -8,7 +8,7 @@ use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile
 use crate::tui::composer::Buffer;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::model::question::{RECEIPT, Stage};
-use crate::tui::model::{Draw, Model, Questions};
+use crate::tui::model::{Draw, Model, Overlay, QuestionFrame};
 use crate::tui::msg::Effect;
 use crate::tui::text::{one_line, truncate};
 use crate::tui::words::{self, joined};
@@ -55,6 +55,9 @@ pub fn open_if_due(model: &mut Model) {
 /// The question needs no answer any more, and nobody gave one here.
 pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
     let Some(waiting) = model.questions.remove(id) else { return };
+    if matches!(model.overlay, Some(Overlay::Question { id: read, .. }) if read == id) {
+        model.overlay = None;
+    }
     let agent = waiting.question.agent;
     match allowed {
         Some(true) => {
@@ -102,8 +105,10 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
             }
         }
         Some(Action::Next) => next(model),
-        Some(Action::PageUp) => scroll(model, -focus::page_of(model.metrics.question)),
-        Some(Action::PageDown) => scroll(model, focus::page_of(model.metrics.question)),
+        Some(Action::PageUp) => page(model, false),
+        Some(Action::PageDown) => page(model, true),
+        Some(Action::Home) => scroll(model, isize::MIN / 2),
+        Some(Action::End) => scroll(model, isize::MAX / 2),
         Some(Action::Reader) => reader::open_question(model),
         Some(Action::BackgroundOrLeft) if model.composer.is_empty() => {
             background::press(model, effects);
@@ -126,18 +131,29 @@ fn letter_typed(model: &mut Model, letter: char, effects: &mut Vec<Effect>) {
     prompt::type_letter(model, letter, effects);
 }
 
+/// The next or previous answer that can be given, round and round.
 fn select(model: &mut Model, down: bool) {
-    let Some((_, waiting)) = model.questions.shown() else { return };
-    let choices = Questions::choices(&waiting.question);
+    let answers = model.answers();
     let Some(open) = &mut model.questions.open else { return };
-    let at = open.selected.and_then(|digit| choices.iter().position(|choice| *choice == digit));
+    let at = open.selected.and_then(|digit| answers.iter().position(|answer| *answer == digit));
     let next = match (at, down) {
-        (None, true) => 0,
-        (None, false) => choices.len() - 1,
-        (Some(at), true) => (at + 1) % choices.len(),
-        (Some(at), false) => (at + choices.len() - 1) % choices.len(),
+        (None, true) => answers.first(),
+        (None, false) => answers.last(),
+        (Some(at), true) => answers.get((at + 1) % answers.len()),
+        (Some(at), false) => answers.get((at + answers.len() - 1) % answers.len()),
     };
-    open.selected = Some(choices[next]);
+    open.selected = next.copied();
+}
+
+/// A click on an answer: the question takes the keyboard, and the answer is selected if it can be given.
+pub fn point_at(model: &mut Model, digit: u8) {
+    let can = model.answers().contains(&digit);
+    if let Some(open) = &mut model.questions.open {
+        open.keyboard = true;
+        if can {
+            open.selected = Some(digit);
+        }
+    }
 }
 
 /// Tab: the next question; with none left, all wait until the next Tab on the prompt.
@@ -156,21 +172,41 @@ fn next(model: &mut Model) {
     model.say(joined(&words::waiting(model), shows));
 }
 
-/// Scrolls the command or diff.
+fn page(model: &mut Model, forward: bool) {
+    let content = model.question_frame().map(|frame| frame.content).unwrap_or_default();
+    let step = focus::page_of(content);
+    scroll(model, if forward { step } else { -step });
+}
+
+/// Scrolls the content, no further than its end on the screen.
 pub fn scroll(model: &mut Model, lines: isize) {
-    let extent = model.metrics.question;
+    let Some(content) = model.question_frame().map(|frame| frame.content) else { return };
     if let Some(open) = &mut model.questions.open {
-        let last = extent.total.saturating_sub(extent.height);
-        open.scroll = open.scroll.saturating_add_signed(lines).min(last);
+        let last = content.total.saturating_sub(content.height);
+        open.scroll = open.scroll.min(last).saturating_add_signed(lines).min(last);
+    }
+}
+
+/// A frame was drawn: the end of the content counts as seen when that frame showed it.
+pub fn drawn(model: &mut Model, frame: Option<&QuestionFrame>) {
+    let Some(open) = &mut model.questions.open else { return };
+    let Some(frame) = frame.filter(|frame| frame.id == open.id) else { return };
+    if frame.end && open.seen_at != Some(frame.width) {
+        open.seen_at = Some(frame.width);
+        if frame.content.total > frame.content.height && model.overlay.is_none() {
+            // The answers may take lines from the content now; its end stays in view.
+            open.scroll = usize::MAX;
+        }
+        model.draw = Draw::Now;
     }
 }
 
 fn choose(model: &mut Model, digit: u8, effects: &mut Vec<Effect>) {
-    let Some((_, waiting)) = model.questions.shown() else { return };
-    let question = &waiting.question;
-    if !Questions::choices(question).contains(&digit) {
+    if !model.answers().contains(&digit) {
         return;
     }
+    let Some((_, waiting)) = model.questions.shown() else { return };
+    let question = &waiting.question;
     let rules = question.rules.join("\n");
     let path = question.path.clone();
     match digit {
@@ -285,6 +321,11 @@ fn finish_edit(model: &mut Model, effects: &mut Vec<Effect>) {
             Answer::No { reason: Some(reason).filter(|reason| !reason.is_empty()) }
         }
         Stage::Rule(rules) => {
+            let shown = model.question_frame().and_then(|frame| frame.rules.as_deref());
+            if shown != Some(rules.text()) {
+                model.say("not written: the rule is not on the screen in full");
+                return;
+            }
             let lines = rules.text().lines().map(str::trim).filter(|line| !line.is_empty());
             Answer::Always { rules: lines.map(str::to_owned).collect(), file: RuleFile::Local }
         }

@@ -23,28 +23,11 @@ pub fn open(model: &mut Model, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Shows the whole of the question's call.
+/// Shows the content of the question with all the room there is.
 pub fn open_question(model: &mut Model) {
-    let Some((_, waiting)) = model.questions.shown() else { return };
-    let question = &waiting.question;
-    let mut lines: Vec<String> = Vec::new();
-    lines.push(format!(
-        "{} asks to run {} in {}",
-        question.agent,
-        question.tool,
-        question.cwd.display()
-    ));
-    lines.push(question.reason.clone());
-    lines.extend(question.warnings.iter().cloned());
-    if let Some(preview) = &question.preview {
-        lines.push(String::new());
-        lines.extend(preview.lines().map(str::to_owned));
+    if let Some((open, _)) = model.questions.shown() {
+        model.overlay = Some(Overlay::Question { id: open.id, scroll: 0 });
     }
-    lines.push(String::new());
-    let input = serde_json::to_string_pretty(&question.input).unwrap_or_default();
-    lines.extend(input.lines().map(str::to_owned));
-    let title = format!("{} in full", question.tool);
-    model.overlay = Some(Overlay::Page { title, lines, scroll: 0 });
 }
 
 /// One key in the reader.

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use crate::protocol::{Mode, When};
 use crate::tui::figures::{clock, count, money, tokens};
 use crate::tui::keymap::{Action, Context};
-use crate::tui::model::{Agent, Model, Phase, Queued, QueuedState};
+use crate::tui::model::{Agent, Metrics, Model, Phase, Queued, QueuedState};
 use crate::tui::text::{one_line, truncate, width};
 use crate::tui::words;
 
@@ -129,13 +129,13 @@ fn next_step(model: &Model, queued: &Queued) -> String {
 
 /// The notice that stands now, else what the keys would do.
 #[must_use]
-pub fn hint(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
+pub fn hint(model: &Model, metrics: &Metrics, room: u16, pen: Pen<'_>) -> Line<'static> {
     let theme = pen.theme;
     let room = usize::from(room);
     let (text, style) = match &model.notice {
         _ if model.closing => (closing_words(model), theme.question),
         Some(notice) => (notice.text.clone(), theme.accent),
-        None => (fitting(hint::words(model), room), theme.dim),
+        None => (fitting(hint::words(model, metrics.question.as_ref()), room), theme.dim),
     };
     Line::styled(truncate(&format!(" {text}"), room).into_owned(), style)
 }

@@ -1,27 +1,38 @@
-//! The permission question, drawn over the transcript.
+//! The permission question: its content first, the answers below it.
+//!
+//! The content is the whole call. It covers what it needs of the body, and the answers that say yes are dead until the
+//! end of the content was on the screen.
+
+mod answers;
+mod content;
+mod grant;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
-use crate::protocol::{Access, Question, Target};
-use crate::tui::composer::Buffer as Typed;
+use crate::protocol::{AgentPath, Question, QuestionId};
+use crate::tui::figures::count;
 use crate::tui::keymap::{Action, Context, Keymap};
-use crate::tui::model::question::{OpenQuestion, Stage};
+use crate::tui::model::question::{NO, OpenQuestion, QuestionFrame, Stage};
 use crate::tui::model::{Extent, Model, Questions};
-use crate::tui::text::{diff_lines, one_line, sanitize, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 
+use super::layout::Layout;
 use super::paint::{Pen, frame, put};
-use super::prompt::Draft;
+use answers::{Form, Lower};
+pub use content::Content;
 
-/// Lines of a diff in a question; the rest is in the reader.
-const DIFF_LINES: usize = 500;
+/// Lines of content that come before the answers get any.
+const CONTENT_LINES: usize = 6;
+
+/// Narrower than this, nothing of the content can be read. Cells.
+const LEAST: u16 = 12;
 
 /// What was drawn of the question.
 pub struct Drawn {
-    pub extent: Extent,
+    pub frame: QuestionFrame,
     /// Where each answer stands, for the mouse.
     pub answers: Vec<(Rect, u8)>,
     /// Where the cursor stands while a line is typed.
@@ -29,61 +40,193 @@ pub struct Drawn {
     pub area: Rect,
 }
 
-/// Draws the open question at the end of `area`.
-pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Option<Drawn> {
+/// How many lines the content and the answers have, and how the answers stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fit {
+    form: Form,
+    content: usize,
+    /// A blank line between the two, where everything fits.
+    gap: usize,
+    lower: usize,
+}
+
+/// Draws the open question: over the transcript if there is room for all of it, else over the whole body.
+pub fn draw(
+    model: &Model,
+    layout: &Layout,
+    content: &mut Content,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) -> Option<Drawn> {
     let (open, waiting) = model.questions.shown()?;
     let question = &waiting.question;
-    let theme = pen.theme;
-    let width = area.width.saturating_sub(4).max(1);
-    let what = what_lines(question, width, theme);
-    let lower = lower_lines(open, question, width, theme);
-    let needed = u16::try_from(what.len() + lower.lines.len() + 2).unwrap_or(u16::MAX);
-    let height = needed.min(area.height);
-    let area = Rect::new(area.x, area.bottom() - height, area.width, height);
-    let (place, all) = model.questions.place(open.id);
-    let who = if question.path.depth() > 1 {
-        format!("{} (depth {})", question.agent, question.path.depth())
-    } else {
-        question.agent.clone()
+    let seen = open.seen_at == Some(layout.body.width);
+    let mut fit = |area: Rect| {
+        let (width, room) = inside(area);
+        let lines = content.lines(question, width, pen.theme).len();
+        let lower = |form| Lower::new(open, question, width, form, false, pen.theme).lines.len();
+        let forms = Form::fitting(open, question, width);
+        (lines, fit(&forms, lines, room, seen, open.stage == Stage::Choose, lower))
     };
-    let title = format!("{} {who} asks · {place} of {all}", theme.glyphs.asks);
-    let style = if open.keyboard { theme.question } else { theme.dim };
-    let inner = frame(buffer, area, theme, style, &title, &foot(open, &model.keymap));
+    let mut area = layout.transcript;
+    let (mut all, mut fits) = fit(area);
+    if layout.small || fits.content < all {
+        area = layout.body;
+        (all, fits) = fit(area);
+    }
+    let height = u16::try_from(fits.content + fits.gap + fits.lower + 2)
+        .unwrap_or(u16::MAX)
+        .min(area.height);
+    let area = Rect::new(area.x, area.bottom() - height, area.width, height);
+    let (width, _) = inside(area);
+    let readable = width >= LEAST && fits.content > 0;
+    let top = open.scroll.min(all - fits.content);
+    let extent = Extent { total: all, height: fits.content, top, ..Extent::default() };
+    let end = readable && top + fits.content >= all;
+    let lit = readable && (seen || end) && fits.form != Form::Brief;
+    let lower = Lower::new(open, question, width, fits.form, lit, pen.theme);
+    let live: Vec<u8> = Questions::choices(question)
+        .iter()
+        .copied()
+        .filter(|digit| lit && *digit < NO && lower.is_whole(*digit, fits.lower))
+        .collect();
+    let yes = Questions::choices(question).iter().filter(|digit| **digit < NO).count();
+    let choosing = open.stage == Stage::Choose;
+    let cramped = choosing && (!readable || (seen && live.len() < yes));
+    let rules = lower.rules.clone().filter(|_| readable && fits.lower >= lower.lines.len());
+    let frame = QuestionFrame {
+        id: open.id,
+        content: extent,
+        width: layout.body.width,
+        end,
+        live,
+        cramped,
+        rules,
+    };
+    let lines = content.lines(question, width, pen.theme);
+    Some(paint(model, open, question, (frame, lines, lower, fits), area, pen, buffer))
+}
 
-    let lower_rows = lower.lines.len().min(usize::from(inner.height));
-    let upper_rows = usize::from(inner.height) - lower_rows;
-    let top = open.scroll.min(what.len().saturating_sub(upper_rows));
-    for (row, line) in what.iter().skip(top).take(upper_rows).enumerate() {
+/// Draws the content alone, with all the room there is.
+pub fn read(
+    model: &Model,
+    id: QuestionId,
+    scroll: usize,
+    area: Rect,
+    content: &mut Content,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) -> Option<QuestionFrame> {
+    let question = &model.questions.get(id)?.question;
+    let (width, _) = inside(area);
+    let lines = content.lines(question, width, pen.theme);
+    let title = title(model, question, area.width, pen.theme);
+    let style = colour(model, &question.path, pen.theme);
+    let inner = frame(buffer, area, pen.theme, style, &title, "Esc back");
+    let height = usize::from(inner.height).min(lines.len());
+    let top = scroll.min(lines.len() - height);
+    for (row, line) in lines.iter().skip(top).take(height).enumerate() {
         put(buffer, inner, row, line);
     }
-    if what.len() > upper_rows + top && upper_rows > 0 {
-        let more = format!("⋮ {} more lines · PgDn", what.len() - upper_rows - top + 1);
-        put(
-            buffer,
-            inner,
-            upper_rows - 1,
-            &Line::styled(format!("{more:<width$}", width = usize::from(inner.width)), theme.dim),
-        );
-    }
-    let mut answers = Vec::new();
-    let mut cursor = None;
-    for (at, line) in lower.lines.iter().take(lower_rows).enumerate() {
-        put(buffer, inner, upper_rows + at, line);
-        let y = inner.y + u16::try_from(upper_rows + at).unwrap_or(0);
-        if let Some(digit) = lower.digits.get(at).copied().flatten() {
-            answers.push((Rect::new(inner.x, y, inner.width, 1), digit));
+    let end = width >= LEAST && height > 0 && top + height >= lines.len();
+    let content = Extent { total: lines.len(), height, top, ..Extent::default() };
+    let (live, rules) = (Vec::new(), None);
+    Some(QuestionFrame { id, content, width: area.width, end, live, cramped: false, rules })
+}
+
+/// Width and lines inside the box that fills an area.
+fn inside(area: Rect) -> (u16, usize) {
+    (area.width.saturating_sub(4).max(1), usize::from(area.height.saturating_sub(2)))
+}
+
+/// Shares the lines out. The content goes first, with six lines at least; where the answers have no room beside those,
+/// they get it once the end of the content was seen.
+fn fit(
+    forms: &[Form],
+    content: usize,
+    room: usize,
+    seen: bool,
+    choosing: bool,
+    lower: impl Fn(Form) -> usize,
+) -> Fit {
+    let least = if choosing { content.min(CONTENT_LINES) } else { content.min(1) };
+    for wanted in [content, least] {
+        for &form in forms {
+            let lower = lower(form);
+            if wanted + lower <= room {
+                let gap = usize::from(content + lower < room);
+                return Fit { form, content: content.min(room - lower), gap, lower };
+            }
         }
-        if let Some((row, column)) = lower.cursor
-            && row == at
-        {
+    }
+    let form = match (choosing, seen) {
+        (true, false) => Form::Brief,
+        (true, true) => Form::Packed,
+        (false, _) => Form::Stacked,
+    };
+    let lower = lower(form);
+    let kept = if choosing && !seen { least } else { content.min(1) };
+    let content = kept.max(room.saturating_sub(lower)).min(content).min(room);
+    Fit { form, content, gap: 0, lower: lower.min(room - content) }
+}
+
+fn paint(
+    model: &Model,
+    open: &OpenQuestion,
+    question: &Question,
+    (drawn, lines, lower, fits): (QuestionFrame, &[Line<'static>], Lower, Fit),
+    area: Rect,
+    pen: Pen<'_>,
+    buffer: &mut Buffer,
+) -> Drawn {
+    let theme = pen.theme;
+    let style = if open.keyboard { colour(model, &question.path, theme) } else { theme.dim };
+    let foot = foot(open, &drawn, &model.keymap);
+    let title = title(model, question, area.width, theme);
+    let inner = frame(buffer, area, theme, style, &title, &foot);
+    for (row, line) in lines.iter().skip(drawn.content.top).take(fits.content).enumerate() {
+        put(buffer, inner, row, line);
+    }
+    // What is typed stays in view.
+    let typed = lower.cursor.map_or(0, |(row, _)| (row + 1).saturating_sub(fits.lower));
+    let mut cursor = None;
+    for (at, line) in lower.lines.iter().enumerate().skip(typed).take(fits.lower) {
+        let row = fits.content + fits.gap + at - typed;
+        put(buffer, inner, row, line);
+        if let Some((_, column)) = lower.cursor.filter(|(row, _)| *row == at) {
+            let y = inner.y + u16::try_from(row).unwrap_or(0);
             cursor = Some(Position { x: inner.x + column, y });
         }
     }
-    let extent = Extent { total: what.len(), height: upper_rows, top, ..Extent::default() };
-    Some(Drawn { extent, answers, cursor: cursor.filter(|_| open.keyboard), area })
+    let shown = lower.places.iter().filter(|place| place.row < fits.lower);
+    let answers = shown
+        .map(|place| {
+            let y = inner.y + u16::try_from(fits.content + fits.gap + place.row).unwrap_or(0);
+            (Rect::new(inner.x + place.x, y, place.width, 1).intersection(inner), place.digit)
+        })
+        .collect();
+    Drawn { frame: drawn, answers, cursor: cursor.filter(|_| open.keyboard), area }
 }
 
-fn foot(open: &OpenQuestion, keymap: &Keymap) -> String {
+/// `⚑ explore-2 wants to run a command · 1 of 2`.
+fn title(model: &Model, question: &Question, room: u16, theme: &Theme) -> String {
+    let (place, all) = model.questions.place(question.id);
+    let words = match content::fits_title(question, room) {
+        true => content::sentence(question),
+        false => format!("{} asks", content::asker(question)),
+    };
+    format!("{} {words} · {place} of {all}", theme.glyphs.asks)
+}
+
+/// The asker's colour, over that of a question.
+fn colour(model: &Model, path: &AgentPath, theme: &Theme) -> Style {
+    match model.agents.get(path) {
+        Some(agent) => theme.question.patch(theme.agent(agent.info.color.as_deref(), agent.colour)),
+        None => theme.question,
+    }
+}
+
+fn foot(open: &OpenQuestion, drawn: &QuestionFrame, keymap: &Keymap) -> String {
     let hint = |action, words| keymap.hint(Context::Prompt, action, words);
     let fixed = |words: &str| Some(words.to_owned());
     let words = match (&open.stage, open.keyboard) {
@@ -91,162 +234,61 @@ fn foot(open: &OpenQuestion, keymap: &Keymap) -> String {
             let key = keymap.label(Context::Prompt, Action::Next);
             [key.map(|key| format!("{key}: answer")), fixed("the draft has the keyboard"), None]
         }
+        (Stage::Choose, true) if drawn.cramped => [fixed("too small to allow it here"), None, None],
+        (Stage::Choose, true) if drawn.live.is_empty() => {
+            let below = drawn.content.total - drawn.content.top - drawn.content.height;
+            // For one frame there may be none: the answers get their room in the next.
+            let below = (below > 0).then(|| format!("⋮ {} below", count(below, "line")));
+            [below, Some(rest(keymap)), None]
+        }
         (Stage::Choose, true) => {
             [fixed("Esc no"), hint(Action::Next, "next"), hint(Action::Reader, "in full")]
         }
         (Stage::Reason(_), true) => [hint(Action::Submit, "says no"), fixed("Esc back"), None],
+        (Stage::Rule(_), true) if drawn.rules.is_none() => {
+            [fixed("too small to show the rule"), fixed("Esc back"), None]
+        }
         (Stage::Rule(_), true) => [hint(Action::Submit, "writes"), fixed("Esc back"), None],
     };
     words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// The call itself, why it is asked, and what is special about it.
-fn what_lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let head = format!("{} in {}:", question.tool, question.cwd.display());
-    let mut lines = plain(&head, width, theme.text);
-    let subject = match &question.access {
-        Access::Command { line, .. } => line.clone(),
-        Access::Read { paths } | Access::Write { paths } => {
-            paths.iter().map(place).collect::<Vec<_>>().join("\n")
-        }
-        Access::Fetch { url } => url.clone(),
-        Access::Agent { name } | Access::Skill { name } => name.clone(),
-        Access::Nothing | Access::Other => {
-            serde_json::to_string_pretty(&question.input).unwrap_or_default()
-        }
-    };
-    for line in plain(&subject, width.saturating_sub(2), theme.accent) {
-        lines.push(super::items::indented(line));
-    }
-    if let Some(preview) = &question.preview {
-        lines.extend(diff_lines(preview, width, DIFF_LINES, theme));
-    }
-    for warning in &question.warnings {
-        lines.extend(plain(&format!("! {}", one_line(warning)), width, theme.question));
-    }
-    lines.extend(plain(&format!("asked because {}", one_line(&question.reason)), width, theme.dim));
-    lines
+/// `PgDn or End shows the rest · then 1–3`.
+pub fn rest(keymap: &Keymap) -> String {
+    let keys = [Action::PageDown, Action::End];
+    let keys: Vec<String> =
+        keys.into_iter().filter_map(|action| keymap.label(Context::Prompt, action)).collect();
+    let keys = if keys.is_empty() { "the wheel".to_owned() } else { keys.join(" or ") };
+    format!("{keys} shows the rest · then 1–3")
 }
 
-/// A file or folder as the call names it, and where that leads when a link is on the way.
-fn place(target: &Target) -> String {
-    let written = target.written.display();
-    match target.detour() {
-        Some(resolved) => format!("{written} (a link to {})", resolved.display()),
-        None => written.to_string(),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Text whose control characters are visible: nothing in it can hide.
-fn plain(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
-    let shown: String = text
-        .chars()
-        .map(|letter| if letter.is_control() && letter != '\n' { visible(letter) } else { letter })
-        .collect();
-    wrap_text(&sanitize(&shown), width, style)
-}
-
-/// The sign that stands for a control character, so that it cannot act on the terminal or hide.
-fn visible(control: char) -> char {
-    match u32::from(control) {
-        code @ 0..=31 => char::from_u32(0x2400 + code).unwrap_or('?'),
-        127 => '␡',
-        _ => '\u{fffd}',
-    }
-}
-
-#[derive(Default)]
-struct Lower {
-    lines: Vec<Line<'static>>,
-    digits: Vec<Option<u8>>,
-    cursor: Option<(usize, u16)>,
-}
-
-impl Lower {
-    fn push(&mut self, line: Line<'static>, digit: Option<u8>) {
-        self.lines.push(line);
-        self.digits.push(digit);
-    }
-
-    /// A line that is being typed.
-    fn push_input(&mut self, typed: &Typed, width: u16, theme: &Theme) {
-        let mut draft = Draft::default();
-        draft.refresh(typed, usize::from(width.saturating_sub(3)));
-        let (row, column) = draft.cursor();
-        self.cursor = Some((self.lines.len() + row, column));
-        for line in draft.lines(typed, 0, theme) {
-            self.push(line, None);
-        }
-    }
-}
-
-fn lower_lines(open: &OpenQuestion, question: &Question, width: u16, theme: &Theme) -> Lower {
-    let mut lower = Lower::default();
-    match &open.stage {
-        Stage::Choose => answers(&mut lower, open, question, width, theme),
-        Stage::Reason(reason) => {
-            let words = format!("what should {} do instead? (empty: just no)", question.agent);
-            for line in wrap_text(&words, width, theme.text) {
-                lower.push(line, None);
-            }
-            lower.push_input(reason, width, theme);
-        }
-        Stage::Rule(rules) => {
-            let added = rules.text().lines().map(str::trim).collect::<Vec<_>>().join(", ");
-            let words =
-                format!("adds {added} to allow in .caliban/config.local.toml (you, this project)");
-            for line in wrap_text(&words, width, theme.text) {
-                lower.push(line, None);
-            }
-            lower.push_input(rules, width, theme);
-        }
-    }
-    lower
-}
-
-fn answers(lower: &mut Lower, open: &OpenQuestion, question: &Question, width: u16, theme: &Theme) {
-    let agent = &question.agent;
-    let main = question.path.is_root();
-    let rules = question.rules.join(", ");
-    let rules = rules
-        .strip_prefix(&format!("{}(", question.tool))
-        .and_then(|rest| rest.strip_suffix(')'))
-        .map_or(rules.clone(), str::to_owned);
-    let does = match question.tool.as_str() {
-        "Edit" | "Write" => "edit",
-        "Read" | "Grep" | "Glob" => "read",
-        "WebFetch" => "fetch",
-        "AgentTool" => "start",
-        _ => "run",
-    };
-    for digit in Questions::choices(question) {
-        let words = match (digit, main) {
-            (1, _) => "yes, once".to_owned(),
-            (2, true) => format!("yes, and main may {does} {rules} for this session"),
-            (2, false) => format!("yes, and {agent} may {does} {rules} until it ends"),
-            (3, _) => "yes, always in this project (shows the rule first)".to_owned(),
-            (4, _) => format!("no, and tell {agent} what to do instead"),
-            (_, true) => "no, and stop main".to_owned(),
-            (_, false) => format!("no, and cancel {agent}"),
+    fn fitted(content: usize, room: usize, seen: bool) -> Fit {
+        let lower = |form| match form {
+            Form::Columns => 3,
+            Form::Stacked => 6,
+            Form::Packed => 4,
+            Form::Brief => 3,
         };
-        let chosen = open.selected == Some(*digit);
-        let look = if chosen { theme.selection } else { theme.text };
-        let mark = if chosen { theme.glyphs.focus } else { " " };
-        let number = if open.keyboard { theme.question } else { theme.dim };
-        let first = Line::from(vec![
-            Span::styled(digit.to_string(), number),
-            Span::styled(mark, theme.accent),
-            Span::raw(" "),
-        ]);
-        let words = Line::styled(one_line(&words), look);
-        for line in wrap_hanging(&words, width, &first, &Line::raw("   ")) {
-            lower.push(line, Some(*digit));
-        }
+        fit(&[Form::Stacked, Form::Packed], content, room, seen, true, lower)
     }
-    if question.rules.is_empty() {
-        lower.push(
-            Line::styled("no safe rule covers this call, so there is no 2 and 3", theme.dim),
-            None,
-        );
+
+    #[test]
+    fn the_content_gets_six_lines_before_the_answers_get_any() {
+        let fit = |form, content, gap, lower| Fit { form, content, gap, lower };
+        assert_eq!(fitted(3, 20, false), fit(Form::Stacked, 3, 1, 6));
+        assert_eq!(fitted(14, 20, false), fit(Form::Stacked, 14, 0, 6));
+        assert_eq!(fitted(16, 20, false), fit(Form::Packed, 16, 0, 4));
+        assert_eq!(fitted(90, 20, false), fit(Form::Stacked, 14, 0, 6));
+        assert_eq!(fitted(90, 11, false), fit(Form::Packed, 7, 0, 4));
+        assert_eq!(fitted(90, 9, false), fit(Form::Brief, 6, 0, 3));
+        assert_eq!(fitted(90, 8, false), fit(Form::Brief, 6, 0, 2));
+        assert_eq!(fitted(90, 8, true), fit(Form::Packed, 4, 0, 4));
+        assert_eq!(fitted(90, 3, false), fit(Form::Brief, 3, 0, 0));
+        assert_eq!(fitted(90, 3, true), fit(Form::Packed, 1, 0, 2));
+        assert_eq!(fitted(90, 0, true), fit(Form::Packed, 0, 0, 0));
     }
 }

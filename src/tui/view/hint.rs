@@ -3,14 +3,15 @@
 use crate::tui::keymap::{Action, Context};
 use crate::tui::model::overlay::{Overlay, Wish};
 use crate::tui::model::question::Stage;
-use crate::tui::model::{Agent, Model, Step};
+use crate::tui::model::{Agent, Model, QuestionFrame, Step};
 use crate::tui::words;
 
-/// What Ctrl+C and Esc would do now, and what else is at hand; the most telling first.
-pub fn words(model: &Model) -> Vec<String> {
+/// What Ctrl+C and Esc would do now, and what else is at hand; the most telling first. `frame` is the question in the
+/// frame that these words are for.
+pub fn words(model: &Model, frame: Option<&QuestionFrame>) -> Vec<String> {
     match &model.overlay {
         Some(overlay) => overlay_hint(model, overlay),
-        None => prompt_hint(model),
+        None => question_hint(model, frame).unwrap_or_else(|| prompt_hint(model)),
     }
 }
 
@@ -45,6 +46,9 @@ fn overlay_hint(model: &Model, overlay: &Overlay) -> Vec<String> {
             let moves: Vec<String> = arrows().into_iter().chain(older).collect();
             let moves = (!moves.is_empty()).then(|| moves.join(" or "));
             vec![fixed("type to search"), moves, list(Action::Submit, "take"), fixed("Esc closes")]
+        }
+        Overlay::Question { .. } => {
+            vec![arrows().map(|arrows| format!("{arrows} scroll")), fixed("Esc back")]
         }
         Overlay::Help { .. } | Overlay::Page { .. } => {
             vec![arrows().map(|arrows| format!("{arrows} scroll")), fixed("Esc closes")]
@@ -82,9 +86,6 @@ fn reader_hint(model: &Model) -> Vec<String> {
 }
 
 fn prompt_hint(model: &Model) -> Vec<String> {
-    if let Some(words) = question_hint(model) {
-        return words;
-    }
     let keymap = &model.keymap;
     let hint = |action, words| keymap.hint(Context::Prompt, action, words);
     if model.composer.menu.is_some() {
@@ -188,9 +189,10 @@ fn focus_hint(model: &Model, agent: &Agent, interrupt: &Step) -> Vec<String> {
     [Some(cancel), enter, next, fixed("Esc back")].into_iter().flatten().collect()
 }
 
-fn question_hint(model: &Model) -> Option<Vec<String>> {
-    let (open, _) = model.questions.shown()?;
+fn question_hint(model: &Model, frame: Option<&QuestionFrame>) -> Option<Vec<String>> {
+    let (open, waiting) = model.questions.shown()?;
     let hint = |action, words| model.keymap.hint(Context::Prompt, action, words);
+    let dead = frame.is_some_and(|frame| frame.live.is_empty());
     let pieces = match (&open.stage, open.keyboard) {
         (_, false) => {
             let takes = "Esc or Ctrl+C: answer the question";
@@ -198,9 +200,22 @@ fn question_hint(model: &Model) -> Option<Vec<String>> {
             let takes = next.map_or_else(|| takes.to_owned(), |key| format!("{key}, {takes}"));
             [Some(takes), hint(Action::Submit, "sends the draft")]
         }
-        (Stage::Choose, true) => [fixed("1–5 answer"), fixed("typing leaves the question waiting")],
+        (Stage::Choose, true) if frame.is_some_and(|frame| frame.cramped) => {
+            [fixed("enlarge the window to allow it"), fixed("4, 5 and Esc say no")]
+        }
+        (Stage::Choose, true) if dead => {
+            [Some(super::dialog::rest(&model.keymap)), fixed("4, 5 and Esc say no")]
+        }
+        (Stage::Choose, true) => {
+            let digits = if waiting.question.rules.is_empty() { "1, 4 or 5" } else { "1–5" };
+            let answer = format!("{digits} answer");
+            [Some(answer), fixed("typing leaves the question waiting")]
+        }
         (Stage::Reason(_), true) => {
             [hint(Action::Submit, "says no with this reason"), fixed("Esc back")]
+        }
+        (Stage::Rule(_), true) if frame.is_some_and(|frame| frame.rules.is_none()) => {
+            [fixed("enlarge the window to see the whole rule"), fixed("Esc back")]
         }
         (Stage::Rule(_), true) => [hint(Action::Submit, "writes the rule"), fixed("Esc back")],
     };

@@ -38,7 +38,7 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Ext
                 .collect();
             return page(title, &wrapped, *scroll, area, pen, buffer);
         }
-        Some(Overlay::Reader(_)) | None => {}
+        Some(Overlay::Reader(_) | Overlay::Question { .. }) | None => {}
     }
     Extent::default()
 }

@@ -48,6 +48,7 @@ pub struct View {
     theme: Arc<Theme>,
     highlighter: Highlighter,
     draft: prompt::Draft,
+    question: dialog::Content,
     main: Laid,
     agents: HashMap<AgentPath, Laid>,
     reader: Option<(AgentPath, Laid)>,
@@ -65,6 +66,7 @@ impl View {
             theme: Arc::new(theme),
             highlighter,
             draft: prompt::Draft::default(),
+            question: dialog::Content::default(),
             main: Laid::default(),
             agents: HashMap::new(),
             reader: None,
@@ -140,7 +142,7 @@ impl View {
             &chrome::queue(model, usize::from(layout.queue.height), area.width, pen),
         );
         put(buffer, layout.rule, 0, &chrome::rule(model, area.width, layout.small, pen));
-        put(buffer, layout.hint, 0, &chrome::hint(model, area.width, pen));
+        put(buffer, layout.hint, 0, &chrome::hint(model, &self.metrics, area.width, pen));
         put(buffer, layout.status, 0, &chrome::status(model, area.width, pen));
         let draft = prompt::draw(model, &self.draft, layout.prompt, pen, buffer);
         self.places.push((layout.prompt, Target::Prompt));
@@ -283,6 +285,15 @@ impl View {
                 self.read(model, reader, layout.body, buffer);
                 None
             }
+            Some(Overlay::Question { id, scroll }) => {
+                let question = &mut self.question;
+                self.metrics.question =
+                    dialog::read(model, *id, *scroll, layout.body, question, pen, buffer);
+                let content = self.metrics.question.as_ref().map(|frame| frame.content);
+                self.metrics.page = content.unwrap_or_default();
+                self.places.push((layout.body, Target::Overlay));
+                None
+            }
             Some(_) => {
                 let extent = lists::draw(model, layout.body, pen, buffer);
                 self.metrics.page = extent;
@@ -290,9 +301,8 @@ impl View {
                 None
             }
             None => {
-                let area = if layout.small { layout.body } else { layout.transcript };
-                let drawn = dialog::draw(model, area, pen, buffer)?;
-                self.metrics.question = drawn.extent;
+                let drawn = dialog::draw(model, layout, &mut self.question, pen, buffer)?;
+                self.metrics.question = Some(drawn.frame);
                 self.places.push((drawn.area, Target::Overlay));
                 let answers = drawn.answers.into_iter();
                 self.places.extend(answers.map(|(area, digit)| (area, Target::Answer(digit))));

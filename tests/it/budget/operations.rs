@@ -143,7 +143,7 @@ async fn t9_a_call_that_is_asked_about_holds_no_place() {
     scene.server.when("CHILD-A").reply(text("half").gate("held"));
     let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
     let screen = Screen::start(&scene.world, args, 120, 40);
-    screen.wait_for("yes, once");
+    screen.wait_for("1  Yes");
     scene.server.reached("held").await;
     assert!(!scene.world.exists("a.txt"), "the question is open while the child has the one place");
     scene.server.open("held");

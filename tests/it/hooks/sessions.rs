@@ -135,7 +135,7 @@ async fn notifications_say_that_a_question_waits_and_that_the_work_is_done() {
     screen.wait_for("? keys");
     screen.keys("PARENT-1 go");
     screen.keys(ENTER);
-    screen.wait_for("yes, once");
+    screen.wait_for("1  Yes");
     screen.keys("1");
     screen.wait_for("ANSWER-1");
     screen.wait_gone("writing");

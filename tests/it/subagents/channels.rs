@@ -88,11 +88,11 @@ async fn s2_25_what_the_parent_was_granted_is_asked_again_for_the_child() {
     let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
     let screen = Screen::start(&scene.world, args, 120, 40);
     screen.wait_for("touch granted.txt");
-    screen.wait_for("yes, and");
+    screen.wait_for("Yes, and");
     screen.keys("2");
     scene.server.wait_for_of("CHILD-A", 1).await;
-    screen.wait_for("asks you: Bash");
-    screen.wait_for("yes, once");
+    screen.wait_for("general-purpose-1 wants to run a command");
+    screen.wait_for("1  Yes");
     assert!(scene.world.exists("granted.txt"));
     screen.keys("1");
     screen.wait_for(DONE);

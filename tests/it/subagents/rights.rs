@@ -9,7 +9,7 @@ use crate::support::run::Finished;
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
 use crate::support::script::{Reply, text, tool_use};
 
-const ASKS: &str = "yes, once";
+const ASKS: &str = "1  Yes";
 
 fn denials(run: &Finished) -> Vec<Value> {
     run.result()["permission_denials"].as_array().unwrap().clone()
@@ -252,23 +252,23 @@ async fn t9_questions_of_two_depths_are_named_and_answered_in_reverse_and_go_wit
     scene.server.when("CHILD-C").reply(last).then(touch("no.txt")).then(text("C done"));
     let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
     let screen = Screen::start(&scene.world, args, 120, 40);
-    let shown = screen.wait_for("general-purpose-1 asks · 1 of 1");
-    assert!(shown.contains("Bash in ") && shown.contains("touch a.txt"), "{shown}");
+    let shown = screen.wait_for("general-purpose-1 wants to run a command · 1 of 1");
+    assert!(shown.contains("│ in /") && shown.contains("touch a.txt"), "{shown}");
     scene.server.open("the first asks");
-    screen.wait_for("general-purpose-1 asks · 1 of 2");
+    screen.wait_for("general-purpose-1 wants to run a command · 1 of 2");
     screen.keys(TAB);
-    let shown = screen.wait_for("general-purpose-3 (depth 2) asks");
-    assert!(shown.contains("Bash in ") && shown.contains("touch c.txt"), "{shown}");
+    let shown = screen.wait_for("general-purpose-3 (depth 2) wants to run a command");
+    assert!(shown.contains("│ in /") && shown.contains("touch c.txt"), "{shown}");
     screen.keys("1");
     scene.server.wait_for_of("CHILD-C", 2).await;
     assert!(scene.world.exists("c.txt") && !scene.world.exists("a.txt"));
     // Esc is a no to this one call: its agent goes on, and so does the one that still asks.
-    screen.wait_for("general-purpose-1 asks · 1 of 2");
+    screen.wait_for("general-purpose-1 wants to run a command · 1 of 2");
     screen.keys(TAB);
     screen.wait_for("touch no.txt");
     screen.keys(ESC);
     scene.server.wait_for_of("CHILD-C", 3).await;
-    screen.wait_for("general-purpose-1 asks · 1 of 1");
+    screen.wait_for("general-purpose-1 wants to run a command · 1 of 1");
     screen.keys(TAB);
     screen.wait_gone(ASKS);
     screen.keys("\x1b1");
@@ -276,7 +276,7 @@ async fn t9_questions_of_two_depths_are_named_and_answered_in_reverse_and_go_wit
     screen.keys(CTRL_C);
     screen.wait_for("withdrawn: general-purpose-1 was cancelled");
     screen.wait_for(DONE);
-    assert!(!screen.contents().contains("asks"), "{}", screen.contents());
+    assert!(!screen.contents().contains("wants to run"), "{}", screen.contents());
     assert!(!scene.world.exists("a.txt") && !scene.world.exists("no.txt"));
     let results = after_calls(&scene).tool_results();
     assert!(results[0].is_error && results[0].text.contains("cancelled"), "{results:?}");

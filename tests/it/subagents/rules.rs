@@ -12,7 +12,7 @@ const DENY_TOUCH: &str = "[permissions]\ndeny = [\"Bash(touch:*)\"]\n";
 const DENY_MKDIR: &str = "[permissions]\ndeny = [\"Bash(mkdir:*)\"]\n";
 const SHARED: &str = ".caliban/config.toml";
 const LOCAL: &str = ".caliban/config.local.toml";
-const ASKS: &str = "yes, once";
+const ASKS: &str = "1  Yes";
 
 fn touch(file: &str) -> Reply {
     tool_use("Bash", bash(&format!("touch {file}")))

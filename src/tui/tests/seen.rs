@@ -1,0 +1,429 @@
+//! What a question asks about has to be on the screen before it can be allowed.
+
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use serde_json::{Value, json};
+
+use crate::protocol::{
+    self, Access, AgentPath, Answer, Command, EventKind, Question, QuestionId, RuleFile,
+};
+use crate::tui::model::Overlay;
+use crate::tui::msg::{Msg, Target, Under};
+use crate::tui::testing::Screen;
+
+use super::pictures::picture;
+
+/// Makes another call of a question.
+type Change<'a> = Box<dyn Fn(&mut Question) + 'a>;
+
+/// The sizes that a question has to be answerable at.
+const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (100, 30), (120, 40)];
+
+fn once(id: u64) -> [Command; 1] {
+    [Command::Answer { id: QuestionId(id), answer: Answer::Once }]
+}
+
+/// Three agents at work, the first of which asks; the others ask for something short.
+fn asked(change: impl FnOnce(&mut Question)) -> Screen {
+    let mut screen = Screen::new();
+    let main = AgentPath::root();
+    screen.prompt("go");
+    let asker = screen.agent(&main, "explore-1", "map the routes");
+    let second = screen.agent(&main, "explore-2", "find the slow query");
+    let third = screen.agent(&main, "review-1", "check the tests");
+    let EventKind::PermissionAsked(mut question) =
+        Screen::question(&asker, 1, "explore-1", "psql shop")
+    else {
+        panic!()
+    };
+    change(&mut question);
+    screen.wait(2000).event(&asker, EventKind::PermissionAsked(question));
+    screen.event(&second, Screen::question(&second, 2, "explore-2", "ls"));
+    screen.event(&third, Screen::question(&third, 3, "review-1", "ls"));
+    screen
+}
+
+/// A file that no link leads elsewhere.
+fn target(path: &str) -> protocol::Target {
+    protocol::Target { written: path.into(), resolved: Some(path.into()) }
+}
+
+/// An edit of `src/main.rs` that replaces a line by many.
+fn edit(lines: usize) -> impl FnOnce(&mut Question) {
+    move |question| {
+        let new: String = (1..=lines).map(|line| format!("+word-{line};\n")).collect();
+        question.tool = "Edit".to_owned();
+        question.cwd = "/p/shop".into();
+        question.input =
+            json!({ "file_path": "src/main.rs", "old_string": "x", "new_string": "y" });
+        question.access = Access::Write { paths: vec![target("/p/shop/src/main.rs")] };
+        question.reason = "no rule allows writing src/main.rs".to_owned();
+        question.rules = vec!["Edit(src/**)".to_owned()];
+        question.preview = Some(format!("@@ -1 +1,{lines} @@\n-old\n{new}"));
+    }
+}
+
+fn command(line: String) -> impl FnOnce(&mut Question) {
+    move |question| {
+        question.input = json!({ "command": line });
+        question.access = Access::Command { line, cwd: "/p/shop/sub".into() };
+    }
+}
+
+fn click(screen: &mut Screen, digit: u8) {
+    let at = screen.at;
+    for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
+        let event = MouseEvent { kind, column: 5, row: 5, modifiers: KeyModifiers::NONE };
+        let under = Under { target: Target::Answer(digit), ..Under::default() };
+        screen.send(Msg::Mouse { event, under, at });
+    }
+}
+
+/// Tries all that could say yes, and fails if anything is sent.
+#[track_caller]
+fn assert_dead(screen: &mut Screen) {
+    screen.write("123").enter();
+    for digit in 1..=3 {
+        click(screen, digit);
+        screen.enter();
+    }
+    screen.key(KeyCode::Down).key(KeyCode::Up).key(KeyCode::Down);
+    let selected = screen.model.questions.open.as_ref().unwrap().selected;
+    assert_eq!(selected, Some(4), "arrows pass over what cannot be answered");
+    screen.model.questions.open.as_mut().unwrap().selected = None;
+    assert_eq!(screen.sent(), []);
+}
+
+#[test]
+fn a_long_edit_cannot_be_allowed_until_its_end_was_on_the_screen() {
+    for (width, height) in SIZES {
+        let mut screen = asked(edit(60));
+        screen.write("1");
+        assert_eq!(screen.sent(), [], "nothing was drawn yet");
+        let shown = picture(&mut screen, width, height);
+        assert!(shown.contains("word-4;"), "six lines of it at least: {shown}");
+        assert!(shown.contains("below · PgDn or End shows the rest · then 1–3"), "{shown}");
+        assert_dead(&mut screen);
+        screen.key(KeyCode::End).write("1");
+        assert_eq!(screen.sent(), [], "the end was not drawn yet");
+        let shown = picture(&mut screen, width, height);
+        assert!(shown.contains("word-60;") && shown.contains("in /p/shop"), "{shown}");
+        let shown = picture(&mut screen, width, height);
+        assert!(shown.contains("1  Yes") && shown.contains("all edits in src/"), "{shown}");
+        screen.write("1");
+        assert_eq!(screen.sent(), once(1), "{width}x{height}");
+    }
+}
+
+#[test]
+fn page_down_and_the_wheel_lead_to_the_end_too() {
+    let mut screen = asked(edit(60));
+    for _ in 0..20 {
+        picture(&mut screen, 80, 24);
+        screen.key(KeyCode::PageDown);
+    }
+    picture(&mut screen, 80, 24);
+    screen.write("1");
+    assert_eq!(screen.sent(), once(1));
+    let mut screen = asked(edit(60));
+    for _ in 0..30 {
+        picture(&mut screen, 80, 24);
+        let kind = MouseEventKind::ScrollDown;
+        let event = MouseEvent { kind, column: 5, row: 5, modifiers: KeyModifiers::NONE };
+        let under = Under { target: Target::Overlay, ..Under::default() };
+        let at = screen.at;
+        screen.send(Msg::Mouse { event, under, at });
+    }
+    picture(&mut screen, 80, 24);
+    screen.write("1");
+    assert_eq!(screen.sent(), once(1));
+}
+
+#[test]
+fn what_is_on_the_screen_as_a_whole_can_be_answered_at_once() {
+    for (width, height) in SIZES {
+        for edit in [edit(3), edit(1)] {
+            let mut screen = asked(edit);
+            let shown = picture(&mut screen, width, height);
+            assert!(shown.contains("wants to edit src/main.rs · 1 of 3"), "{shown}");
+            screen.write("1");
+            assert_eq!(screen.sent(), once(1), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn no_is_always_an_answer() {
+    let mut screen = asked(edit(500));
+    screen.write("4").enter();
+    assert_eq!(screen.sent().len(), 1);
+    let mut screen = asked(edit(500));
+    screen.draw().write("5");
+    assert_eq!(screen.sent().len(), 2);
+    let mut screen = asked(edit(500));
+    screen.draw().esc();
+    assert_eq!(screen.sent().len(), 1);
+}
+
+#[test]
+fn another_width_wraps_the_content_anew_and_its_end_has_to_be_seen_again() {
+    let mut screen = asked(edit(60));
+    picture(&mut screen, 80, 24);
+    screen.key(KeyCode::End);
+    picture(&mut screen, 80, 24);
+    screen.key(KeyCode::Home);
+    picture(&mut screen, 80, 24);
+    assert!(screen.model.answers().contains(&1));
+    screen.send(Msg::Resize { width: 70, height: 24 }).write("1");
+    assert_eq!(screen.sent(), [], "nothing of this size was drawn yet");
+    picture(&mut screen, 70, 24);
+    assert_dead(&mut screen);
+    screen.key(KeyCode::End);
+    picture(&mut screen, 70, 24);
+    // Less height wraps nothing.
+    picture(&mut screen, 70, 20);
+    screen.write("1");
+    assert_eq!(screen.sent(), once(1));
+}
+
+#[test]
+fn what_was_seen_of_one_question_says_nothing_about_the_next() {
+    let mut screen = asked(edit(60));
+    let main = AgentPath::root();
+    screen.event(&main, Screen::question(&main, 9, "main", &"x ".repeat(4000)));
+    picture(&mut screen, 80, 24);
+    screen.key(KeyCode::End);
+    picture(&mut screen, 80, 24);
+    for _ in 0..3 {
+        screen.key(KeyCode::Tab).write("1");
+        assert_eq!(screen.sent(), []);
+    }
+    picture(&mut screen, 80, 24);
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(9));
+    assert_dead(&mut screen);
+}
+
+#[test]
+fn the_end_of_the_reader_counts_as_seen() {
+    let mut screen = asked(edit(600));
+    picture(&mut screen, 80, 24);
+    screen.ctrl('o');
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.starts_with("╭ ⚑ explore-1 wants to edit src/main.rs"), "{shown}");
+    assert!(shown.contains("+ word-15;"), "{shown}");
+    screen.esc().wait(300);
+    picture(&mut screen, 80, 24);
+    assert_dead(&mut screen);
+    screen.ctrl('o');
+    picture(&mut screen, 80, 24);
+    screen.write("G");
+    assert!(picture(&mut screen, 80, 24).contains("+ word-600;"));
+    screen.write("1").esc().wait(300);
+    assert_eq!(screen.sent(), []);
+    picture(&mut screen, 80, 24);
+    screen.write("1");
+    assert_eq!(screen.sent(), once(1));
+}
+
+#[test]
+fn a_question_that_goes_takes_its_reader_along() {
+    let mut screen = asked(edit(60));
+    let asker = screen.model.questions.waiting[0].question.path.clone();
+    screen.draw().ctrl('o');
+    assert!(matches!(screen.model.overlay, Some(Overlay::Question { .. })));
+    screen.event(&asker, EventKind::QuestionClosed { id: QuestionId(1), allowed: None });
+    assert_eq!(screen.model.overlay, None);
+}
+
+/// Calls of all kinds with these words in them; `text` is the words with blanks between.
+fn calls<'a>(words: &'a [String], text: &'a str) -> Vec<Change<'a>> {
+    vec![
+        Box::new(move |question| command(text.to_owned())(question)),
+        Box::new(move |question| command(words.join(""))(question)),
+        Box::new(move |question| command(words.join("\n"))(question)),
+        Box::new(move |question| {
+            question.tool = "WebFetch".to_owned();
+            let url = format!("https://example.org/{}", words.join("/"));
+            question.input = json!({ "url": url, "prompt": "summarize" });
+            question.access = Access::Fetch { url };
+        }),
+        Box::new(move |question| {
+            question.tool = "AgentTool".to_owned();
+            question.input = json!({ "subagent_type": "explore", "prompt": text });
+            question.access = Access::Agent { name: "explore".to_owned() };
+        }),
+        Box::new(move |question| {
+            question.tool = "mcp__db__query".to_owned();
+            question.input = json!({ "query": words });
+            question.access = Access::Other;
+        }),
+        Box::new(move |question| {
+            edit(1)(question);
+            question.preview = None;
+            question.input =
+                json!({ "file_path": "src/main.rs", "old_string": text, "new_string": "" });
+        }),
+        Box::new(move |question| {
+            edit(1)(question);
+            question.access = Access::Write {
+                paths: words.iter().map(|word| target(&format!("/q/{word}"))).collect(),
+            };
+        }),
+    ]
+}
+
+#[test]
+fn nothing_of_any_call_is_hidden_at_any_size() {
+    let words: Vec<String> = (1..=300).map(|number| format!("w{number}w")).collect();
+    let text = words.join(" ");
+    let calls = calls(&words, &text);
+    let sizes = SIZES.into_iter().chain([(20, 8), (30, 12), (200, 60)]);
+    for (width, height) in sizes {
+        for (at, call) in calls.iter().enumerate() {
+            let mut screen = asked(call);
+            let mut seen = String::new();
+            for _ in 0..2000 {
+                let shown = picture(&mut screen, width, height);
+                let inner = shown.lines().filter_map(|line| line.strip_prefix('│'));
+                let inner = inner.filter_map(|line| line.split('│').next());
+                seen.extend(inner.flat_map(str::chars).filter(|letter| !letter.is_whitespace()));
+                if screen.model.answers().contains(&1) {
+                    break;
+                }
+                assert_dead_digits(&mut screen);
+                screen.key(KeyCode::PageDown);
+            }
+            for word in words.iter().map(String::as_str).chain(["norule"]) {
+                assert!(seen.contains(word), "{at} at {width}x{height}: {word} in {seen}");
+            }
+            screen.write("1");
+            assert_eq!(screen.sent(), once(1), "{at} at {width}x{height}");
+        }
+    }
+}
+
+#[track_caller]
+fn assert_dead_digits(screen: &mut Screen) {
+    screen.write("123");
+    assert_eq!(screen.sent(), []);
+}
+
+#[test]
+fn a_screen_without_room_for_the_content_allows_nothing() {
+    for (width, height) in [(20, 4), (20, 3), (10, 20), (14, 6), (1, 1), (200, 4)] {
+        let mut screen = asked(|_| {});
+        for _ in 0..30 {
+            picture(&mut screen, width, height);
+            assert_dead_digits(&mut screen);
+            screen.key(KeyCode::PageDown);
+        }
+        screen.key(KeyCode::End);
+        picture(&mut screen, width, height);
+        assert_dead_digits(&mut screen);
+        screen.esc();
+        assert_eq!(screen.sent().len(), 1, "{width}x{height}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_not_on_the_screen_in_full_cannot_be_given() {
+    let mut screen = asked(|question| {
+        question.rules = (1..=40).map(|number| format!("Bash(program-{number}:*)")).collect();
+    });
+    for _ in 0..4 {
+        screen.key(KeyCode::End);
+        picture(&mut screen, 60, 15);
+    }
+    screen.write("2");
+    assert_eq!(screen.sent(), [], "what it grants is cut");
+    screen.write("1");
+    assert_eq!(screen.sent(), once(1));
+}
+
+#[test]
+fn a_rule_is_written_only_while_all_of_it_is_on_the_screen() {
+    let mut screen = asked(|question| {
+        question.rules = (1..=12).map(|number| format!("Bash(program-{number}:*)")).collect();
+    });
+    picture(&mut screen, 120, 40);
+    picture(&mut screen, 120, 40);
+    screen.write("3");
+    let shown = picture(&mut screen, 60, 15);
+    assert!(shown.contains("too small to show the rule"), "{shown}");
+    screen.enter();
+    assert_eq!(screen.sent(), []);
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("Bash(program-1:*)") && shown.contains("Bash(program-12:*)"), "{shown}");
+    screen.enter();
+    assert!(matches!(&screen.sent()[..], [Command::Answer { answer: Answer::Always { .. }, .. }]));
+}
+
+#[test]
+fn signs_that_a_terminal_does_not_show_are_visible_in_a_rule() {
+    let mut screen =
+        asked(|question| question.rules = vec!["Bash(x\u{200b}\u{1b}[8my)".to_owned()]);
+    picture(&mut screen, 120, 40);
+    screen.write("3");
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("adds Bash(x⟨U+200B⟩␛[8my) to allow"), "{shown}");
+}
+
+#[test]
+fn a_long_rule_wraps_and_is_written_whole() {
+    let rule = format!("Bash({} {})", "a".repeat(150), "b".repeat(40));
+    let mut screen = asked(|question| question.rules = vec![rule.clone()]);
+    picture(&mut screen, 80, 24);
+    screen.key(KeyCode::End);
+    picture(&mut screen, 80, 24);
+    picture(&mut screen, 80, 24);
+    screen.write("3");
+    let shown = picture(&mut screen, 80, 24);
+    let letters = |letter| shown.matches(letter).count();
+    assert!(letters('b') >= 80 && letters('a') >= 300, "{shown}");
+    screen.enter();
+    let answer = Answer::Always { rules: vec![rule], file: RuleFile::Local };
+    assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(1), answer }]);
+}
+
+#[test]
+fn with_a_draft_the_answers_are_dead_as_well_until_the_end_was_shown() {
+    let mut screen = asked(edit(60));
+    picture(&mut screen, 80, 24);
+    screen.write("hello");
+    picture(&mut screen, 80, 24);
+    click(&mut screen, 1);
+    screen.enter();
+    assert_eq!(screen.sent(), []);
+    assert!(screen.model.questions.open.as_ref().unwrap().keyboard);
+    screen.key(KeyCode::End);
+    picture(&mut screen, 80, 24);
+    click(&mut screen, 1);
+    screen.enter();
+    assert_eq!(screen.sent(), once(1));
+}
+
+#[test]
+fn the_directory_of_a_command_is_shown_and_nothing_hides_in_a_diff() {
+    let mut screen = asked(command("make all".to_owned()));
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("in /p/shop/sub · no rule allows psql"), "{shown}");
+    let mut screen = asked(|question| {
+        edit(1)(question);
+        question.preview = Some("@@ -0,0 +1 @@\n+\u{1b}]0; rm -rf ~ \n".to_owned());
+        question.warnings = vec!["the name has letters of two alphabets".to_owned()];
+        question.input = Value::Null;
+    });
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("+ ␛]0; rm -rf ~"), "{shown}");
+    assert!(shown.contains("! the name has letters of two alphabets"), "{shown}");
+}
+
+#[test]
+fn without_a_rule_the_missing_answers_are_explained() {
+    let mut screen = asked(|question| question.rules.clear());
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("2 and 3 need a rule; none is safe for this command"), "{shown}");
+    screen.write("23");
+    assert_eq!(screen.sent(), []);
+    screen.write("1");
+    assert_eq!(screen.sent(), once(1));
+}

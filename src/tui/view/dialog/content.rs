@@ -1,0 +1,192 @@
+//! The content of a question: the whole call, where it would run, why it is asked, and what is special about it.
+//!
+//! Nothing of a call is left out or cut, and what a terminal would not show has a visible sign.
+
+use std::path::Path;
+
+use ratatui::style::Style;
+use ratatui::text::Line;
+use serde_json::Value;
+
+use crate::protocol::{Access, Question, QuestionId, Target, ToolUseId};
+use crate::tui::figures::count;
+use crate::tui::text::{one_line, reveal, sanitize, whole_diff, width, wrap_text};
+use crate::tui::theme::Theme;
+use crate::tui::view::items::indented;
+
+/// Cells of a title that are not the sentence: the edge, the sign, and the place in the queue, ` · 1 of 2`.
+const AROUND_TITLE: usize = 15;
+
+/// The content of the open question at the widths that it was drawn at.
+#[derive(Default)]
+pub struct Content {
+    of: Option<(QuestionId, ToolUseId, u64)>,
+    by_width: Vec<(u16, Vec<Line<'static>>)>,
+}
+
+impl Content {
+    /// The content in lines of a width.
+    pub fn lines(&mut self, question: &Question, width: u16, theme: &Theme) -> &[Line<'static>] {
+        let key = (question.id, question.tool_use_id.clone(), theme.id());
+        if self.of.as_ref() != Some(&key) {
+            (self.of, self.by_width) = (Some(key), Vec::new());
+        }
+        let at = match self.by_width.iter().position(|(known, _)| *known == width) {
+            Some(at) => at,
+            None => {
+                // The widths of transcript, body and reader are all that one size of the screen has.
+                if self.by_width.len() > 2 {
+                    self.by_width.clear();
+                }
+                self.by_width.push((width, lines(question, width, theme)));
+                self.by_width.len() - 1
+            }
+        };
+        &self.by_width[at].1
+    }
+}
+
+/// The asker, with the depth of one that another agent started.
+pub fn asker(question: &Question) -> String {
+    match question.path.depth() {
+        depth @ 2.. => format!("{} (depth {depth})", question.agent),
+        _ => question.agent.clone(),
+    }
+}
+
+/// Whether a title of this many cells can hold the whole sentence.
+pub fn fits_title(question: &Question, room: u16) -> bool {
+    width(&sentence(question)) + AROUND_TITLE <= usize::from(room)
+}
+
+/// Who wants what: `explore-2 wants to edit src/main.rs`.
+pub fn sentence(question: &Question) -> String {
+    let tool = one_line(&reveal(&question.tool));
+    let with = |usual: &[&str]| match usual.contains(&question.tool.as_str()) {
+        true => String::new(),
+        false => format!(" with {tool}"),
+    };
+    let wants = match &question.access {
+        Access::Command { .. } => format!("run a command{}", with(&["Bash"])),
+        Access::Write { paths } => {
+            let verb = if question.tool == "Write" { "write" } else { "edit" };
+            format!("{verb} {}{}", files(question, paths), with(&["Edit", "Write"]))
+        }
+        Access::Read { paths } => match question.tool.as_str() {
+            "Grep" | "Glob" => format!("search {}", files(question, paths)),
+            _ => format!("read {}{}", files(question, paths), with(&["Read"])),
+        },
+        Access::Fetch { .. } => format!("fetch from the web{}", with(&["WebFetch"])),
+        Access::Agent { name } => format!("start the agent {}", one_line(&reveal(name))),
+        Access::Skill { name } => format!("use the skill {}", one_line(&reveal(name))),
+        Access::Nothing | Access::Other => format!("use {tool}"),
+    };
+    format!("{} wants to {wants}", asker(question))
+}
+
+/// One file by its path, several by their number.
+fn files(question: &Question, paths: &[Target]) -> String {
+    match paths {
+        [path] => one_line(&reveal(&place(path, &question.cwd))),
+        _ => count(paths.len(), "file"),
+    }
+}
+
+/// A file or folder as the call names it, and where that leads when a link is on the way.
+fn place(target: &Target, cwd: &Path) -> String {
+    let written = relative(&target.written, cwd);
+    match target.detour() {
+        Some(resolved) => format!("{written} (a link to {})", resolved.display()),
+        None => written,
+    }
+}
+
+/// A path as it is from where the call runs; one outside in full.
+fn relative(path: &Path, cwd: &Path) -> String {
+    match path.strip_prefix(cwd) {
+        Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+        Ok(inside) => inside.display().to_string(),
+        Err(_) => path.display().to_string(),
+    }
+}
+
+fn lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if !fits_title(question, width.saturating_add(4)) {
+        lines.extend(wrap_text(&sanitize(&sentence(question)), width, theme.text));
+    }
+    let inner = width.saturating_sub(2).max(1);
+    let mut push = |text: &str, style| {
+        lines.extend(plain(text, inner, style).into_iter().map(indented));
+    };
+    match &question.access {
+        Access::Command { line, .. } => push(line, theme.accent),
+        Access::Fetch { url } => push(url, theme.accent),
+        Access::Read { paths } | Access::Write { paths } if paths.len() != 1 => {
+            for path in paths {
+                push(&place(path, &question.cwd), theme.accent);
+            }
+        }
+        _ => {}
+    }
+    let diff = question.preview.as_deref().map(|preview| change(preview, width, theme));
+    let diff = diff.unwrap_or_default();
+    // A diff says all that is in the input of an edit.
+    if diff.is_empty() || !matches!(question.access, Access::Write { .. }) {
+        for field in fields(question) {
+            push(&field, theme.text);
+        }
+    }
+    lines.extend(diff);
+    for warning in &question.warnings {
+        lines.extend(plain(&format!("! {}", one_line(&reveal(warning))), width, theme.question));
+    }
+    let place = match &question.access {
+        Access::Command { cwd, .. } => cwd,
+        _ => &question.cwd,
+    };
+    let why = format!("in {} · {}", place.display(), one_line(&reveal(&question.reason)));
+    lines.extend(plain(&why, width, theme.dim));
+    lines
+}
+
+/// A preview: a diff, or any other text.
+fn change(preview: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let lines = whole_diff(preview, width, theme);
+    if lines.is_empty() && !preview.trim().is_empty() {
+        return plain(preview, width, theme.text);
+    }
+    lines
+}
+
+/// The fields of the input that are not on the screen as the subject already.
+fn fields(question: &Question) -> Vec<String> {
+    let Value::Object(fields) = &question.input else {
+        return vec![pretty(&question.input)];
+    };
+    let is_subject = |value: &Value| match (value.as_str(), &question.access) {
+        (None, _) => false,
+        (Some(text), Access::Command { line, .. }) => text == line,
+        (Some(text), Access::Fetch { url }) => text == url,
+        (Some(text), Access::Agent { name } | Access::Skill { name }) => text == name,
+        (Some(text), Access::Read { paths } | Access::Write { paths }) => {
+            paths.iter().any(|path| question.cwd.join(text) == path.written)
+        }
+        _ => false,
+    };
+    let others = fields.iter().filter(|(_, value)| !is_subject(value));
+    others.map(|(name, value)| format!("{name}: {}", pretty(value))).collect()
+}
+
+fn pretty(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.is_empty() => "(empty)".to_owned(),
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    }
+}
+
+/// Text in which nothing hides: control characters and tabs have a visible sign.
+pub fn plain(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
+    wrap_text(&sanitize(&reveal(text).replace('\t', "␉")), width, style)
+}

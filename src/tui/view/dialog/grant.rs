@@ -1,0 +1,157 @@
+//! What the second answer allows, in a sentence.
+
+use crate::protocol::Question;
+use crate::tui::text::{one_line, reveal};
+
+/// `Yes, and let explore-2 run any psql command until it ends`.
+pub fn words(question: &Question) -> String {
+    let rules: Vec<Grant> = question.rules.iter().map(|rule| Grant::of(rule)).collect();
+    let agent = &question.agent;
+    let until = if question.path.is_root() { "this session" } else { "until it ends" };
+    if !rules.is_empty() && rules.iter().all(|grant| grant.verb == "edit") {
+        let places = rules.iter().map(Grant::place).collect();
+        return format!("Yes, and all edits {} by {agent} {until}", joined(places));
+    }
+    let mut parts: Vec<String> = Vec::new();
+    let mut verb = "";
+    for grant in &rules {
+        // One verb for all that stands behind it.
+        let words = if grant.verb == verb {
+            grant.object.clone()
+        } else {
+            format!("{} {}", grant.verb, grant.object)
+        };
+        verb = grant.verb;
+        parts.push(words);
+    }
+    format!("Yes, and let {agent} {} {until}", joined(parts))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn joined(mut parts: Vec<String>) -> String {
+    let last = parts.pop().unwrap_or_default();
+    if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) }
+}
+
+/// One rule: what may be done, and to what.
+struct Grant {
+    verb: &'static str,
+    object: String,
+}
+
+impl Grant {
+    fn of(rule: &str) -> Self {
+        let rule = one_line(&reveal(rule));
+        let (tool, inner) = match rule.strip_suffix(')').and_then(|rest| rest.split_once('(')) {
+            Some((tool, inner)) => (tool, inner),
+            None => (rule.as_str(), ""),
+        };
+        let (verb, object) = match (tool, inner) {
+            ("Bash", "") => ("run", "any command".to_owned()),
+            ("Bash", line) => ("run", command(line)),
+            ("Edit" | "Write", path) => ("edit", path.to_owned()),
+            ("Read" | "Grep" | "Glob", path) => ("read", file(path)),
+            ("WebFetch", "") => ("fetch", "anything from the web".to_owned()),
+            ("WebFetch", pattern) => {
+                let domain = pattern.strip_prefix("domain:").unwrap_or(pattern);
+                ("fetch", format!("anything from {domain}"))
+            }
+            ("AgentTool", "") => ("start", "any agent".to_owned()),
+            ("AgentTool", name) => ("start", format!("the agent {name}")),
+            ("Skill", name) if !name.is_empty() => ("use", format!("the skill {name}")),
+            _ => ("use", rule.clone()),
+        };
+        let object = if verb == "edit" && object.is_empty() { "**".to_owned() } else { object };
+        Self { verb, object }
+    }
+
+    /// The files of a rule for edits, behind "all edits".
+    fn place(&self) -> String {
+        match folder(&self.object) {
+            Some(folder) => format!("in {folder}"),
+            None => format!("of {}", shown(&self.object)),
+        }
+    }
+}
+
+fn command(line: &str) -> String {
+    match line.strip_suffix(":*") {
+        Some(start) => format!("any {start} command"),
+        None if line.contains('*') => format!("commands like {line}"),
+        None => format!("exactly \"{line}\""),
+    }
+}
+
+fn file(path: &str) -> String {
+    match (path, folder(path)) {
+        ("", _) => "any file".to_owned(),
+        (_, Some(folder)) => format!("everything in {folder}"),
+        (path, None) => shown(path).to_owned(),
+    }
+}
+
+/// The folder that a pattern covers whole.
+fn folder(pattern: &str) -> Option<String> {
+    if pattern == "**" {
+        return Some("this project".to_owned());
+    }
+    let folder = pattern.strip_suffix("/**").filter(|folder| !folder.contains('*'))?;
+    Some(format!("{}/", shown(folder)))
+}
+
+/// A path of a rule as it is elsewhere: rules write an absolute one with two slashes.
+fn shown(pattern: &str) -> &str {
+    match pattern.strip_prefix("//") {
+        Some(_) => &pattern[1..],
+        None => pattern.strip_prefix("./").unwrap_or(pattern),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::protocol::{AgentId, AgentPath, EventKind};
+    use crate::tui::testing::Screen;
+
+    fn words(rules: &[&str], main: bool) -> String {
+        let path = AgentPath::root();
+        let path = if main { path } else { path.child(AgentId::generate()) };
+        let EventKind::PermissionAsked(mut question) =
+            Screen::question(&path, 1, if main { "main" } else { "explore-2" }, "x")
+        else {
+            panic!()
+        };
+        question.rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
+        super::words(&question)
+    }
+
+    #[test]
+    fn a_grant_is_a_sentence() {
+        for (rules, sentence) in [
+            (&["Bash(psql:*)"][..], "let main run any psql command this session"),
+            (
+                &["Bash(git push:*)", "Bash(rm x)"],
+                "let main run any git push command and exactly \"rm x\" this session",
+            ),
+            (
+                &["Bash(a:*)", "Bash(b:*)", "Edit(src/**)"],
+                "let main run any a command, any b command and edit src/** this session",
+            ),
+            (&["Edit(src/**)"], "all edits in src/ by main this session"),
+            (
+                &["Edit(src/**)", "Edit(./Cargo.toml)"],
+                "all edits in src/ and of Cargo.toml by main this session",
+            ),
+            (&["Edit(//srv/www/**)"], "all edits in /srv/www/ by main this session"),
+            (&["Read(//etc/**)"], "let main read everything in /etc/ this session"),
+            (&["WebFetch(domain:docs.rs)"], "let main fetch anything from docs.rs this session"),
+            (&["mcp__db__query"], "let main use mcp__db__query this session"),
+            (&["AgentTool(explore)"], "let main start the agent explore this session"),
+        ] {
+            assert_eq!(words(rules, true), format!("Yes, and {sentence}"), "{rules:?}");
+        }
+        let explore = "Yes, and let explore-2 run any psql command until it ends";
+        assert_eq!(words(&["Bash(psql:*)"], false), explore);
+        let main = "Yes, and all edits in src/ by explore-2 until it ends";
+        assert_eq!(words(&["Edit(src/**)"], false), main);
+    }
+}

@@ -1,0 +1,93 @@
+//! Questions and choices of agents, on a real terminal: what is answered was on the screen, and a number means the
+//! agent whose pane has it.
+
+use serde_json::json;
+
+use super::BYPASS;
+use crate::support::pty::{CTRL_C, ESC, Screen};
+use crate::support::scene::{DONE, Scene, agent};
+use crate::support::script::{text, tool_use};
+
+const END: &str = "\x1b[F";
+
+/// The second of three agents wants to replace the file's only line by many.
+fn editing(cols: u16, rows: u16) -> (Scene, Screen) {
+    let scene = Scene::new();
+    scene.world.write("src/list.txt", "old\n");
+    scene.parent_calls(["CHILD-A", "CHILD-B", "CHILD-C"].map(agent));
+    for word in ["CHILD-A", "CHILD-C"] {
+        scene.server.when(word).reply(text("looking").gate("rest"));
+    }
+    let new: String = (1..=60).map(|line| format!("line-{line};\n")).collect();
+    let edit = json!({ "file_path": "src/list.txt", "old_string": "old\n", "new_string": new });
+    let child = scene.server.when("CHILD-B");
+    let read = child.reply(tool_use("Read", json!({ "file_path": "src/list.txt" })));
+    read.then(tool_use("Edit", edit)).then(text("edited"));
+    let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, cols, rows);
+    (scene, screen)
+}
+
+async fn assert_seen_first(cols: u16, rows: u16) {
+    let (scene, screen) = editing(cols, rows);
+    let shown = screen.wait_for("general-purpose-2 wants to edit src/list.txt");
+    assert!(shown.contains("1 - old") && shown.contains("+ line-5;"), "{shown}");
+    assert!(shown.contains("PgDn or End") && !shown.contains("line-60;"), "{shown}");
+    screen.keys("1");
+    screen.keys("2");
+    // The next key shows that those before it were taken.
+    screen.keys("4");
+    screen.wait_for("What should general-purpose-2 do instead?");
+    assert_eq!(scene.world.read("src/list.txt"), "old\n");
+    screen.keys(ESC);
+    screen.wait_for("1  Yes");
+    screen.keys(END);
+    let shown = screen.wait_for("line-60;");
+    assert!(shown.contains("no rule allows writing"), "{shown}");
+    assert_eq!(scene.world.read("src/list.txt"), "old\n");
+    screen.wait_gone("then 1–3");
+    screen.keys("1");
+    scene.server.wait_for_of("CHILD-B", 3).await;
+    assert!(scene.world.read("src/list.txt").ends_with("line-60;\n"));
+    scene.server.open("rest");
+    screen.wait_for(DONE);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_edit_can_be_allowed_once_its_end_was_on_the_screen_at_80x24() {
+    assert_seen_first(80, 24).await;
+}
+
+#[tokio::test]
+async fn an_edit_can_be_allowed_once_its_end_was_on_the_screen_at_60x15() {
+    assert_seen_first(60, 15).await;
+}
+
+#[tokio::test]
+async fn the_digit_in_cancel_which_is_the_number_of_the_pane() {
+    let scene = Scene::new();
+    scene.parent_calls(["CHILD-A", "CHILD-B", "CHILD-C"].map(agent));
+    scene.server.when("CHILD-A").reply(text("TEXT-A"));
+    scene.server.when("CHILD-B").reply(text("TEXT-B").gate("never"));
+    scene.server.when("CHILD-C").reply(text("TEXT-C").gate("rest"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 40);
+    for text in ["TEXT-B", "TEXT-C"] {
+        screen.wait_for(text);
+    }
+    let shown = screen.wait_for("✓1");
+    assert!(shown.contains("▌2 general-purpose-2"), "{shown}");
+    screen.keys(CTRL_C);
+    let shown = screen.wait_for("Cancel which?");
+    assert!(
+        shown.contains("2  general-purpose-2") && shown.contains("3  general-purpose-3"),
+        "{shown}"
+    );
+    screen.keys("2");
+    scene.server.ended("CHILD-B").await;
+    screen.wait_for("general-purpose-2 cancelled");
+    assert!(scene.server.requests_of("CHILD-C")[0].end.is_none(), "its neighbour goes on");
+    scene.server.open("rest");
+    screen.wait_for(DONE);
+    scene.server.finish();
+}
