@@ -198,4 +198,15 @@ mod tests {
         assert_eq!(preview.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
         assert_eq!(bench.content("f"), "a\n");
     }
+
+    #[tokio::test]
+    async fn the_preview_of_a_long_file_is_whole() {
+        let bench = Bench::new();
+        let text: String = (1..=3000).map(|line| format!("line {line}, and then some\n")).collect();
+        let input = input("f", &text);
+        let access = bench.access("Write", &input);
+        let preview = bench.tool("Write").preview(&input, &access).await.unwrap();
+        assert_eq!(preview.lines().count(), 3001, "with the line that says where");
+        assert!(preview.ends_with("+line 3000, and then some\n"));
+    }
 }

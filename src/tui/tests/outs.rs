@@ -358,7 +358,9 @@ fn cancel_which_takes_the_numbers_of_the_panes() {
 #[test]
 fn background_which_takes_the_numbers_of_the_panes() {
     let (mut screen, [_, second, _]) = second_and_third();
-    screen.ctrl('b').write("1").write("2");
+    screen.ctrl('b').write("1");
+    assert_eq!(screen.sent(), [], "it has ended");
+    screen.write("2");
     assert_eq!(screen.sent(), [Command::Background(second.id().unwrap())]);
 }
 
