@@ -93,12 +93,12 @@ async fn with_its_home_in_the_project_caliban_asks_and_what_was_accepted_waits_f
         .then(tool_use("Bash", bash("touch made")))
         .then(text("I see"));
     let screen = Screen::start(&scene.world, EDITS.iter().copied().chain(["TASK-1 go"]), 120, 40);
-    let shown = screen.wait_for("yes, once");
+    let shown = screen.wait_for("1  Yes");
     assert!(shown.contains("box/config.toml is protected"), "{shown}");
     screen.keys("1");
     let shown = screen.wait_for("touch made");
     assert!(std::fs::read_to_string(&config).unwrap().contains("Bash"), "{shown}");
-    screen.wait_for("yes, once");
+    screen.wait_for("1  Yes");
     screen.keys(ESC);
     screen.wait_for("I see");
     assert!(!scene.world.exists("made"));
@@ -270,7 +270,7 @@ async fn a_rule_of_the_users_own_always_counts_also_after_its_file_changes() {
         .then(again)
         .then(text("all done"));
     let screen = Screen::start(&scene.world, ["TASK-1 go"], 100, 30);
-    screen.wait_for("yes, once");
+    screen.wait_for("1  Yes");
     screen.keys("3");
     screen.wait_for("config.local.toml");
     screen.keys(ENTER);
