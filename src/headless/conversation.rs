@@ -171,13 +171,12 @@ impl Conversation {
 
     /// Carries the answer to a question of ours out.
     async fn answered(&mut self, id: QuestionId, said: Said) -> io::Result<()> {
-        let Said { answer, mode, interrupt, problem } = said;
+        let Said { answer, mode, problem } = said;
         if let Some(problem) = problem {
             self.output.remark_on(&problem)?;
         }
         let mode = mode.map(Command::SetMode);
-        let stop = interrupt.then_some(Command::CancelTurn);
-        let commands = [mode, Some(Command::Answer { id, answer }), stop];
+        let commands = [mode, Some(Command::Answer { id, answer })];
         for command in commands.into_iter().flatten() {
             // A closed channel means that the runtime is gone, which the caller watches.
             let _ = self.commands.send(command).await;

@@ -95,5 +95,5 @@ fn said(answer: Result<Value, String>, who: &str) -> Said {
         Err(error) => format!("the permission question was not answered: {error}"),
     };
     let answer = Answer::Denied { reason: why.clone() };
-    Said { answer, mode: None, interrupt: false, problem: Some(why) }
+    Said { answer, mode: None, problem: Some(why) }
 }

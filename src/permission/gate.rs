@@ -143,7 +143,7 @@ impl Gate {
         let verdict = match answer {
             Answer::Once => Verdict::Allowed,
             Answer::No { reason } => Verdict::Denied { reason: refusal(reason.as_deref()) },
-            Answer::Denied { reason } => Verdict::Denied { reason },
+            Answer::Denied { reason } | Answer::Stop { reason } => Verdict::Denied { reason },
             Answer::Session => {
                 let rules = self.0.parse(&asked.rules, &Origin::Session)?;
                 asked.standing.grants.add(rules);
@@ -159,6 +159,18 @@ impl Gate {
         let answered = self.0.reply(id, verdict);
         self.0.settle();
         Ok(answered)
+    }
+
+    /// Answers a question with no, and runs `stop` before the asker can act on that. `stop` also runs when the question
+    /// is not open any more.
+    pub fn refuse(&self, id: QuestionId, reason: String, stop: impl FnOnce()) {
+        // The asker takes this lock when its question closes, and so before it does anything else.
+        let mut state = self.0.lock();
+        if let Some(waiting) = state.waiting.remove(&id) {
+            // An asker that is gone needs no answer.
+            let _ = waiting.reply.send(Verdict::Denied { reason });
+        }
+        stop();
     }
 
     /// A program's yes. It holds for the call even when a rule that came with it cannot be kept: then none is.

@@ -92,6 +92,8 @@ pub enum Answer {
     No { reason: Option<String> },
     /// No, as a program says it: why, in words that tell who says so.
     Denied { reason: String },
+    /// The same, and the turn stops before its agents do anything more.
+    Stop { reason: String },
 }
 
 /// What a program says with its yes.

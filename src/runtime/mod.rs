@@ -407,6 +407,12 @@ impl Runtime {
     }
 
     fn answer(&self, id: QuestionId, answer: Answer) {
+        if let Answer::Stop { reason } = answer {
+            let run = self.run.as_ref();
+            return self.parts.gate.refuse(id, reason, || {
+                run.iter().for_each(|run| run.cancel.cancel());
+            });
+        }
         if let Err(error) = self.parts.gate.answer(id, answer) {
             self.events.notice(NoticeLevel::Error, error.to_string());
         }

@@ -11,8 +11,6 @@ pub(in crate::headless) struct Said {
     pub answer: Answer,
     /// The mode from now on.
     pub mode: Option<Mode>,
-    /// Whether the turn is to be stopped as well.
-    pub interrupt: bool,
     /// What of the answer does not count, and why.
     pub problem: Option<String>,
 }
@@ -105,9 +103,12 @@ pub(in crate::headless) fn read(answer: Value, who: &str) -> Result<Said, String
         Behavior::Deny { message, interrupt } => {
             let message = message.filter(|message| !message.trim().is_empty());
             let why = message.map(|message| format!(": {}", message.trim())).unwrap_or_default();
-            let answer = Answer::Denied { reason: format!("{who} said no{why}") };
-            let interrupt = interrupt.unwrap_or(false);
-            return Ok(Said { answer, mode: None, interrupt, problem: None });
+            let reason = format!("{who} said no{why}");
+            let answer = match interrupt {
+                Some(true) => Answer::Stop { reason },
+                _ => Answer::Denied { reason },
+            };
+            return Ok(Said { answer, mode: None, problem: None });
         }
         Behavior::Allow { updated_input, updated_permissions } => {
             (updated_input, updated_permissions.unwrap_or_default())
@@ -120,7 +121,7 @@ pub(in crate::headless) fn read(answer: Value, who: &str) -> Result<Said, String
     let Kept { session, written, mode } = kept;
     let allowance = Allowance { input: updated_input, session, written };
     let answer = Answer::Allowed(Box::new(allowance));
-    Ok(Said { answer, mode, interrupt: false, problem })
+    Ok(Said { answer, mode, problem })
 }
 
 /// What of an answer holds for later.
@@ -196,7 +197,7 @@ mod tests {
 
     fn allowed(answer: Value) -> (Allowance, Option<Mode>) {
         let said = read(answer, "who").unwrap();
-        assert_eq!((said.interrupt, said.problem), (false, None));
+        assert_eq!(said.problem, None);
         match said.answer {
             Answer::Allowed(allowance) => (*allowance, said.mode),
             other => panic!("{other:?}"),
@@ -259,8 +260,8 @@ mod tests {
     fn no_has_a_reason_and_may_stop_the_turn_and_anything_else_is_no_answer() {
         let said = json!({"behavior": "deny", "message": "not here", "interrupt": true});
         let said = read(said, "who");
-        let answer = Answer::Denied { reason: "who said no: not here".to_owned() };
-        assert_eq!(said, Ok(Said { answer, mode: None, interrupt: true, problem: None }));
+        let answer = Answer::Stop { reason: "who said no: not here".to_owned() };
+        assert_eq!(said, Ok(Said { answer, mode: None, problem: None }));
         for bad in [json!({}), json!({"behavior": "maybe"}), json!(null), json!("allow")] {
             read(bad, "who").unwrap_err();
         }

@@ -248,7 +248,9 @@ pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
             format!("allowed until it ends: {} ({agent})", question.rules.join(", "))
         }
         Answer::Always { rules, .. } => format!("allowed always: {}", rules.join(", ")),
-        Answer::No { .. } | Answer::Denied { .. } => format!("denied: {call} ({agent})"),
+        Answer::No { .. } | Answer::Denied { .. } | Answer::Stop { .. } => {
+            format!("denied: {call} ({agent})")
+        }
     };
     if let Answer::Always { rules, .. } = &answer {
         model.session.rules.extend(rules.iter().map(|rule| format!("allow {rule}")));
