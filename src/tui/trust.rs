@@ -52,7 +52,9 @@ struct Asking<'a> {
     /// Of the last frame: how many lines the list has, and how many of them were shown.
     lines: usize,
     shown: usize,
-    /// Whether the last line was ever shown. Nobody trusts what they could not see.
+    /// The width of the last frame. Cells.
+    width: u16,
+    /// Whether the last line was shown at this width. Nobody trusts what they could not see.
     seen_all: bool,
     /// When text was last typed.
     typed: Duration,
@@ -61,7 +63,7 @@ struct Asking<'a> {
 impl<'a> Asking<'a> {
     fn new(question: &'a TrustQuestion) -> Self {
         let typed = Duration::ZERO;
-        Self { question, scroll: 0, lines: 0, shown: 0, seen_all: false, typed }
+        Self { question, scroll: 0, lines: 0, shown: 0, width: 0, seen_all: false, typed }
     }
 
     /// Whether digits answer by now.
@@ -107,8 +109,10 @@ impl<'a> Asking<'a> {
     }
 
     /// Takes over what the last frame showed.
-    fn drawn(&mut self, lines: usize, shown: usize) {
-        (self.lines, self.shown) = (lines, shown);
+    fn drawn(&mut self, lines: usize, shown: usize, width: u16) {
+        // At another width the lines are others.
+        self.seen_all &= self.width == width;
+        (self.lines, self.shown, self.width) = (lines, shown, width);
         self.scroll = self.scroll.min(lines.saturating_sub(shown));
         self.seen_all |= shown > 0 && self.scroll + shown >= lines;
     }

@@ -30,14 +30,20 @@ pub(super) fn draw(asking: &mut Asking<'_>, theme: &Theme, now: Duration, frame:
     let width = screen.width.min(WIDTH);
     let room = width.saturating_sub(4).max(1);
     let head = head(asking, room, theme);
-    let list = list(asking.question, room, theme);
+    let mut list = list(asking.question, room, theme);
     let rows = usize::from(screen.height);
     let space = rows > 5;
     // Two edges, two answers, and a blank line where there is room for it.
     let around = 4 + usize::from(space);
-    // The head goes first where there is little room: the list and the answers must be there.
     let crowded = rows < around + head.len() + list.len().min(3);
-    let head = if crowded { &[][..] } else { &head[..] };
+    let head = match crowded {
+        // The head scrolls with the list then: the folder has to be seen too.
+        true => {
+            list.splice(..0, head);
+            Vec::new()
+        }
+        false => head,
+    };
     let needed = (around + head.len() + list.len()).min(rows);
     let height = u16::try_from(needed).unwrap_or(u16::MAX);
     // Nothing of the list is a possible answer too: what is not on the screen was not seen.
@@ -45,7 +51,7 @@ pub(super) fn draw(asking: &mut Asking<'_>, theme: &Theme, now: Duration, frame:
         ..LEAST => 0,
         _ => needed.saturating_sub(around + head.len()).min(list.len()),
     };
-    asking.drawn(list.len(), shown);
+    asking.drawn(list.len(), shown, width);
 
     let area = Rect::new(screen.x, screen.y, width, height);
     let title = format!("{} trust this project?", theme.glyphs.asks);
