@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::headless::Asker;
 use crate::protocol::{Question, ResultBlock};
+use crate::tool::ToolSpec;
 use crate::tool::mcp::Mcp;
 
 /// A tool that is asked where a person would be.
@@ -27,10 +28,17 @@ impl AskTool {
 #[async_trait]
 impl Asker for AskTool {
     async fn ask(&self, question: Question) -> Result<Value, String> {
-        let input = json!({
-            "tool_name": question.tool, "input": question.input,
-            "tool_use_id": question.tool_use_id,
-        });
+        let input = |spec: &ToolSpec| {
+            let mut input = json!({
+                "tool_name": question.tool, "input": question.input,
+                "tool_use_id": question.tool_use_id,
+            });
+            // A tool written for other programs may refuse what it does not know.
+            if spec.has_field("cwd") {
+                input["cwd"] = question.cwd.to_string_lossy().into();
+            }
+            input
+        };
         // Whoever stops waiting drops the call, which tells the server.
         let outcome = self.servers.call(&self.name, input, &CancellationToken::new()).await;
         let outcome = outcome.map_err(|error| error.to_string())?;

@@ -19,7 +19,7 @@ use crate::protocol::{
     Access, EnvOverlay, EventQueue, McpServer, McpState, McpStatus, McpWish, Redactor, SharedPeer,
     Span, ToolUseId, mcp_name,
 };
-use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome, ToolSpec};
 
 /// How long the end of servers is waited for.
 const END_WAIT: Duration = Duration::from_secs(4);
@@ -195,7 +195,7 @@ impl Mcp {
     pub async fn call(
         &self,
         tool: &str,
-        input: Value,
+        input: impl FnOnce(&ToolSpec) -> Value + Send,
         cancel: &CancellationToken,
     ) -> Result<ToolOutcome, ToolError> {
         let fleet = self.main();
@@ -211,7 +211,7 @@ impl Mcp {
             return Err(ToolError::soft(SoftKind::UnknownTool, why));
         };
         let stop = cancel.child_token();
-        let call = found.call(input, self.context(&stop));
+        let call = found.call(input(found.spec()), self.context(&stop));
         let Some(limit) = found.time_limit() else { return call.await };
         let late = || ToolError::soft(SoftKind::Timeout, format!("{tool} took too long"));
         let answer = tokio::time::timeout(limit, call).await;

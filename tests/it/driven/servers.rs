@@ -79,7 +79,11 @@ fn reply(message: &Value, tool: &str, called: &impl Fn(&Value) -> String) -> Opt
         }),
         "tools/list" => json!({ "tools": [{
             "name": tool, "description": "a tool of the program",
-            "inputSchema": { "type": "object", "properties": {} },
+            // Only a tool that asks for the directory gets it.
+            "inputSchema": { "type": "object", "properties": match tool {
+                "ask" => json!({ "cwd": { "type": "string" } }),
+                _ => json!({}),
+            } },
         }] }),
         "tools/call" => {
             let text = called(&message["params"]["arguments"]);
@@ -118,8 +122,10 @@ async fn s2_16_a_permission_prompt_tool_receives_the_question_and_decides() {
     scene.server.when("HELLO-1").reply(text("done"));
     let args = ["--permission-prompt-tool", "mcp__approver__ask"];
     let mut client = connect(&scene, "approver", &args).await;
+    let project = scene.world.project_dir().canonicalize().unwrap();
     let decide = |given: &Value| {
         assert_eq!(given["tool_name"], "Bash");
+        assert_eq!(given["cwd"], project.to_str().unwrap());
         assert!(given["tool_use_id"].is_string());
         let answer = match given["input"]["command"].as_str().unwrap() {
             "touch a.txt" => json!({ "behavior": "allow", "updatedInput": bash("touch d.txt") }),
