@@ -14,15 +14,12 @@ use crate::config::{self, ConfigError, OnViolation};
 use crate::exec::{self, Sandbox, StartDirs, StartSettings};
 use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
-use crate::protocol::{EventQueue, McpServer, SharedPeer};
+use crate::protocol::{DEPTH_VARIABLE, EventQueue, McpServer, SharedPeer};
 use crate::provider::{HttpClient, Model, ModelSource};
 use crate::runtime::{Parts, SubAgents};
 use crate::subagent::{Settings, Slots};
 use crate::tool::mcp::{Mcp, McpSettings};
 use crate::tool::{BuiltinSettings, Hidden};
-
-/// The variable by which programs that start one another count.
-const DEPTH: &str = "CALIBAN_DEPTH";
 
 /// What the faces differ in.
 pub(super) struct Wishes {
@@ -201,8 +198,9 @@ impl Setup {
 
     /// How deep this process is in a chain of programs that start one another. Without the variable it is the first.
     pub(super) fn depth(&self) -> Result<u32, AppError> {
-        let Some(value) = self.env.get_os(DEPTH) else { return Ok(0) };
-        let wrong = || AppError::Usage(format!("{DEPTH} must be a whole number, not {value:?}"));
+        let Some(value) = self.env.get_os(DEPTH_VARIABLE) else { return Ok(0) };
+        let wrong =
+            || AppError::Usage(format!("{DEPTH_VARIABLE} must be a whole number, not {value:?}"));
         value.to_str().and_then(|text| text.parse().ok()).ok_or_else(wrong)
     }
 

@@ -9,10 +9,7 @@ use super::error::{ConfigError, Origin};
 use super::inert::Inert;
 use super::layers::Setting;
 use super::settings_file::{SettingsFile, Written, WrittenPermissions};
-use crate::protocol::{EnvOverlay, Mode};
-
-/// The variable that keeps the depth limit over programs.
-const DEPTH: &str = "CALIBAN_DEPTH";
+use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, Mode};
 
 /// The permissions as a layer, and one line about what of them is not known here.
 pub(super) fn layer(file: &SettingsFile) -> (Vec<Setting>, Option<String>) {
@@ -81,8 +78,8 @@ pub(super) fn variables(file: &SettingsFile) -> Result<Vec<Variable>, ConfigErro
             format!(
                 "`env.{shown}` is no name of a variable: use letters, digits and _, the first no digit"
             )
-        } else if name == DEPTH {
-            format!("`env.{DEPTH}` counts the levels of agents and is not to set")
+        } else if name == DEPTH_VARIABLE {
+            format!("`env.{DEPTH_VARIABLE}` counts the levels of agents and is not to set")
         } else if text.contains('\0') {
             format!("`env.{shown}` must not hold a NUL character")
         } else {

@@ -6,12 +6,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::descendants::parent_of;
+use crate::protocol::DEPTH_VARIABLE;
 
 /// The name of this program as the kernel shows it.
 const PROGRAM: &str = "caliban";
-
-/// The variable that every command of an agent inherits.
-const DEPTH: &str = "CALIBAN_DEPTH";
 
 /// More processes than this are never above one another.
 const LIMIT: usize = 1_000;
@@ -34,7 +32,8 @@ fn is_agent(proc: &Path, pid: i32) -> bool {
 
 /// Any value but the zero of a program that no agent has started.
 fn is_depth(variable: &[u8]) -> bool {
-    let value = variable.strip_prefix(DEPTH.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+    let value =
+        variable.strip_prefix(DEPTH_VARIABLE.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
     value.is_some_and(|value| !value.is_empty() && value != b"0")
 }
 

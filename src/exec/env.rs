@@ -1,13 +1,10 @@
 //! What of the environment a child process gets to see.
 
-use crate::protocol::EnvOverlay;
+use crate::protocol::{DEPTH_VARIABLE, EnvOverlay};
 
 /// Keys of providers: no command that a model writes may read them.
 const PROVIDER_KEYS: [&str; 4] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY"];
-
-/// How deep the process already is in a chain of programs that start one another.
-const DEPTH: &str = "CALIBAN_DEPTH";
 
 /// How many settings the environment brings for git.
 const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
@@ -17,10 +14,11 @@ const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
 /// `depth` counts the hops of the calling agent below the main agent of this process.
 #[must_use]
 pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay {
-    let inherited = env.get(DEPTH).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
+    let inherited =
+        env.get(DEPTH_VARIABLE).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
     let deeper = inherited.saturating_add(depth).saturating_add(1);
     let env = env.without(PROVIDER_KEYS.into_iter().chain(secrets.iter().map(String::as_str)));
-    without_bare_repositories(&env).with([(DEPTH, deeper.to_string())])
+    without_bare_repositories(&env).with([(DEPTH_VARIABLE, deeper.to_string())])
 }
 
 /// Keeps git from taking a folder for a bare repository because it looks like one: any checkout can bring such a

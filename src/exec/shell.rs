@@ -104,7 +104,7 @@ impl Shell {
     }
 
     /// Where the next commands start: the present directory, or the base when that one is gone or has become a link.
-    /// Commands that run at the same time ask once, before the first of them starts.
+    /// Ask for all commands that run at the same time before the first of them starts.
     #[must_use]
     pub fn start_directory(&self) -> PathBuf {
         let mut state = self.lock();

@@ -1,4 +1,4 @@
-//! Programs whose arguments begin with a sub-command: what may stand before it.
+//! Programs with sub-commands or targets, and the options that may stand before them.
 
 use super::wrapper::base_name;
 

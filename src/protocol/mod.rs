@@ -26,7 +26,7 @@ pub mod wait;
 
 pub use access::{Access, Target};
 pub use command::{Command, QueuedPrompt, Sender, When};
-pub use env::EnvOverlay;
+pub use env::{DEPTH_VARIABLE, EnvOverlay};
 pub use event::{
     AgentEvent, AgentInfo, CompactionState, End, EventKind, Failure, NoticeLevel, Outcome,
     ShellEnd, ToolDetails, ViolationKind, clock, count,

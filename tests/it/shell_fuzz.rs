@@ -28,6 +28,9 @@ const USUAL: Duration = Duration::from_secs(20);
 /// How many lines one launcher runs.
 const BATCH: usize = 200;
 
+/// How many lines are run at least, however slow the machine is.
+const LEAST: u64 = 400;
+
 /// A gate with one rule, `Bash(safe:*)`, for a program that does nothing.
 fn gate(project: PathBuf) -> Gate {
     let mut rules = RuleSet::default();
@@ -84,7 +87,7 @@ fn no_allowed_line_runs_or_writes_what_the_gate_did_not_see() {
     let (mut made, mut run) = (0_u64, 0_u64);
     let mut batch = Vec::new();
     let began = Instant::now();
-    while began.elapsed() < seconds {
+    while run < LEAST || began.elapsed() < seconds {
         let line = match made % 4 {
             0 => lines::plain(&mut random),
             _ => lines::next(&mut random),
@@ -103,7 +106,6 @@ fn no_allowed_line_runs_or_writes_what_the_gate_did_not_see() {
         }
     }
     println!("seed {seed}: {made} lines, {run} of them allowed and run");
-    assert!(run > 500, "only {run} of {made} lines were run");
 }
 
 #[test]

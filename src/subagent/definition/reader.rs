@@ -10,7 +10,7 @@ use super::{
 };
 use crate::config::{HookConfig, Inert, Origin, ProjectStart, mcp, read_hooks, relative_word};
 use crate::permission::{List, check_bound};
-use crate::protocol::{HookEvent, McpServer, McpWish, Mode, StartDir};
+use crate::protocol::{DEPTH_VARIABLE, HookEvent, McpServer, McpWish, Mode, StartDir};
 
 /// The keys that a definition may have, besides its name and its prompt.
 const KEYS: [&str; 16] = [
@@ -37,9 +37,6 @@ const NOT_YET: [&str; 1] = ["skills"];
 
 const MODES: [Mode; 5] =
     [Mode::Default, Mode::AcceptEdits, Mode::Plan, Mode::DontAsk, Mode::BypassPermissions];
-
-/// The variable that keeps the depth limit over programs.
-const DEPTH: &str = "CALIBAN_DEPTH";
 
 /// Turns a document into a definition.
 pub(super) struct Reader<'a> {
@@ -318,9 +315,9 @@ impl<'a> Reader<'a> {
                 );
                 return Err(variable.error(message));
             }
-            if variable.name == DEPTH {
+            if variable.name == DEPTH_VARIABLE {
                 let message =
-                    format!("`env.{DEPTH}` counts the levels of agents and is not to set");
+                    format!("`env.{DEPTH_VARIABLE}` counts the levels of agents and is not to set");
                 return Err(variable.error(message));
             }
             if value.contains('\0') {
