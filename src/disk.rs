@@ -9,5 +9,5 @@ mod repository;
 mod resolve;
 
 pub use folder::{Folder, open};
-pub use repository::has_own_repository;
+pub use repository::{has_own_repository, repository_names_programs};
 pub use resolve::{normalize, resolve};

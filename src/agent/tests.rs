@@ -122,6 +122,7 @@ impl Bench {
             interactive: true,
             project_dir: "/".into(),
             protected: Vec::new(),
+            programs: Vec::new(),
         });
         let info = ModelInfo {
             known: true,

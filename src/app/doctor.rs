@@ -14,7 +14,7 @@ use crate::command::doctor::{
 use crate::config::models::Catalogue;
 use crate::config::{KeySource, Loaded, Overrides};
 use crate::custom::Customs;
-use crate::exec::child_env;
+use crate::exec::{child_env, without_programs_of};
 use crate::memory::{Memory, MemorySources};
 use crate::protocol::EnvOverlay;
 use crate::subagent::registry::{DefinitionSources, Definitions};
@@ -141,7 +141,7 @@ impl Doctor {
     }
 
     fn of_machine(&self, checks: &mut Vec<Check>) {
-        let env = child_env(&self.env, 0, &[]);
+        let env = without_programs_of(&self.cwd, &child_env(&self.env, 0, &[]));
         let on_terminal = std::io::stdout().is_terminal();
         let look = terminal::variables(&self.env, on_terminal);
         let (cwd, tmux_env) = (self.cwd.clone(), env.clone());

@@ -73,6 +73,7 @@ impl Setup {
             interactive,
             project_dir: self.loaded.project.config_root.clone(),
             protected: self.protected(),
+            programs: self.program_folders(),
         };
         Ok(Gate::following(settings, Box::new(files)))
     }

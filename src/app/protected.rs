@@ -1,5 +1,7 @@
 //! The files and folders of a session where edits are always asked about.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Setup;
@@ -54,7 +56,16 @@ impl Setup {
         let files = files.chain(folders.iter().map(|folder| folder.join(MCP_FILE)));
         let files = files.chain(home.map(|home| home.join(".claude.json")));
         places.extend(files.map(|file| ProtectedPlace::always(file, Reason::Config)));
+        let programs = self.program_folders().into_iter().filter(|folder| folder.is_absolute());
+        places.extend(programs.map(|folder| ProtectedPlace::below(folder, Reason::Startup)));
         places
+    }
+
+    /// The folders of `PATH` as commands have it.
+    pub(super) fn program_folders(&self) -> Vec<PathBuf> {
+        let path = self.loaded.variables.over(&self.env);
+        let folders = path.get_os("PATH").map(OsStr::as_bytes).unwrap_or_default();
+        folders.split(|byte| *byte == b':').map(OsStr::from_bytes).map(PathBuf::from).collect()
     }
 
     /// The files that this session reads rules or servers from, also those that the command line names.

@@ -21,7 +21,8 @@ impl Target {
 }
 
 /// Follows every link of an absolute path, also dangling ones: what does not exist yet is where it would be made.
-/// `None` when a folder cannot be looked into or the links run in a circle.
+/// `None` when a folder cannot be looked into, when the links run in a circle, and for a link in `/proc`: such a one
+/// leads each process somewhere else.
 #[must_use]
 pub fn resolve(path: &Path) -> Option<PathBuf> {
     if !path.is_absolute() {
@@ -39,7 +40,7 @@ pub fn resolve(path: &Path) -> Option<PathBuf> {
         match fs::symlink_metadata(&next) {
             Ok(found) if found.is_symlink() => {
                 links += 1;
-                if links > MAX_LINKS {
+                if links > MAX_LINKS || next.starts_with("/proc") {
                     return None;
                 }
                 let target = fs::read_link(&next).ok()?;
@@ -96,6 +97,7 @@ mod tests {
         symlink(root.join("out"), root.join("in/link")).unwrap();
         symlink("../out/new.txt", root.join("in/dangling")).unwrap();
         symlink("loop", root.join("in/loop")).unwrap();
+        symlink("/proc/self/cwd/x", root.join("in/own")).unwrap();
         symlink(root.join("deep/er"), root.join("in/d")).unwrap();
         symlink("d/../../home/x", root.join("in/auto.txt")).unwrap();
         let cases = [
@@ -106,9 +108,13 @@ mod tests {
             ("in/sub/../link/.", Some("out")),
             ("in/auto.txt", Some("home/x")),
             ("in/loop/x", None),
+            ("in/own", None),
         ];
         for (path, expected) in cases {
             assert_eq!(resolve(&root.join(path)), expected.map(|path| root.join(path)), "{path}");
+        }
+        for link in ["/proc/self/status", "/proc/self/root/etc", "/dev/fd/0"] {
+            assert_eq!(resolve(Path::new(link)), None, "{link}");
         }
     }
 }

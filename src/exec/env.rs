@@ -1,5 +1,10 @@
 //! What of the environment a child process gets to see.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
+
+use crate::disk::resolve;
 use crate::protocol::{DEPTH_VARIABLE, EnvOverlay};
 
 /// Keys of providers: no command that a model writes may read them.
@@ -8,6 +13,10 @@ const PROVIDER_KEYS: [&str; 4] =
 
 /// How many settings the environment brings for git.
 const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
+
+/// Settings of git that keep it from starting what a folder names.
+const GIT_SETTINGS: [(&str, &str); 2] =
+    [("safe.bareRepository", "explicit"), ("core.fsmonitor", "false")];
 
 /// The environment of a child: `env` without provider keys and without the names in `secrets`, one level deeper,
 /// in which git finds repositories by their `.git` alone.
@@ -18,18 +27,34 @@ pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay
         env.get(DEPTH_VARIABLE).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
     let deeper = inherited.saturating_add(depth).saturating_add(1);
     let env = env.without(PROVIDER_KEYS.into_iter().chain(secrets.iter().map(String::as_str)));
-    without_bare_repositories(&env).with([(DEPTH_VARIABLE, deeper.to_string())])
+    with_git_settings(&env).with([(DEPTH_VARIABLE, deeper.to_string())])
 }
 
-/// Keeps git from taking a folder for a bare repository because it looks like one: any checkout can bring such a
-/// folder, and its settings name programs. Comes after what the environment sets already, so that it counts.
-fn without_bare_repositories(env: &EnvOverlay) -> EnvOverlay {
-    let count = env.get(GIT_COUNT).and_then(|count| count.parse::<u32>().ok()).unwrap_or(0);
-    env.with([
-        (GIT_COUNT.to_owned(), count.saturating_add(1).to_string()),
-        (format!("GIT_CONFIG_KEY_{count}"), "safe.bareRepository".to_owned()),
-        (format!("GIT_CONFIG_VALUE_{count}"), "explicit".to_owned()),
-    ])
+/// The environment without those folders of `PATH` that lie in the checkout around `dir` or depend on where a program
+/// runs: what a project has there by the name of git is not git.
+#[must_use]
+pub fn without_programs_of(dir: &Path, env: &EnvOverlay) -> EnvOverlay {
+    let Some(path) = env.get_os("PATH") else { return env.clone() };
+    let root = dir.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(dir);
+    let root = resolve(root).unwrap_or_else(|| root.to_owned());
+    let is_outside = |folder: &&[u8]| {
+        let folder = resolve(Path::new(OsStr::from_bytes(folder)));
+        folder.is_some_and(|folder| !folder.starts_with(&root))
+    };
+    let kept: Vec<&[u8]> = path.as_bytes().split(|byte| *byte == b':').filter(is_outside).collect();
+    env.with([("PATH", OsString::from_vec(kept.join(&b':')))])
+}
+
+/// Adds settings for git, after those that the environment brings, so that they count. Git takes no folder for a bare
+/// repository because it looks like one: any checkout can bring such a folder, and its settings name programs. It
+/// starts no file watcher, and does not write the index just to look, which would start a hook.
+fn with_git_settings(env: &EnvOverlay) -> EnvOverlay {
+    let before = env.get(GIT_COUNT).and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+    let settings = GIT_SETTINGS.iter().zip(before..).flat_map(|((key, value), at)| {
+        [(format!("GIT_CONFIG_KEY_{at}"), *key), (format!("GIT_CONFIG_VALUE_{at}"), *value)]
+    });
+    let count = before.saturating_add(GIT_SETTINGS.len()).to_string();
+    env.with(settings).with([(GIT_COUNT, count.as_str()), ("GIT_OPTIONAL_LOCKS", "0")])
 }
 
 #[cfg(test)]
@@ -50,9 +75,12 @@ mod tests {
         let expected = EnvOverlay::from_iter([
             ("CALIBAN_DEPTH", "1"),
             ("LANG", "C"),
-            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_COUNT", "2"),
             ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
             ("GIT_CONFIG_VALUE_0", "explicit"),
+            ("GIT_CONFIG_KEY_1", "core.fsmonitor"),
+            ("GIT_CONFIG_VALUE_1", "false"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
         ]);
         assert_eq!(child, expected);
     }
@@ -66,8 +94,22 @@ mod tests {
         ]);
         let child = child_env(&env, 0, &[]);
         let of = |name: &str| child.get(name).unwrap().to_owned();
-        assert_eq!((of("GIT_CONFIG_COUNT"), of("GIT_CONFIG_VALUE_0")), ("2".into(), "Ann".into()));
+        assert_eq!((of("GIT_CONFIG_COUNT"), of("GIT_CONFIG_VALUE_0")), ("3".into(), "Ann".into()));
         assert_eq!(of("GIT_CONFIG_KEY_1"), "safe.bareRepository");
+        assert_eq!(of("GIT_CONFIG_KEY_2"), "core.fsmonitor");
+    }
+
+    #[test]
+    fn programs_of_a_checkout_are_not_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        std::fs::create_dir_all(root.join("p/.git")).unwrap();
+        std::fs::create_dir_all(root.join("p/sub")).unwrap();
+        let bin = root.join("p/node_modules/.bin");
+        let path = format!(".::node_modules/.bin:{}:/usr/bin:./x", bin.display());
+        let env = EnvOverlay::from_iter([("PATH", path.as_str())]);
+        let kept = without_programs_of(&root.join("p/sub"), &env);
+        assert_eq!(kept.get("PATH"), Some("/usr/bin"));
     }
 
     #[test]

@@ -71,6 +71,10 @@ exec "$@"
 "#
 );
 
+/// Bash where Linux has it: the name alone could be found in a folder of the project that is on `PATH`. Elsewhere the
+/// user's own is newer than the system's.
+const BASH: &[&str] = if cfg!(target_os = "linux") { &["/bin/bash", "/usr/bin/bash"] } else { &[] };
+
 /// How often it is looked whether a killed group is gone: nobody tells of the end of processes that are not our own.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
@@ -99,7 +103,11 @@ impl Group {
         command
             .args(["-c", START, "caliban", start])
             .args(confine.map(Confinement::launcher).unwrap_or_default())
-            .args(["bash", "-c", line])
+            .args([
+                BASH.iter().find(|bash| Path::new(bash).exists()).unwrap_or(&"bash"),
+                "-c",
+                line,
+            ])
             .current_dir(cwd)
             .env_clear()
             .envs(env.iter())

@@ -9,4 +9,7 @@ pub fn hide_memory() {
     // It can only fail on a kernel without the call, and then there is nothing else to try.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_dumpable(false);
+    // Commands look for this name among the processes above them, whatever the file is called.
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_name(c"caliban");
 }

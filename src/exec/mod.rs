@@ -24,7 +24,7 @@ mod start;
 pub use ancestors::agent_above;
 pub use background::{BackgroundShell, Unread};
 pub use clean::Cleaner;
-pub use env::child_env;
+pub use env::{child_env, without_programs_of};
 pub use filter::{Filter, Filtered, Kept};
 pub use memory::hide_memory;
 pub use outcome::{Exit, ShellOutcome, ShellState};

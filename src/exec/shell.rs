@@ -369,7 +369,7 @@ mod tests {
         place.env = place.env.with([("OPENAI_API_KEY", "k"), ("SECRET", "s"), ("MINE", "m")]);
         let names = place.run("env | cut -d= -f1 | sort").await;
         let allowed = ["CALIBAN_DEPTH", "MINE", "OLDPWD", "PATH", "PWD", "SHLVL", "_"];
-        let is_allowed = |name: &str| allowed.contains(&name) || name.starts_with("GIT_CONFIG_");
+        let is_allowed = |name: &str| allowed.contains(&name) || name.starts_with("GIT_");
         assert!(names.output.text.lines().all(is_allowed), "{names:?}");
         assert_eq!(place.run("echo $MINE $CALIBAN_DEPTH").await.report(), "m 1");
     }

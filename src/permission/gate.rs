@@ -37,6 +37,8 @@ pub struct GateSettings {
     pub project_dir: PathBuf,
     /// Where edits are always asked about, besides files with names that tell.
     pub protected: Vec<ProtectedPlace>,
+    /// The folders of `PATH`.
+    pub programs: Vec<PathBuf>,
 }
 
 /// The rules, the mode and the open questions of a whole tree of agents. Clones are the same gate.
@@ -100,9 +102,15 @@ impl Gate {
     }
 
     fn build(settings: GateSettings, source: Option<Mutex<Box<dyn RuleSource>>>) -> Self {
-        let GateSettings { mode, rules, dirs, home, interactive, project_dir: project, protected } =
-            settings;
-        let (dirs, protected) = (dirs.into(), Arc::new(ProtectedPlaces::new(protected)));
+        let GateSettings { mode, rules, interactive, .. } = settings;
+        let places = Places {
+            dirs: settings.dirs.into(),
+            home: settings.home,
+            project: settings.project_dir,
+            bound: None,
+            protected: Arc::new(ProtectedPlaces::new(settings.protected)),
+            programs: settings.programs.into(),
+        };
         let state = State {
             mode,
             allow_ceiling: AllowCeiling::new(&rules),
@@ -112,7 +120,7 @@ impl Gate {
             waiting: BTreeMap::new(),
         };
         Self(Arc::new(Shared {
-            places: Arc::new(Places { dirs, home, project, bound: None, protected }),
+            places: Arc::new(places),
             interactive,
             source,
             state: Mutex::new(state),

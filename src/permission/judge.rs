@@ -283,7 +283,9 @@ fn free(unit: &Unit, mode: Mode, facts: &Facts, places: &Places) -> Result<(), S
         }
         Unit::Command(command) => {
             let bases = facts.shell.as_ref().map_or(&[][..], |shell| shell.bases.as_slice());
-            let reads = |rules| !bases.is_empty() && is_read_only(command, bases, places, rules);
+            let is_fed = facts.shell.as_ref().is_some_and(|shell| shell.script.feeds_values);
+            let reads =
+                |rules| !bases.is_empty() && !is_fed && is_read_only(command, bases, places, rules);
             let name = suggest::short(command);
             match facts.read_rules {
                 rules if reads(rules) => Ok(()),

@@ -20,6 +20,8 @@ pub struct Places {
     pub bound: Option<PathBuf>,
     /// The places where edits are always asked about.
     pub protected: Arc<ProtectedPlaces>,
+    /// The folders of `PATH`, in order; a relative one counts from where a command runs.
+    pub programs: Arc<[PathBuf]>,
 }
 
 impl Places {
@@ -27,6 +29,17 @@ impl Places {
     #[must_use]
     pub fn contains(&self, resolved: &Path) -> bool {
         self.dirs.containing(resolved).is_some()
+    }
+
+    /// Whether `PATH` leads from the program's name to a file outside of the working directories, or to none: what an agent
+    /// or a checkout can write there is no such program.
+    #[must_use]
+    pub fn finds_outside(&self, program: &str, bases: &[PathBuf]) -> bool {
+        bases.iter().all(|base| {
+            let mut files = self.programs.iter().map(|folder| base.join(folder).join(program));
+            let first = files.find(|file| file.exists());
+            first.is_none_or(|file| !Target::new(base, &file).is_inside(self))
+        })
     }
 
     /// The path as messages show it: relative to the project where it is inside.

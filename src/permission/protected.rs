@@ -96,7 +96,8 @@ impl ProtectedPlace {
     }
 
     /// A place that is protected where it lies inside a working directory.
-    fn below(path: PathBuf, reason: Reason) -> Self {
+    #[must_use]
+    pub fn below(path: PathBuf, reason: Reason) -> Self {
         Self { path, reach: Reach::Below, reason }
     }
 }

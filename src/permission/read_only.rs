@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::path::{Places, Target};
 use super::script::{SimpleCommand, Word};
-use crate::disk::has_own_repository;
+use crate::disk::{has_own_repository, repository_names_programs};
 
 /// One program (or sub-command) that only reads.
 struct Reader {
@@ -29,6 +29,8 @@ enum Takes {
     Paths,
     /// A pattern, then files and folders.
     PatternAndPaths,
+    /// The lines to print, as sed takes them, then files.
+    Lines,
     /// Options alone.
     Nothing,
 }
@@ -128,6 +130,20 @@ const READERS: &[Reader] = &[
         options: &[],
         takes: Takes::Paths,
         sees: Sees::Given,
+    },
+    Reader {
+        words: &["sed", "-n"],
+        letters: "",
+        options: &["--"],
+        takes: Takes::Lines,
+        sees: Sees::Given,
+    },
+    Reader {
+        words: &["test"],
+        letters: "efdsrwxL",
+        options: &[],
+        takes: Takes::Paths,
+        sees: Sees::Names,
     },
     Reader {
         words: &["grep"],
@@ -236,6 +252,19 @@ const READERS: &[Reader] = &[
     },
 ];
 
+/// Free programs that bash has itself, wherever `PATH` leads.
+const BUILTINS: [&str; 5] = ["cd", "echo", "pwd", "test", "true"];
+
+/// Whether the text is `3p`, `3,9p` or `3,$p`.
+fn is_line_range(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let Some(range) = text.strip_suffix('p') else { return false };
+    match range.split_once(',') {
+        Some((first, last)) => is_number(first) && (is_number(last) || last == "$"),
+        None => is_number(range),
+    }
+}
+
 /// Whether the command only reads inside the working directories. `bases` are the folders in which it may run.
 #[must_use]
 pub fn is_read_only(
@@ -261,12 +290,17 @@ pub fn is_read_only(
         Sees::More => rules.all || rules.some,
     };
     let arguments = &words[reader.words.len()..];
+    let is_branch = reader.words == ["git", "branch"];
     let folders_are_fine = match reader.words {
-        ["git", ..] => bases.len() == 1 && bases.iter().all(|base| has_own_repository(base)),
+        ["git", ..] => bases.iter().all(|base| {
+            has_own_repository(base) && (is_branch || !repository_names_programs(base))
+        }),
         _ => true,
     };
+    let program = reader.words[0];
     !is_restricted
         && folders_are_fine
+        && (BUILTINS.contains(&program) || places.finds_outside(program, bases))
         && bases.iter().all(|base| Target::new(base, base).is_inside(places))
         && reader.takes(arguments, bases, places)
 }
@@ -275,10 +309,18 @@ impl Reader {
     /// Whether the arguments are options that are known and words that lead nowhere else.
     fn takes(&self, arguments: &[Word], bases: &[PathBuf], places: &Places) -> bool {
         let is_option = |word: &&Word| word.text.len() > 1 && word.text.starts_with('-');
-        let (options, words): (Vec<&Word>, Vec<&Word>) = arguments.iter().partition(is_option);
+        // Behind `--` nothing is an option.
+        let end = arguments.iter().position(|word| word.text == "--");
+        let (before, behind) = arguments.split_at(end.unwrap_or(arguments.len()));
+        let (options, mut words): (Vec<&Word>, Vec<&Word>) = before.iter().partition(is_option);
+        words.extend(behind.iter().skip(1));
+        let knows_end = end.is_none() || self.options.contains(&"--");
+        let knows_all = knows_end && options.iter().all(|option| self.knows(option));
         let inside = |word: &Word| match word.text.as_str() {
             // `cd -` goes back to where nobody knows; others read what is piped in.
             "-" => self.words != ["cd"],
+            // What stands behind `--` and looks like an option is asked about.
+            text if text.starts_with('-') => false,
             text => bases.iter().all(|base| Target::new(base, Path::new(text)).is_inside(places)),
         };
         // With `-e` or `--files` there is no pattern among the words.
@@ -288,14 +330,16 @@ impl Reader {
             !options.iter().any(|option| is_pattern_given(option) || option.text == "--files");
         match self.takes {
             Takes::Text => true,
-            Takes::Nothing => words.is_empty() && options.iter().all(|option| self.knows(option)),
-            Takes::Paths => {
-                options.iter().all(|option| self.knows(option))
-                    && words.iter().all(|word| inside(word))
+            Takes::Nothing => knows_all && words.is_empty(),
+            Takes::Paths => knows_all && words.iter().all(|word| inside(word)),
+            Takes::Lines => {
+                let (lines, files) = words.split_at(words.len().min(1));
+                knows_all
+                    && lines.iter().all(|word| is_line_range(&word.text))
+                    && files.iter().all(|word| inside(word))
             }
             Takes::PatternAndPaths => {
-                options.iter().all(|option| self.knows(option))
-                    && words.iter().skip(usize::from(has_pattern)).all(|word| inside(word))
+                knows_all && words.iter().skip(usize::from(has_pattern)).all(|word| inside(word))
             }
         }
     }

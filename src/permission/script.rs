@@ -62,6 +62,8 @@ pub struct Script {
     pub writes: Vec<Word>,
     /// Files that redirections read.
     pub reads: Vec<Word>,
+    /// Whether the line hands a value that is only known when it runs to a command, in another way than as an argument.
+    pub feeds_values: bool,
     /// Words outside of commands that a variable may carry into one: values, and what a loop runs over.
     pub values: Vec<Word>,
     /// Why the line cannot be judged command by command; then only a rule for the whole line allows it.

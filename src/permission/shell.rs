@@ -25,24 +25,6 @@ const MAX_BYTES: usize = 64 * 1024;
 const MAX_DEPTH: usize = 60;
 /// How deep scripts in arguments of scripts are looked into.
 const MAX_NESTING: usize = 3;
-/// Builtins that evaluate a subscript in an argument, as in `printf -v 'a[$(b)]'`.
-const SUBSCRIPT_READERS: &[&str] = &[
-    "[",
-    "declare",
-    "export",
-    "getopts",
-    "let",
-    "local",
-    "mapfile",
-    "printf",
-    "read",
-    "readarray",
-    "readonly",
-    "test",
-    "typeset",
-    "unset",
-    "wait",
-];
 /// Words that are part of the grammar of bash: seen as a program, the two readings differ.
 const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
@@ -140,21 +122,13 @@ impl<'a> Splitter<'a> {
     fn visit_kind(&mut self, node: Node<'_>) {
         self.script.repeats |= matches!(node.kind(), "while_statement" | "for_statement");
         match node.kind() {
-            "program"
-            | "list"
-            | "pipeline"
-            | "subshell"
-            | "compound_statement"
-            | "do_group"
-            | "if_statement"
-            | "elif_clause"
-            | "else_clause"
-            | "negated_command"
-            | "redirected_statement" => {
+            "program" | "list" | "pipeline" | "subshell" | "compound_statement" | "do_group"
+            | "if_statement" | "elif_clause" | "else_clause" | "negated_command" => {
                 self.check_gaps(node);
                 self.check_opening(node);
                 self.visit_children(node);
             }
+            "redirected_statement" => self.redirected(node),
             "command_substitution" | "process_substitution" => {
                 self.substitutions += 1;
                 self.check_gaps(node);
@@ -170,7 +144,8 @@ impl<'a> Splitter<'a> {
             "herestring_redirect" => {
                 self.check_gaps(node);
                 for child in named_children(node) {
-                    self.word(child);
+                    let word = self.word(child);
+                    self.script.feeds_values |= !word.literal;
                 }
             }
             "variable_assignment" => self.own_assignment(node),
@@ -260,11 +235,8 @@ impl<'a> Splitter<'a> {
             Some(_) => {}
             None => self.script.set_unclear("the command has no program"),
         }
-        let has_subscript = |word: &Word| word.text.contains('[');
-        if SUBSCRIPT_READERS.contains(&command.program())
-            && command.arguments().iter().any(has_subscript)
-        {
-            self.script.set_unclear("the command evaluates a subscript");
+        if assignment::sets_variables(&command) {
+            self.script.set_unclear(format!("{} may set a variable", command.program()));
         }
         self.script.commands.push(command);
     }
@@ -292,6 +264,7 @@ impl<'a> Splitter<'a> {
                 "comment" => self.visit(child),
                 _ => {
                     let word = self.word(child);
+                    self.script.feeds_values |= !word.literal;
                     self.script.values.push(word.clone());
                     if word.raw.contains('{') {
                         self.script
@@ -327,7 +300,9 @@ impl<'a> Splitter<'a> {
 
     /// `[ … ]` and `[[ … ]]`: free of effects only without expansions and arithmetic.
     fn test(&mut self, node: Node<'_>) {
-        let words: Vec<&str> = self.text(node).split_whitespace().collect();
+        // A line end closes the command for bash, and the grammar reads on.
+        let words: Vec<&str> =
+            self.text(node).split([' ', '\t']).filter(|it| !it.is_empty()).collect();
         let words = match words.as_slice() {
             ["[", words @ .., "]"] | ["[[", words @ .., "]]"] => words,
             _ => &[],
@@ -341,6 +316,8 @@ impl<'a> Splitter<'a> {
         };
         let harmless = match words {
             [operator, operand] => {
+                let (text, raw) = ((*operand).to_owned(), (*operand).to_owned());
+                self.script.reads.push(Word { text, raw, literal: true });
                 plain(operand)
                     && matches!(*operator, "-e" | "-f" | "-d" | "-s" | "-r" | "-w" | "-x" | "-L")
             }

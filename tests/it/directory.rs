@@ -78,6 +78,34 @@ async fn the_commands_of_one_message_start_where_the_shell_stood_when_it_came() 
 }
 
 #[tokio::test]
+async fn a_link_that_leads_each_process_elsewhere_leads_nowhere() {
+    let scene = Scene::new();
+    let link = |target: &str, name: &str| {
+        std::os::unix::fs::symlink(target, scene.world.project_dir().join(name)).unwrap();
+    };
+    scene.world.write("x", "inside\n");
+    scene.world.write("sub/a", "");
+    let secret = scene.world.settings_dir().join("secret");
+    std::fs::write(&secret, "CANARY-44\n").unwrap();
+    link("/proc/self/cwd/x", "l");
+    link(secret.to_str().unwrap(), "sub/x");
+    link("/proc/self/cwd/w", "lw");
+    link(scene.world.settings_dir().join("made").to_str().unwrap(), "sub/w");
+    let calls = [
+        tool_use("Bash", bash("cd sub")),
+        tool_use("Bash", bash("cat ../l"))
+            .tool_use("Bash", bash("cat < ../l"))
+            .tool_use("Bash", bash("echo a > ../lw")),
+    ];
+    run(&scene, calls, &["--permission-mode", "acceptEdits"]).await;
+    let results = results(&scene, 1);
+    assert!(results.iter().all(|result| result.is_error), "{results:?}");
+    assert!(!results.iter().any(|result| result.text.contains("CANARY-44")), "{results:?}");
+    assert!(!scene.world.settings_dir().join("made").exists());
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn git_takes_no_folder_for_a_repository_because_it_looks_like_one() {
     let scene = with_bare_folder();
     let lines = ["cd evil && git status", "git -C evil status", "cd evil && env git log"];

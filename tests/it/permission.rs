@@ -1,5 +1,7 @@
 //! What may run without anybody to ask: rules, modes, and that sub-agents are bound by the same.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 
 use crate::support::pty::{ENTER, ESC, Screen};
@@ -92,9 +94,14 @@ async fn no_expansion_and_no_document_runs_a_command_unseen() {
         "TZ=${PWD%$(touch made.txt)} ls",
         "ls <<<${PWD%$(touch made.txt)}",
         "x=\"$\\\n(touch made.txt)\"",
+        "[ -f\n./evil ]",
+        "if [ ! -e\n./evil ]; then ls; fi",
     ];
     for mode in ["default", "plan", "dontAsk", "acceptEdits"] {
         let scene = Scene::new();
+        scene.world.write("evil", "#!/bin/sh\n: >made.txt\n");
+        let evil = scene.world.project_dir().join("evil");
+        std::fs::set_permissions(evil, PermissionsExt::from_mode(0o755)).unwrap();
         let calls = lines.iter().skip(1).fold(tool_use("Bash", bash(lines[0])), |calls, line| {
             calls.tool_use("Bash", bash(line))
         });

@@ -45,6 +45,7 @@ fn gate(project: PathBuf) -> Gate {
         interactive: true,
         project_dir: project,
         protected: Vec::new(),
+        programs: Vec::new(),
     })
 }
 

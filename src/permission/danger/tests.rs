@@ -241,7 +241,7 @@ fn a_suggestion_is_no_wider_than_the_call_unless_the_program_builds_or_tests() {
         ("git push origin main", "Bash(git push origin main)"),
         ("git diff --output=x", "Bash(git diff --output=x)"),
         ("awk '{print}' a", "Bash(awk '{print}' a)"),
-        ("sed -n 1p a", "Bash(sed -n 1p a)"),
+        ("sed 1d a", "Bash(sed 1d a)"),
         ("curl -o x https://a", "Bash(curl -o x https://a)"),
         ("wget https://a", "Bash(wget https://a)"),
         ("mytool a b", "Bash(mytool a b)"),

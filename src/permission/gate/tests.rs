@@ -25,6 +25,7 @@ impl Bench {
             interactive,
             project_dir,
             protected: Vec::new(),
+            programs: Vec::new(),
         });
         Self { dir, queue: EventQueue::unhurried(), gate }
     }

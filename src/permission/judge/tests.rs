@@ -172,6 +172,13 @@ fn only_commands_that_certainly_read_inside_run_without_a_rule() {
         "rg -n 'fn main' src",
         "rg --files -g '*.rs'",
         "grep -rn needle src",
+        "grep -- -x src/a",
+        "sed -n '1,40p' src/a",
+        "sed -n 3p src/a",
+        "test -f src/a && ls",
+        "[ -f src/a ] && ls",
+        "cd src && git status",
+        "cd . && git diff",
         "cat src/a | grep -v x",
         "x=1; echo a",
         "for f in a b; do ls; done",
@@ -199,8 +206,24 @@ fn only_commands_that_certainly_read_inside_run_without_a_rule() {
         "find . -delete",
         "cd .. && ls",
         "cd escape && ls",
-        "cd src && git status",
         "cd src && cd .. && ls",
+        "grep -v -- -x /etc/passwd",
+        "grep -rhv -- -x /",
+        "rg -v -- -x /etc/passwd",
+        "cat -- /etc/passwd",
+        "[ -f /etc/passwd ] && echo yes",
+        "test -f /etc/passwd && echo yes",
+        "cat <<< \"$HOME\"",
+        "cat <<EOF\n$HOME\nEOF",
+        "for f in ~/*; do ls; done",
+        "for f in $HOME/*; do cat <<< a; done",
+        "export",
+        "sed -n '1e touch x' src/a",
+        "sed -n 'w x' src/a",
+        "sed -n 1p /etc/passwd",
+        "sed -n -i 1p src/a",
+        "sed 1p src/a",
+        "sed -n -f x src/a",
         "PATH=. ls",
         "cat < /etc/passwd",
         "/tmp/ls",
@@ -287,6 +310,42 @@ fn a_rule_against_reading_sees_what_globs_braces_and_variables_name() {
     for line in ["cat a*", "cat {a,b}", "cat src/*.rs", "x=a; cat $x"] {
         assert_eq!(bench.bash(line), Allow, "{line}");
     }
+}
+
+#[test]
+fn git_is_not_free_where_the_repositorys_settings_name_a_program() {
+    let bench = Bench::new();
+    let config = bench.root.join("project/.git/config");
+    fs::write(&config, "[core]\n\tfsmonitor = true\n[user]\n\tname = x\n").unwrap();
+    assert_eq!(bench.bash("git status"), Allow);
+    fs::write(&config, "[filter \"x\"]\n\tclean = sh tools/clean.sh\n").unwrap();
+    for line in ["git status", "git diff", "git log -p", "git show HEAD"] {
+        assert_eq!(bench.bash(line), Ask, "{line}");
+    }
+    assert_eq!(bench.bash("git branch"), Allow);
+}
+
+#[test]
+fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
+    let mut bench = Bench::new();
+    let bin = bench.root.join("project/node_modules/.bin");
+    fs::create_dir_all(&bin).unwrap();
+    for program in ["ls", "git"] {
+        fs::write(bin.join(program), "").unwrap();
+    }
+    let system = PathBuf::from("/usr/bin");
+    for first in [bin.clone(), PathBuf::from("node_modules/.bin")] {
+        bench.places.programs = [first, system.clone()].into();
+        for line in ["ls", "git status"] {
+            assert_eq!(bench.bash(line), Ask, "{line}");
+        }
+        assert_eq!((bench.bash("pwd"), bench.bash("cat src/a")), (Allow, Allow));
+    }
+    fs::write(bench.root.join("project/cat"), "").unwrap();
+    bench.places.programs = [PathBuf::new(), system.clone()].into();
+    assert_eq!((bench.bash("cat src/a"), bench.bash("ls")), (Ask, Allow));
+    bench.places.programs = [system, bin].into();
+    assert_eq!(bench.bash("ls"), Allow);
 }
 
 #[test]

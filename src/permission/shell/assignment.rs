@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Splitter, named_children};
-use crate::permission::script::{Assignment, Word};
+use crate::permission::script::{Assignment, SimpleCommand, Word};
 
 /// These change how a program talks, not what it does: colours, logging, time zone, language, number of threads.
 const HARMLESS: &[&str] = &[
@@ -45,10 +45,37 @@ fn is_name(text: &str) -> bool {
     text.chars().all(letters) && text.chars().next().is_some_and(|c| !c.is_ascii_digit())
 }
 
+/// Whether a builtin may set a variable by the words of the command, or evaluate a subscript in one of them, as in
+/// `printf -v 'a[$(b)]'`.
+pub fn sets_variables(command: &SimpleCommand) -> bool {
+    let arguments = command.arguments();
+    let some = |is: fn(&Word) -> bool| arguments.iter().any(is);
+    let is_option = |word: &Word| word.text.starts_with('-') || !word.literal;
+    let is_foreign = |word: &Word| !word.literal || !is_private(&word.text);
+    match command.program() {
+        "let" => true,
+        "printf" => {
+            some(|word| word.text.starts_with("-v"))
+                || arguments.first().is_some_and(|it| !it.literal)
+        }
+        "hash" | "wait" => some(is_option),
+        "getopts" | "mapfile" | "read" | "readarray" => {
+            arguments.iter().filter(|word| !word.text.starts_with('-')).any(is_foreign)
+        }
+        "[" | "declare" | "export" | "local" | "readonly" | "test" | "typeset" | "unset" => {
+            some(|word| word.text.contains('['))
+        }
+        _ => false,
+    }
+}
+
 impl Splitter<'_> {
     /// `export`, `local` and their kin: what they set is for other programs too.
     pub(super) fn declaration(&mut self, node: Node<'_>) {
         self.check_gaps(node);
+        if named_children(node).next().is_none() {
+            self.script.set_unclear("the command prints every variable");
+        }
         for child in named_children(node) {
             match child.kind() {
                 "variable_assignment" => {

@@ -3,8 +3,33 @@
 use tree_sitter::Node;
 
 use super::{Splitter, children, heredoc, named_children};
+use crate::permission::script::Word;
 
 impl Splitter<'_> {
+    /// A statement with its redirections. The grammar drops a lone `-` before an inline document.
+    pub(super) fn redirected(&mut self, node: Node<'_>) {
+        let mut end = node.start_byte();
+        let mut before = "";
+        for child in children(node) {
+            let gap = self.line.get(end..child.start_byte()).unwrap_or_default();
+            let is_dash = gap.starts_with([' ', '\t']) && gap.trim_matches([' ', '\t']) == "-";
+            match self.script.commands.last_mut() {
+                Some(command)
+                    if is_dash && before == "command" && child.kind() == "heredoc_redirect" =>
+                {
+                    let dash = || "-".to_owned();
+                    command.words.push(Word { text: dash(), raw: dash(), literal: true });
+                }
+                _ => self.check_gap(node, end, child.start_byte()),
+            }
+            if child.is_named() {
+                self.visit(child);
+            }
+            (before, end) = (child.kind(), child.end_byte());
+        }
+        self.check_gap(node, end, node.end_byte());
+    }
+
     pub(super) fn file_redirect(&mut self, node: Node<'_>) {
         self.check_gaps(node);
         let operator = children(node).find(|child| !child.is_named());
@@ -56,7 +81,11 @@ impl Splitter<'_> {
 
     pub(super) fn heredoc(&mut self, node: Node<'_>) {
         match heredoc::document(node, self.line) {
-            Some(document) => self.documents.push(document),
+            Some(document) => {
+                let text = self.line.get(document.clone()).unwrap_or_default();
+                self.script.feeds_values |= text.contains('$');
+                self.documents.push(document);
+            }
             None => {
                 self.script
                     .set_unclear("the command has an inline document that is not understood");

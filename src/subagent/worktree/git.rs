@@ -6,6 +6,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::exec::without_programs_of;
 use crate::protocol::EnvOverlay;
 
 /// Git in one directory. Waits for each process: only for threads that may block.
@@ -33,7 +34,7 @@ impl Git {
         let plain = env.iter().filter(|(name, _)| !name.as_bytes().starts_with(b"GIT_"));
         let own = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("LC_ALL", "C")];
         let env = plain.collect::<EnvOverlay>().with(own);
-        Self { dir: dir.to_owned(), repository: None, env }
+        Self { dir: dir.to_owned(), repository: None, env: without_programs_of(dir, &env) }
     }
 
     /// Git for the repository whose own folder is `common`, in that folder.
