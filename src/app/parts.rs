@@ -165,7 +165,10 @@ impl Setup {
             builtin: BuiltinSettings {
                 home: self.home(),
                 secret_env: secrets.into(),
-                hidden: Hidden::by(move |file, cwd| judge.denies_reading(file, cwd)),
+                hidden: Hidden::by(move |cwd| {
+                    let unreadable = judge.unreadable(cwd);
+                    move |file| unreadable.contains(file)
+                }),
                 ..BuiltinSettings::new(self.cwd.clone())
             },
             tools: wishes.tools,

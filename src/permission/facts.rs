@@ -9,6 +9,7 @@ use super::judge::Call;
 use super::path::{Places, Target};
 use super::read_only::ReadRules;
 use super::script::{Script, SimpleCommand, Word};
+use super::starts::Starts;
 use super::{names, shell, wrapper};
 use crate::protocol::Access;
 use crate::tool::canonical_name;
@@ -54,6 +55,7 @@ pub struct Facts {
     pub cwd: PathBuf,
     /// Which reading the rules restrict: commands that show more than the files they name are not free then.
     pub read_rules: ReadRules,
+    starts: OnceCell<Starts>,
 }
 
 /// The parts of a shell line that restrictions look at.
@@ -142,7 +144,13 @@ impl Facts {
             Access::Other => vec![Unit::Other],
         };
         let (tool, cwd) = (canonical_name(call.tool).to_owned(), call.cwd.to_owned());
-        Self { tool, units, shell, cwd, read_rules }
+        Self { tool, units, shell, cwd, read_rules, starts: OnceCell::new() }
+    }
+
+    /// Where relative patterns of restricting rules start; resolved when the first such rule asks for them.
+    pub fn starts(&self, places: &Places) -> &Starts {
+        let bases = self.shell.as_ref().map_or(&[][..], |shell| shell.bases.as_slice());
+        self.starts.get_or_init(|| Starts::of(places, &self.cwd, bases))
     }
 }
 

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
+use super::bounds::Bound;
 use super::judge::{Call, Decision, Judgement, Policy, judge};
-use super::path::{Places, Target};
+use super::path::Places;
 use super::protected::{ProtectedPlace, ProtectedPlaces};
 use super::question::{AnswerError, Asked, Waiting};
 use super::rule::{Base, List, Origin, Rule, RuleSet};
@@ -17,6 +18,7 @@ use super::rule_file;
 use super::session_rules::AllowCeiling;
 use super::source::RuleSource;
 use super::standing::{Grants, ModeOf, Standing};
+use super::starts::Unreadable;
 use crate::protocol::{Allowance, Answer, Mode, QuestionId, RuleFile};
 
 mod agent;
@@ -222,16 +224,10 @@ impl Gate {
         self.0.lock().rules.deny.iter().any(|rule| rule.covers_agent(name))
     }
 
-    /// Whether a deny rule keeps this path from being read, for tools that come upon files while they search.
+    /// The files that the shared deny rules keep main from reading in `cwd`.
     #[must_use]
-    pub fn denies_reading(&self, path: &Path, cwd: &Path) -> bool {
-        let rules = self.0.lock().rules.clone();
-        let mut reading = rules.deny.iter().filter_map(Rule::read_pattern).peekable();
-        if reading.peek().is_none() {
-            return false;
-        }
-        let target = Target::new(cwd, path);
-        reading.any(|pattern| pattern.restricts(&target, &self.0.places.project, &[cwd]))
+    pub fn unreadable(&self, cwd: &Path) -> Unreadable {
+        self.0.unreadable(&[], &self.0.places, cwd)
     }
 }
 
@@ -248,6 +244,13 @@ impl fmt::Debug for Gate {
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The files that the shared deny rules and those of `bounds` keep an agent from reading.
+    fn unreadable(&self, bounds: &[Bound], places: &Places, cwd: &Path) -> Unreadable {
+        let rules = self.lock().rules.clone();
+        let all = rules.deny.iter().chain(bounds.iter().flat_map(|bound| &bound.deny));
+        Unreadable::new(all.filter_map(Rule::read_pattern), places, cwd)
     }
 
     /// Judges a call by what holds now; the number is the revision of what it was judged by.

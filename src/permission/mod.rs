@@ -26,6 +26,7 @@ mod shell;
 mod source;
 mod spelling;
 mod standing;
+mod starts;
 mod suggest;
 mod wrapper;
 

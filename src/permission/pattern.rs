@@ -10,6 +10,7 @@ use super::path::{Target, resolve};
 use super::protected::{Protection, fold};
 use super::restriction::{Restriction, compare};
 use super::script::{SimpleCommand, Word};
+use super::starts::Starts;
 use super::wrapper;
 
 /// Which shell commands a rule covers. Each simple command of a line is matched on its own.
@@ -277,18 +278,23 @@ impl PathPattern {
         starts.into_iter().filter_map(resolve).any(|start| self.matches(path, &start))
     }
 
-    /// Whether a denying or asking rule covers the target under either of its names.
+    /// Where the pattern starts: its own anchor, or else these folders.
     #[must_use]
-    pub fn restricts(&self, target: &Target, project: &Path, bases: &[&Path]) -> bool {
-        let starts = match &self.anchor {
-            Some(anchor) => vec![anchor.as_path()],
-            None => bases.iter().copied().chain([project]).collect(),
-        };
-        starts.into_iter().any(|start| {
-            let resolved = resolve(start);
+    pub fn starts(&self, relative: &Starts) -> Starts {
+        match &self.anchor {
+            Some(anchor) => Starts::new([anchor.as_path()]),
+            None => relative.clone(),
+        }
+    }
+
+    /// Whether a denying or asking rule covers the target under either of its names. `starts` are those that
+    /// [`Self::starts`] gives.
+    #[must_use]
+    pub fn restricts(&self, target: &Target, starts: &Starts) -> bool {
+        starts.iter().any(|start| {
             target.names().any(|path| {
-                self.matches(path, start)
-                    || resolved.as_deref().is_some_and(|start| self.matches(path, start))
+                self.matches(path, &start.written)
+                    || start.resolved.as_deref().is_some_and(|start| self.matches(path, start))
             })
         })
     }
@@ -425,7 +431,8 @@ mod tests {
             let pattern = PathPattern::parse(pattern, project, Some(home)).unwrap();
             let target = Target { written: path.into(), resolved: Some(path.into()) };
             assert_eq!(pattern.allows(&target, project, project), expected, "{pattern:?} {path}");
-            assert_eq!(pattern.restricts(&target, project, &[]), expected, "{pattern:?} {path}");
+            let starts = pattern.starts(&Starts::new([project]));
+            assert_eq!(pattern.restricts(&target, &starts), expected, "{pattern:?} {path}");
         }
         for broken in ["", "/", "src/[", "../x", "~user/x", "!x"] {
             assert!(PathPattern::parse(broken, project, Some(home)).is_err(), "{broken}");

@@ -309,10 +309,7 @@ fn restricts_paths(
             _ => {}
         }
     }
-    let mut bases = vec![facts.cwd.as_path()];
-    bases.extend(places.dirs.iter().map(PathBuf::as_path));
     if let Some(shell) = &facts.shell {
-        bases.extend(shell.bases.iter().map(PathBuf::as_path));
         match effect {
             Effect::Reads => targets.extend(&shell.read),
             Effect::Writes => targets.extend(&shell.written),
@@ -328,7 +325,8 @@ fn restricts_paths(
     }
     match pattern {
         Some(pattern) => {
-            targets.iter().any(|target| pattern.restricts(target, &places.project, &bases))
+            let starts = pattern.starts(facts.starts(places));
+            targets.iter().any(|target| pattern.restricts(target, &starts))
         }
         None => !targets.is_empty(),
     }

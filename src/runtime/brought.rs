@@ -171,7 +171,8 @@ fn read(parts: &Parts) -> Memory {
         project: parts.setting_sources.project,
         local: parts.setting_sources.local,
     };
-    Memory::read(&sources, &|file| parts.builtin.hidden.hides(file, &parts.cwd))
+    let hidden = parts.builtin.hidden.from_search(&parts.cwd);
+    Memory::read(&sources, &|file| hidden.contain(file))
 }
 
 /// Says what is wrong with files, as far as it was not said before.

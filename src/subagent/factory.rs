@@ -358,7 +358,7 @@ impl Factory {
         served: &[Arc<dyn Tool>],
         above: &Caller,
     ) -> Selection {
-        let tools = (self.tools)(&place.settings(&self.builtin), served.to_vec());
+        let tools = (self.tools)(&place.settings(&self.builtin, gate), served.to_vec());
         let all = ToolRegistry::new(tools);
         let all = all.withholding(|name| gate.of_all().withholds(name));
         let known = |entry: &str| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::exec::ShellReach;
 use crate::permission::AgentGate;
 use crate::protocol::EnvOverlay;
-use crate::tool::BuiltinSettings;
+use crate::tool::{BuiltinSettings, Hidden};
 
 /// One agent's surroundings. An agent that it starts works in the same place, unless it gets one of its own.
 #[derive(Clone, Debug)]
@@ -26,10 +26,16 @@ pub struct Bound {
 }
 
 impl Workplace {
-    /// The tools' settings for this place.
+    /// The tools' settings for an agent with this gate in this place: what its gate keeps it from reading is hidden from
+    /// its searches.
     #[must_use]
-    pub fn settings(&self, session: &BuiltinSettings) -> BuiltinSettings {
-        let settings = session.clone();
+    pub fn settings(&self, session: &BuiltinSettings, gate: &AgentGate) -> BuiltinSettings {
+        let gate = gate.clone();
+        let hidden = Hidden::by(move |cwd| {
+            let unreadable = gate.unreadable(cwd);
+            move |file| unreadable.contains(file)
+        });
+        let settings = BuiltinSettings { hidden, ..session.clone() };
         match &self.bound {
             Some(Bound { folder, shell }) => {
                 settings.bounded(self.cwd.clone(), folder.clone(), shell.clone())

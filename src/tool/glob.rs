@@ -13,7 +13,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::path::Paths;
-use super::search::{Anchored, Finds, Found, Hidden, walk};
+use super::search::{Anchored, Finds, Found, Hidden, HiddenFiles, walk};
 use super::{
     SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, file, path,
 };
@@ -84,7 +84,8 @@ impl TypedTool for Glob {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let matcher = self.anchored(&input, &cx.cwd).matcher();
-        let (target, cwd, hidden) = (cx.target()?.clone(), cx.cwd.clone(), self.hidden.clone());
+        let (target, cwd) = (cx.target()?.clone(), cx.cwd.clone());
+        let hidden = self.hidden.from_search(&cwd);
         blocking(&cx.cancel, move |cancel| {
             let place = Place { target: &target, cwd: &cwd, hidden: &hidden };
             find(&place, &matcher?, cancel)
@@ -97,7 +98,7 @@ impl TypedTool for Glob {
 struct Place<'a> {
     target: &'a Target,
     cwd: &'a Path,
-    hidden: &'a Hidden,
+    hidden: &'a HiddenFiles,
 }
 
 fn find(
@@ -123,7 +124,7 @@ fn find(
             continue;
         }
         let found = Found::new(target, entry.path());
-        if hidden.hides_found(&found, cwd) {
+        if hidden.contain_found(&found) {
             continue;
         }
         // What cannot be looked at any more is not there any more.
@@ -199,7 +200,10 @@ mod tests {
         bench.file("secret/b.txt", "");
         let all = json!({"pattern": "**/*.txt"});
         assert_eq!(bench.text("Glob", all.clone()).await.lines().count(), 2);
-        bench.settings.hidden = Hidden::by(|file, cwd| file.starts_with(cwd.join("secret")));
+        bench.settings.hidden = Hidden::by(|cwd| {
+            let folder = cwd.join("secret");
+            move |file| file.starts_with(&folder)
+        });
         bench.next_agent();
         assert_eq!(bench.text("Glob", all).await, "a.txt");
     }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::grep_sink::{Cancellable, FileSink, Hits, Show};
 use super::path::Paths;
-use super::search::{Finds, Found, Hidden, walk};
+use super::search::{Finds, Found, Hidden, HiddenFiles, walk};
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
     file, path,
@@ -117,7 +117,7 @@ impl TypedTool for Grep {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let (cwd, hidden) = (cx.cwd, self.hidden.clone());
+        let (hidden, cwd) = (self.hidden.from_search(&cx.cwd), cx.cwd);
         let place = Place { target, cwd, hidden };
         blocking(&cx.cancel, move |cancel| search(&place, &input, cancel)).await
     }
@@ -127,7 +127,7 @@ impl TypedTool for Grep {
 struct Place {
     target: Target,
     cwd: Arc<Path>,
-    hidden: Hidden,
+    hidden: HiddenFiles,
 }
 
 impl Place {
@@ -135,7 +135,7 @@ impl Place {
     fn file(&self, entry: &DirEntry) -> Option<Found> {
         let found = Found::new(&self.target, entry.path());
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        (is_file && !self.hidden.hides_found(&found, &self.cwd)).then_some(found)
+        (is_file && !self.hidden.contain_found(&found)).then_some(found)
     }
 }
 
@@ -305,7 +305,10 @@ mod tests {
     #[tokio::test]
     async fn hidden_files_are_not_searched() {
         let mut bench = place();
-        bench.settings.hidden = Hidden::by(|file, cwd| file.starts_with(cwd.join("a")));
+        bench.settings.hidden = Hidden::by(|cwd| {
+            let folder = cwd.join("a");
+            move |file| file.starts_with(&folder)
+        });
         bench.next_agent();
         assert_eq!(grep(&bench, json!({})).await.0, "b.rs");
         assert_eq!(grep(&bench, json!({"path": "a"})).await.0, "No matches found.");
@@ -320,7 +323,10 @@ mod tests {
         assert_eq!(grep(&bench, json!({"path": "link/a.rs"})).await.0, "link/a.rs");
         assert_eq!(bench.text("Glob", json!({"pattern": "link/*.md"})).await, "link/notes.md");
         for hidden in ["link/a.rs", "a/a.rs"] {
-            bench.settings.hidden = Hidden::by(move |file, cwd| file == cwd.join(hidden));
+            bench.settings.hidden = Hidden::by(move |cwd| {
+                let hidden = cwd.join(hidden);
+                move |file| file == hidden
+            });
             bench.next_agent();
             assert_eq!(grep(&bench, input()).await.0, "link/notes.md", "{hidden}");
             let glob = bench.text("Glob", json!({"pattern": "link/*"})).await;

@@ -15,35 +15,51 @@ use super::ToolError;
 use crate::disk::{Folder, normalize};
 use crate::protocol::Target;
 
-/// Files that a search must pass over as if they were not there. Clones are the same. Nothing is hidden by default.
+/// Files that the searches of one agent must pass over as if they were not there. Clones are the same. Nothing is hidden
+/// by default.
 #[derive(Clone, Default)]
 pub struct Hidden(Option<Arc<Hides>>);
 
-type Hides = dyn Fn(&Path, &Path) -> bool + Send + Sync;
+type Hides = dyn Fn(&Path) -> IsHidden + Send + Sync;
+type IsHidden = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
 impl Hidden {
-    /// Hides what `hides` says of an absolute path and the working directory of the agent that searches.
+    /// Asks `hides` once for each search, with the working directory of the agent, what is hidden from that search.
     #[must_use]
-    pub fn by(hides: impl Fn(&Path, &Path) -> bool + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(hides)))
+    pub fn by<F>(hides: impl Fn(&Path) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Fn(&Path) -> bool + Send + Sync + 'static,
+    {
+        Self(Some(Arc::new(move |cwd| Box::new(hides(cwd)))))
     }
 
-    /// Whether an agent that works in `cwd` must not see the file.
+    /// The files that are hidden from one search of an agent that works in `cwd`.
     #[must_use]
-    pub fn hides(&self, file: &Path, cwd: &Path) -> bool {
-        self.0.as_ref().is_some_and(|hides| hides(file, cwd))
-    }
-
-    /// Whether it must not see what a walk has found, under either of its names.
-    #[must_use]
-    pub fn hides_found(&self, file: &Found, cwd: &Path) -> bool {
-        self.hides(&file.real, cwd) || file.written != file.real && self.hides(&file.written, cwd)
+    pub fn from_search(&self, cwd: &Path) -> HiddenFiles {
+        HiddenFiles(self.0.as_ref().map(|hides| hides(cwd)))
     }
 }
 
 impl fmt::Debug for Hidden {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Hidden").field(&self.0.is_some()).finish()
+    }
+}
+
+/// The files that are hidden from one search.
+pub struct HiddenFiles(Option<IsHidden>);
+
+impl HiddenFiles {
+    /// Whether the file at this absolute path is one of them.
+    #[must_use]
+    pub fn contain(&self, file: &Path) -> bool {
+        self.0.as_ref().is_some_and(|is_hidden| is_hidden(file))
+    }
+
+    /// Whether what a walk has found is one of them, under either of its names.
+    #[must_use]
+    pub fn contain_found(&self, file: &Found) -> bool {
+        self.contain(&file.real) || file.written != file.real && self.contain(&file.written)
     }
 }
 

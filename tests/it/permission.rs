@@ -81,6 +81,25 @@ async fn what_must_not_be_read_is_not_found_by_searches_either() {
 }
 
 #[tokio::test]
+async fn a_relative_rule_hides_files_below_every_working_directory_from_searches() {
+    let scene = Scene::new();
+    let extra = scene.world.root().join("extra");
+    std::fs::create_dir_all(extra.join("conf")).unwrap();
+    std::fs::write(extra.join("conf/pw.txt"), "needle\n").unwrap();
+    std::fs::write(extra.join("b.txt"), "needle\n").unwrap();
+    scene.world.config(&format!(
+        "[permissions]\ndeny = [\"Read(conf/**)\"]\nadditional_dirs = [{extra:?}]\n"
+    ));
+    let calls = tool_use("Grep", json!({ "pattern": "needle", "path": extra }))
+        .tool_use("Glob", json!({ "pattern": "**/*.txt", "path": extra }));
+    ask(&scene, calls, &[]).await;
+    for result in scene.server.requests_of("TASK-1")[1].tool_results() {
+        assert!(result.text.contains("b.txt") && !result.text.contains("pw.txt"), "{result:?}");
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn no_expansion_and_no_document_runs_a_command_unseen() {
     let lines = [
         "cat <<EOF\n`touch made.txt`\nEOF",

@@ -1,7 +1,7 @@
 //! The gate as one agent meets it: its calls are decided on here, and its questions opened and withdrawn.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -13,6 +13,7 @@ use crate::permission::path::Places;
 use crate::permission::question::{Asked, Waiting};
 use crate::permission::rule::Base;
 use crate::permission::standing::{Grants, ModeOf, Rights, Standing};
+use crate::permission::starts::Unreadable;
 use crate::protocol::{Access, EventKind, EventSink, Mode, Question, QuestionId};
 
 impl Gate {
@@ -84,6 +85,12 @@ impl AgentGate {
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.standing.mode.given(self.shared.lock().mode)
+    }
+
+    /// The files that deny rules, the shared ones and those of its definition, keep this agent from reading in `cwd`.
+    #[must_use]
+    pub fn unreadable(&self, cwd: &Path) -> Unreadable {
+        self.shared.unreadable(&self.standing.bounds, &self.standing.places, cwd)
     }
 
     /// Tells that a call was denied by what is not the gate.

@@ -217,6 +217,23 @@ async fn s2_9_without_tools_it_gets_all_but_the_agent_tool() {
 }
 
 #[tokio::test]
+async fn what_a_definition_keeps_an_agent_from_reading_is_hidden_from_its_searches() {
+    let scene = Scene::new();
+    scene.world.write(".env", "needle\n");
+    scene.world.write("b.txt", "needle\n");
+    scene.world.agent("blind", &file("blind", "disallowedTools: Read(.env)\n"));
+    scene.parent_calls([of("CHILD-A", "blind")]);
+    let searches = tool_use("Grep", json!({ "pattern": "needle" }))
+        .tool_use("Glob", json!({ "pattern": "*" }));
+    scene.server.when("CHILD-A").reply(searches).then(text("ok"));
+    scene.run().finish().await.assert_code(0);
+    let results = scene.server.requests_of("CHILD-A")[1].tool_results();
+    assert_eq!(results[0].text, "b.txt");
+    assert!(!results[1].text.contains(".env"), "{results:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn s2_10_the_model_is_an_alias_inherited_or_a_full_name() {
     for (model, expected) in [
         ("model: haiku\n", "claude-haiku-4-5"),

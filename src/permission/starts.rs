@@ -1,0 +1,83 @@
+//! The folders that patterns of paths start from, resolved once for a judgement or a search.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::path::{Places, Target, resolve};
+use super::pattern::PathPattern;
+
+/// A folder under both of its names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    pub written: PathBuf,
+    /// Without links; absent when that cannot be told.
+    pub resolved: Option<PathBuf>,
+}
+
+/// The folders that relative patterns of restricting rules start from. Clones share them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Starts(Arc<[Start]>);
+
+impl Starts {
+    /// Resolves these folders, each once.
+    pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Self {
+        let mut starts: Vec<Start> = Vec::new();
+        for folder in folders {
+            if starts.iter().all(|start| start.written != folder) {
+                starts.push(Start { written: folder.to_owned(), resolved: resolve(folder) });
+            }
+        }
+        Self(starts.into())
+    }
+
+    /// The starts for an agent that works in `cwd`: its folder, the project, each working directory, and `more`. Every
+    /// question about a restricting rule is answered with these.
+    pub fn of(places: &Places, cwd: &Path, more: &[PathBuf]) -> Self {
+        let dirs = places.dirs.iter().chain(more).map(PathBuf::as_path);
+        Self::new([places.project.as_path(), cwd].into_iter().chain(dirs))
+    }
+}
+
+impl std::ops::Deref for Starts {
+    type Target = [Start];
+
+    fn deref(&self) -> &[Start] {
+        &self.0
+    }
+}
+
+/// The files that an agent's deny rules keep it from reading, for tools that come upon files while they search.
+#[derive(Debug)]
+pub struct Unreadable {
+    cwd: PathBuf,
+    patterns: Vec<(PathPattern, Starts)>,
+}
+
+impl Unreadable {
+    /// The files of these patterns, for an agent that works in `cwd`.
+    pub(super) fn new<'a>(
+        patterns: impl IntoIterator<Item = &'a PathPattern>,
+        places: &Places,
+        cwd: &Path,
+    ) -> Self {
+        let mut patterns = patterns.into_iter().peekable();
+        let placed = match patterns.peek() {
+            Some(_) => {
+                let starts = Starts::of(places, cwd, &[]);
+                patterns.map(|pattern| (pattern.clone(), pattern.starts(&starts))).collect()
+            }
+            None => Vec::new(),
+        };
+        Self { cwd: cwd.to_owned(), patterns: placed }
+    }
+
+    /// Whether the file is one of them.
+    #[must_use]
+    pub fn contains(&self, file: &Path) -> bool {
+        if self.patterns.is_empty() {
+            return false;
+        }
+        let target = Target::new(&self.cwd, file);
+        self.patterns.iter().any(|(pattern, starts)| pattern.restricts(&target, starts))
+    }
+}
