@@ -6,22 +6,14 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use super::judge::Call;
+use super::mentions::Mentioned;
 use super::path::{Places, Target};
 use super::read_only::ReadRules;
 use super::script::{Script, SimpleCommand, Word};
+use super::shell;
 use super::starts::Starts;
-use super::{names, shell, wrapper};
 use crate::protocol::Access;
 use crate::tool::canonical_name;
-
-/// Programs that change the files they are given.
-const WRITERS: &[&str] = &[
-    "chmod", "chown", "cp", "dd", "install", "ln", "mkdir", "mv", "patch", "perl", "rm", "rmdir",
-    "rsync", "sed", "shred", "tee", "touch", "truncate", "unlink",
-];
-
-/// Arguments of one command that are looked up as files.
-const MAX_MENTIONED: usize = 1000;
 
 /// One thing that a call would do. A call runs freely only when every unit of it may.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +47,8 @@ pub struct Facts {
     pub cwd: PathBuf,
     /// Which reading the rules restrict: commands that show more than the files they name are not free then.
     pub read_rules: ReadRules,
+    /// Whether the user has let every command run, by a rule or by the mode.
+    pub all_commands: bool,
     starts: OnceCell<Starts>,
 }
 
@@ -73,52 +67,11 @@ pub struct Shell {
     pub read: Vec<Target>,
 }
 
-/// Files named on a command line.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Mentioned {
-    /// By any command.
-    pub all: Vec<Target>,
-    /// By a command that is known to change files.
-    pub by_writers: Vec<Target>,
-}
-
 impl Shell {
-    /// Files that the words of its commands may name: a word as it stands, and what follows `=` or `:` in it.
+    /// Files that the words of its commands may name.
     pub fn mentioned(&self) -> &Mentioned {
-        self.mentioned.get_or_init(|| {
-            let mut mentioned = Mentioned::default();
-            for command in self.script.all_commands() {
-                let writes = wrapper::views(command)
-                    .iter()
-                    .filter_map(|words| words.first())
-                    .any(|word| WRITERS.contains(&wrapper::base_name(&word.text)));
-                let targets = command.arguments().iter().take(MAX_MENTIONED);
-                let targets: Vec<Target> = targets.flat_map(|word| self.targets(word)).collect();
-                if writes {
-                    mentioned.by_writers.extend(targets.iter().cloned());
-                }
-                mentioned.all.extend(targets);
-            }
-            let values = self.script.all_values().into_iter().take(MAX_MENTIONED);
-            mentioned.all.extend(values.flat_map(|word| self.targets(word)));
-            mentioned
-        })
-    }
-
-    /// The files that a word may name. Globs count also in quotes: many programs expand them by themselves.
-    fn targets(&self, word: &Word) -> Vec<Target> {
-        let pieces = [Some(word.text.as_str()), after(&word.text, '='), after(&word.text, ':')];
-        let named = pieces.into_iter().flatten().filter(|piece| !piece.is_empty());
-        let mut targets = Vec::new();
-        for piece in named.flat_map(names::braces) {
-            let path = expand_home(piece.trim_matches('"'), self.home.as_deref());
-            for base in &self.bases {
-                targets.push(Target::new(base, &path));
-                let matches = names::globs(&base.join(&path), MAX_MENTIONED);
-                targets.extend(matches.iter().map(|path| Target::new(base, path)));
-            }
-        }
-        targets
+        let home = self.home.as_deref();
+        self.mentioned.get_or_init(|| Mentioned::of(&self.script, &self.bases, home))
     }
 }
 
@@ -144,7 +97,8 @@ impl Facts {
             Access::Other => vec![Unit::Other],
         };
         let (tool, cwd) = (canonical_name(call.tool).to_owned(), call.cwd.to_owned());
-        Self { tool, units, shell, cwd, read_rules, starts: OnceCell::new() }
+        let (all_commands, starts) = (false, OnceCell::new());
+        Self { tool, units, shell, cwd, read_rules, all_commands, starts }
     }
 
     /// Where relative patterns of restricting rules start; resolved when the first such rule asks for them.
@@ -186,10 +140,6 @@ fn shell_units(line: &str, cwd: &Path, places: &Places) -> (Vec<Unit>, Shell) {
     let line = line.to_owned();
     let mentioned = OnceCell::new();
     (units, Shell { line, script, bases, home, mentioned, written, read })
-}
-
-fn after(text: &str, mark: char) -> Option<&str> {
-    text.split_once(mark).map(|(_, rest)| rest)
 }
 
 fn expand_home(text: &str, home: Option<&Path>) -> PathBuf {

@@ -91,7 +91,10 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let places = policy.places;
     let bounds = policy.bounds.iter().flat_map(|bound| &bound.deny);
     let deny = policy.rules.deny.iter().chain(bounds);
-    let facts = Facts::of(call, places, read_rules(deny.clone().chain(&policy.rules.ask)));
+    let mut facts = Facts::of(call, places, read_rules(deny.clone().chain(&policy.rules.ask)));
+    let mut allow = policy.rules.allow.iter().chain(policy.grants);
+    facts.all_commands =
+        policy.mode == Mode::BypassPermissions || allow.any(|rule| rule.covers_all_of("Bash"));
     let denied = restriction(deny, &facts, places);
     if let Some((rule, None)) = &denied {
         return Judgement::new(Decision::Deny, format!("{rule} denies it"));

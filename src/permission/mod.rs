@@ -10,7 +10,7 @@ mod facts;
 mod gate;
 mod judge;
 mod lookalike;
-mod names;
+mod mentions;
 mod path;
 mod pattern;
 mod program;

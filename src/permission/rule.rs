@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::danger::Danger;
-use super::facts::{Facts, Unit};
+use super::facts::{Facts, Shell, Unit};
+use super::mentions::Files;
 use super::path::{Places, Target};
 use super::pattern::{CommandPattern, DomainPattern, PathPattern};
 use super::read_only::ReadRules;
@@ -196,6 +197,12 @@ impl Rule {
     pub(super) fn restricts(&self, facts: &Facts, places: &Places) -> Restriction {
         match (&self.covers, &facts.shell) {
             (Covers::Command(pattern), Some(shell)) => restriction::of_line(pattern, shell),
+            (Covers::Path { effect, tool: None, pattern: Some(_) }, Some(shell)) => {
+                match self.is_meant_for(facts, places) {
+                    true => Restriction::Yes,
+                    false => doubt(effect.files(shell), facts),
+                }
+            }
             _ => Restriction::certain(self.is_meant_for(facts, places)),
         }
     }
@@ -294,6 +301,32 @@ impl Rule {
     }
 }
 
+impl Effect {
+    /// The files that a command line may name to this effect.
+    fn files(self, shell: &Shell) -> &Files {
+        let mentioned = shell.mentioned();
+        match self {
+            Self::Reads => &mentioned.all,
+            Self::Writes => &mentioned.by_writers,
+        }
+    }
+}
+
+/// Why a line may name a file that none of its known names is. Where the user has let every command run, a word that is
+/// only known later raises no doubt: such a command may read any file, named or not, and each second line has such a
+/// word. Too many names do all the same, or they would hide one among them.
+fn doubt(files: &Files, facts: &Facts) -> Restriction {
+    match &files.open {
+        _ if files.unbounded => {
+            Restriction::Maybe("the line names more files than are looked at".to_owned())
+        }
+        Some(word) if !facts.all_commands => {
+            Restriction::Maybe(format!("which file `{word}` names is only known when it runs"))
+        }
+        _ => Restriction::No,
+    }
+}
+
 fn restricts_paths(
     effect: Effect,
     pattern: Option<&PathPattern>,
@@ -316,11 +349,7 @@ fn restricts_paths(
         }
         // A command that names a file may well read it.
         if pattern.is_some() {
-            let mentioned = shell.mentioned();
-            targets.extend(match effect {
-                Effect::Reads => &mentioned.all,
-                Effect::Writes => &mentioned.by_writers,
-            });
+            targets.extend(&effect.files(shell).targets);
         }
     }
     match pattern {

@@ -31,6 +31,13 @@ pub struct Assignment {
     pub harmless: bool,
 }
 
+/// A value that a variable gets in the line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    pub name: String,
+    pub word: Word,
+}
+
 /// One program (or builtin) with its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SimpleCommand {
@@ -65,7 +72,7 @@ pub struct Script {
     /// Whether the line hands a value that is only known when it runs to a command, in another way than as an argument.
     pub feeds_values: bool,
     /// Words outside of commands that a variable may carry into one: values, and what a loop runs over.
-    pub values: Vec<Word>,
+    pub values: Vec<Value>,
     /// Why the line cannot be judged command by command; then only a rule for the whole line allows it.
     pub unclear: Option<String>,
     /// Whether a part of the line may run more than once.
@@ -92,7 +99,7 @@ impl Script {
 
     /// Every value here and in the texts that are run as scripts.
     #[must_use]
-    pub fn all_values(&self) -> Vec<&Word> {
+    pub fn all_values(&self) -> Vec<&Value> {
         let nested = self.nested.iter().flat_map(Self::all_values);
         self.values.iter().chain(nested).collect()
     }

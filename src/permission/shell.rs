@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
 
-use super::script::{Script, SimpleCommand, Word};
+use super::script::{Script, SimpleCommand, Value, Word};
 use super::wrapper;
 
-mod ansi_c;
+pub(super) mod ansi_c;
 mod assignment;
 mod expansion;
 mod heredoc;
@@ -248,10 +248,12 @@ impl<'a> Splitter<'a> {
             self.script
                 .set_unclear("the command has a loop in a loop, or one that waits for input");
         }
+        let mut variable = "";
         for child in named_children(node) {
             match child.kind() {
                 "variable_name" => {
                     let name = self.text(child);
+                    variable = name;
                     if !assignment::is_private(name) {
                         self.script.set_unclear(format!("the command sets {name}"));
                     }
@@ -265,7 +267,8 @@ impl<'a> Splitter<'a> {
                 _ => {
                     let word = self.word(child);
                     self.script.feeds_values |= !word.literal;
-                    self.script.values.push(word.clone());
+                    let name = variable.to_owned();
+                    self.script.values.push(Value { name, word: word.clone() });
                     if word.raw.contains('{') {
                         self.script
                             .set_unclear("how often the loop runs is only known when it runs");

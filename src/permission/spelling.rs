@@ -4,11 +4,18 @@
 use std::borrow::Cow;
 
 use super::script::Word;
+use super::shell::ansi_c;
+
+mod set;
+
+pub use set::{CharSet, globbed};
 
 /// More alternatives than these make a word with braces open.
 const MAX_ALTERNATIVES: usize = 64;
 /// Longer words are open, and longer lines get no rough reading. Characters.
 const MAX_WORD: usize = 2048;
+/// Stands for [`Piece::Limit`] in a word that is still quoted. No word of a line can hold it.
+const LIMIT: char = '\0';
 
 /// A word as a program may get it.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,13 +27,21 @@ pub enum Spelling<'a> {
 }
 
 /// A part of an open word.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
     Char(char),
-    /// Any one character.
+    /// `?`: any one character.
     One,
+    /// `[…]`: one of these characters.
+    Set(CharSet),
+    /// `*`: any part of a name.
+    Star,
+    /// The value of this variable.
+    Variable(String),
     /// Any text.
     Any,
+    /// Any text, because there are more alternatives than are looked at.
+    Limit,
 }
 
 impl Spelling<'_> {
@@ -80,6 +95,15 @@ impl Spelling<'_> {
         }
     }
 
+    /// The pieces of the word, each character one where the word is certain.
+    #[must_use]
+    pub fn into_pieces(self) -> Vec<Piece> {
+        match self {
+            Self::Plain(text) => text.chars().map(Piece::Char).collect(),
+            Self::Open(pieces) => pieces,
+        }
+    }
+
     /// Plain where every piece is certain.
     fn settled(self) -> Self {
         let Self::Open(pieces) = &self else { return self };
@@ -119,7 +143,7 @@ pub fn unquoted(line: &str) -> String {
             ('\\', Some('\n')) => at += 2,
             ('$', Some('\'')) => {
                 let end = ansi_end(&text, at + 2);
-                plain.push_str(&ansi(&text[at + 2..end]));
+                plain.push_str(&ansi(&text[at..(end + 1).min(text.len())]));
                 at = end + 1;
             }
             ('\\' | '\'' | '"', _) => at += 1,
@@ -190,16 +214,20 @@ fn rough(raw: Vec<char>, is_first: bool) -> Word {
 }
 
 /// Whether the pieces can make the text.
-fn fits(pieces: &[Piece], text: &[char]) -> bool {
+pub fn fits(pieces: &[Piece], text: &[char]) -> bool {
     let (mut at, mut place) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
+    let is_any = |piece: &Piece| {
+        matches!(piece, Piece::Any | Piece::Limit | Piece::Star | Piece::Variable(_))
+    };
     while place < text.len() {
         match pieces.get(at) {
-            Some(Piece::Any) => {
+            Some(piece) if is_any(piece) => {
                 retry = Some((at + 1, place));
                 at += 1;
             }
             Some(Piece::One) => (at, place) = (at + 1, place + 1),
+            Some(Piece::Set(set)) if set.has(text[place]) => (at, place) = (at + 1, place + 1),
             Some(Piece::Char(c)) if *c == text[place] => (at, place) = (at + 1, place + 1),
             _ => match retry {
                 Some((after, start)) => {
@@ -210,13 +238,13 @@ fn fits(pieces: &[Piece], text: &[char]) -> bool {
             },
         }
     }
-    pieces[at.min(pieces.len())..].iter().all(|piece| *piece == Piece::Any)
+    pieces[at.min(pieces.len())..].iter().all(is_any)
 }
 
 /// The words that braces make of one, still quoted.
 fn expand(text: Vec<char>, room: &mut usize) -> Vec<Vec<char>> {
     if *room == 0 || text.len() > MAX_WORD {
-        return vec![vec!['*']];
+        return vec![vec![LIMIT]];
     }
     let Some((start, end, commas)) = group(&text) else {
         *room -= 1;
@@ -224,14 +252,23 @@ fn expand(text: Vec<char>, room: &mut usize) -> Vec<Vec<char>> {
     };
     let with = |inner: &[char]| [&text[..start], inner, &text[end + 1..]].concat();
     if commas.is_empty() {
-        // `{a..z}`: too many to go through.
-        return expand(with(&['*']), room);
+        // A long range stays open.
+        let values = range(&text[start + 1..end]).unwrap_or_else(|| vec![vec!['$', '@']]);
+        let mut all = Vec::new();
+        for value in values {
+            if *room == 0 {
+                all.push(vec![LIMIT]);
+                break;
+            }
+            all.extend(expand(with(&value), room));
+        }
+        return all;
     }
     let mut all = Vec::new();
     let mut from = start + 1;
     for to in commas.into_iter().chain([end]) {
         if *room == 0 {
-            all.push(vec!['*']);
+            all.push(vec![LIMIT]);
             break;
         }
         all.extend(expand(with(&text[from..to]), room));
@@ -240,34 +277,63 @@ fn expand(text: Vec<char>, room: &mut usize) -> Vec<Vec<char>> {
     all
 }
 
+/// The texts of `{a..z}` or `{1..9}`; `None` when they are many or of another form.
+fn range(inner: &[char]) -> Option<Vec<Vec<char>>> {
+    let inner: String = inner.iter().collect();
+    let (first, last) = inner.split_once("..")?;
+    // A step only leaves some out.
+    let last = match last.split_once("..") {
+        Some((last, step)) => step.parse::<i64>().ok().map(|_| last)?,
+        None => last,
+    };
+    let single = |text: &str| -> Option<u32> {
+        let mut chars = text.chars();
+        let c = chars.next().filter(char::is_ascii_alphabetic)?;
+        chars.next().is_none().then_some(u32::from(c))
+    };
+    if let (Some(first), Some(last)) = (single(first), single(last)) {
+        let letters = first.min(last)..=first.max(last);
+        return Some(letters.filter_map(char::from_u32).map(|c| vec![c]).collect());
+    }
+    let number = |text: &str| {
+        let is_plain = text == "0" || !text.trim_start_matches('-').starts_with(['0', '+']);
+        text.parse::<i64>().ok().filter(|number| is_plain && number.abs() < 1 << 40)
+    };
+    let (first, last) = (number(first)?, number(last)?);
+    let numbers = first.min(last)..=first.max(last);
+    let is_short = first.abs_diff(last) < MAX_ALTERNATIVES as u64;
+    is_short.then(|| numbers.map(|number| number.to_string().chars().collect()).collect())
+}
+
 /// The first braces that expand: where they open and close, and their commas; none of these for a range.
 fn group(text: &[char]) -> Option<(usize, usize, Vec<usize>)> {
-    let mut start = 0;
-    while start < text.len() {
-        if text[start] == '{' {
-            let (mut depth, mut commas, mut at) = (1, Vec::new(), start + 1);
-            while at < text.len() {
-                match text[at] {
-                    '{' => depth += 1,
-                    '}' => depth -= 1,
-                    ',' if depth == 1 => commas.push(at),
-                    _ => {}
+    let (mut open, mut at): (Vec<(usize, Vec<usize>)>, usize) = (Vec::new(), 0);
+    let mut first: Option<(usize, usize, Vec<usize>)> = None;
+    while at < text.len() {
+        match text[at] {
+            '{' => open.push((at, Vec::new())),
+            ',' => {
+                if let Some((_, commas)) = open.last_mut() {
+                    commas.push(at);
                 }
-                if depth == 0 {
-                    break;
+            }
+            '}' => {
+                if let Some((start, commas)) = open.pop() {
+                    let is_range = || text[start..at].windows(2).any(|two| two == ['.', '.']);
+                    let is_first = first.as_ref().is_none_or(|(first, ..)| start < *first);
+                    if is_first && (!commas.is_empty() || is_range()) {
+                        first = Some((start, at, commas));
+                    }
                 }
-                at = after(text, at);
+                if open.is_empty() && first.is_some() {
+                    return first;
+                }
             }
-            let range = text[start..at.min(text.len())].windows(2).any(|two| two == ['.', '.']);
-            if depth == 0 && at < text.len() && (range || !commas.is_empty()) {
-                return Some((start, at, commas));
-            }
-            start += 1;
-        } else {
-            start = after(text, start);
+            _ => {}
         }
+        at = if matches!(text[at], '{' | '}' | ',') { at + 1 } else { after(text, at) };
     }
-    None
+    first
 }
 
 /// The place behind the quotation, escape, expansion or single character that begins here.
@@ -347,21 +413,30 @@ fn decode(text: &[char]) -> Spelling<'static> {
             ('\\', Some(c)) => pieces.push(Piece::Char(*c)),
             ('\'', _) => pieces.extend(chars(&text[at + 1..end.saturating_sub(1).max(at + 1)])),
             ('"', _) => double(&text[at + 1..end.saturating_sub(1).max(at + 1)], &mut pieces),
-            ('$', Some('\'')) => {
-                let inner = &text[at + 2..end.saturating_sub(1).max(at + 2)];
-                pieces.extend(ansi(inner).chars().map(Piece::Char));
-            }
+            ('$', Some('\'')) => pieces.extend(ansi(&text[at..end]).chars().map(Piece::Char)),
             ('$', Some('"')) => {}
-            ('$', Some(_)) if end > at + 1 => pieces.push(Piece::Any),
-            ('`' | '*', _) | ('<' | '>', Some('(')) => pieces.push(Piece::Any),
+            ('$', Some(_)) if end > at + 1 => pieces.push(expansion(&text[at..end])),
+            ('`', _) | ('<' | '>', Some('(')) => pieces.push(Piece::Any),
+            ('*', _) => pieces.push(Piece::Star),
+            (LIMIT, _) => pieces.push(Piece::Limit),
             ('?', _) => pieces.push(Piece::One),
-            ('[', _) if at < last_bracket => {
-                pieces.push(Piece::One);
-                at = find(text, at + 1, ']') + 1;
-                continue;
-            }
-            ('~', _) if at == 0 => {
-                pieces.push(Piece::Any);
+            ('[', _) if at < last_bracket => match CharSet::read(&text[at..]) {
+                Some((set, length)) => {
+                    pieces.push(Piece::Set(set));
+                    at += length;
+                    continue;
+                }
+                // Where it ends is uncertain, so all that follows is.
+                None => {
+                    pieces.push(Piece::Any);
+                    break;
+                }
+            },
+            ('~', next) if at == 0 => {
+                pieces.push(match next {
+                    None | Some('/') => Piece::Variable("HOME".to_owned()),
+                    Some(_) => Piece::Any,
+                });
                 at = find(text, at, '/');
                 continue;
             }
@@ -370,6 +445,15 @@ fn decode(text: &[char]) -> Spelling<'static> {
         at = end;
     }
     Spelling::Open(pieces).settled()
+}
+
+/// `$name` and `${name}` as that variable, any other expansion as any text.
+fn expansion(text: &[char]) -> Piece {
+    let text: String = text.iter().skip(1).collect();
+    let name = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(&text);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if begins && name.chars().all(is_name) { Piece::Variable(name.to_owned()) } else { Piece::Any }
 }
 
 /// The inside of double quotes.
@@ -387,8 +471,9 @@ fn double(text: &[char], pieces: &mut Vec<Piece>) {
                 at = after(text, at);
             }
             ('$', Some(c)) if *c != '\'' && after(text, at) > at + 1 => {
-                pieces.push(Piece::Any);
-                at = after(text, at);
+                let end = after(text, at);
+                pieces.push(expansion(&text[at..end]));
+                at = end;
             }
             (c, _) => {
                 pieces.push(Piece::Char(c));
@@ -398,46 +483,12 @@ fn double(text: &[char], pieces: &mut Vec<Piece>) {
     }
 }
 
-/// The inside of `$'…'`.
-fn ansi(text: &[char]) -> String {
-    let mut plain = String::new();
-    let mut at = 0;
-    while at < text.len() {
-        if text[at] != '\\' || at + 1 >= text.len() {
-            plain.push(text[at]);
-            at += 1;
-            continue;
-        }
-        let digits = |from: usize, most: usize, radix: u32| {
-            let count = text[from..].iter().take(most).take_while(|c| c.is_digit(radix)).count();
-            let number: String = text[from..from + count].iter().collect();
-            let code = u32::from_str_radix(&number, radix).ok();
-            (code.and_then(char::from_u32), from + count)
-        };
-        let (c, next) = match text[at + 1] {
-            'n' => (Some('\n'), at + 2),
-            't' => (Some('\t'), at + 2),
-            'r' => (Some('\r'), at + 2),
-            'a' => (Some('\u{7}'), at + 2),
-            'b' => (Some('\u{8}'), at + 2),
-            'e' | 'E' => (Some('\u{1b}'), at + 2),
-            'f' => (Some('\u{c}'), at + 2),
-            'v' => (Some('\u{b}'), at + 2),
-            'c' => (text.get(at + 2).map(|c| char::from(*c as u8 & 0x1f)), at + 3),
-            'x' => digits(at + 2, 2, 16),
-            'u' => digits(at + 2, 4, 16),
-            'U' => digits(at + 2, 8, 16),
-            '0'..='7' => digits(at + 1, 3, 8),
-            other => (Some(other), at + 2),
-        };
-        // bash ends the text at a NUL.
-        if c == Some('\0') {
-            break;
-        }
-        plain.extend(c);
-        at = next;
-    }
-    plain
+/// The text of `$'…'`. One without its end, or with an escape that bash takes for something else, stays as it is.
+fn ansi(quoted: &[char]) -> String {
+    let raw: String = quoted.iter().collect();
+    let is_closed = raw.len() > 2 && raw.ends_with('\'');
+    let inner = raw.get(2..raw.len() - usize::from(is_closed)).unwrap_or_default();
+    ansi_c::decode(&format!("$'{inner}'")).unwrap_or_else(|| inner.to_owned())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Splitter, named_children};
-use crate::permission::script::{Assignment, SimpleCommand, Word};
+use crate::permission::script::{Assignment, SimpleCommand, Value, Word};
 
 /// These change how a program talks, not what it does: colours, logging, time zone, language, number of threads.
 const HARMLESS: &[&str] = &[
@@ -121,7 +121,7 @@ impl Splitter<'_> {
             None => Word { text: String::new(), raw: String::new(), literal: true },
         };
         let harmless = is_harmless(&name, &value);
-        self.script.values.push(value);
+        self.script.values.push(Value { name: name.clone(), word: value });
         Assignment { name, harmless }
     }
 }

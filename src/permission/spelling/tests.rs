@@ -4,8 +4,8 @@ fn spelled(raw: &str) -> Vec<String> {
     let word = Word { text: raw.to_owned(), raw: raw.to_owned(), literal: false };
     let piece = |piece: &Piece| match piece {
         Piece::Char(c) => *c,
-        Piece::One => '?',
-        Piece::Any => '*',
+        Piece::One | Piece::Set(_) => '?',
+        Piece::Star | Piece::Variable(_) | Piece::Any | Piece::Limit => '*',
     };
     let show = |word: &Spelling<'_>| match word {
         Spelling::Plain(text) => text.to_string(),
@@ -33,7 +33,13 @@ fn a_word_is_read_as_bash_reads_it() {
         ("'{a,b}'", "{a,b}"),
         ("a{b}c", "a{b}c"),
         ("{}", "{}"),
-        ("r{a..c}", "<r*>"),
+        ("r{a..c}", "ra rb rc"),
+        ("r{m..m}", "rm"),
+        ("r{8..11}", "r8 r9 r10 r11"),
+        ("r{1..9999}", "<r*>"),
+        ("r{a..c..2}", "ra rb rc"),
+        ("{{a,b}", "{a {b"),
+        ("{a,b}}", "a} b}"),
         ("/bin/r?", "</bin/r?>"),
         ("r[l-n]", "<r?>"),
         ("$RM", "<*>"),
