@@ -6,6 +6,7 @@ use super::script::Word;
 use super::spelling::{Spelling, spell, unquoted};
 use super::wrapper::base_name;
 
+mod git_config;
 mod table;
 
 use table::{ANYWHERE, OPTIONS};
@@ -50,7 +51,7 @@ pub fn find(words: &[Word]) -> Vec<Danger> {
     let entries = if is_known { own } else { ANYWHERE.split_whitespace().collect() };
     let entries: Vec<Entry> =
         entries.into_iter().map(|option| Entry { program: name, option, is_known }).collect();
-    dangers.extend(git_config(name, &spelled));
+    dangers.extend(git_config::find(name, words, &spelled));
     let end = end_of_options(name, &spelled);
     for (place, word) in spelled.iter().enumerate().take(end).skip(1) {
         if dangers.iter().any(|danger| danger.place == place) {
@@ -79,33 +80,6 @@ pub fn find(words: &[Word]) -> Vec<Danger> {
 /// Stands for an option that no rule can name.
 const OPEN: &str = "words that are only known when it runs";
 
-/// Words that make `git config` only read.
-const READS_CONFIG: &[&str] =
-    &["--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "get", "list"];
-
-/// Settings of git that name no program.
-const PLAIN_CONFIG: &[&str] =
-    &["advice.", "color.", "fetch.prune", "init.defaultbranch", "pull.", "push.", "user."];
-
-/// Setting what git runs later needs a rule that names `config`.
-fn git_config(name: &str, words: &[Spelling<'_>]) -> Option<Danger> {
-    let exact =
-        || words.iter().enumerate().skip(1).filter_map(|(at, word)| Some((at, word.exact()?)));
-    let (place, _) = exact().find(|(_, word)| !word.starts_with('-'))?;
-    if name != "git" || words[place].exact() != Some("config") {
-        return None;
-    }
-    let is_plain = |word: &str| {
-        let word = word.to_ascii_lowercase();
-        PLAIN_CONFIG.iter().any(|start| word.starts_with(start))
-    };
-    let mut behind = exact().filter(|(at, _)| *at > place).map(|(_, word)| word);
-    let harmless = behind.clone().next().is_some_and(|word| READS_CONFIG.contains(&word))
-        || behind.find(|word| word.contains('.')).is_some_and(is_plain);
-    let config = "config".to_owned();
-    (!harmless).then(|| Danger { option: config.clone(), written: config, place })
-}
-
 /// Whether a word of the command that is only known when it runs may stand for a dangerous option which is written
 /// elsewhere in the line, as in `x=--output=f; git diff $x`.
 #[must_use]
@@ -121,7 +95,11 @@ pub fn is_smuggled(words: &[Word], line: &str, is_named: impl Fn(&Danger) -> boo
         _ => piece,
     });
     let own: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    let hidden = values.filter(|value| value.starts_with('-') && !own.contains(value));
+    let mut hidden =
+        values.filter(|value| value.starts_with('-') && !own.contains(value)).peekable();
+    if hidden.peek().is_none() {
+        return false;
+    }
     let word = |text: &str| Word { text: text.to_owned(), raw: text.to_owned(), literal: true };
     let sub_commands = words[1..].iter().filter(|word| !word.text.starts_with('-'));
     let mut all = vec![program.clone()];

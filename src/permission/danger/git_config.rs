@@ -1,0 +1,173 @@
+//! Settings of git. Many name a program that git runs later, so only a few can be set by a rule that does not name
+//! `config`.
+
+use super::{Danger, Spelling, Word};
+use crate::permission::program::Program;
+
+/// Options and words that make the command only read.
+const READS: &[&str] = &[
+    "--get",
+    "--get-all",
+    "--get-regexp",
+    "--get-urlmatch",
+    "--get-color",
+    "--get-colorbool",
+    "--list",
+    "-l",
+];
+
+/// Options without a value that neither choose another file nor write more than the value. `--comment`, `--edit` and
+/// the options for whole sections are not among them: what they write is no setting, or one under another name.
+const FLAGS: &[&str] = &[
+    "--global",
+    "--system",
+    "--local",
+    "--worktree",
+    "--add",
+    "--replace-all",
+    "--unset",
+    "--unset-all",
+    "--all",
+    "--append",
+    "--fixed-value",
+    "--regexp",
+    "--bool",
+    "--int",
+    "--bool-or-int",
+    "--bool-or-str",
+    "--path",
+    "--expiry-date",
+    "--no-type",
+    "-z",
+    "--null",
+    "--name-only",
+    "--show-origin",
+    "--show-scope",
+    "--show-names",
+    "--includes",
+    "--no-includes",
+];
+
+/// Options with a value, behind `=` or as the next word.
+const VALUES: &[&str] = &["--type", "-t", "--default", "--value", "--url"];
+
+/// Options that choose the file. A file is harmless to read, and can be any program's to write.
+const FILES: &[&str] = &["--file", "-f", "--blob"];
+
+/// Settings that name no program; all of a section where a dot ends the entry.
+const PLAIN: &[&str] = &[
+    "advice.",
+    "color.",
+    "fetch.prune",
+    "fetch.prunetags",
+    "init.defaultbranch",
+    "pull.ff",
+    "pull.rebase",
+    "push.",
+    "user.",
+];
+
+/// The danger of a `git config` that does more than read or set a plain setting.
+pub fn find(name: &str, words: &[Word], spelled: &[Spelling<'_>]) -> Option<Danger> {
+    let program = Program::named(name).filter(|_| name == "git")?;
+    let place = sub_command(program, spelled)?;
+    if spelled[place].exact() != Some("config") {
+        return None;
+    }
+    // Only without braces does each word stand for one.
+    let whole = words.len() == spelled.len();
+    let operands =
+        spelled.iter().zip(words).skip(place + 1).map(|(word, written)| match word.exact() {
+            Some(text) => Operand::Exact(text),
+            None if whole && is_one_word(written) => Operand::Open,
+            None => Operand::Unknown,
+        });
+    let harmless = whole && is_harmless(operands);
+    let config = "config".to_owned();
+    (!harmless).then(|| Danger { option: config.clone(), written: config, place })
+}
+
+/// The place of the sub-command; the value of an option before it is none.
+fn sub_command(program: &Program, words: &[Spelling<'_>]) -> Option<usize> {
+    let mut place = 1;
+    loop {
+        let text = words.get(place)?.exact()?;
+        if !text.starts_with('-') {
+            return Some(place);
+        }
+        place += program.global_option(text).map_or(1, |option| option.words);
+    }
+}
+
+/// A word behind `config`.
+#[derive(Clone, Copy, PartialEq)]
+enum Operand<'a> {
+    Exact(&'a str),
+    /// One word, of which only the place is known.
+    Open,
+    /// Any number of words.
+    Unknown,
+}
+
+/// Whether the words behind `config` only read, or only set a plain setting where git keeps its own.
+fn is_harmless<'a>(mut words: impl Iterator<Item = Operand<'a>>) -> bool {
+    let (mut reads, mut chooses_file) = (false, false);
+    let mut operands = Vec::new();
+    while let Some(word) = words.next() {
+        let text = match word {
+            Operand::Unknown => return false,
+            Operand::Exact(text) if text.starts_with('-') => text,
+            Operand::Exact(_) | Operand::Open => {
+                operands.push(word);
+                continue;
+            }
+        };
+        if text == "--" {
+            operands.extend(words.by_ref());
+            break;
+        }
+        let (option, value) = text.split_once('=').unzip();
+        let option = option.unwrap_or(text);
+        if FILES.contains(&option) || VALUES.contains(&option) {
+            chooses_file |= FILES.contains(&option);
+            if value.is_none() && !matches!(words.next(), Some(Operand::Exact(_))) {
+                return false;
+            }
+        } else if READS.contains(&text) {
+            reads = true;
+        } else if !FLAGS.contains(&text) {
+            return false;
+        }
+    }
+    // Newer versions of git have words for what to do.
+    match operands.first() {
+        Some(Operand::Exact("get" | "list")) => {
+            reads = true;
+            operands.remove(0);
+        }
+        Some(Operand::Exact("set" | "unset")) => drop(operands.remove(0)),
+        _ => {}
+    }
+    // A word that is not known can be an option which changes what the others mean. Alone it cannot do harm: git
+    // refuses it, or reads.
+    let open = operands.iter().filter(|word| **word != Operand::Open).count() < operands.len();
+    if reads {
+        return !open || operands.len() == 1;
+    }
+    let Some(Operand::Exact(key)) = operands.first() else { return false };
+    is_plain(key) && !chooses_file && (!open || operands.len() == 2)
+}
+
+fn is_plain(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    PLAIN
+        .iter()
+        .any(|entry| if entry.ends_with('.') { key.starts_with(entry) } else { key == **entry })
+}
+
+/// Whether the program gets the word as one, whatever is filled in: it is in double quotes from end to end.
+fn is_one_word(word: &Word) -> bool {
+    let inside = word.raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let many = |text: &str| ["$@", "[@", "@}", "\"", "`"].iter().any(|part| text.contains(part));
+    inside.is_some_and(|text| !many(text))
+}
