@@ -1,9 +1,15 @@
 //! Git's own folders, found as git finds them: their settings and hooks name programs that git runs.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{ProtectedPlace, Reason};
+use super::{ProtectedPlace, Reason, resolve};
+
+mod settings;
+
+/// How deep files of settings include others, as git has it.
+const MAX_DEPTH: usize = 10;
 
 /// A longer file is none that git writes here. Bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -38,38 +44,61 @@ pub(super) fn places(dir: &Path, home: Option<&Path>) -> Vec<ProtectedPlace> {
     let at_home =
         at_home.flat_map(|home| [".gitconfig", ".config/git/config"].map(|f| home.join(f)));
     let configs = at_home.chain([shared.join("config"), own.join("config.worktree")]);
-    let named = configs.flat_map(|config| configured_paths(&config, checkout, home));
-    let named: Vec<ProtectedPlace> =
-        named.map(|path| ProtectedPlace::below(path, Reason::Git)).collect();
+    let mut named = Named { checkout, home, paths: Vec::new(), seen: HashSet::new() };
+    for config in configs {
+        named.read(&config, 0);
+    }
+    let named = named.paths.into_iter().map(|path| ProtectedPlace::below(path, Reason::Git));
     let folders = std::iter::once(own).chain(common);
     let folders = folders.map(|path| ProtectedPlace::unless_inside(path, Reason::Git));
     folders.chain(named).collect()
 }
 
-/// The folder of hooks and the included files that a settings file of git names.
-fn configured_paths(config: &Path, checkout: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let Some(text) = text(config) else { return Vec::new() };
-    let mut section = String::new();
-    let mut paths = Vec::new();
-    for line in text.lines() {
-        // A key can stand on the line of its section.
-        let (head, rest) = line.rsplit_once(']').unwrap_or(("", line));
-        if let Some(name) = head.trim_start().strip_prefix('[') {
-            section = name.to_ascii_lowercase();
+/// What files of settings name: the folders of hooks, and the files that they include.
+struct Named<'a> {
+    checkout: &'a Path,
+    home: Option<&'a Path>,
+    paths: Vec<PathBuf>,
+    /// The files that were read, each with the depth at which it was.
+    seen: HashSet<(PathBuf, usize)>,
+}
+
+impl Named<'_> {
+    /// Reads one file and those that it includes, whatever the conditions for that are.
+    fn read(&mut self, config: &Path, depth: usize) {
+        // By its one real name: files that include each other must come to an end.
+        let real = resolve(config).unwrap_or_else(|| config.to_owned());
+        if !self.seen.insert((real, depth)) {
+            return;
         }
-        let Some((key, value)) = rest.split_once('=') else { continue };
-        let base = match key.trim().to_ascii_lowercase().as_str() {
-            "hookspath" => checkout,
-            "path" if section.starts_with("include") => config.parent().unwrap_or(checkout),
-            _ => continue,
-        };
-        let value = value.trim().trim_matches('"');
-        paths.push(match (value.strip_prefix("~/"), home) {
+        let Some(text) = text(config) else { return };
+        for setting in settings::parse(&text) {
+            if setting.value.is_empty() {
+                continue;
+            }
+            match setting.key.as_str() {
+                "hookspath" => {
+                    let path = self.path(self.checkout, &setting.value);
+                    self.paths.push(path);
+                }
+                "path" if setting.section.starts_with("include") => {
+                    let path = self.path(config.parent().unwrap_or(self.checkout), &setting.value);
+                    self.paths.push(path.clone());
+                    if depth < MAX_DEPTH {
+                        self.read(&path, depth + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn path(&self, base: &Path, value: &str) -> PathBuf {
+        match (value.strip_prefix("~/"), self.home) {
             (Some(below), Some(home)) => home.join(below),
             _ => base.join(value),
-        });
+        }
     }
-    paths
 }
 
 /// The text of a small file; `None` for everything else.

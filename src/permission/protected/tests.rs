@@ -271,6 +271,68 @@ fn git_folders_are_known_by_what_is_in_them_and_by_the_file_that_names_them() {
     inside.file("q/.git/HEAD", "ref: x\n").assert(&[("q/.git/hooks/pre-commit", true)]);
 }
 
+/// Whether the hooks folder `tools` in the project is protected with these settings of its repository.
+fn protects_tools(settings: &str) -> bool {
+    let bench = Bench::new("p").folders(&["p/.git", "p/more"]).file("p/.git/config", settings);
+    bench.protects("p/tools/pre-commit")
+}
+
+#[test]
+fn settings_of_git_are_read_as_git_reads_them() {
+    for settings in [
+        "[core]\nhooksPath = tools",
+        "[core]\n\thooksPath = tools # our hooks",
+        "[core]\nhooksPath = tools; those of [ours]",
+        "[core]\nhooksPath = \"tools\" ; \"ours\"",
+        "[core]\nhooksPath = to\"ol\"s",
+        "[core]\nhooksPath = to\\\nols",
+        "[core]\r\nhooksPath = tools\r\n",
+        "\u{feff}[core] hooksPath=tools",
+        "[core] # first ]\nhooksPath = tools",
+        "[core \"a]\\\"b\"] hooksPath = tools",
+        "# a \" in a comment\n[core]\nbare\n; another \"\nHOOKSPATH\t=\ttools",
+        "[alias]\nx = \"!f() { echo [#]; }\"\n[core]\nhooksPath = tools",
+    ] {
+        assert!(protects_tools(settings), "{settings}");
+    }
+    for settings in [
+        "[core]\n# hooksPath = tools",
+        "[core]\nx = y # \\\nz = a",
+        "[core]\nx = \"# hooksPath\" \"= tools\"",
+        "[core]\nhooksPath =",
+        "[core]\nhooksPath",
+    ] {
+        assert!(!protects_tools(settings), "{settings}");
+    }
+    let odd = Bench::new("p").folders(&["p/.git"]);
+    let odd = odd.file("p/.git/config", "[core]\nhooksPath = a[b]#c\n[x] y = \"#\"\n");
+    odd.assert(&[("p/a[b]/pre-commit", true), ("p/a[b]#c/x", false)]);
+    let quoted = Bench::new("p").folders(&["p/.git"]);
+    let quoted = quoted.file("p/.git/config", "[core]\nhooksPath = \"a[b]#c; d\"\n");
+    quoted.assert(&[("p/a[b]#c; d/pre-commit", true)]);
+}
+
+#[test]
+fn files_that_settings_of_git_include_are_read_too() {
+    let bench = Bench::new("p").folders(&["p/.git", "p/more", "home"]);
+    let mut bench = bench
+        .file("p/.git/config", "[includeIf \"gitdir:[a-z]/\"] path = ../more/0\n")
+        .file("home/.gitconfig", "[include]\npath = ~/own\n")
+        .file("home/own", "[core]\nhooksPath = checks\n");
+    for n in 0..9 {
+        let text = format!("[include]\npath = {}\npath = {n}\n", n + 1);
+        bench = bench.file(&format!("p/more/{n}"), &text);
+    }
+    bench = bench.file("p/more/9", "[core]\nhooksPath = tools\n");
+    bench.assert(&[
+        ("p/tools/pre-commit", true),
+        ("p/more/5", true),
+        ("p/more/9", true),
+        ("p/checks/pre-push", true),
+        ("p/more/notes", false),
+    ]);
+}
+
 #[test]
 fn a_working_directory_that_is_a_link_stays_what_it_was_at_the_first_look() {
     let bench = Bench::new("link").folders(&["one", "two"]).link("one", "link");

@@ -1,0 +1,99 @@
+//! The format of git's settings files, read as git reads it: quotes, comments and joined lines decide what a value is.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// One setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// What stands between the brackets, in lower case.
+    pub section: String,
+    /// In lower case.
+    pub key: String,
+    pub value: String,
+}
+
+/// The settings with a value, in order. A line that git would refuse is passed over.
+pub fn parse(text: &str) -> Vec<Setting> {
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let mut rest = text.chars().peekable();
+    let mut section = String::new();
+    let mut settings = Vec::new();
+    while let Some(&c) = rest.peek() {
+        if c.is_whitespace() {
+            rest.next();
+        } else if c == '[' {
+            section = header(&mut rest);
+        } else {
+            let key = key(&mut rest);
+            if !key.is_empty() && rest.next_if_eq(&'=').is_some() {
+                settings.push(Setting { section: section.clone(), key, value: value(&mut rest) });
+            } else {
+                skip_line(&mut rest);
+            }
+        }
+    }
+    settings
+}
+
+/// The text between the brackets. A bracket in the quotes of a subsection does not end it.
+fn header(rest: &mut Peekable<Chars<'_>>) -> String {
+    let mut name = String::new();
+    let mut quoted = false;
+    rest.next();
+    while let Some(c) = rest.next_if(|&c| c != '\n') {
+        match c {
+            ']' if !quoted => break,
+            '"' => quoted = !quoted,
+            '\\' if quoted => name.extend(rest.next_if(|&c| c != '\n')),
+            _ => name.push(c),
+        }
+    }
+    name.to_lowercase()
+}
+
+fn key(rest: &mut Peekable<Chars<'_>>) -> String {
+    let mut key = String::new();
+    while let Some(c) = rest.next_if(|&c| c.is_ascii_alphanumeric() || c == '-') {
+        key.push(c.to_ascii_lowercase());
+    }
+    while rest.next_if(|&c| c != '\n' && c.is_whitespace()).is_some() {}
+    key
+}
+
+/// The value up to the end of its line, or of the last one that is joined to it.
+fn value(rest: &mut Peekable<Chars<'_>>) -> String {
+    let (mut value, mut blanks) = (String::new(), String::new());
+    let mut quoted = false;
+    while let Some(c) = rest.next_if(|&c| c != '\n') {
+        if c.is_whitespace() && !quoted {
+            blanks.push(c);
+            continue;
+        }
+        if matches!(c, '#' | ';') && !quoted {
+            skip_line(rest);
+            break;
+        }
+        // Blanks around the value are no part of it.
+        let between = std::mem::take(&mut blanks);
+        if !value.is_empty() {
+            value.push_str(&between);
+        }
+        match c {
+            '"' => quoted = !quoted,
+            '\\' => match rest.next() {
+                Some('n') => value.push('\n'),
+                Some('t') => value.push('\t'),
+                Some('b') => value.push('\u{8}'),
+                Some('\n') | None => {}
+                Some(other) => value.push(other),
+            },
+            _ => value.push(c),
+        }
+    }
+    value
+}
+
+fn skip_line(rest: &mut Peekable<Chars<'_>>) {
+    while rest.next_if(|&c| c != '\n').is_some() {}
+}
