@@ -212,7 +212,7 @@ impl Line {
     }
 
     /// Calls a tool by the server's own name for it. `cx` shows the progress. A cancel returns at once; it and a drop
-    /// tell the server.
+    /// tell the server. The error of a cancel names text that came in place of an answer.
     pub async fn call(
         &self,
         server: &str,
@@ -239,9 +239,14 @@ impl Line {
         let answer = tokio::select! {
             biased;
             answer = unanswered.answer() => answer,
-            () = cx.cancel.cancelled() => return Err(cancelled()),
+            () = cx.cancel.cancelled() => {
+                return Err(unreadable.stray().map_or_else(cancelled, |text| {
+                    let why = format!("MCP server {server} sent no answer, but {text}");
+                    ToolError::soft(SoftKind::Cancelled, why)
+                }));
+            }
             // Which call it was to answer cannot be known: all that wait fail.
-            why = unreadable.answer() => {
+            why = unreadable.message() => {
                 return Err(ToolError::failed(format!("MCP server {server}: {why}")));
             }
         };

@@ -3,7 +3,6 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -23,10 +22,6 @@ const CHECKED: usize = 64 * 1024;
 
 /// How much of a line is shown. Characters.
 const SHOWN: usize = 120;
-
-/// How long a call waits for its answer after a line of plain text with silence behind it. Some servers log to stdout
-/// before they answer.
-const SILENCE: Duration = Duration::from_secs(2);
 
 /// What a program has printed first. Clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -54,8 +49,6 @@ struct Seen {
     broken: usize,
     /// Lines of plain text.
     stray: usize,
-    /// Whether the last line was one of them.
-    ends_stray: bool,
     /// The last broken or stray line.
     last: String,
 }
@@ -65,14 +58,12 @@ struct Seen {
 pub struct Unreadable {
     seen: Option<watch::Receiver<Seen>>,
     before: Seen,
-    /// What the server printed first.
-    first: Printed,
 }
 
 impl Unreadable {
     /// Never tells of anything: for servers that are no programs.
     pub fn none() -> Self {
-        Self { seen: None, before: Seen::default(), first: Printed::default() }
+        Self { seen: None, before: Seen::default() }
     }
 
     /// Waits for a message that is too large or broken, and describes it in one line.
@@ -82,24 +73,6 @@ impl Unreadable {
                 return why;
             }
             self.changed().await;
-        }
-    }
-
-    /// The same while an answer is awaited: then also for plain text that nothing follows, unless the server is one
-    /// that printed text from the start and speaks the protocol all the same.
-    pub async fn answer(&mut self) -> String {
-        loop {
-            if let Some(why) = self.bad_message() {
-                return why;
-            }
-            match self.stray() {
-                None => self.changed().await,
-                Some(why) => {
-                    if tokio::time::timeout(SILENCE, self.changed()).await.is_err() {
-                        return why;
-                    }
-                }
-            }
         }
     }
 
@@ -113,16 +86,12 @@ impl Unreadable {
         broken.then(|| format!("it sent what is not a JSON-RPC message: {:?}", seen.last))
     }
 
-    fn stray(&self) -> Option<String> {
+    /// The last line of plain text, in words. It says nothing about an answer, which may still come: it only helps to
+    /// explain that none came.
+    pub fn stray(&self) -> Option<String> {
         let seen = self.seen.as_ref()?.borrow();
-        let fresh = seen.ends_stray && seen.stray != self.before.stray;
-        let stray = fresh && self.first.complaint().is_none();
-        stray.then(|| {
-            format!(
-                "it printed text instead of an answer: {:?} (a server must log to stderr)",
-                seen.last
-            )
-        })
+        let fresh = seen.stray != self.before.stray;
+        fresh.then(|| format!("printed text: {:?} (a server must log to stderr)", seen.last))
     }
 
     /// Waits for the next line, for ever when there is none.
@@ -140,7 +109,7 @@ impl Clone for Unreadable {
     fn clone(&self) -> Self {
         let mut seen = self.seen.clone();
         let before = seen.as_mut().map(|seen| seen.borrow_and_update().clone()).unwrap_or_default();
-        Self { seen, before, first: self.first.clone() }
+        Self { seen, before }
     }
 }
 
@@ -160,8 +129,7 @@ impl<R> Reader<R> {
     pub fn new(inner: R, first: Printed) -> (Self, Unreadable) {
         first.bytes().clear();
         let (seen, receiver) = watch::channel(Seen::default());
-        let unreadable =
-            Unreadable { seen: Some(receiver), before: Seen::default(), first: first.clone() };
+        let unreadable = Unreadable { seen: Some(receiver), before: Seen::default() };
         (Self { inner, first, line: Vec::new(), len: 0, seen }, unreadable)
     }
 
@@ -186,7 +154,6 @@ impl<R> Reader<R> {
         let kind = kind(&self.line, self.len > self.line.len());
         if kind != Line::Blank {
             self.seen.send_modify(|seen| {
-                seen.ends_stray = kind == Line::Stray;
                 match kind {
                     Line::Broken => seen.broken = seen.broken.wrapping_add(1),
                     Line::Stray => seen.stray = seen.stray.wrapping_add(1),
@@ -284,5 +251,26 @@ mod tests {
             assert_eq!(kind(line.as_bytes(), false), expected, "{line}");
         }
         assert_eq!(kind(b"{\"id\":1,\"result\":\"xxx", true), Line::Message);
+    }
+
+    #[tokio::test]
+    async fn text_is_remembered_and_only_what_looks_like_a_message_ends_the_wait() {
+        let (mut reader, unreadable) = Reader::new(tokio::io::empty(), Printed::default());
+        reader.look(b"Welcome!\n");
+        let mut waiting = unreadable.clone();
+        assert_eq!(waiting.stray(), None, "it came before");
+        reader.look(b"Compiling...\n{\"method\":\"notifications/progress\"}\n");
+        tokio::select! {
+            biased;
+            why = waiting.message() => panic!("{why}"),
+            () = std::future::ready(()) => {}
+        }
+        let said = r#"printed text: "Compiling..." (a server must log to stderr)"#;
+        assert_eq!(waiting.stray().as_deref(), Some(said));
+        reader.look(b"{\"id\":1,\"resu\n");
+        assert_eq!(
+            waiting.message().await,
+            r#"it sent what is not a JSON-RPC message: "{\"id\":1,\"resu""#
+        );
     }
 }

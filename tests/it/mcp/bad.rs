@@ -136,30 +136,38 @@ async fn a_result_that_is_too_large_fails_at_once_and_the_server_stays() {
 
 #[tokio::test]
 async fn an_answer_that_is_no_message_fails_at_once_and_the_server_stays() {
-    for (tool, said) in [
-        ("tear", r#"it sent what is not a JSON-RPC message: "{\"jsonrpc\":\"2.0\""#),
-        (
-            "babble",
-            r#"it printed text instead of an answer: "I am afraid I cannot" (a server must log to stderr)"#,
-        ),
-    ] {
-        let scene = Scene::new();
-        let list = tools(&[tool, "mutter"]);
-        scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &list)]));
-        let bad = tool_use(&format!("mcp__stub__{tool}"), json!({}));
-        let good = tool_use("mcp__stub__mutter", json!({}));
-        scene.server.when(PARENT).reply(bad).then(good).then(text(DONE));
-        let finished = scene.go().await;
-        assert!(finished.took < Duration::from_secs(20), "{:?}", finished.took);
-        let result = scene.server.requests_of(PARENT)[1].tool_result();
-        assert!(
-            result.is_error && result.text.starts_with(&format!("MCP server stub: {said}")),
-            "{result:?}"
-        );
-        assert_eq!(last(&scene).tool_result().text, "after a word");
-        assert_eq!(count(&scene, "stub", "started"), 1);
-        scene.server.finish();
-    }
+    let scene = Scene::new();
+    scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &tools(&["tear", "mutter"]))]));
+    let torn = tool_use("mcp__stub__tear", json!({}));
+    let good = tool_use("mcp__stub__mutter", json!({}));
+    scene.server.when(PARENT).reply(torn).then(good).then(text(DONE));
+    let finished = scene.go().await;
+    assert!(finished.took < Duration::from_secs(20), "{:?}", finished.took);
+    let result = scene.server.requests_of(PARENT)[1].tool_result();
+    let said = r#"MCP server stub: it sent what is not a JSON-RPC message: "{\"jsonrpc\":\"2.0\""#;
+    assert!(result.is_error && result.text.starts_with(said), "{result:?}");
+    assert_eq!(last(&scene).tool_result().text, "after a word");
+    assert_eq!(count(&scene, "stub", "started"), 1);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn text_beside_the_protocol_fails_no_call_and_is_named_when_the_time_is_over() {
+    let scene = Scene::new();
+    let stub = server(&scene, "stub", &[("STUB_TOOLS", &tools(&["babble", "mutter"]))]);
+    // Longer than any silence after which a call might be given up.
+    scene.world.config(&format!("{stub}timeout_s = 4\n"));
+    let bad = tool_use("mcp__stub__babble", json!({}));
+    let good = tool_use("mcp__stub__mutter", json!({}));
+    scene.server.when(PARENT).reply(bad).then(good).then(text(DONE));
+    scene.go().await;
+    let result = scene.server.requests_of(PARENT)[1].tool_result();
+    let said = "This call took longer than 4 s and was stopped.\n\nMCP server stub sent no answer, but printed text: \
+                \"I am afraid I cannot\" (a server must log to stderr)";
+    assert_eq!((result.text.as_str(), result.is_error), (said, true));
+    assert_eq!(last(&scene).tool_result().text, "after a word");
+    assert_eq!(count(&scene, "stub", "started"), 1);
+    scene.server.finish();
 }
 
 #[tokio::test]
