@@ -1,10 +1,10 @@
 //! A folder that is held open, and files in it, reached from the root without following a single link.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -41,7 +41,6 @@ impl Folder {
     }
 
     fn walk(path: &Path, make: bool) -> io::Result<Self> {
-        let unresolved = || io::Error::new(ErrorKind::InvalidInput, "the path is not resolved");
         if !path.is_absolute() {
             return Err(unresolved());
         }
@@ -111,8 +110,17 @@ impl Folder {
         content: &[u8],
         old: Option<&Metadata>,
     ) -> io::Result<Metadata> {
-        let (temporary, file) = self.temporary()?;
-        let made = fill(file, content, old).and_then(|metadata| {
+        self.replace_by(name, old, |file| file.write_all(content))
+    }
+
+    fn replace_by(
+        &self,
+        name: &OsStr,
+        old: Option<&Metadata>,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<Metadata> {
+        let (temporary, file) = self.temporary(old.is_some())?;
+        let made = fill(file, old, write).and_then(|metadata| {
             renameat(&self.fd, temporary.as_os_str(), &self.fd, name)?;
             Ok(metadata)
         });
@@ -123,14 +131,14 @@ impl Folder {
         made
     }
 
-    /// A new file under a name that nobody has.
-    fn temporary(&self) -> io::Result<(OsString, File)> {
+    /// A new file under a name that nobody has. A private one is nobody else's to read until it gets another mode.
+    fn temporary(&self, private: bool) -> io::Result<(OsString, File)> {
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
         for _ in 0..MAX_TRIES {
             let letters: String = (0..8).map(|_| fastrand::alphanumeric()).collect();
             let name = OsString::from(format!(".caliban-{letters}"));
             // The process's mask is applied to this, as to any new file.
-            let mode = Mode::from_bits_truncate(0o666);
+            let mode = Mode::from_bits_truncate(if private { 0o600 } else { 0o666 });
             match openat(&self.fd, name.as_os_str(), flags, mode) {
                 Ok(file) => return Ok((name, file.into())),
                 Err(Errno::EEXIST) => {}
@@ -152,19 +160,29 @@ impl Folder {
 pub fn open(path: &Path) -> io::Result<File> {
     match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => Folder::open(folder)?.entry(name),
-        _ => File::open("/"),
+        _ if path == Path::new("/") => File::open("/"),
+        _ => Err(unresolved()),
     }
 }
 
-/// Fills a new file, and gives it mode and owner of the `old` one.
-fn fill(mut file: File, content: &[u8], old: Option<&Metadata>) -> io::Result<Metadata> {
-    file.write_all(content)?;
+/// Gives a new file the mode and owner of the `old` one, and only then its content: nobody reads it who could not read
+/// the old one.
+fn fill(
+    mut file: File,
+    old: Option<&Metadata>,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<Metadata> {
     if let Some(old) = old {
         let made = file.metadata()?;
         if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
             // Only root can; for others the file becomes their own, as with any editor.
             let _ = std::os::unix::fs::fchown(&file, Some(old.uid()), Some(old.gid()));
         }
+        file.set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
+    }
+    write(&mut file)?;
+    if let Some(old) = old.filter(|old| old.mode() & 0o7000 != 0) {
+        // A write takes these bits away again.
         file.set_permissions(old.permissions())?;
     }
     file.metadata()
@@ -198,6 +216,10 @@ fn refusal(parent: &OwnedFd, name: &OsStr, error: Errno) -> io::Error {
         Ok(found) if kind(&found) == SFlag::S_IFLNK => changed(),
         _ => error.into(),
     }
+}
+
+fn unresolved() -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, "the path is not resolved")
 }
 
 fn changed() -> io::Error {
@@ -262,6 +284,37 @@ mod tests {
         assert!(!outside.join("new").exists());
         let error = Folder::open(&inside.join("a/../a")).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn only_the_root_opens_the_root() {
+        let Place { inside, _folder, .. } = place();
+        assert!(open(Path::new("/")).unwrap().metadata().unwrap().is_dir());
+        for path in [inside.join("a/.."), "/..".into(), "..".into(), "".into(), "a".into()] {
+            let kind = open(&path).map(drop).map_err(|error| error.kind());
+            assert_eq!(kind, Err(ErrorKind::InvalidInput), "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn no_content_is_in_a_file_that_others_than_those_of_the_old_one_can_read() {
+        let Place { inside, _folder, .. } = place();
+        let old = |mode: u32| {
+            fs::set_permissions(inside.join("a/f"), Permissions::from_mode(mode)).unwrap();
+            fs::metadata(inside.join("a/f")).unwrap()
+        };
+        let held = Folder::open(&inside.join("a")).unwrap();
+        for mode in [0o600, 0o640, 0o444, 0o4755] {
+            let made = held.replace_by(OsStr::new("f"), Some(&old(mode)), |file| {
+                let now = file.metadata()?.permissions().mode() & 0o7777;
+                assert_eq!(now & !mode, 0, "{now:o} while {mode:o} is written");
+                file.write_all(b"y")
+            });
+            assert_eq!(made.unwrap().permissions().mode() & 0o7777, mode, "afterwards");
+        }
+        let made = held.temporary(true).unwrap().1.metadata().unwrap().permissions().mode();
+        assert_eq!(made & 0o7777, 0o600, "from its first moment");
+        assert_eq!(fs::read(inside.join("a/f")).unwrap(), b"y");
     }
 
     #[test]
