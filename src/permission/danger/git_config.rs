@@ -150,7 +150,7 @@ fn is_harmless<'a>(mut words: impl Iterator<Item = Operand<'a>>) -> bool {
     }
     // A word that is not known can be an option which changes what the others mean. Alone it cannot do harm: git
     // refuses it, or reads.
-    let open = operands.iter().filter(|word| **word != Operand::Open).count() < operands.len();
+    let open = operands.contains(&Operand::Open);
     if reads {
         return !open || operands.len() == 1;
     }
