@@ -17,7 +17,7 @@ use super::mask;
 use super::record::CallRecord;
 use super::{Agent, Run};
 use crate::budget::{Budget, UsedUp};
-use crate::permission::{Advice, Call, Verdict};
+use crate::permission::{Advice, Approval, Call, Verdict};
 use crate::protocol::{
     Access, ContentBlock, EventKind, Failure, HookEvent, ResultBlock, Span, ToolUseId, clock,
 };
@@ -61,8 +61,8 @@ struct Permitted {
     call: ToolCall,
     /// What it was allowed to touch.
     access: Access,
-    /// The warnings of the question that was answered with yes; absent when it was not asked about.
-    asked: Option<Vec<String>>,
+    /// What the user said yes to; absent when it was allowed without that.
+    approval: Option<Approval>,
 }
 
 impl Agent {
@@ -248,22 +248,20 @@ impl Agent {
     ) -> Result<Permitted, ToolError> {
         let access = tool.access(&call.input, &call.directory);
         let advice = heard.advice.clone();
-        let mut request = Call { advice, ..self.asked_call(tool, &call, &access) };
-        // A preview may cost a read of the file: it is made only for one who will see it. How long that one takes is
-        // not the agent's time.
-        let asked = self.setup.gate.question(&request);
-        let asks = asked.is_some();
-        let _pause = asks.then(|| run.budget.pause());
-        if asks {
+        let request = Call { advice, ..self.asked_call(tool, &call, &access) };
+        let mut pause = None;
+        // A preview may cost a read of the file: the gate awaits it only when the user is about to be asked. How long
+        // that one takes is not the agent's time.
+        let preview = async {
+            pause = Some(run.budget.pause());
             self.tell_of_question(tool, run);
-            request.preview = tokio::select! {
-                biased;
-                () = cancel.cancelled() => None,
-                preview = tool.preview(&call.input, &access) => preview,
-            };
-        }
-        match self.setup.gate.decide(&request, cancel).await {
-            Verdict::Allowed => Ok(Permitted { call, access, asked }),
+            tool.preview(&call.input, &access).await
+        };
+        let verdict = self.setup.gate.decide(&request, preview, cancel).await;
+        drop(pause);
+        match verdict {
+            Verdict::Allowed => Ok(Permitted { call, access, approval: None }),
+            Verdict::Approved(approval) => Ok(Permitted { call, access, approval: Some(approval) }),
             Verdict::Changed { input } => self.changed(tool, call, input),
             Verdict::Cancelled => Err(cancelled()),
             Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
@@ -285,7 +283,7 @@ impl Agent {
         let access = tool.access(&call.input, &call.directory);
         match self.setup.gate.recheck(&self.asked_call(tool, &call, &access)) {
             Err(reason) => Err(ToolError::soft(SoftKind::Denied, reason)),
-            Ok(warnings) => Ok(Permitted { call, access, asked: Some(warnings) }),
+            Ok(approval) => Ok(Permitted { call, access, approval }),
         }
     }
 
@@ -297,12 +295,12 @@ impl Agent {
         permitted: &Permitted,
         heard: &Heard,
     ) -> Result<(), ToolError> {
-        let Permitted { call, access, asked } = permitted;
+        let Permitted { call, access, approval } = permitted;
         let now = tool.access(&call.input, &call.directory);
         let advice = heard.advice.clone();
         let request = Call { advice, ..self.asked_call(tool, call, &now) };
         let held = if now == *access {
-            self.setup.gate.confirm(&request, asked.as_deref())
+            self.setup.gate.confirm(&request, approval.as_ref())
         } else {
             let reason = "this call leads elsewhere now than when it was allowed, because a link has changed; it was \
                           not run; make it again if it is still wanted"
@@ -326,7 +324,6 @@ impl Agent {
             input: &call.input,
             access,
             cwd: &self.setup.cwd,
-            preview: None,
             advice: Advice::None,
         }
     }

@@ -252,6 +252,38 @@ async fn t9_the_wait_for_an_answer_is_not_charged_to_the_time() {
 }
 
 #[tokio::test]
+async fn a_question_that_a_change_of_mode_settles_is_not_approved_by_the_user() {
+    let answers = [answer("one", 1), answer("done", 0)];
+    let mut bench = Bench::new(Limits::default(), Mode::Default, answers);
+    let operations = Operations::new(1);
+    bench.agent.setup.operations = operations.clone();
+    let (queue, gate) = (bench.queue.clone(), bench.gate.clone());
+    let modes = async {
+        let (cancel, mut place) = (CancellationToken::new(), None);
+        loop {
+            let mut events = Vec::new();
+            queue.drain(&mut events, 1).await;
+            match &events[0].kind {
+                EventKind::PermissionAsked(_) => {
+                    // Keeps the call from running when it is permitted.
+                    place = operations.enter(&cancel).await;
+                    gate.set_mode(Mode::BypassPermissions);
+                }
+                EventKind::QuestionClosed { .. } => {
+                    gate.set_mode(Mode::Default);
+                    return drop(place.take());
+                }
+                _ => {}
+            }
+        }
+    };
+    let (outcome, ()) = tokio::join!(bench.run(), modes);
+    assert_eq!((outcome.end, bench.ran()), (End::Completed, 0));
+    let told = &bench.asked()[1].1;
+    assert!(told.contains("has changed since it was allowed"), "{told}");
+}
+
+#[tokio::test]
 async fn t17_a_model_without_a_price_is_not_asked_under_a_cap() {
     let limits = Limits { usd: Some(1.0), ..Limits::default() };
     let mut bench = Bench::new(limits, Mode::BypassPermissions, []);

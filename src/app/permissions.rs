@@ -19,7 +19,6 @@ pub(super) fn test(call: &str, setup: &Setup) -> Result<Report, AppError> {
         input: &Value::Null,
         access: &call.access,
         cwd: &setup.cwd,
-        preview: None,
         advice: Advice::None,
     });
     Ok(tested(&judgement, setup.trust.notice(&setup.loaded.inert).as_deref()))

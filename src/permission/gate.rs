@@ -12,7 +12,7 @@ use super::bounds::Bound;
 use super::judge::{Call, Decision, Judgement, Policy, judge};
 use super::path::Places;
 use super::protected::{ProtectedPlace, ProtectedPlaces};
-use super::question::{AnswerError, Asked, Waiting};
+use super::question::{AnswerError, Approval, Asked, Waiting};
 use super::rule::{Base, List, Origin, Rule, RuleSet};
 use super::rule_file;
 use super::session_rules::AllowCeiling;
@@ -69,15 +69,14 @@ pub(super) struct State {
 /// What the gate says to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
+    /// By rules, the mode or a hook.
     Allowed,
+    /// By the user, who was asked.
+    Approved(Approval),
     /// With this input instead of its own, which has to pass [`AgentGate::recheck`].
-    Changed {
-        input: Value,
-    },
+    Changed { input: Value },
     /// The reason is told to the model.
-    Denied {
-        reason: String,
-    },
+    Denied { reason: String },
     /// The run was stopped before anybody had decided.
     Cancelled,
 }
@@ -151,18 +150,18 @@ impl Gate {
         let asked = self.0.lock().waiting.get(&id).map(|waiting| waiting.asked.clone());
         let Some(asked) = asked else { return Ok(false) };
         let verdict = match answer {
-            Answer::Once => Verdict::Allowed,
+            Answer::Once => Verdict::Approved(asked.approval.clone()),
             Answer::No { reason } => Verdict::Denied { reason: refusal(reason.as_deref()) },
             Answer::Denied { reason } | Answer::Stop { reason } => Verdict::Denied { reason },
             Answer::Session => {
                 let rules = self.0.parse(&asked.rules, &Origin::Session)?;
                 asked.standing.grants.add(rules);
                 self.0.lock().revision += 1;
-                Verdict::Allowed
+                Verdict::Approved(asked.approval.clone())
             }
             Answer::Always { rules, file } => {
                 self.0.write_rules(&asked, &rules, file)?;
-                Verdict::Allowed
+                Verdict::Approved(asked.approval.clone())
             }
             Answer::Allowed(allowance) => return self.allow_as(id, &asked, *allowance),
         };
@@ -193,7 +192,10 @@ impl Gate {
         let Allowance { input, session, written } = allowance;
         let kept = self.0.keep(asked, &session, &written);
         let input = input.filter(|input| *input != *asked.call().input);
-        let verdict = input.map_or(Verdict::Allowed, |input| Verdict::Changed { input });
+        let verdict = match input {
+            Some(input) => Verdict::Changed { input },
+            None => Verdict::Approved(asked.approval.clone()),
+        };
         let answered = self.0.reply(id, verdict);
         self.0.settle();
         kept.map(|()| answered)

@@ -27,8 +27,6 @@ pub struct Call<'a> {
     pub access: &'a Access,
     /// The agent's base directory.
     pub cwd: &'a Path,
-    /// Shows the person what would happen.
-    pub preview: Option<String>,
     /// What hooks say to it.
     pub advice: Advice,
 }
@@ -73,6 +71,8 @@ pub struct Judgement {
     pub decision: Decision,
     /// The rule with its place, or the mode, or what no rule allows.
     pub why: String,
+    /// What `why` consists of, apart from allow rules: a new allow rule takes some away, and adds none.
+    pub(super) reasons: Vec<String>,
     /// What is special about the call.
     pub warnings: Vec<String>,
     /// Rules that would allow it; empty when no safe rule does.
@@ -81,7 +81,9 @@ pub struct Judgement {
 
 impl Judgement {
     fn new(decision: Decision, why: impl Into<String>) -> Self {
-        Self { decision, why: why.into(), warnings: Vec::new(), suggestions: Vec::new() }
+        let why = why.into();
+        let reasons = vec![why.clone()];
+        Self { decision, why, reasons, warnings: Vec::new(), suggestions: Vec::new() }
     }
 }
 
@@ -211,6 +213,7 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
     let mut why_allowed = None;
     let mut missing = Vec::new();
     let mut reasons: Vec<String> = Vec::new();
+    let mut bare: Vec<String> = Vec::new();
     for unit in &facts.units {
         let mut rules = policy.rules.allow.iter().chain(policy.grants);
         if let Some(rule) = rules.find(|rule| rule.allows(unit, facts, places))
@@ -220,6 +223,7 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
             continue;
         }
         if let Err(reason) = free(unit, policy.mode, facts, places) {
+            bare.push(reason.clone());
             let reason = exception(unit, policy).unwrap_or(reason);
             missing.push(unit);
             if !reasons.contains(&reason) {
@@ -238,6 +242,7 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
         }
         _ => Judgement::new(Decision::Ask, why),
     };
+    judgement.reasons = bare;
     judgement.warnings = warnings(facts, access, places);
     if policy.mode != Mode::Plan {
         judgement.suggestions = suggest::rules(&missing, facts, places);

@@ -35,7 +35,7 @@ pub use gate::{AgentGate, Gate, GateSettings, Verdict};
 pub use judge::{Advice, Call, Decision, Judgement, Policy, judge};
 pub use path::Places;
 pub use protected::{ProtectedPlace, Reason};
-pub use question::AnswerError;
+pub use question::{AnswerError, Approval};
 pub use rule::{Base, List, Origin, Rule, RuleError, RuleSet};
 pub use source::RuleSource;
 pub use standing::{ModeOf, Rights};

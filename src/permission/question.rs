@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::gate::Verdict;
-use super::judge::{Advice, Call};
+use super::judge::{Advice, Call, Judgement};
 use super::rule::RuleError;
 use super::standing::Standing;
 use crate::protocol::{Access, ToolUseId};
@@ -34,9 +34,33 @@ pub(super) struct Waiting {
     pub reply: oneshot::Sender<Verdict>,
 }
 
+/// A question that the user answered with yes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    reasons: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Approval {
+    /// Approves what this judgement asks about.
+    pub(super) fn of(judgement: &Judgement) -> Self {
+        let Judgement { reasons, warnings, .. } = judgement;
+        Self { reasons: reasons.clone(), warnings: warnings.clone() }
+    }
+
+    /// Whether the user said yes to all that this judgement asks about. Rules that came with the answer can leave
+    /// less to ask about; what is asked about for another reason, such as a new rule, was not approved.
+    pub(super) fn covers(&self, judgement: &Judgement) -> bool {
+        judgement.warnings == self.warnings
+            && judgement.reasons.iter().all(|reason| self.reasons.contains(reason))
+    }
+}
+
 /// All that is needed to judge the call again.
 pub(super) struct Asked {
     pub standing: Standing,
+    /// Holds once the user has said yes.
+    pub approval: Approval,
     /// The rules that the question offered.
     pub rules: Vec<String>,
     id: ToolUseId,
@@ -48,10 +72,12 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub fn new(call: &Call<'_>, rules: Vec<String>, standing: Standing) -> Self {
+    /// Keeps the call, which is asked about because of this judgement.
+    pub fn new(call: &Call<'_>, judgement: &Judgement, standing: Standing) -> Self {
         Self {
             standing,
-            rules,
+            approval: Approval::of(judgement),
+            rules: judgement.suggestions.clone(),
             id: call.id.clone(),
             tool: call.tool.to_owned(),
             input: call.input.clone(),
@@ -68,7 +94,6 @@ impl Asked {
             input: &self.input,
             access: &self.access,
             cwd: &self.cwd,
-            preview: None,
             advice: self.advice.clone(),
         }
     }

@@ -57,7 +57,6 @@ fn allows(gate: &Gate, line: &str, project: &std::path::Path) -> bool {
         input: &Value::Null,
         access: &access,
         cwd: project,
-        preview: None,
         advice: Advice::None,
     };
     !line.contains('\0') && gate.judgement(&call).decision == Decision::Allow

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Gate, Shared, Verdict};
 use crate::permission::judge::{Advice, Call, Decision, Judgement};
 use crate::permission::path::Places;
-use crate::permission::question::{Asked, Waiting};
+use crate::permission::question::{Approval, Asked, Waiting};
 use crate::permission::rule::Base;
 use crate::permission::standing::{Grants, ModeOf, Rights, Standing};
 use crate::permission::starts::Unreadable;
@@ -98,18 +98,16 @@ impl AgentGate {
         self.tell_denied(call, &Verdict::Denied { reason });
     }
 
-    /// The warnings of the question that the call would be now, if it would be one: only then a preview is worth its
-    /// while.
-    #[must_use]
-    pub fn question(&self, call: &Call<'_>) -> Option<Vec<String>> {
-        let judgement = self.judge_now(call);
-        let asks = self.shared.interactive && judgement.decision == Decision::Ask;
-        asks.then_some(judgement.warnings)
-    }
-
-    /// Decides on a call, and asks the person where that is needed. Ends at once when `cancel` fires; when it is
-    /// dropped, an open question is withdrawn.
-    pub async fn decide(&self, call: &Call<'_>, cancel: &CancellationToken) -> Verdict {
+    /// Decides on a call, and asks the user where that is needed. `preview` shows the user what would happen; it is
+    /// awaited, once, only when a question is to be opened. Ends at once when `cancel` fires; when it is dropped, an
+    /// open question is withdrawn.
+    pub async fn decide(
+        &self,
+        call: &Call<'_>,
+        preview: impl Future<Output = Option<String>>,
+        cancel: &CancellationToken,
+    ) -> Verdict {
+        let (mut preview, mut shown) = (Some(preview), None);
         let verdict = loop {
             if cancel.is_cancelled() {
                 return Verdict::Cancelled;
@@ -124,7 +122,16 @@ impl AgentGate {
                 }
                 Decision::Ask => {}
             }
-            let Some(open) = self.ask(call, judgement, revision) else { continue };
+            if let Some(preview) = preview.take() {
+                shown = tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => return Verdict::Cancelled,
+                    shown = preview => shown,
+                };
+                // Rules and files may be others by now: the question is about what holds when it opens.
+                continue;
+            }
+            let Some(open) = self.ask(call, &mut shown, judgement, revision) else { continue };
             match open.answer(cancel).await {
                 Some(verdict) => break verdict,
                 None => return Verdict::Cancelled,
@@ -135,28 +142,29 @@ impl AgentGate {
     }
 
     /// Decides on a call whose input was changed by the one who allowed it: what is denied stays denied, what would be
-    /// asked about was asked. Returns the warnings that the call comes with.
+    /// asked about was asked. Returns what the change approves.
     ///
     /// # Errors
     /// With the reason, when the call is denied.
-    pub fn recheck(&self, call: &Call<'_>) -> Result<Vec<String>, String> {
+    pub fn recheck(&self, call: &Call<'_>) -> Result<Option<Approval>, String> {
         let judgement = self.judge_now(call);
         match judgement.decision {
             Decision::Deny => self.refuse(call, judgement.why),
-            Decision::Allow | Decision::Ask => Ok(judgement.warnings),
+            Decision::Allow => Ok(None),
+            Decision::Ask => Ok(Some(Approval::of(&judgement))),
         }
     }
 
-    /// Judges a permitted call once more, right before it runs. `asked` are the warnings of the question about it that
-    /// was answered with yes: the answer holds as long as the question would be the same.
+    /// Judges a permitted call once more, right before it runs. A call that is to be asked about runs only if the
+    /// user approved all that the question would be about.
     ///
     /// # Errors
     /// With the reason, when the call may not run any more.
-    pub fn confirm(&self, call: &Call<'_>, asked: Option<&[String]>) -> Result<(), String> {
+    pub fn confirm(&self, call: &Call<'_>, approval: Option<&Approval>) -> Result<(), String> {
         let judgement = self.judge_now(call);
         match judgement.decision {
             Decision::Allow => Ok(()),
-            Decision::Ask if asked == Some(&judgement.warnings) => Ok(()),
+            Decision::Ask if approval.is_some_and(|approval| approval.covers(&judgement)) => Ok(()),
             Decision::Ask => self.refuse(
                 call,
                 format!(
@@ -190,16 +198,17 @@ impl AgentGate {
         }
     }
 
-    /// Opens a question; `None` when rules or mode have changed since the judgement.
+    /// Opens a question, and takes the preview for it; `None` when rules or mode have changed since the judgement.
     fn ask(
         &self,
         call: &Call<'_>,
+        preview: &mut Option<String>,
         judgement: Judgement,
         revision: u64,
     ) -> Option<OpenQuestion<'_>> {
-        let Judgement { why, warnings, suggestions, .. } = judgement;
         let (reply, answer) = oneshot::channel();
-        let asked = Asked::new(call, suggestions.clone(), self.standing.clone());
+        let asked = Asked::new(call, &judgement, self.standing.clone());
+        let Judgement { why, warnings, suggestions, .. } = judgement;
         let id = {
             let mut state = self.shared.lock();
             if state.revision != revision {
@@ -226,7 +235,7 @@ impl AgentGate {
             reason: why,
             warnings,
             rules: suggestions,
-            preview: call.preview.clone(),
+            preview: preview.take(),
         })));
         Some(open)
     }

@@ -65,6 +65,31 @@ impl Bench {
         }
     }
 
+    /// Asks about a call, and answers with a yes.
+    async fn approved(&self, agent: &AgentGate, line: &str, answer: Answer) -> Approval {
+        let open = self.ask(agent, line).await;
+        assert!(self.gate.answer(open.question.id, answer).unwrap());
+        self.closed().await;
+        match open.verdict.await.unwrap() {
+            Verdict::Approved(approval) => approval,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Adds a rule for the whole tree.
+    fn rule(&self, text: &str, list: List) {
+        let base = Base { project: &self.gate.0.places.project, home: None };
+        let rule = Rule::parse(text, list, Origin::Session, base).unwrap();
+        let mut state = self.gate.0.lock();
+        let rules = Arc::make_mut(&mut state.rules);
+        match list {
+            List::Allow => rules.allow.push(rule),
+            List::Ask => rules.ask.push(rule),
+            List::Deny => rules.deny.push(rule),
+        }
+        state.revision += 1;
+    }
+
     async fn now(&self, agent: &AgentGate, line: &str) -> Verdict {
         let cwd = self.gate.0.places.project.clone();
         run(agent, line, &cwd, &CancellationToken::new()).await
@@ -80,16 +105,21 @@ struct Open {
 async fn run(agent: &AgentGate, line: &str, cwd: &Path, cancel: &CancellationToken) -> Verdict {
     let (id, input) = (ToolUseId::new("c1"), json!({"command": line}));
     let access = Access::Command { line: line.to_owned(), cwd: cwd.to_owned() };
-    let call = Call {
-        id: &id,
-        tool: "Bash",
-        input: &input,
-        access: &access,
-        cwd,
-        preview: None,
-        advice: Advice::None,
-    };
-    agent.decide(&call, cancel).await
+    let call =
+        Call { id: &id, tool: "Bash", input: &input, access: &access, cwd, advice: Advice::None };
+    agent.decide(&call, async { None }, cancel).await
+}
+
+/// Calls `act` with a command as the gate is asked about it.
+fn with_call<T>(line: &str, cwd: &Path, act: impl FnOnce(&Call<'_>) -> T) -> T {
+    let (id, input) = (ToolUseId::new("c1"), json!({"command": line}));
+    let access = Access::Command { line: line.to_owned(), cwd: cwd.to_owned() };
+    act(&Call { id: &id, tool: "Bash", input: &input, access: &access, cwd, advice: Advice::None })
+}
+
+#[track_caller]
+fn assert_approved(verdict: &Verdict) {
+    assert!(matches!(verdict, Verdict::Approved(_)), "{verdict:?}");
 }
 
 fn denied(verdict: Verdict) -> String {
@@ -112,7 +142,7 @@ async fn two_agents_ask_at_once_and_each_gets_its_own_answer() {
     assert_eq!(bench.closed().await, (second.question.id, Some(false)));
     assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
     assert!(bench.gate.answer(first.question.id, Answer::Once).unwrap());
-    assert_eq!(first.verdict.await.unwrap(), Verdict::Allowed);
+    assert_approved(&first.verdict.await.unwrap());
     assert_eq!(bench.closed().await, (first.question.id, Some(true)));
     assert!(!bench.gate.answer(first.question.id, no).unwrap());
 }
@@ -139,7 +169,7 @@ async fn a_grant_stays_with_its_agent_and_settles_what_that_agent_asks() {
     let same = bench.ask(&one, "make a -k").await;
     let other = bench.ask(&two, "make a -s").await;
     bench.gate.answer(open.question.id, Answer::Session).unwrap();
-    assert_eq!(open.verdict.await.unwrap(), Verdict::Allowed);
+    assert_approved(&open.verdict.await.unwrap());
     assert_eq!(same.verdict.await.unwrap(), Verdict::Allowed);
     assert_eq!(bench.now(&one, "make a -n").await, Verdict::Allowed);
     assert!(!other.verdict.is_finished());
@@ -168,7 +198,8 @@ async fn a_program_allows_with_another_input_and_its_rules_count_all_or_none() {
     bench.closed().await;
     let good = bench.ask(&agent, "psql other").await;
     bench.gate.answer(good.question.id, allowance("Bash(psql:*)", "Bash(make:*)")).unwrap();
-    assert_eq!(good.verdict.await.unwrap(), Verdict::Allowed, "the same input is no change");
+    // The same input is no change.
+    assert_approved(&good.verdict.await.unwrap());
     assert_eq!(bench.now(&agent, "psql b").await, Verdict::Allowed);
     assert_eq!(bench.now(&bench.agent("two"), "make b").await, Verdict::Allowed);
     assert!(fs::read_to_string(file).unwrap().contains("Bash(make:*)"));
@@ -183,55 +214,99 @@ async fn what_is_denied_stays_denied_with_a_changed_input() {
     let base = Base { project: &cwd, home: None };
     let rule = Rule::parse("Bash(rm:*)", List::Deny, origin, base).unwrap();
     Arc::make_mut(&mut bench.gate.0.lock().rules).deny.push(rule);
-    let recheck = |line: &str| {
-        let (id, input) = (ToolUseId::new("c1"), json!({"command": line}));
-        let access = Access::Command { line: line.to_owned(), cwd: cwd.clone() };
-        agent.recheck(&Call {
-            id: &id,
-            tool: "Bash",
-            input: &input,
-            access: &access,
-            cwd: &cwd,
-            preview: None,
-            advice: Advice::None,
-        })
-    };
+    let recheck = |line: &str| with_call(line, &cwd, |call| agent.recheck(call));
     assert!(recheck("rm -r x").unwrap_err().contains("Bash(rm:*)"));
     assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
-    assert_eq!(recheck("psql"), Ok(Vec::new()), "it was asked about already");
+    let approval = recheck("psql").unwrap();
+    let confirm = |line: &str| with_call(line, &cwd, |call| agent.confirm(call, approval.as_ref()));
+    assert_eq!(confirm("psql"), Ok(()), "it was asked about already");
+    confirm("make").unwrap_err();
+    assert_eq!(recheck("true"), Ok(None), "nothing had to be asked");
 }
 
 #[tokio::test]
-async fn an_answer_holds_until_the_call_runs_and_only_for_the_question_that_it_answers() {
+async fn an_approval_holds_until_the_call_runs_and_only_for_the_question_that_was_answered() {
     let bench = Bench::new(true);
     let agent = bench.agent("one");
     let cwd = bench.gate.0.places.project.clone();
-    let confirm = |line: &str, asked: Option<&[String]>| {
-        let (id, input) = (ToolUseId::new("c1"), json!({"command": line}));
-        let access = Access::Command { line: line.to_owned(), cwd: cwd.clone() };
-        agent.confirm(
-            &Call {
-                id: &id,
-                tool: "Bash",
-                input: &input,
-                access: &access,
-                cwd: &cwd,
-                preview: None,
-                advice: Advice::None,
-            },
-            asked,
-        )
+    let confirm = |line: &str, approval: Option<&Approval>| {
+        with_call(line, &cwd, |call| agent.confirm(call, approval))
     };
     assert_eq!(confirm("true", None), Ok(()));
-    assert_eq!(confirm("psql", Some(&[])), Ok(()));
+    let approval = bench.approved(&agent, "psql", Answer::Once).await;
+    assert_eq!(confirm("psql", Some(&approval)), Ok(()));
     let why = confirm("psql", None).unwrap_err();
     assert!(why.contains("has changed since it was allowed"), "{why}");
-    confirm("psql", Some(&["another warning".to_owned()])).unwrap_err();
-    let base = Base { project: &cwd, home: None };
-    let rule = Rule::parse("Bash(psql:*)", List::Deny, Origin::Session, base).unwrap();
-    Arc::make_mut(&mut bench.gate.0.lock().rules).deny.push(rule);
-    let why = confirm("psql", Some(&[])).unwrap_err();
-    assert!(why.contains("Bash(psql:*)"), "{why}");
+    confirm("curl localhost", Some(&approval)).unwrap_err();
+    bench.rule("Bash(psql:*)", List::Ask);
+    let why = confirm("psql", Some(&approval)).unwrap_err();
+    assert!(why.contains("Bash(psql:*)") && why.contains("asks"), "a new reason: {why}");
+    bench.rule("Bash(psql:*)", List::Deny);
+    let why = confirm("psql", Some(&approval)).unwrap_err();
+    assert!(why.contains("Bash(psql:*)") && why.contains("denies"), "{why}");
+}
+
+#[tokio::test]
+async fn an_approval_holds_when_rules_that_came_with_it_cover_a_part_of_the_call() {
+    let bench = Bench::new(true);
+    let agent = bench.agent("one");
+    let cwd = bench.gate.0.places.project.clone();
+    for (line, rule) in
+        [("psql a && make b", "Bash(psql:*)"), ("git -c core.pager=x log", "Bash(git:*)")]
+    {
+        let session = vec![rule.to_owned()];
+        let answer = Allowance { input: None, session, written: Vec::new() };
+        let approval = bench.approved(&agent, line, Answer::Allowed(Box::new(answer))).await;
+        let confirmed = with_call(line, &cwd, |call| agent.confirm(call, Some(&approval)));
+        assert_eq!(confirmed, Ok(()), "{line}");
+        with_call(line, &cwd, |call| agent.confirm(call, None)).unwrap_err();
+        assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
+    }
+}
+
+#[tokio::test]
+async fn a_preview_is_made_once_and_only_for_a_question() {
+    let bench = Bench::new(true);
+    let agent = bench.agent("one");
+    let cwd = bench.gate.0.places.project.clone();
+    let (id, input) = (ToolUseId::new("c1"), json!({}));
+    let cancel = CancellationToken::new();
+    let decide = async |line: &str, preview: &dyn Fn()| {
+        let access = Access::Command { line: line.to_owned(), cwd: cwd.clone() };
+        let (id, input, access, cwd) = (&id, &input, &access, &*cwd);
+        let call = Call { id, tool: "Bash", input, access, cwd, advice: Advice::None };
+        let preview = async {
+            preview();
+            Some("what would happen".to_owned())
+        };
+        agent.decide(&call, preview, &cancel).await
+    };
+    let made = std::cell::Cell::new(0);
+    let rule = || {
+        made.set(made.get() + 1);
+        bench.rule("Bash(psql:*)", List::Ask);
+    };
+    assert_eq!(decide("true", &rule).await, Verdict::Allowed);
+    assert_eq!(made.get(), 0, "nobody is asked");
+    let person = async {
+        let question = bench.next_question().await;
+        assert_eq!(question.preview.as_deref(), Some("what would happen"));
+        assert!(question.reason.contains("Bash(psql:*)"), "{}", question.reason);
+        bench.gate.answer(question.id, Answer::Once).unwrap()
+    };
+    let (verdict, answered) = tokio::join!(decide("psql", &rule), person);
+    assert!(answered && made.get() == 1);
+    let Verdict::Approved(approval) = verdict else { panic!("{verdict:?}") };
+    let confirmed = with_call("psql", &cwd, |call| agent.confirm(call, Some(&approval)));
+    assert_eq!(confirmed, Ok(()), "the user approved the rule that came with the preview");
+    bench.closed().await;
+    let plan = || bench.gate.set_mode(Mode::Plan);
+    assert!(denied(decide("make", &plan).await).contains("plan mode"));
+    assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
+    bench.gate.set_mode(Mode::Default);
+    let stop = || cancel.cancel();
+    assert_eq!(decide("make", &stop).await, Verdict::Cancelled);
+    assert!(bench.gate.0.lock().waiting.is_empty());
 }
 
 #[tokio::test]
@@ -249,7 +324,7 @@ async fn an_always_rule_is_written_and_settles_the_questions_of_all() {
     }
     assert!(!one.verdict.is_finished());
     assert!(bench.gate.answer(one.question.id, always("Bash(psql:*)")).unwrap());
-    assert_eq!(one.verdict.await.unwrap(), Verdict::Allowed);
+    assert_approved(&one.verdict.await.unwrap());
     assert_eq!(two.verdict.await.unwrap(), Verdict::Allowed);
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text, "# ours\n[permissions]\nallow = [\"Bash(psql:*)\"] # none yet\n");
@@ -265,7 +340,7 @@ async fn a_rule_that_cannot_be_written_leaves_the_question_open() {
     let error = bench.gate.answer(open.question.id, always).unwrap_err().to_string();
     assert!(error.contains("config.local.toml") && error.contains("this session only"), "{error}");
     assert!(bench.gate.answer(open.question.id, Answer::Once).unwrap());
-    assert_eq!(open.verdict.await.unwrap(), Verdict::Allowed);
+    assert_approved(&open.verdict.await.unwrap());
 }
 
 #[tokio::test]

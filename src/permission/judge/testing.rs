@@ -81,7 +81,7 @@ impl Bench {
     pub fn judge_advised(&self, tool: &str, access: &Access, advice: Advice) -> Judgement {
         let (id, input) = (ToolUseId::new("c1"), json!({}));
         let cwd = &self.places.project;
-        let call = Call { id: &id, tool, input: &input, access, cwd, preview: None, advice };
+        let call = Call { id: &id, tool, input: &input, access, cwd, advice };
         let policy = Policy {
             mode: self.mode,
             rules: &self.rules,
