@@ -115,6 +115,19 @@ fn a_long_edit_cannot_be_allowed_until_its_end_was_on_the_screen() {
 }
 
 #[test]
+fn a_question_without_a_rule_promises_only_the_yes_that_it_has() {
+    for (width, height) in SIZES {
+        let mut screen = asked(|question| {
+            edit(60)(question);
+            question.rules.clear();
+        });
+        let shown = picture(&mut screen, width, height);
+        assert!(shown.contains("shows the rest · then 1"), "{shown}");
+        assert!(!shown.contains("then 1–"), "{width}x{height}: {shown}");
+    }
+}
+
+#[test]
 fn page_down_and_the_wheel_lead_to_the_end_too() {
     let mut screen = asked(edit(60));
     for _ in 0..20 {

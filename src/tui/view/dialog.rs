@@ -181,7 +181,7 @@ fn paint(
 ) -> Drawn {
     let theme = pen.theme;
     let style = if open.keyboard { colour(model, &question.path, theme) } else { theme.dim };
-    let foot = foot(open, &drawn, &model.keymap);
+    let foot = foot(open, question, &drawn, &model.keymap);
     let title = title(model, question, area.width, theme);
     let inner = frame(buffer, area, theme, style, &title, &foot);
     for (row, line) in lines.iter().skip(drawn.content.top).take(fits.content).enumerate() {
@@ -226,7 +226,12 @@ fn colour(model: &Model, path: &AgentPath, theme: &Theme) -> Style {
     }
 }
 
-fn foot(open: &OpenQuestion, drawn: &QuestionFrame, keymap: &Keymap) -> String {
+fn foot(
+    open: &OpenQuestion,
+    question: &Question,
+    drawn: &QuestionFrame,
+    keymap: &Keymap,
+) -> String {
     let hint = |action, words| keymap.hint(Context::Prompt, action, words);
     let fixed = |words: &str| Some(words.to_owned());
     let words = match (&open.stage, open.keyboard) {
@@ -239,7 +244,7 @@ fn foot(open: &OpenQuestion, drawn: &QuestionFrame, keymap: &Keymap) -> String {
             let below = drawn.content.total - drawn.content.top - drawn.content.height;
             // For one frame there may be none: the answers get their room in the next.
             let below = (below > 0).then(|| format!("⋮ {} below", count(below, "line")));
-            [below, Some(rest(keymap)), None]
+            [below, Some(rest(question, keymap)), None]
         }
         (Stage::Choose, true) => {
             [fixed("Esc no"), hint(Action::Next, "next"), hint(Action::Reader, "in full")]
@@ -253,13 +258,18 @@ fn foot(open: &OpenQuestion, drawn: &QuestionFrame, keymap: &Keymap) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// `PgDn or End shows the rest · then 1–3`.
-pub fn rest(keymap: &Keymap) -> String {
+/// `PgDn or End shows the rest · then 1–3`; without a rule to offer, 1 is the only yes.
+pub fn rest(question: &Question, keymap: &Keymap) -> String {
     let keys = [Action::PageDown, Action::End];
     let keys: Vec<String> =
         keys.into_iter().filter_map(|action| keymap.label(Context::Prompt, action)).collect();
     let keys = if keys.is_empty() { "the wheel".to_owned() } else { keys.join(" or ") };
-    format!("{keys} shows the rest · then 1–3")
+    let last = Questions::choices(question).iter().filter(|digit| **digit < NO).max();
+    let yes = match last {
+        None | Some(1) => "1".to_owned(),
+        Some(last) => format!("1–{last}"),
+    };
+    format!("{keys} shows the rest · then {yes}")
 }
 
 #[cfg(test)]

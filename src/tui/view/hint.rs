@@ -203,9 +203,10 @@ fn question_hint(model: &Model, frame: Option<&QuestionFrame>) -> Option<Vec<Str
         (Stage::Choose, true) if frame.is_some_and(|frame| frame.cramped) => {
             [fixed("enlarge the window to allow it"), fixed("4, 5 and Esc say no")]
         }
-        (Stage::Choose, true) if dead => {
-            [Some(super::dialog::rest(&model.keymap)), fixed("4, 5 and Esc say no")]
-        }
+        (Stage::Choose, true) if dead => [
+            Some(super::dialog::rest(&waiting.question, &model.keymap)),
+            fixed("4, 5 and Esc say no"),
+        ],
         (Stage::Choose, true) => {
             let digits = if waiting.question.rules.is_empty() { "1, 4 or 5" } else { "1–5" };
             let answer = format!("{digits} answer");
