@@ -42,7 +42,7 @@ pub use mcp_name::MCP_PREFIX;
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::{is_invisible, is_joined, is_variation_selector, printable, shell_word};
-pub use question::{Allowance, Answer, Mode, Question, RuleFile};
+pub use question::{Allowance, Answer, MAX_SHOWN, Mode, Question, RuleFile};
 pub use redact::{MaskedStream, Redactor};
 pub use sink::{EventQueue, EventSink};
 pub use span::{Span, SpanId};

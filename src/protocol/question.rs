@@ -51,6 +51,10 @@ impl Mode {
     }
 }
 
+/// Bytes of a call that a question can show, its preview included. Whoever makes a preview may stop behind them: a
+/// call that is larger cannot be allowed on the screen.
+pub const MAX_SHOWN: usize = 1024 * 1024;
+
 /// One tool call that waits for a person's word.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {

@@ -1,12 +1,12 @@
 //! What a change of a file looks like: a unified diff for people, a numbered passage for the model.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::protocol::ToolDetails;
+use crate::protocol::{MAX_SHOWN, ToolDetails};
 
 /// Lines of a diff that are kept.
 const MAX_LINES: usize = 400;
@@ -64,10 +64,16 @@ impl FileDiff {
         Self { text, added, removed, first }
     }
 
-    /// The whole difference as text, however long: for someone who decides about it.
+    /// The whole difference as text, for someone who decides about it. One that is too large to be shown is cut, and
+    /// what is left of it still is too large.
     #[must_use]
     pub fn whole(old: &str, new: &str) -> String {
-        TextDiff::configure().timeout(TIME).diff_lines(old, new).unified_diff().to_string()
+        let mut head = Head(String::new());
+        let diff = TextDiff::configure().timeout(TIME).diff_lines(old, new);
+        if write!(head, "{}", diff.unified_diff()).is_err() {
+            head.0.push_str("\n… the rest of the diff is left out …\n");
+        }
+        head.0
     }
 
     /// A few words for the screen: `+3 −1`.
@@ -100,6 +106,21 @@ impl FileDiff {
     }
 }
 
+/// The beginning of a text: an error once it is longer than what can be shown.
+struct Head(String);
+
+impl fmt::Write for Head {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = MAX_SHOWN - self.0.len();
+        if text.len() <= room {
+            self.0.push_str(text);
+            return Ok(());
+        }
+        self.0.push_str(&text[..text.floor_char_boundary(room)]);
+        Err(fmt::Error)
+    }
+}
+
 fn push_lines(text: &mut String, hunk: &str, limit: usize) {
     for line in hunk.split_inclusive('\n').take(limit) {
         if text.len() + line.len() > MAX_BYTES {
@@ -124,6 +145,17 @@ mod tests {
             passage,
             "     3\t3\n     4\t4\n     5\tfive\n     6\tfive\n     7\t6\n     8\t7\n"
         );
+    }
+
+    #[test]
+    fn a_diff_to_decide_about_is_whole_or_too_large_to_be_shown() {
+        let lines = |count: usize| "äöü\n".repeat(count);
+        let whole = FileDiff::whole("", &lines(100_000));
+        assert_eq!(whole.lines().count(), 100_001, "with the line that says where");
+        for new in [lines(1_000_000), "ä".repeat(5_000_000)] {
+            let length = FileDiff::whole("", &new).len();
+            assert!(length > MAX_SHOWN && length < MAX_SHOWN + 100, "{length}");
+        }
     }
 
     #[test]

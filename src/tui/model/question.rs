@@ -68,6 +68,8 @@ pub struct QuestionFrame {
     pub live: Vec<u8>,
     /// Whether the screen has no room for the answers that say yes.
     pub cramped: bool,
+    /// Whether no screen could show the whole call, so that it can only be refused.
+    pub too_large: bool,
     /// The rules that were on the screen in full, while they are edited.
     pub rules: Option<String>,
 }

@@ -128,6 +128,50 @@ fn a_question_without_a_rule_promises_only_the_yes_that_it_has() {
 }
 
 #[test]
+fn a_call_that_is_too_large_to_show_can_only_be_refused() {
+    let text = |content: String| -> Change<'static> {
+        Box::new(move |question| {
+            edit(1)(question);
+            question.preview = None;
+            question.input = json!({ "file_path": "src/main.rs", "content": content });
+        })
+    };
+    let large: [Change<'_>; 4] = [
+        text("x".repeat(protocol::MAX_SHOWN)),
+        text("\n".repeat(60_000)),
+        Box::new(|question| edit(60_000)(question)),
+        Box::new(|question| question.input = json!({ "all": vec![Value::Null; 60_000] })),
+    ];
+    for change in &large {
+        for (width, height) in SIZES {
+            let mut screen = asked(change);
+            for _ in 0..2 {
+                let shown = picture(&mut screen, width, height);
+                assert!(shown.contains("too large to show"), "{shown}");
+                assert!(shown.contains("too large to allow it here"), "{shown}");
+                assert_dead(&mut screen);
+                screen.key(KeyCode::End);
+            }
+            screen.key(KeyCode::Esc);
+            let no = Answer::No { reason: None };
+            assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(1), answer: no }]);
+        }
+    }
+}
+
+#[test]
+fn a_call_of_many_lines_is_shown_whole() {
+    let mut screen = asked(edit(5_000));
+    picture(&mut screen, 80, 24);
+    screen.key(KeyCode::End);
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("word-5000;"), "{shown}");
+    picture(&mut screen, 80, 24);
+    screen.write("1");
+    assert_eq!(screen.sent(), once(1));
+}
+
+#[test]
 fn page_down_and_the_wheel_lead_to_the_end_too() {
     let mut screen = asked(edit(60));
     for _ in 0..20 {

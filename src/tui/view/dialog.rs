@@ -82,8 +82,9 @@ pub fn draw(
     let readable = width >= LEAST && fits.content > 0;
     let top = open.scroll.min(all - fits.content);
     let extent = Extent { total: all, height: fits.content, top, ..Extent::default() };
-    let end = readable && top + fits.content >= all;
-    let lit = readable && (seen || end) && fits.form != Form::Brief;
+    let too_large = content.is_too_large(question, pen.theme);
+    let end = readable && !too_large && top + fits.content >= all;
+    let lit = readable && !too_large && (seen || end) && fits.form != Form::Brief;
     let lower = Lower::new(open, question, width, fits.form, lit, pen.theme);
     let live: Vec<u8> = Questions::choices(question)
         .iter()
@@ -92,7 +93,7 @@ pub fn draw(
         .collect();
     let yes = Questions::choices(question).iter().filter(|digit| **digit < NO).count();
     let choosing = open.stage == Stage::Choose;
-    let cramped = choosing && (!readable || (seen && live.len() < yes));
+    let cramped = choosing && !too_large && (!readable || (seen && live.len() < yes));
     let rules = lower.rules.clone().filter(|_| readable && fits.lower >= lower.lines.len());
     let frame = QuestionFrame {
         id: open.id,
@@ -101,6 +102,7 @@ pub fn draw(
         end,
         live,
         cramped,
+        too_large,
         rules,
     };
     let lines = content.lines(question, width, pen.theme);
@@ -129,9 +131,18 @@ pub fn read(
         put(buffer, inner, row, line);
     }
     let end = width >= LEAST && height > 0 && top + height >= lines.len();
-    let content = Extent { total: lines.len(), height, top, ..Extent::default() };
-    let (live, rules) = (Vec::new(), None);
-    Some(QuestionFrame { id, content, width: area.width, end, live, cramped: false, rules })
+    let extent = Extent { total: lines.len(), height, top, ..Extent::default() };
+    let too_large = content.is_too_large(question, pen.theme);
+    Some(QuestionFrame {
+        id,
+        content: extent,
+        width: area.width,
+        end: end && !too_large,
+        live: Vec::new(),
+        cramped: false,
+        too_large,
+        rules: None,
+    })
 }
 
 /// Width and lines inside the box that fills an area.
@@ -238,6 +249,9 @@ fn foot(
         (_, false) => {
             let key = keymap.label(Context::Prompt, Action::Next);
             [key.map(|key| format!("{key}: answer")), fixed("the draft has the keyboard"), None]
+        }
+        (Stage::Choose, true) if drawn.too_large => {
+            [fixed("too large to allow it here"), None, None]
         }
         (Stage::Choose, true) if drawn.cramped => [fixed("too small to allow it here"), None, None],
         (Stage::Choose, true) if drawn.live.is_empty() => {

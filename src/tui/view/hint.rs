@@ -200,6 +200,9 @@ fn question_hint(model: &Model, frame: Option<&QuestionFrame>) -> Option<Vec<Str
             let takes = next.map_or_else(|| takes.to_owned(), |key| format!("{key}, {takes}"));
             [Some(takes), hint(Action::Submit, "sends the draft")]
         }
+        (Stage::Choose, true) if frame.is_some_and(|frame| frame.too_large) => {
+            [fixed("too large to allow it here"), fixed("4, 5 and Esc say no")]
+        }
         (Stage::Choose, true) if frame.is_some_and(|frame| frame.cramped) => {
             [fixed("enlarge the window to allow it"), fixed("4, 5 and Esc say no")]
         }

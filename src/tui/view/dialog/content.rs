@@ -1,6 +1,7 @@
 //! The content of a question: the whole call, where it would run, why it is asked, and what is special about it.
 //!
-//! Nothing of a call is left out or cut, and what a terminal would not show has a visible sign.
+//! Nothing of a call is left out or cut, and what a terminal would not show has a visible sign. A call that is too
+//! large to be shown like that cannot be allowed.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 use serde_json::Value;
 
-use crate::protocol::{Access, Question, QuestionId, Target, ToolUseId};
+use crate::protocol::{Access, MAX_SHOWN, Question, QuestionId, Target, ToolUseId};
 use crate::tui::figures::count;
 use crate::tui::text::{one_line, reveal, sanitize, whole_diff, width, wrap_text};
 use crate::tui::theme::Theme;
@@ -17,20 +18,23 @@ use crate::tui::view::items::indented;
 /// Cells of a title that are not the sentence: the edge, the sign, and the place in the queue, ` · 1 of 2`.
 const AROUND_TITLE: usize = 15;
 
+/// Lines of a call that a question can show.
+const MAX_LINES: usize = 50_000;
+/// Letters of a path, warning or reason beside a call that is too large to be shown.
+const MAX_BESIDE: usize = 500;
+
 /// The content of the open question at the widths that it was drawn at.
 #[derive(Default)]
 pub struct Content {
     of: Option<(QuestionId, ToolUseId, u64)>,
+    too_large: bool,
     by_width: Vec<(u16, Vec<Line<'static>>)>,
 }
 
 impl Content {
     /// The content in lines of a width.
     pub fn lines(&mut self, question: &Question, width: u16, theme: &Theme) -> &[Line<'static>] {
-        let key = (question.id, question.tool_use_id.clone(), theme.id());
-        if self.of.as_ref() != Some(&key) {
-            (self.of, self.by_width) = (Some(key), Vec::new());
-        }
+        self.turn_to(question, theme);
         let at = match self.by_width.iter().position(|(known, _)| *known == width) {
             Some(at) => at,
             None => {
@@ -38,11 +42,71 @@ impl Content {
                 if self.by_width.len() > 2 {
                     self.by_width.clear();
                 }
-                self.by_width.push((width, lines(question, width, theme)));
+                let lines = match self.too_large {
+                    true => refusal(question, width, theme),
+                    false => lines(question, width, theme),
+                };
+                self.by_width.push((width, lines));
                 self.by_width.len() - 1
             }
         };
         &self.by_width[at].1
+    }
+
+    /// Whether the call is too large to be shown: then there is no end of it to see, and it cannot be allowed.
+    pub fn is_too_large(&mut self, question: &Question, theme: &Theme) -> bool {
+        self.turn_to(question, theme);
+        self.too_large
+    }
+
+    fn turn_to(&mut self, question: &Question, theme: &Theme) {
+        let key = (question.id, question.tool_use_id.clone(), theme.id());
+        if self.of.as_ref() != Some(&key) {
+            let mut size = Size::default();
+            size.add_question(question);
+            (self.of, self.by_width) = (Some(key), Vec::new());
+            self.too_large = size.bytes > MAX_SHOWN || size.lines > MAX_LINES;
+        }
+    }
+}
+
+/// How much there is to show of a call.
+#[derive(Default)]
+struct Size {
+    bytes: usize,
+    lines: usize,
+}
+
+impl Size {
+    fn add_question(&mut self, question: &Question) {
+        self.add_value(&question.input, 0);
+        for text in question.preview.iter().chain(&question.warnings).chain([&question.reason]) {
+            self.add_text(text);
+        }
+    }
+
+    fn add_text(&mut self, text: &str) {
+        self.bytes += text.len();
+        self.lines += text.bytes().filter(|byte| *byte == b'\n').count();
+    }
+
+    /// A value as [`pretty`] writes it.
+    fn add_value(&mut self, value: &Value, depth: usize) {
+        self.bytes += 2 * depth + 8;
+        self.lines += 1;
+        match value {
+            Value::String(text) => self.add_text(text),
+            Value::Array(values) => {
+                values.iter().for_each(|value| self.add_value(value, depth + 1))
+            }
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    self.add_text(name);
+                    self.add_value(value, depth + 1);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 }
 
@@ -146,6 +210,22 @@ fn lines(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         _ => &question.cwd,
     };
     let why = format!("in {} · {}", place.display(), one_line(&reveal(&question.reason)));
+    lines.extend(plain(&why, width, theme.dim));
+    lines
+}
+
+/// The content of a call that is too large to be shown.
+fn refusal(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let cut = |text: &str| text.chars().take(MAX_BESIDE).collect::<String>();
+    let mut lines = wrap_text(&sanitize(&cut(&sentence(question))), width, theme.text);
+    let words = "This call is too large to show: it has more than 1 MB or 50,000 lines. So it cannot be allowed here. \
+                 Say no, and ask for smaller steps.";
+    lines.extend(wrap_text(words, width, theme.question));
+    for warning in question.warnings.iter().take(3) {
+        let warning = format!("! {}", one_line(&reveal(&cut(warning))));
+        lines.extend(plain(&warning, width, theme.question));
+    }
+    let why = one_line(&reveal(&cut(&question.reason)));
     lines.extend(plain(&why, width, theme.dim));
     lines
 }
