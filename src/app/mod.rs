@@ -12,6 +12,7 @@ use crate::config::{
     Trust,
 };
 use crate::custom::CustomSources;
+use crate::exec::StartDirs;
 use crate::protocol::{EnvOverlay, Redactor, SessionId};
 use crate::provider::ModelError;
 use crate::runtime::Open;
@@ -160,6 +161,8 @@ pub(crate) struct Setup {
     pub seen: rules::Seen,
     /// Where definitions of sub-agents are looked for; no file is read yet.
     pub definitions: DefinitionSources,
+    /// Where hooks, servers and the commands that print keys start.
+    pub starts: StartDirs,
     /// Knows the keys of this process.
     pub redactor: Redactor,
 }
@@ -211,8 +214,9 @@ impl Setup {
         }
         proxy_passwords(&env).iter().for_each(|password| redactor.suspect(password));
         let overrides = overrides.clone();
+        let starts = parts::starts(&loaded, &dirs, &cwd, &env);
         let mut setup =
-            Self { cwd, env, dirs, loaded, trust, overrides, seen, definitions, redactor };
+            Self { cwd, env, dirs, loaded, trust, overrides, seen, definitions, starts, redactor };
         let unread = setup.unread_notice();
         setup.loaded.notices.extend(unread);
         Ok(setup)

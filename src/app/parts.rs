@@ -10,11 +10,11 @@ use super::{AppError, Setup};
 use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
-use crate::config::{self, ConfigError, OnViolation};
+use crate::config::{self, ConfigError, Dirs, Loaded, OnViolation};
 use crate::exec::{self, Sandbox, StartDirs, StartSettings};
 use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
-use crate::protocol::{DEPTH_VARIABLE, EventQueue, McpServer, SharedPeer};
+use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, EventQueue, McpServer, SharedPeer};
 use crate::provider::{HttpClient, Model, ModelSource};
 use crate::runtime::{Parts, SubAgents};
 use crate::subagent::{Settings, Slots};
@@ -59,6 +59,23 @@ impl Wishes {
     }
 }
 
+/// Where hooks, servers and the commands that print keys start. The user's folder for state comes first: below a folder
+/// for temporary files, others may write into the folders above.
+pub(super) fn starts(loaded: &Loaded, dirs: &Dirs, cwd: &Path, env: &EnvOverlay) -> StartDirs {
+    let project = &loaded.project;
+    let work = [project.root(), project.home(), cwd].map(Path::to_owned);
+    let more = loaded.config.permissions.additional_dirs.iter().cloned();
+    let named = ["XDG_RUNTIME_DIR", "TMPDIR"].map(|name| env.non_empty(name));
+    let temp = named.into_iter().flatten().chain(["/tmp", "/var/tmp"]).map(PathBuf::from);
+    StartDirs::new(StartSettings {
+        project: project.home().to_owned(),
+        working: work.into_iter().chain(more).collect(),
+        state: dirs.state.clone(),
+        temp: temp.collect(),
+        home: env.get_os("HOME").map(PathBuf::from),
+    })
+}
+
 impl Setup {
     /// The gate, with the configured rules as they are and as they change. What is wrong with a change goes to `events`.
     pub fn gate(&self, interactive: bool, events: &EventQueue) -> Result<Gate, AppError> {
@@ -91,7 +108,7 @@ impl Setup {
         Mcp::new(McpSettings {
             servers,
             cwd: self.cwd.clone(),
-            starts: self.starts(),
+            starts: self.starts.clone(),
             env: self.loaded.variables.over(&self.env),
             secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
             http: Arc::new(move |url| {
@@ -108,28 +125,12 @@ impl Setup {
         self.env.get_os("HOME").map(PathBuf::from)
     }
 
-    /// Where hooks, servers and the commands that print keys start. The user's folder for state comes first: below a
-    /// folder for temporary files, others may write into the folders above.
-    pub(super) fn starts(&self) -> StartDirs {
-        let project = &self.loaded.project;
-        let work = [project.root(), project.home(), &self.cwd].map(Path::to_owned);
-        let more = self.loaded.config.permissions.additional_dirs.iter().cloned();
-        let named = ["XDG_RUNTIME_DIR", "TMPDIR"].map(|name| self.env.non_empty(name));
-        let temp = named.into_iter().flatten().chain(["/tmp", "/var/tmp"]).map(PathBuf::from);
-        StartDirs::new(StartSettings {
-            project: project.home().to_owned(),
-            working: work.into_iter().chain(more).collect(),
-            bases: std::iter::once(self.dirs.state.clone()).chain(temp).collect(),
-            home: self.home(),
-        })
-    }
-
     /// The configured hooks.
     fn hooks(&self, secrets: &[String]) -> HookSet {
         HookSet::new(HookSettings {
             hooks: self.loaded.hooks.clone(),
             project: self.loaded.project.home().into(),
-            starts: self.starts(),
+            starts: self.starts.clone(),
             env: self.loaded.variables.over(&self.env),
             secrets: secrets.to_vec(),
         })

@@ -5,24 +5,31 @@
 //! accepts that it starts in this one.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, DirEntry, File, Permissions};
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
+use crate::disk::resolve;
 use crate::protocol::{EnvOverlay, StartDir};
 
 /// Variables that name the project's folder to programs; scripts for Claude Code know the second.
 const PROJECT_VARIABLES: [&str; 2] = ["CALIBAN_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
 
-/// Prefix of the names of private folders.
-const PREFIX: &str = "private-";
+/// Prefix of the names of the folders that hold private ones.
+const PREFIX: &str = "caliban-private-";
+
+/// The file beside a private folder that shows whose both are, locked while the folder is used.
+const MARKER: &str = ".caliban-start";
+
+/// Name of the private folder itself, beside the marker.
+const START: &str = "start";
 
 /// A private folder that nobody holds is removed when it is older than this: a younger one may not be locked yet.
 const STALE: Duration = Duration::from_secs(3600);
@@ -37,8 +44,11 @@ pub struct StartSettings {
     pub project: PathBuf,
     /// Folders that belong to the project or to the work of agents.
     pub working: Vec<PathBuf>,
-    /// Folders in which private ones may be made, best first.
-    pub bases: Vec<PathBuf>,
+    /// Caliban's own folder for state: private folders are made here where it lies outside of `working`. Only here are
+    /// those removed that a killed program left.
+    pub state: PathBuf,
+    /// Folders for temporary files, where they are made otherwise; best first.
+    pub temp: Vec<PathBuf>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
 }
@@ -65,9 +75,21 @@ pub struct Start {
 /// An empty folder for one program, which only the user can enter. Removed with all that is in it when dropped.
 #[derive(Debug)]
 pub struct PrivateDir {
-    folder: TempDir,
-    /// Locked for as long as the folder is used.
+    path: PathBuf,
+    /// Holds the folder and its marker.
+    _holder: TempDir,
+    /// The marker, locked for as long as the folder is used.
     _lock: File,
+}
+
+impl Start {
+    /// Removes the private folder without blocking other tasks.
+    pub async fn end(self) {
+        if let Some(private) = self.private {
+            // It fails only where the runtime ends, and then the folder has been dropped.
+            let _ = tokio::task::spawn_blocking(move || drop(private)).await;
+        }
+    }
 }
 
 impl StartDirs {
@@ -76,7 +98,7 @@ impl StartDirs {
     pub fn new(settings: StartSettings) -> Self {
         // A project at the root of all files has no outside.
         let inside = settings.working.iter().filter(|folder| folder.parent().is_some());
-        let working = inside.map(|folder| resolved(folder).unwrap_or_else(|| folder.clone()));
+        let working = inside.map(|folder| resolve(folder).unwrap_or_else(|| folder.clone()));
         let settings = StartSettings { working: working.collect(), ..settings };
         Self(Arc::new(Inner { settings, pruned: AtomicBool::new(false) }))
     }
@@ -104,29 +126,52 @@ impl StartDirs {
         }
     }
 
+    /// [`Self::prepare`] for asynchronous callers: does not block other tasks while it works on files.
+    ///
+    /// # Errors
+    /// As [`Self::prepare`].
+    pub async fn start(
+        &self,
+        dir: StartDir,
+        project: &Path,
+        env: &EnvOverlay,
+    ) -> io::Result<Start> {
+        if dir == StartDir::Project {
+            return self.prepare(dir, project, env);
+        }
+        let (dirs, project, env) = (self.clone(), project.to_owned(), env.clone());
+        let prepared = tokio::task::spawn_blocking(move || dirs.prepare(dir, &project, &env));
+        prepared.await.map_err(io::Error::other)?
+    }
+
     /// Makes an empty folder outside of the project.
     ///
     /// # Errors
     /// When none can be made.
     pub fn private(&self) -> io::Result<PrivateDir> {
-        let mut failed = io::Error::other("no folder for it lies outside of the project");
-        for base in &self.0.settings.bases {
-            if resolved(base).is_none_or(|base| self.is_working(&base)) {
+        let Inner { settings, pruned } = &*self.0;
+        let mut failed = None;
+        for base in std::iter::once(&settings.state).chain(&settings.temp) {
+            if !self.may_hold(base) {
                 continue;
             }
-            if !self.0.pruned.swap(true, Ordering::Relaxed) {
+            // In a folder for temporary files another program may use the same names.
+            if *base == settings.state && !pruned.swap(true, Ordering::Relaxed) {
                 prune(base);
             }
             match PrivateDir::make(base) {
-                // The path is followed again: what it leads to counts.
-                Ok(made) if !resolved(made.path()).is_none_or(|path| self.is_working(&path)) => {
-                    return Ok(made);
-                }
+                // The path is followed again: where it leads counts.
+                Ok(made) if self.may_hold(made.path()) => return Ok(made),
                 Ok(_) => {}
-                Err(error) => failed = error,
+                Err(error) => {
+                    failed.get_or_insert(format!("{}: {error}", base.display()));
+                }
             }
         }
-        Err(failed)
+        let why = failed.unwrap_or_else(|| {
+            "every folder that could hold one lies in the project or in a working directory".into()
+        });
+        Err(io::Error::other(format!("{why}: set TMPDIR to a folder outside of the project")))
     }
 
     /// The environment of a program that starts in a private folder. Its `PATH` has no folder of the project and none
@@ -155,64 +200,77 @@ impl StartDirs {
     /// Whether a path is absolute and leads out of the project. A folder that holds the user's home is no project here:
     /// the programs in it are the user's own.
     fn is_outside(&self, path: &Path) -> bool {
-        let home = self.0.settings.home.as_deref().and_then(resolved);
+        let home = self.0.settings.home.as_deref().and_then(resolve);
         let holds_home =
             |folder: &&PathBuf| home.as_ref().is_some_and(|home| home.starts_with(folder));
-        let Some(path) = resolved(path) else { return false };
+        let Some(path) = resolve(path) else { return false };
         !self.0.settings.working.iter().filter(|it| !holds_home(it)).any(|it| path.starts_with(it))
     }
 
-    fn is_working(&self, path: &Path) -> bool {
-        self.0.settings.working.iter().any(|folder| path.starts_with(folder))
+    /// Whether a path leads out of all working directories, the user's home included.
+    fn may_hold(&self, path: &Path) -> bool {
+        let Some(path) = resolve(path) else { return false };
+        !self.0.settings.working.iter().any(|folder| path.starts_with(folder))
     }
 }
 
 impl PrivateDir {
     fn make(base: &Path) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(base)?;
-        let only_owner = Permissions::from_mode(0o700);
-        let folder =
-            tempfile::Builder::new().prefix(PREFIX).permissions(only_owner).tempdir_in(base)?;
-        let lock = File::open(folder.path())?;
+        let mut only_owner = DirBuilder::new();
+        only_owner.mode(0o700);
+        only_owner.recursive(true).create(base)?;
+        let holder = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(base)?;
+        let marker = holder.path().join(MARKER);
+        let lock = File::options().write(true).create_new(true).mode(0o600).open(marker)?;
         lock.try_lock().map_err(io::Error::from)?;
-        Ok(Self { folder, _lock: lock })
+        let path = holder.path().join(START);
+        only_owner.recursive(false).create(&path)?;
+        Ok(Self { path, _holder: holder, _lock: lock })
     }
 
     /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        &self.path
     }
 }
 
-/// Removes private folders of programs that were killed before they could.
-fn prune(base: &Path) {
-    let Ok(entries) = fs::read_dir(base) else { return };
-    for entry in entries.flatten() {
-        let is_private = entry.file_name().as_bytes().starts_with(PREFIX.as_bytes());
-        let Ok(found) = entry.metadata() else { continue };
-        let age =
-            found.modified().ok().and_then(|made| SystemTime::now().duration_since(made).ok());
-        if !is_private || !found.is_dir() || age.is_none_or(|age| age < STALE) {
-            continue;
-        }
-        let lock = File::open(entry.path());
-        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
-            // What cannot be removed stays; it is empty for nobody.
-            let _ = fs::remove_dir_all(entry.path());
+/// Removes private folders of programs that were killed before they could. What cannot be removed stays.
+fn prune(state: &Path) {
+    let Ok(entries) = fs::read_dir(state) else { return };
+    for entry in entries.flatten().filter(is_stale) {
+        let holder = entry.path();
+        match marker(&holder) {
+            Some(lock) if lock.try_lock().is_ok() => drop(fs::remove_dir_all(holder)),
+            Some(_) => {}
+            // One without a marker is ours only if it never got one, and then it is empty.
+            None => drop(fs::remove_dir(holder)),
         }
     }
 }
 
-/// Where an absolute path leads, links followed as far as it exists; `None` for one that cannot be told.
-fn resolved(path: &Path) -> Option<PathBuf> {
-    if !path.is_absolute() {
-        return None;
+/// Whether the name and the age are those of a folder that a killed program left.
+fn is_stale(entry: &DirEntry) -> bool {
+    let Ok(found) = entry.metadata() else { return false };
+    let age = found.modified().ok().and_then(|made| SystemTime::now().duration_since(made).ok());
+    let is_named = entry.file_name().as_bytes().starts_with(PREFIX.as_bytes());
+    is_named && found.is_dir() && age.is_some_and(|age| age >= STALE)
+}
+
+/// The marker of a folder that holds it and a private folder, and nothing else.
+fn marker(holder: &Path) -> Option<File> {
+    for entry in fs::read_dir(holder).ok()? {
+        let entry = entry.ok()?;
+        let (name, kind) = (entry.file_name(), entry.file_type().ok()?);
+        let is_ours = (name == MARKER && kind.is_file()) || (name == START && kind.is_dir());
+        if !is_ours {
+            return None;
+        }
     }
-    let (known, real) =
-        path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)))?;
-    let rest = path.strip_prefix(known).ok()?;
-    rest.components().all(|part| matches!(part, Component::Normal(_))).then(|| real.join(rest))
+    File::open(holder.join(MARKER)).ok()
 }
 
 #[cfg(test)]
@@ -238,12 +296,14 @@ mod tests {
             self.top.path().canonicalize().unwrap().join(name)
         }
 
+        /// The first of `bases` is the folder for state.
         fn dirs(&self, working: &[&str], bases: &[&str]) -> StartDirs {
             let paths = |names: &[&str]| names.iter().map(|name| self.path(name)).collect();
             StartDirs::new(StartSettings {
                 project: self.path("project"),
                 working: paths(working),
-                bases: paths(bases),
+                state: self.path(bases[0]),
+                temp: paths(&bases[1..]),
                 home: Some(self.path("home")),
             })
         }
@@ -276,7 +336,8 @@ mod tests {
             let made = bench.dirs(&["project"], &[inside, "temp"]).private().unwrap();
             assert!(made.path().starts_with(bench.path("temp")), "{inside}: {made:?}");
             let none = bench.dirs(&["project"], &[inside]).private().unwrap_err();
-            assert!(none.to_string().contains("outside of the project"), "{none}");
+            let advice = "set TMPDIR to a folder outside of the project";
+            assert!(none.to_string().contains(advice), "{none}");
         }
         assert_eq!(
             fs::read_dir(bench.path("project")).unwrap().count(),
@@ -287,7 +348,7 @@ mod tests {
         assert!(made.path().starts_with(bench.path("temp")), "{made:?}");
         let root = StartSettings {
             working: vec![PathBuf::from("/")],
-            bases: vec![bench.path("state")],
+            state: bench.path("state"),
             ..StartSettings::default()
         };
         StartDirs::new(root).private().expect("the root of all files has no outside");
@@ -307,8 +368,16 @@ mod tests {
             assert_eq!(path(&format!("{entry}:{own}")), own, "{entry:?}");
             assert_eq!(path(&format!("{own}:{entry}")), own, "{entry:?}");
         }
-        for inside in ["project/bin", "project/new/bin", "project", "home/../project/bin", "linked"]
-        {
+        symlink(bench.path("project/later"), bench.path("dangling")).unwrap();
+        for inside in [
+            "project/bin",
+            "project/new/bin",
+            "project",
+            "home/../project/bin",
+            "linked",
+            "dangling",
+            "dangling/bin",
+        ] {
             assert_eq!(path(&format!("{}:{own}", bench.path(inside).display())), own, "{inside}");
         }
         assert_eq!(path(".:"), SYSTEM_PATH);
@@ -321,21 +390,54 @@ mod tests {
         }
     }
 
+    /// Makes files, and then all folders an age at which they count as left behind.
+    fn old(bench: &Bench, folder: &str, files: &[&str]) -> PathBuf {
+        let folder = bench.path(folder);
+        fs::create_dir_all(&folder).unwrap();
+        for file in files {
+            fs::create_dir_all(folder.join(file).parent().unwrap()).unwrap();
+            fs::write(folder.join(file), "").unwrap();
+        }
+        File::open(&folder).unwrap().set_modified(SystemTime::now() - STALE * 2).unwrap();
+        folder
+    }
+
     #[test]
     fn what_a_killed_program_left_is_removed_later_and_what_is_used_is_not() {
         let bench = Bench::new();
         let used = bench.dirs(&["project"], &["state"]).private().unwrap();
-        let left = bench.path("state/private-left");
-        fs::create_dir(&left).unwrap();
-        fs::write(left.join("file"), "").unwrap();
-        let old = SystemTime::now() - STALE * 2;
-        for folder in [used.path(), &left] {
-            File::open(folder).unwrap().set_modified(old).unwrap();
-        }
-        let other = bench.path("state/sessions");
-        fs::create_dir(&other).unwrap();
-        File::open(&other).unwrap().set_modified(old).unwrap();
+        let holder = used.path().parent().unwrap();
+        File::open(holder).unwrap().set_modified(SystemTime::now() - STALE * 2).unwrap();
+        let left = old(&bench, "state/caliban-private-left", &[MARKER, "start/sub/file"]);
+        let empty = old(&bench, "state/caliban-private-empty", &[]);
         bench.dirs(&["project"], &["state"]).private().unwrap();
-        assert!(used.path().is_dir() && other.is_dir() && !left.exists());
+        assert!(used.path().is_dir() && !left.exists() && !empty.exists());
+    }
+
+    #[test]
+    fn no_folder_that_another_made_is_removed_whatever_its_name_and_its_age() {
+        let bench = Bench::new();
+        let own = [
+            ("temp/private-notes", "thesis.txt"),
+            ("temp/caliban-private-notes", "thesis.txt"),
+            ("temp/caliban-private-left", MARKER),
+            ("state/private-notes", "thesis.txt"),
+            ("state/caliban-private-notes", "thesis.txt"),
+            ("state/caliban-private-notes-2", "start/thesis.txt"),
+            ("state/sessions", "thesis.txt"),
+            ("state/sessions-2", MARKER),
+        ]
+        .map(|(folder, file)| old(&bench, folder, &[file]).join(file));
+        let more = old(&bench, "state/caliban-private-more", &[MARKER, "thesis.txt"]);
+        for dirs in [
+            bench.dirs(&["project"], &["state", "temp"]),
+            bench.dirs(&["project", "state"], &["state", "temp"]),
+            bench.dirs(&["project"], &["project/.home", "temp"]),
+        ] {
+            dirs.private().unwrap();
+        }
+        for file in own.iter().chain([&more.join("thesis.txt")]) {
+            assert!(file.is_file(), "{}", file.display());
+        }
     }
 }

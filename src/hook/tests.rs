@@ -54,7 +54,8 @@ impl Bench {
         let starts = StartDirs::new(StartSettings {
             project: project.to_path_buf(),
             working: vec![project.to_path_buf()],
-            bases: vec![elsewhere.path().to_owned()],
+            state: elsewhere.path().to_owned(),
+            temp: Vec::new(),
             home: None,
         });
         let set = HookSet::new(HookSettings { hooks, project, starts, env, secrets });

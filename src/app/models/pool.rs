@@ -77,7 +77,7 @@ impl Pool {
             env: setup.env.clone(),
             session: setup.loaded.variables.over(&setup.env),
             cwd: setup.cwd.clone(),
-            starts: setup.starts(),
+            starts: setup.starts.clone(),
             of_project: of_project.map(|(name, _)| name.clone()).collect(),
             http: HttpClient::new(&setup.env),
             redactor: setup.redactor.clone(),
@@ -191,8 +191,7 @@ impl Pool {
             true => StartDir::Project,
             false => StartDir::Private,
         };
-        let start = self.starts.prepare(dir, &self.cwd, &self.env);
-        let start = start.map_err(|error| {
+        let start = self.starts.start(dir, &self.cwd, &self.env).await.map_err(|error| {
             format!("api_key_command: there is no empty folder to start it in: {error}")
         })?;
         let shell = Shell::new(start.cwd.as_path().into(), Arc::from([]));
@@ -206,6 +205,7 @@ impl Pool {
             cancel: &CancellationToken::new(),
         };
         let outcome = shell.run(call, |_| {}).await;
+        start.end().await;
         let outcome = outcome.map_err(|error| format!("api_key_command: {error}"))?;
         if let Some(end) = outcome.exit.words() {
             let place = match dir {
