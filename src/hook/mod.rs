@@ -1,7 +1,8 @@
 //! Hooks: commands of the person, and callbacks of the driving program, that hear of what agents do and have a say.
 //!
 //! What they are told, and how they answer, is what existing hook scripts for Claude Code know: JSON on stdin, an exit
-//! code, perhaps JSON on stdout. Whatever is wrong with a hook is one line for the person, and work goes on.
+//! code, perhaps JSON on stdout. Whatever is wrong with a hook is one line for the person, and work goes on; only a call
+//! whose hook cannot even be started does not run.
 
 mod answer;
 mod input;
@@ -131,8 +132,11 @@ impl Hooks {
         let all = self.set.hooks_for(event).into_iter().chain(own);
         let mut hooks: Vec<Arc<Hook>> = Vec::new();
         for hook in all.filter(|hook| hook.matches(&names)) {
-            if !hooks.iter().any(|other| other.does_the_same(&hook)) {
-                hooks.push(hook);
+            match hooks.iter_mut().find(|other| other.does_the_same(&hook)) {
+                // A guard stays one, also where another entry runs it beside the work.
+                Some(other) if other.unheard => *other = hook,
+                Some(_) => {}
+                None => hooks.push(hook),
             }
         }
         if hooks.is_empty() {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{self, Answer, first_line};
-use super::said::Said;
+use super::said::{Opinion, Said};
 use super::set::{Command, Hook, Runner};
 use crate::exec::{Exit, Filter, StartDirs};
 use crate::protocol::{
@@ -108,12 +108,21 @@ impl Round {
     ) -> Result<Answer, Silence> {
         let Place { project, env, starts } = &*self.place;
         let limit = hook.timeout;
-        let start = starts.prepare(command.start, project, env).map_err(|error| {
-            Silence::Failed(format!("there is no empty folder to start it in: {error}"))
-        })?;
+        let start = match starts.start(command.start, project, env).await {
+            Ok(start) => start,
+            Err(error) => {
+                let why = format!("there is no empty folder to start it in: {error}");
+                return self.not_started(hook, why);
+            }
+        };
         let (line, cwd, env) = (&command.line, &start.cwd, &start.env);
         let filter = Filter { line, cwd, env, input, keep: KEEP, limit, cancel };
-        let done = filter.run().await.map_err(|error| Silence::Failed(error.to_string()))?;
+        let done = filter.run().await;
+        start.end().await;
+        let done = match done {
+            Ok(done) => done,
+            Err(error) => return self.not_started(hook, error.to_string()),
+        };
         if done.exit == Exit::Cancelled {
             return Err(Silence::Cancelled);
         }
@@ -124,6 +133,18 @@ impl Round {
             _ => Silence::Failed(why),
         };
         answer::of_command(self.event, &done).map_err(failed)
+    }
+
+    /// The answer in place of a hook that could not be run. Before a call it may be a guard, and a guard that cannot
+    /// start lets nothing pass.
+    fn not_started(&self, hook: &Hook, why: String) -> Result<Answer, Silence> {
+        if self.event != HookEvent::PreToolUse {
+            return Err(Silence::Failed(why));
+        }
+        let denied =
+            Opinion::Deny { why: format!("{} could not be started: {why}", hook.describe()) };
+        let said = Said { opinion: Some(denied), ..Said::default() };
+        Ok(Answer { said, lines: vec![why] })
     }
 
     async fn callback(

@@ -41,7 +41,6 @@ pub(super) enum Runner {
 }
 
 /// A line for bash, and where it starts.
-#[derive(PartialEq, Eq)]
 pub(super) struct Command {
     pub line: String,
     pub start: StartDir,
@@ -58,7 +57,7 @@ impl Command {
                 Some(" (it started in an empty folder: `caliban trust` starts it in this project)")
             }
             (StartDir::Private, false) => Some(
-                " (it started in an empty folder: `cwd = \"project\"` in its entry is for one that works in projects)",
+                " (it started in an empty folder: add `cwd = \"project\"` to its entry to start it in the project)",
             ),
         }
     }
@@ -101,10 +100,12 @@ impl Hook {
         names.as_ref().is_none_or(|names| self.matcher.matches(names))
     }
 
-    /// Whether running one of the two is enough.
+    /// Whether running one of the two is enough: the same line in the same place, whichever file it comes from.
     pub(super) fn does_the_same(&self, other: &Self) -> bool {
         match (&self.runner, &other.runner) {
-            (Runner::Command(one), Runner::Command(other)) => one == other,
+            (Runner::Command(one), Runner::Command(other)) => {
+                (&one.line, one.start) == (&other.line, other.start)
+            }
             (Runner::Callback { id: one, .. }, Runner::Callback { id: other, .. }) => one == other,
             _ => false,
         }

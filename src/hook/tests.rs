@@ -154,7 +154,8 @@ async fn one_that_fails_in_an_empty_folder_says_how_to_start_it_in_the_project()
         asks_project,
         ..config(HookEvent::PreToolUse, "", "./check.sh")
     };
-    for (asks, hint) in [(false, "`cwd = \"project\"` in its entry"), (true, "`caliban trust`")] {
+    let add = "add `cwd = \"project\"` to its entry to start it in the project";
+    for (asks, hint) in [(false, add), (true, "`caliban trust`")] {
         let bench = Bench::new(vec![fails(asks)]);
         std::fs::write(bench.folder.path().join("check.sh"), "touch ran").unwrap();
         assert_eq!(before_bash(&bench).await, Said::default());
@@ -172,6 +173,51 @@ async fn the_same_line_in_the_project_and_in_an_empty_folder_are_two_hooks() {
     let bench = Bench::new(vec![own.clone(), here.clone(), own, here]);
     before_bash(&bench).await;
     assert_eq!(bench.file("places").lines().count(), 2);
+}
+
+#[tokio::test]
+async fn the_same_line_in_the_same_place_is_one_hook_wherever_it_is_written() {
+    let line = "echo ran >>\"$CALIBAN_PROJECT_DIR/ran\"; exit 2";
+    let own = HookConfig { start: StartDir::Private, ..config(HookEvent::PreToolUse, "", line) };
+    let asking = HookConfig { asks_project: true, ..own.clone() };
+    let beside = HookConfig { unheard: true, ..own.clone() };
+    for hooks in [[&own, &asking], [&asking, &own], [&beside, &asking], [&own, &beside]] {
+        let bench = Bench::new(hooks.map(Clone::clone).to_vec());
+        let said = before_bash(&bench).await;
+        assert!(matches!(said.opinion, Some(Opinion::Deny { .. })), "{said:?}");
+        assert_eq!(bench.file("ran"), "ran\n");
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_hook_cannot_be_started_is_denied_and_all_else_goes_on() {
+    let own = |event| HookConfig { start: StartDir::Private, ..config(event, "", "true") };
+    let mut bench = Bench::new(Vec::new());
+    let all = bench.elsewhere.path().to_owned();
+    let hooks = [HookEvent::PreToolUse, HookEvent::UserPromptSubmit].map(own).to_vec();
+    let project: Arc<Path> = bench.folder.path().into();
+    let starts = StartDirs::new(StartSettings {
+        project: project.to_path_buf(),
+        working: vec![project.to_path_buf(), all.clone()],
+        state: all,
+        ..StartSettings::default()
+    });
+    let env = EnvOverlay::default();
+    bench.set = HookSet::new(HookSettings { hooks, project, starts, env, secrets: Vec::new() });
+    let advice = "set TMPDIR to a folder outside of the project";
+    let Some(Opinion::Deny { why }) = before_bash(&bench).await.opinion else {
+        panic!("it is let through")
+    };
+    assert!(why.contains("hook PreToolUse: true could not be started: "), "{why}");
+    assert!(why.contains(advice), "{why}");
+    assert_eq!(bench.run(&Moment::UserPromptSubmit { prompt: "go" }).await, Said::default());
+    let lines = bench.lines();
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.contains(advice)), "{lines:?}");
+
+    let bench = Bench::one(HookEvent::PreToolUse, "true");
+    std::fs::remove_dir(bench.folder.path()).unwrap();
+    let said = before_bash(&bench).await;
+    assert!(matches!(said.opinion, Some(Opinion::Deny { .. })), "{said:?}");
 }
 
 #[tokio::test]

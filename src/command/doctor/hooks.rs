@@ -78,7 +78,9 @@ fn problem(command: &str, base: Option<&Path>, project: &Path, env: &EnvOverlay)
         Some(base) => resolve(word, base, home.as_deref()),
         None if word.starts_with(['/', '~']) => resolve(word, project, home.as_deref()),
         None => {
-            return Some(format!("{word}: No such file in the empty folder in which it starts"));
+            return Some(format!(
+                "{word}: there is no such file in the empty folder in which it starts: add `cwd = \"project\"` to its entry, or write an absolute path"
+            ));
         }
     };
     match path.metadata() {
@@ -120,7 +122,9 @@ mod tests {
         assert!(why("./gone.sh").unwrap().contains("gone.sh: No such file"));
         assert!(why("./plain.sh x").unwrap().contains("is not executable: chmod +x "));
         let away = |command: &str| problem(command, None, top.path(), &env);
-        assert!(away("./good.sh").unwrap().contains("empty folder"));
+        let advice = away("./good.sh").unwrap();
+        assert!(advice.contains("empty folder"), "{advice}");
+        assert!(advice.contains("add `cwd = \"project\"` to its entry"), "{advice}");
         assert_eq!((away("$CLAUDE_PROJECT_DIR/good.sh"), away("~/good.sh")), (None, None));
         assert!(why("$CLAUDE_PROJECT_DIR/../").unwrap().ends_with("is not a file"));
     }

@@ -171,6 +171,67 @@ async fn hooks_for_claude_code_ask_for_the_project_and_those_of_the_command_line
 }
 
 #[tokio::test]
+async fn a_call_whose_guard_has_no_folder_to_start_in_does_not_run() {
+    let scene = Scene::new();
+    let temp = std::env::temp_dir();
+    let all = [scene.world.root(), &temp, "/tmp".as_ref(), "/var/tmp".as_ref()];
+    let hook = "[[hooks.PreToolUse]]\ncommand = \"true\"\n";
+    scene.world.config(&format!("{hook}[permissions]\nadditional_dirs = {}\n", json!(all)));
+    let run = touch(&scene, &[]).await;
+    assert!(!scene.world.exists("made"), "{run}");
+    let result = scene.server.requests_of(PARENT)[1].tool_result();
+    let advice = "set TMPDIR to a folder outside of the project";
+    assert!(result.is_error && result.text.contains(advice), "{}", result.text);
+    assert!(!lines(&run, advice).is_empty(), "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_same_line_in_two_of_the_users_files_runs_once_until_they_start_in_two_folders() {
+    let scene = Scene::new();
+    let line = "echo ran >>\"$CALIBAN_PROJECT_DIR/times\"";
+    own(&scene, line, "");
+    let hook = json!({ "type": "command", "command": line });
+    let settings = json!({ "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [hook] }] } });
+    scene.world.home(".claude/settings.json", &settings.to_string());
+    touch(&scene, &[]).await;
+    assert_eq!(scene.world.read("times"), "ran\n");
+    trust(&scene, &[]).await;
+    touch(&scene, &[]).await;
+    assert_eq!(scene.world.read("times"), "ran\n".repeat(3));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn no_folder_of_the_users_is_removed_from_one_for_temporary_files() {
+    let mut scene = Scene::new();
+    let temp = scene.world.root().join("temp");
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400);
+    let files = ["private-notes", "caliban-private-notes"].map(|name| {
+        let folder = temp.join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("thesis.txt"), "years of work").unwrap();
+        std::fs::File::open(&folder).unwrap().set_modified(long_ago).unwrap();
+        folder.join("thesis.txt")
+    });
+    let inside = scene.world.project_dir().join(".home");
+    std::fs::rename(scene.world.settings_dir(), &inside).unwrap();
+    scene.world.env("CALIBAN_HOME", inside.to_str().unwrap());
+    for name in ["XDG_RUNTIME_DIR", "TMPDIR"] {
+        scene.world.env(name, temp.to_str().unwrap());
+    }
+    let hook = "[[hooks.PreToolUse]]\ncommand = 'pwd >\"$CALIBAN_PROJECT_DIR/place\"'\n";
+    std::fs::write(inside.join("config.toml"), hook).unwrap();
+    let run = touch(&scene, &[]).await;
+    let place = scene.world.read("place");
+    assert!(PathBuf::from(place.trim()).starts_with(&temp), "{place}\n{run}");
+    for file in files {
+        assert!(file.is_file(), "{}", file.display());
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn no_program_of_the_project_stands_in_for_one_of_the_users_by_path_or_by_what_bash_reads_first()
  {
     let mut scene = Scene::new();
@@ -273,6 +334,7 @@ async fn the_trust_page_shows_the_whole_line_and_a_yes_starts_the_hook_in_this_p
         screen.exit().assert_restored();
         assert_eq!(scene.world.exists("started-here"), starts);
     }
+    std::fs::remove_file(scene.world.project_dir().join("started-here")).unwrap();
     let again = Screen::start(&scene.world, [], 110, 30);
     again.wait_for("? keys");
     process::eventually(|| scene.world.exists("started-here")).await;
