@@ -94,9 +94,7 @@ async fn a_key_in_a_result_reaches_neither_the_model_nor_the_transcript() {
     let scene = Scene::new();
     scene.world.config("[log]\nlevel = \"debug\"\n");
     scene.world.write("key.env", &format!("A=1\nKEY={KEY}\n"));
-    scene
-        .world
-        .write("half.sh", &format!("printf %s {}; sleep 0.2; echo {}", &KEY[..9], &KEY[9..]));
+    scene.world.write("half.sh", &format!("printf %s {}; echo {}", &KEY[..9], &KEY[9..]));
     let calls = tool_use("Read", json!({"file_path": "key.env"}))
         .tool_use("Bash", bash("cat key.env; bash half.sh"))
         .tool_use("Bash", bash("cat key.env >&2; exit 3"))
@@ -122,13 +120,20 @@ async fn a_key_in_memory_in_a_hooks_words_or_in_a_childs_results_stays_here() {
     let scene = Scene::new();
     scene.world.write("AGENTS.md", &format!("Use the key {KEY}.\n"));
     scene.world.write("key.env", KEY);
-    let hook = |event: &str| format!("[[hooks.{event}]]\ncommand = \"cat key.env\"\n");
-    scene.world.config(&["SessionStart", "UserPromptSubmit"].map(hook).concat());
+    let hook = |event: &str| {
+        let command = json!(format!("echo \"{event}: $(cat \"$CALIBAN_PROJECT_DIR/key.env\")\""));
+        format!("[[hooks.{event}]]\ncommand = {command}\n")
+    };
+    let events = ["SessionStart", "UserPromptSubmit"];
+    scene.world.config(&events.map(hook).concat());
     scene.parent_calls([agent_with("CHILD-A", "agent", "general-purpose".into())]);
     scene.server.when("CHILD-A").reply(tool_use("Bash", bash("cat key.env"))).then(text("done"));
     let finished = scene.go().await;
     let first = scene.server.requests_of(PARENT)[0].text();
     assert!(first.contains("Use the key ***."), "{first}");
+    for event in events {
+        assert!(first.contains(&format!("{event}: ***")), "{first}");
+    }
     assert!(scene.server.requests_of("CHILD-A")[1].tool_result().text.starts_with("***"));
     assert_hidden(&scene, &finished);
     scene.server.finish();
