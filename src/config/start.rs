@@ -70,11 +70,7 @@ pub(super) struct Starts<'a> {
 
 impl<'a> Starts<'a> {
     pub fn new(trust: &'a Trust, project: &Project, dirs: &Dirs, cwd: &Path) -> Self {
-        let files = [RuleFile::Shared, RuleFile::Local].map(|file| project.file(file));
-        // With `CALIBAN_HOME` at a project's `.caliban` this is the user's own file.
-        let of_project = files.into_iter().filter(|file| *file != dirs.config_file());
-        let project = of_project.map(|file| shown(&file, cwd)).collect();
-        Self { trust, project, waiting: Vec::new() }
+        Self { trust, project: project_files(project, dirs, cwd), waiting: Vec::new() }
     }
 
     /// Where an entry of our own files starts; `asks` is whether it says `cwd = "project"`.
@@ -87,7 +83,7 @@ impl<'a> Starts<'a> {
 
     /// Whether an entry of our own files stands in one of the project.
     pub fn is_projects(&self, origin: &Origin) -> bool {
-        matches!(origin, Origin::File { path, .. } if self.project.contains(path))
+        is_in(&self.project, origin)
     }
 
     /// Where an entry of the user's own starts.
@@ -105,19 +101,24 @@ impl Loaded {
     /// files.
     #[must_use]
     pub fn start_of(&self, key: &str, dirs: &Dirs, cwd: &Path) -> StartDir {
-        let is_projects = |path: &Path| {
-            let file = |file| self.project.file(file);
-            let own = dirs.config_file();
-            [RuleFile::Shared, RuleFile::Local]
-                .map(file)
-                .iter()
-                .any(|file| *file != own && shown(file, cwd) == path)
-        };
-        match self.origins.of(key) {
-            Origin::File { path, .. } if is_projects(path) => StartDir::Project,
-            _ => StartDir::Private,
+        match is_in(&project_files(&self.project, dirs, cwd), self.origins.of(key)) {
+            true => StartDir::Project,
+            false => StartDir::Private,
         }
     }
+}
+
+/// The project's own configuration files, as origins name them.
+fn project_files(project: &Project, dirs: &Dirs, cwd: &Path) -> Vec<PathBuf> {
+    let files = [RuleFile::Shared, RuleFile::Local].map(|file| project.file(file));
+    // With `CALIBAN_HOME` at a project's `.caliban` this is the user's own file.
+    let of_project = files.into_iter().filter(|file| *file != dirs.config_file());
+    of_project.map(|file| shown(&file, cwd)).collect()
+}
+
+/// Whether an origin is one of these files.
+fn is_in(files: &[PathBuf], origin: &Origin) -> bool {
+    matches!(origin, Origin::File { path, .. } if files.contains(path))
 }
 
 /// The first word of a server that names a file relative to where the program starts. `exists` says whether a word that
