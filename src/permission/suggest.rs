@@ -5,7 +5,6 @@ use std::path::Path;
 use super::danger::{self, Danger};
 use super::facts::{Facts, Unit};
 use super::path::{Places, Target};
-use super::pattern::CommandPattern;
 use super::rule::{Base, List, Origin, Rule};
 use super::script::{SimpleCommand, Word};
 use super::wrapper::{self, Wrapped};
@@ -55,21 +54,21 @@ const OPEN_ENDED: &[&str] = &[
     "bun npm pnpm yarn: run run-script",
     "bun pnpm yarn: build lint typecheck",
     "cargo: b build c check t test clippy fmt doc bench tree metadata nextest",
-    "ctest ninja",
+    "ctest",
     "dotnet: build format restore test",
     "flake8 mypy pylint pyright",
-    "git: add blame commit describe ls-files merge-base rev-parse status",
+    "git: add commit describe ls-files merge-base rev-parse status",
     "go: build doc fmt list test vet version",
-    "gradle gradlew: assemble build check compileJava compileKotlin test",
     "jest mocha phpunit rspec vitest",
-    "just make gmake:",
-    "mvn mvnw: compile package test verify",
     "npm pnpm yarn: t test",
     "black gofmt isort rustfmt shellcheck tsc",
-    "pytest py.test tox nox",
+    "pytest py.test",
     "ruff: check format",
     "terraform tofu: fmt validate",
 ];
+
+/// Options that keep a program from changing what it looks at. A rule for the program would allow the changes too.
+const LOOKS_ONLY: &[&str] = &["--check", "-check", "-l", "--noEmit", "--dry-run"];
 
 /// Rules that together cover all the units; none when one of them cannot be covered safely.
 pub fn rules(units: &[&Unit], facts: &Facts, places: &Places) -> Vec<String> {
@@ -127,6 +126,10 @@ fn command_rule(command: &SimpleCommand) -> Option<String> {
         }
         _ => return None,
     };
+    // Without its option the call would change files.
+    if words[from..].iter().any(|word| LOOKS_ONLY.contains(&word.text.as_str())) {
+        return exact(words);
+    }
     let head = words.get(..from + open_ended(&words[from..]).unwrap_or_default())?;
     let is_option = |word: &Word| word.text.starts_with(['-', '+']) || word.text.contains('=');
     if head.len() <= from
@@ -152,10 +155,8 @@ fn open_ended(words: &[Word]) -> Option<usize> {
         }
         match (sub_commands, sub_command) {
             (None, _) => Some(1),
-            // Any target, but one.
-            (Some(""), Some(_)) => Some(2),
             (Some(known), Some(sub_command)) if known.split(' ').any(|it| it == sub_command) => {
-                let runs = RUN.contains(&sub_command);
+                let runs = RUN.contains(&sub_command) || sub_command == "nextest";
                 (!runs || words.len() > 2).then_some(2 + usize::from(runs))
             }
             _ => None,
@@ -240,22 +241,7 @@ fn folder(target: &Target, places: &Places, writes: bool) -> Option<String> {
     Some(format!("/{}/**", escape(parent)?))
 }
 
-/// A rule that names the option which keeps broader rules from covering the command. The very command, unless the option
-/// ends it: what follows one may be the program that it runs.
-pub fn naming(command: &SimpleCommand, danger: &Danger) -> Option<String> {
-    let words = &command.words;
-    let start = match wrapper::wrapped(words) {
-        Wrapped::From(inner) => inner,
-        _ => 0,
-    };
-    let place = start + danger.place;
-    if place + 1 < words.len() {
-        return exact(words);
-    }
-    let count = (start + telling_words(&words[start..])).min(place);
-    let (head, option) = (plain(words.get(..count)?)?, plain(words.get(place..)?)?);
-    let between = if place > count { " *" } else { "" };
-    let text = format!("{head}{between} {option}");
-    let pattern = CommandPattern::parse(&text).ok()??;
-    pattern.allows(command).then(|| format!("Bash({text})")).or_else(|| exact(words))
+/// A rule for the very command that has the option which keeps broader rules from covering it.
+pub fn naming(command: &SimpleCommand, _danger: &Danger) -> Option<String> {
+    exact(&command.words)
 }

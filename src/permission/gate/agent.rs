@@ -282,6 +282,13 @@ fn nobody_to_ask(call: &Call<'_>, judgement: &Judgement) -> String {
     if let Advice::Ask { .. } = call.advice {
         return format!("{}, and there is nobody to ask", judgement.why);
     }
+    let is_command = matches!(call.access, Access::Command { .. });
+    if judgement.suggestions.is_empty() && is_command {
+        return format!(
+            "{}, and there is nobody to ask; only a rule for exactly this line, or an answer on the screen, allows it",
+            judgement.why
+        );
+    }
     let rules = if judgement.suggestions.is_empty() {
         call.tool.to_owned()
     } else {

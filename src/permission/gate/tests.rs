@@ -135,7 +135,7 @@ async fn two_agents_ask_at_once_and_each_gets_its_own_answer() {
     let first = bench.ask(&bench.agent("explore-1"), "psql a").await;
     let second = bench.ask(&bench.agent("explore-2"), "make b").await;
     assert_eq!((first.question.agent.as_str(), first.question.path.depth()), ("explore-1", 1));
-    assert_eq!(second.question.rules, ["Bash(make b:*)"]);
+    assert_eq!(second.question.rules, ["Bash(make b)"]);
     let no = Answer::No { reason: Some("not now".to_owned()) };
     assert!(bench.gate.answer(second.question.id, no.clone()).unwrap());
     assert_eq!(denied(second.verdict.await.unwrap()), "the person said no: not now");
@@ -165,13 +165,13 @@ async fn a_cancelled_or_dropped_call_takes_its_question_along() {
 async fn a_grant_stays_with_its_agent_and_settles_what_that_agent_asks() {
     let bench = Bench::new(true);
     let (one, two) = (bench.agent("one"), bench.agent("two"));
-    let open = bench.ask(&one, "make a").await;
-    let same = bench.ask(&one, "make a -k").await;
-    let other = bench.ask(&two, "make a -s").await;
+    let open = bench.ask(&one, "pytest a").await;
+    let same = bench.ask(&one, "pytest a -k").await;
+    let other = bench.ask(&two, "pytest a -s").await;
     bench.gate.answer(open.question.id, Answer::Session).unwrap();
     assert_approved(&open.verdict.await.unwrap());
     assert_eq!(same.verdict.await.unwrap(), Verdict::Allowed);
-    assert_eq!(bench.now(&one, "make a -n").await, Verdict::Allowed);
+    assert_eq!(bench.now(&one, "pytest a -n").await, Verdict::Allowed);
     assert!(!other.verdict.is_finished());
     assert!(bench.gate.answer(other.question.id, Answer::Once).unwrap());
 }
