@@ -4,9 +4,10 @@
 use super::program::Program;
 use super::script::Word;
 use super::spelling::{Spelling, spell, unquoted};
-use super::wrapper::base_name;
+use super::wrapper::{self, Wrapped, base_name};
 
 mod git_config;
+mod open;
 mod table;
 
 use table::{ANYWHERE, OPTIONS};
@@ -45,6 +46,7 @@ pub fn find(words: &[Word]) -> Vec<Danger> {
     let Some(program) = words.first() else { return Vec::new() };
     let name = base_name(&program.text);
     let spelled = spell(words);
+    let hidden = hidden_options(words);
     let mut dangers = before_sub_command(name, &spelled);
     let own: Vec<&str> = entries(name, &spelled).collect();
     let is_known = !own.is_empty();
@@ -61,7 +63,9 @@ pub fn find(words: &[Word]) -> Vec<Danger> {
             Spelling::Open(_) => {
                 let beginning = word.beginning();
                 let hides = entries.iter().any(|entry| entry.may_be_in(&beginning, place));
-                hides.then(|| OPEN.to_owned())
+                let may_be = is_known && hidden.get(place).copied().unwrap_or(true);
+                (hides || may_be && !is_message(name, &spelled, words, place))
+                    .then(|| OPEN.to_owned())
             }
             Spelling::Plain(text) => {
                 let next = spelled.get(place + 1).and_then(Spelling::exact);
@@ -77,16 +81,120 @@ pub fn find(words: &[Word]) -> Vec<Danger> {
     dangers
 }
 
+/// Whether the command has a dangerous option that stands in it as it is.
+#[must_use]
+pub fn has_certain(words: &[Word]) -> bool {
+    find(words).iter().any(|danger| danger.option != OPEN)
+}
+
+/// Whether the table knows the program with its sub-command.
+#[must_use]
+pub fn knows(words: &[Word]) -> bool {
+    let name = base_name(words.first().map_or("", |word| &word.text));
+    entries(name, &spell(words)).next().is_some()
+}
+
 /// Stands for an option that no rule can name.
 const OPEN: &str = "words that are only known when it runs";
 
-/// Whether a word of the command that is only known when it runs may stand for a dangerous option which is written
-/// elsewhere in the line, as in `x=--output=f; git diff $x`.
+/// For each word that [`spell`] makes of these: whether it may turn into an option, whatever its variables hold.
+fn hidden_options(words: &[Word]) -> Vec<bool> {
+    let mut hidden = Vec::with_capacity(words.len());
+    for word in words {
+        if word.literal {
+            hidden.push(false);
+        } else if word.raw.contains('{') && !word.raw.contains("${") {
+            // Braces make several words of one.
+            let expands = word.raw.contains(['$', '`']);
+            for spelling in spell(std::slice::from_ref(word)) {
+                hidden.push(expands || spelling.beginning().is_empty());
+            }
+        } else {
+            let spelled = spell(std::slice::from_ref(word)).len();
+            let may_be = spelled != 1 || open::may_be_option(&word.raw);
+            hidden.extend(std::iter::repeat_n(may_be, spelled));
+        }
+    }
+    hidden
+}
+
+/// Programs, with a word that has to stand in the command, and options whose next word is a text, whatever it is.
+const MESSAGES: &[(&str, &str)] = &[
+    ("git/commit git/tag git/merge git/stash", "-m -am -sm --message"),
+    ("gh/create gh/edit gh/comment", "-t -b --title --body --notes"),
+];
+
+/// Options without a value that may stand before one of [`MESSAGES`].
+const FLAGS: &str =
+    "-a -s -q -v -n --all --amend --allow-empty --no-verify --no-edit --quiet --signoff --draft";
+
+/// Whether the word, all of it in quotes, is the message behind `-m` and the like.
+fn is_message(name: &str, spelled: &[Spelling<'_>], words: &[Word], place: usize) -> bool {
+    let is_one = |raw: &str| raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"');
+    if spelled.len() != words.len() || !words.get(place).is_some_and(|word| is_one(&word.raw)) {
+        return false;
+    }
+    let sub_command = spelled.get(1).and_then(Spelling::exact);
+    let options = MESSAGES.iter().find(|(names, _)| {
+        names.split_whitespace().filter_map(|entry| entry.split_once('/')).any(|(own, part)| {
+            own == name
+                && (sub_command == Some(part)
+                    || name == "gh" && spelled.get(2).and_then(Spelling::exact) == Some(part))
+        })
+    });
+    let Some((_, options)) = options else { return false };
+    let is = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
+    let is_option = |place: usize| {
+        spelled.get(place).and_then(Spelling::exact).is_some_and(|word| is(options, word))
+    };
+    // All words from the sub-command on are read, so that the option is none's value.
+    let mut at = 2;
+    while at < place {
+        if is_option(at) {
+            if at + 1 == place {
+                return true;
+            }
+            at += 2;
+            continue;
+        }
+        let Some(word) = spelled[at].exact() else { return false };
+        if word.starts_with('-') && !is(FLAGS, word) {
+            return false;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Whether words of the command that are only known when it runs may stand for a dangerous option: one that is written
+/// elsewhere in the line, as in `x=--output=f; git diff $x`, or that comes from where nobody can tell.
 #[must_use]
 pub fn is_smuggled(words: &[Word], line: &str, is_named: impl Fn(&Danger) -> bool) -> bool {
-    let (Some(program), true) = (words.first(), words.iter().any(|word| !word.literal)) else {
-        return false;
+    let start = match wrapper::wrapped(words) {
+        Wrapped::From(inner) => inner,
+        Wrapped::Nothing | Wrapped::Unclear => 0,
     };
+    let runner = base_name(words.first().map_or("", |word| &word.text));
+    let Some(words) = words.get(start..).filter(|words| !words.is_empty()) else { return false };
+    if start > 0 && runner == "xargs" && takes_options(words) {
+        return true;
+    }
+    if words.iter().all(|word| word.literal) {
+        return false;
+    }
+    is_written_elsewhere(words, line, &is_named) || is_in_variable(words, line, &is_named)
+}
+
+/// Whether a word behind these may be an option of a program in the table.
+fn takes_options(words: &[Word]) -> bool {
+    let spelled = spell(words);
+    let name = base_name(&words[0].text);
+    entries(name, &spelled).next().is_some() && end_of_options(name, &spelled) == spelled.len()
+}
+
+/// Whether the line holds a dangerous option outside of the command that an open word of it may stand for.
+fn is_written_elsewhere(words: &[Word], line: &str, is_named: &impl Fn(&Danger) -> bool) -> bool {
+    let Some(program) = words.first() else { return false };
     let line = unquoted(line);
     let pieces =
         line.split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')'));
@@ -100,12 +208,51 @@ pub fn is_smuggled(words: &[Word], line: &str, is_named: impl Fn(&Danger) -> boo
     if hidden.peek().is_none() {
         return false;
     }
-    let word = |text: &str| Word { text: text.to_owned(), raw: text.to_owned(), literal: true };
     let sub_commands = words[1..].iter().filter(|word| !word.text.starts_with('-'));
     let mut all = vec![program.clone()];
     all.extend(sub_commands.cloned());
-    all.extend(hidden.map(word));
+    all.extend(hidden.map(certain));
     find(&all).iter().any(|danger| danger.option != OPEN && !is_named(danger))
+}
+
+/// Whether a variable among the words of a program in the table makes an option of them, or may do so.
+fn is_in_variable(words: &[Word], line: &str, is_named: &impl Fn(&Danger) -> bool) -> bool {
+    let spelled = spell(words);
+    let name = base_name(&words[0].text);
+    if entries(name, &spelled).next().is_none() {
+        return false;
+    }
+    let end = end_of_options(name, &spelled);
+    // Braces make more words than are written; then all of them count.
+    let end = if spelled.len() == words.len() { end } else { words.len() };
+    let mut count = 0;
+    for (place, word) in words.iter().enumerate().take(end).skip(1) {
+        let has_variable = !word.literal && word.raw.contains('$');
+        if !has_variable || is_message(name, &spelled, words, place) {
+            continue;
+        }
+        count += 1;
+        if count > MAX_VARIABLES {
+            return true;
+        }
+        let Some(alternatives) = open::resolved(&word.raw, line) else { return true };
+        for texts in alternatives {
+            let mut all = words[..place].to_vec();
+            all.extend(texts.iter().map(|text| certain(text)));
+            all.extend_from_slice(&words[place + 1..]);
+            if find(&all).iter().any(|danger| danger.option != OPEN && !is_named(danger)) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// A command with more open words than these is asked about.
+const MAX_VARIABLES: usize = 16;
+
+fn certain(text: &str) -> Word {
+    Word { text: text.to_owned(), raw: text.to_owned(), literal: true }
 }
 
 /// Options before a sub-command decide for all of them: only those that are known to be harmless pass.

@@ -124,6 +124,25 @@ fn a_dangerous_option_never_rides_on_a_rule_that_does_not_name_it() {
         ("Bash(pylint:*)", "pylint --init-hook=x a"),
         ("Bash(git format-patch:*)", "git format-patch -o ../x HEAD"),
         ("Bash(make:*)", "make -$x"),
+        ("Bash(git diff:*)", "git diff ${x:---output=F}"),
+        ("Bash(git diff:*)", "x=-; git diff $x-output=F"),
+        ("Bash(git diff:*)", "x='a --output=F'; git diff $x"),
+        ("Bash(git diff:*)", "x=; git diff $x--output=F"),
+        ("Bash(git diff:*)", "git diff $(echo opts)"),
+        ("Bash(git diff:*)", "git diff a$(echo opts)"),
+        ("Bash(git diff:*)", "git diff *"),
+        ("Bash(git diff:*)", "git diff $unset"),
+        ("Bash(git log:*)", "git log -1 ${x:---output=F}"),
+        ("Bash(git grep:*)", "git grep ${x:--O./p} hello"),
+        ("Bash(npm run build:*)", "npm run build ${x:---script-shell=./p}"),
+        ("Bash(sort:*)", "sort ${x:--oF} a"),
+        ("Bash(sort:*)", "sort $(echo o) a"),
+        ("Bash(xargs git diff:*)", "echo --output=F | xargs git diff"),
+        ("Bash(rg:*)", "rg ${x:---pre=./p} y"),
+        ("Bash(rg:*)", "rg x *"),
+        ("Bash(cargo test:*)", "cargo test ${x:---config=x}"),
+        ("Bash(git bisect:*)", "x=run; git bisect $x ./p"),
+        ("Bash(git commit:*)", "git commit -F -m \"$(echo --x)\""),
     ];
     let wrong: Vec<_> =
         rows.iter().filter(|(rule, line)| Bench::new().allow(rule).bash(line) != Ask).collect();
@@ -201,6 +220,11 @@ fn a_rule_covers_the_options_that_it_names_and_those_that_do_no_harm() {
         ("Bash(git log:*)", "for n in 4; do git log -n$n --grep=$n; done"),
         ("Bash(go test:*)", "go test -coverprofile=cover.out ./..."),
         ("Bash(mytool:*)", "mytool -n$x"),
+        ("Bash(git diff:*)", "git diff -- *"),
+        ("Bash(git diff:*)", "f=a; git diff $f"),
+        ("Bash(git diff:*)", "git diff src/*.rs \"a$(echo b)\""),
+        ("Bash(git add:*)", "git add \"$PWD/a\" {a,b}/*.rs"),
+        ("Bash(git commit:*)", "git commit -a -m \"$(echo b)\""),
     ];
     let wrong: Vec<String> = rows
         .iter()
@@ -219,7 +243,7 @@ fn the_reason_names_the_option_and_the_rule_that_would_cover_it() {
             "Bash(find:*)",
             "find . -name x -delete",
             format!(
-                "no rule allows find with -delete: rule Bash(find:*) {rule}; Bash(find * -delete) would allow it"
+                "no rule allows find with -delete: rule Bash(find:*) {rule}; Bash(find . -name x -delete) would allow it"
             ),
         ),
         (
@@ -233,7 +257,7 @@ fn the_reason_names_the_option_and_the_rule_that_would_cover_it() {
             "Bash(git diff:*)",
             "git diff a --output=x",
             format!(
-                "no rule allows git with --output: rule Bash(git diff:*) {rule}; Bash(git diff * --output=x) would allow it"
+                "no rule allows git with --output: rule Bash(git diff:*) {rule}; Bash(git diff a --output=x) would allow it"
             ),
         ),
         (
@@ -284,7 +308,12 @@ fn a_suggestion_is_no_wider_than_the_call_unless_the_program_builds_or_tests() {
         ("mytool a b", "Bash(mytool a b)"),
         ("make", "Bash(make)"),
         ("make SHELL=./x all", "Bash(make SHELL=./x all)"),
-        ("make test", "Bash(make test:*)"),
+        ("make test", "Bash(make test)"),
+        ("cargo fmt --check", "Bash(cargo fmt --check)"),
+        ("tsc --noEmit", "Bash(tsc --noEmit)"),
+        ("gofmt -l .", "Bash(gofmt -l .)"),
+        ("cargo nextest run x", "Bash(cargo nextest run:*)"),
+        ("git blame a", "Bash(git blame a)"),
         ("cargo test x", "Bash(cargo test:*)"),
         ("cargo clippy --all", "Bash(cargo clippy:*)"),
         ("cargo --config x test", "Bash(cargo --config x test)"),
@@ -297,7 +326,7 @@ fn a_suggestion_is_no_wider_than_the_call_unless_the_program_builds_or_tests() {
         ("go test ./...", "Bash(go test:*)"),
         ("go run x", "Bash(go run x)"),
         ("pytest -k x", "Bash(pytest:*)"),
-        ("./gradlew test", "Bash(./gradlew test:*)"),
+        ("./gradlew test", "Bash(./gradlew test)"),
         ("dotnet test", "Bash(dotnet test:*)"),
         ("git add x", "Bash(git add:*)"),
         ("git commit -m 'a b'", "Bash(git commit:*)"),

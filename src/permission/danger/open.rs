@@ -1,0 +1,315 @@
+//! Words that are only known when the line runs: which of them may turn into options, and which values the line itself
+//! gives to their variables.
+
+/// A part of a word that is not certain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// This character.
+    Char(char),
+    /// The value of a variable; in quotes it stays one word.
+    Variable { name: String, quoted: bool },
+    /// Any text that stays within the word, such as a quoted substitution or a glob.
+    Text,
+    /// Any text that bash may split into several words.
+    Words,
+}
+
+/// Takes the place of a longer list of alternatives.
+const MAX_ALTERNATIVES: usize = 64;
+/// Builtins that set variables without an assignment.
+const SETTERS: &[&str] = &[
+    "read",
+    "printf",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "let",
+    "unset",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "select",
+    "wait",
+    "coproc",
+    "eval",
+    "source",
+    ".",
+    "set",
+    "shift",
+    "trap",
+];
+
+/// Splits a word, as it is written in the line, into its parts. Braces are not resolved.
+#[must_use]
+pub fn parts(raw: &str) -> Vec<Part> {
+    let text: Vec<char> = raw.chars().collect();
+    let (mut parts, mut at, mut quoted) = (Vec::new(), 0, false);
+    while let Some(&c) = text.get(at) {
+        let next = text.get(at + 1).copied();
+        let any = if quoted { Part::Text } else { Part::Words };
+        match (c, next) {
+            ('\\', Some('\n')) => at += 2,
+            ('\\', Some(escaped)) => {
+                if quoted && !matches!(escaped, '$' | '`' | '"' | '\\') {
+                    parts.push(Part::Char('\\'));
+                }
+                parts.push(Part::Char(escaped));
+                at += 2;
+            }
+            ('"', _) => {
+                quoted = !quoted;
+                at += 1;
+            }
+            ('\'', _) if !quoted => {
+                let end = position(&text, at + 1, '\'');
+                parts.extend(text[at + 1..end].iter().copied().map(Part::Char));
+                at = end + 1;
+            }
+            ('$', Some('(')) if text.get(at + 2) == Some(&'(') => {
+                parts.push(Part::Text);
+                at = closing(&text, at + 1);
+            }
+            ('$', Some('(')) => {
+                parts.push(any);
+                at = closing(&text, at + 1);
+            }
+            ('`', _) => {
+                parts.push(any);
+                at = position(&text, at + 1, '`') + 1;
+            }
+            // The name of a pipe, which is a path.
+            ('<' | '>', Some('(')) if !quoted => {
+                parts.push(Part::Char('/'));
+                at = closing(&text, at + 1);
+            }
+            ('$', Some(_)) => at = variable(&text, at, quoted, &mut parts),
+            ('~', _) if at == 0 => {
+                parts.push(Part::Char('/'));
+                at += text.iter().take_while(|c| **c != '/').count();
+            }
+            ('*' | '?' | '[' | '{', _) if !quoted => {
+                parts.push(Part::Text);
+                at += 1;
+            }
+            _ => {
+                parts.push(Part::Char(c));
+                at += 1;
+            }
+        }
+    }
+    parts
+}
+
+/// Reads what a `$` at `at` expands to, and returns the place behind it.
+fn variable(text: &[char], at: usize, quoted: bool, parts: &mut Vec<Part>) -> usize {
+    let is_letter = |c: &&char| c.is_ascii_alphanumeric() || **c == '_';
+    let length = |from: usize| text[from.min(text.len())..].iter().take_while(is_letter).count();
+    let any = if quoted { Part::Text } else { Part::Words };
+    let (name, end) = match text.get(at + 1) {
+        Some('{') => {
+            let end = at + 2 + length(at + 2);
+            if text.get(end) != Some(&'}') {
+                parts.push(any);
+                return position(text, at + 1, '}') + 1;
+            }
+            (&text[at + 2..end], end + 1)
+        }
+        Some('?' | '#' | '$') => {
+            parts.push(Part::Text);
+            return at + 2;
+        }
+        Some(c) if c.is_ascii_alphabetic() || *c == '_' => {
+            let end = at + 1 + length(at + 1);
+            (&text[at + 1..end], end)
+        }
+        Some('\'') if !quoted => {
+            // Its text is decoded elsewhere, where nothing else makes the word uncertain.
+            parts.push(Part::Text);
+            let mut end = at + 2;
+            while end < text.len() && text[end] != '\'' {
+                end += if text[end] == '\\' { 2 } else { 1 };
+            }
+            return end + 1;
+        }
+        Some('"') => return at + 1,
+        _ => {
+            parts.push(any);
+            return at + 2;
+        }
+    };
+    let name: String = name.iter().collect();
+    let is_path = quoted && matches!(name.as_str(), "PWD" | "HOME");
+    match name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
+        true => parts.push(any),
+        false if is_path => parts.push(Part::Char('/')),
+        false => parts.push(Part::Variable { name, quoted }),
+    }
+    end
+}
+
+/// Whether the word may turn into an option whatever the line gives its variables.
+#[must_use]
+pub fn may_be_option(raw: &str) -> bool {
+    let parts = parts(raw);
+    parts.contains(&Part::Words) || matches!(parts.first(), Some(Part::Text))
+}
+
+/// The words that this one becomes with the values that the line gives to its variables: a list of words for each
+/// combination of values. `None` where a value is not certain.
+#[must_use]
+pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
+    // A NUL parts words; text that is not certain and stays within a word adds nothing to it.
+    let mut texts = vec![String::new()];
+    for part in parts(raw) {
+        match part {
+            Part::Char(c) => texts.iter_mut().for_each(|text| text.push(c)),
+            Part::Text => texts.iter_mut().for_each(|text| text.push('?')),
+            Part::Words => return None,
+            Part::Variable { name, quoted } => {
+                let values = values(&name, line)?;
+                let mut longer = Vec::new();
+                for value in &values {
+                    let value = value.text(quoted)?;
+                    longer.extend(texts.iter().map(|text| format!("{text}{value}")));
+                }
+                texts = longer;
+            }
+        }
+        if texts.len() > MAX_ALTERNATIVES || texts.is_empty() {
+            return None;
+        }
+    }
+    let split = |text: String| text.split('\0').map(str::to_owned).collect();
+    Some(texts.into_iter().map(split).collect())
+}
+
+/// One value that the line gives to a variable.
+struct Value(Vec<Part>);
+
+impl Value {
+    /// The value's text, with a NUL where bash splits it; `None` where it is not certain enough.
+    fn text(&self, quoted: bool) -> Option<String> {
+        let is_certain = self.0.iter().all(|part| matches!(part, Part::Char(_)));
+        let begins = matches!(self.0.first(), Some(Part::Char(_)));
+        let stays = self.0.iter().all(|part| matches!(part, Part::Char(_) | Part::Text));
+        if !(is_certain || quoted && begins && stays) {
+            return None;
+        }
+        let chars = self.0.iter().map(|part| if let Part::Char(c) = part { *c } else { '?' });
+        if quoted {
+            return Some(chars.collect());
+        }
+        let text: String =
+            chars.map(|c| if matches!(c, ' ' | '\t' | '\n') { '\0' } else { c }).collect();
+        // Bash looks for files that an unquoted value matches.
+        let is_glob = |word: &str| word.starts_with(['*', '?', '[']);
+        (!text.split('\0').any(is_glob)).then_some(text)
+    }
+}
+
+/// The values that the line gives to the variable. `None` where the line may set it in any other way, or not at all.
+fn values(name: &str, line: &str) -> Option<Vec<Value>> {
+    let plain = super::unquoted(line);
+    let is_break = |c: char| c.is_whitespace() || ";|&()".contains(c);
+    if plain.split(is_break).any(|word| SETTERS.contains(&word)) {
+        return None;
+    }
+    let text: Vec<char> = line.chars().collect();
+    let letters: Vec<char> = name.chars().collect();
+    let is_letter = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+    let mut all = Vec::new();
+    for at in 0..text.len() {
+        let end = at + letters.len();
+        if !text[at..].starts_with(&letters) || text.get(end).is_some_and(is_letter) {
+            continue;
+        }
+        match (text[..at].last(), text.get(end)) {
+            (Some(c), _) if is_letter(c) || "$-./".contains(*c) => {}
+            (Some('{'), _) if text[..at].ends_with(&['$', '{']) => {}
+            (_, Some('.' | '/' | '-')) => {}
+            (before, Some('=')) if before.is_none_or(|c| is_break(*c)) => {
+                all.push(value(&text, end + 1)?.0);
+            }
+            (Some(' '), Some(' ')) if is_loop(&text[..at]) => all.extend(loop_values(&text, end)?),
+            _ => return None,
+        }
+    }
+    (!all.is_empty() && all.len() <= MAX_ALTERNATIVES).then_some(all)
+}
+
+fn is_loop(before: &[char]) -> bool {
+    let before: String = before.iter().rev().take(5).rev().collect();
+    before.split_whitespace().next_back() == Some("for") && before.trim_end().len() < before.len()
+}
+
+/// The words of `for name in words;`, from behind the name.
+fn loop_values(text: &[char], from: usize) -> Option<Vec<Value>> {
+    if !text[from..].starts_with(&[' ', 'i', 'n', ' ']) {
+        return None;
+    }
+    let (mut at, mut all) = (from + 4, Vec::new());
+    loop {
+        match text.get(at)? {
+            ' ' => at += 1,
+            ';' | '\n' => return Some(all),
+            _ => {
+                let (value, end) = value(text, at)?;
+                if end == at {
+                    return None;
+                }
+                all.push(value);
+                at = end;
+            }
+        }
+    }
+}
+
+/// The word at this place, and the place behind it. `None` for one that bash may read in more than one way.
+fn value(text: &[char], from: usize) -> Option<(Value, usize)> {
+    let mut at = from;
+    while let Some(&c) = text.get(at) {
+        at = match c {
+            '\'' => position(text, at + 1, '\'') + 1,
+            '"' => {
+                let end = position(text, at + 1, '"');
+                let plain = |c: &char| !matches!(c, '$' | '`' | '\\');
+                if !text[at + 1..end].iter().all(plain) {
+                    return None;
+                }
+                end + 1
+            }
+            c if c.is_whitespace() || ";|&".contains(c) => break,
+            '(' | ')' | '<' | '>' | '$' | '`' | '\\' | '{' => return None,
+            _ => at + 1,
+        };
+    }
+    let end = at.min(text.len());
+    let raw: String = text[from..end].iter().collect();
+    Some((Value(parts(&raw)), end))
+}
+
+fn position(text: &[char], from: usize, mark: char) -> usize {
+    let rest = text.iter().skip(from);
+    rest.clone().position(|c| *c == mark).map_or(text.len(), |place| from + place)
+}
+
+/// The place behind the parenthesis that closes the one at `from`; the end of the text where none does.
+fn closing(text: &[char], from: usize) -> usize {
+    let (mut depth, mut at) = (0_usize, from);
+    while let Some(&c) = text.get(at) {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '\\' => at += 1,
+            '\'' => at = position(text, at + 1, '\''),
+            _ => {}
+        }
+        at += 1;
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
+}
