@@ -8,6 +8,8 @@ use super::spelling::{segments, unquoted};
 use super::wrapper::{self, base_name};
 
 mod compare;
+mod data;
+mod mention;
 
 pub use compare::compare;
 
@@ -75,18 +77,22 @@ pub fn of_line(pattern: &CommandPattern, shell: &Shell) -> Restriction {
     if pattern.restricts_line(&shell.line) {
         return Restriction::Yes;
     }
-    let mut views = Vec::new();
-    for command in shell.script.all_commands() {
-        let appends = APPENDERS.contains(&base_name(command.program()));
-        views.extend(wrapper::views(command).into_iter().map(|words| (words, appends)));
-    }
-    let found = views.into_iter().map(|(words, appends)| pattern.restricts(words, appends));
+    let commands = shell.script.all_commands();
+    let found = commands.iter().map(|command| at_starts(pattern, command));
     match Restriction::strongest(found) {
         Restriction::Yes => Restriction::Yes,
         _ if misread(pattern, shell) => Restriction::Yes,
         Restriction::No => hidden(pattern, shell),
         found => found,
     }
+}
+
+/// Compares the rule with the programs that the command certainly starts.
+fn at_starts(pattern: &CommandPattern, command: &SimpleCommand) -> Restriction {
+    let appends = APPENDERS.contains(&base_name(command.program()));
+    let (starts, _) = wrapper::starts(&command.words);
+    let words = starts.into_iter().filter_map(|start| command.words.get(start..));
+    Restriction::strongest(words.map(|words| pattern.restricts(words, appends)))
 }
 
 /// Whether a second, rough reading finds the rule's command in a line that the grammar cannot read.
@@ -96,10 +102,7 @@ fn misread(pattern: &CommandPattern, shell: &Shell) -> bool {
     }
     let commands = segments(&shell.line).into_iter();
     let mut commands = commands.map(|words| SimpleCommand { assignments: Vec::new(), words });
-    commands.any(|command| {
-        let mut views = wrapper::views(&command).into_iter();
-        views.any(|words| pattern.restricts(words, false) == Restriction::Yes)
-    })
+    commands.any(|command| at_starts(pattern, &command) == Restriction::Yes)
 }
 
 /// Looks for the rule's program in parts of the line that cannot be read as commands.
@@ -113,23 +116,49 @@ fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
         return Restriction::Maybe(format!("{why}, and `{program}` is in the line"));
     }
     let commands = shell.script.all_commands();
-    let plainly = commands.iter().filter(|command| base_name(command.program()) == program).count();
-    if named <= plainly {
-        return Restriction::No;
-    }
-    let runs = commands.iter().flat_map(|command| wrapper::views(command)).find(|w| interprets(w));
-    match runs.and_then(<[Word]>::first) {
-        Some(word) => Restriction::Maybe(format!(
+    // Each top-level word counts once: substitutions in it are commands of their own.
+    let within: usize = shell.script.commands.iter().map(|it| mention::count(it, program)).sum();
+    let is_outside = named > within;
+    let is_mentioned = commands.iter().any(|command| mention::is_argument(command, program));
+    let runs = commands
+        .iter()
+        .flat_map(|command| possible_starts(command))
+        .find(|words| interprets(words))
+        .and_then(<[Word]>::first);
+    if let Some(word) = runs.filter(|_| is_mentioned || is_outside) {
+        return Restriction::Maybe(format!(
             "`{}` can run commands that it is given as text, and `{program}` is in the line",
             base_name(&word.text)
-        )),
-        None => Restriction::No,
+        ));
     }
+    let is_input = is_outside && shell.line.contains("<<");
+    if let Some(command) = commands.iter().find(|it| is_input && !data::takes_data(&it.words)) {
+        return Restriction::Maybe(format!(
+            "`{}` may run what it reads, and `{program}` is in the line",
+            base_name(command.program())
+        ));
+    }
+    let in_value = shell.script.all_values().iter().any(|word| mention::holds(word, program));
+    if in_value && commands.iter().any(|command| mention::sees_values(command)) {
+        return Restriction::Maybe(format!("a variable holds `{program}`, and a command gets it"));
+    }
+    let arguments = commands.iter().map(|command| mention::in_arguments(pattern, program, command));
+    Restriction::strongest(arguments)
 }
 
 fn unclear(script: &Script) -> Option<&str> {
     let own = script.unclear.as_deref();
     own.or_else(|| script.nested.iter().find_map(unclear))
+}
+
+/// The runs of words that the command may start: the certain ones alone where its words tell them.
+fn possible_starts(command: &SimpleCommand) -> Vec<&[Word]> {
+    match wrapper::starts(&command.words) {
+        (starts, true) => {
+            starts.into_iter().filter_map(|start| command.words.get(start..)).collect()
+        }
+        _ => wrapper::views(command),
+    }
 }
 
 /// Whether the command may run what it is given as text.

@@ -81,6 +81,8 @@ const GIT_VALUES: &[&str] =
 const MAX_TAIL: usize = 64;
 /// Arguments of an evaluator that are looked into.
 const MAX_TEXTS: usize = 16;
+/// Evaluators in one command that are looked into.
+const MAX_STARTS: usize = 4;
 
 /// What a command runs besides itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +128,109 @@ fn is_ordinary(words: &[Word]) -> bool {
     }
 }
 
+/// Runners, the letters of their options that take a value in the next word, their long options of that kind, and how
+/// many words stand before the program.
+const STARTS: &[(&str, &str, &str, usize)] = &[
+    ("env", "uC", "--unset --chdir", 0),
+    (
+        "xargs",
+        "adEILnPs",
+        "--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var",
+        0,
+    ),
+    (
+        "sudo",
+        "ughpCDRTUrt",
+        "--user --group --host --prompt --chdir --chroot --close-from --role --type",
+        0,
+    ),
+    ("doas", "uC", "", 0),
+    ("timeout gtimeout", "ks", "--kill-after --signal", 1),
+    ("nohup setsid time command builtin busybox catchsegv coproc", "", "", 0),
+    ("nice", "n", "--adjustment", 0),
+    ("ionice", "cn", "--class --classdata", 0),
+    ("stdbuf", "ioe", "--input --output --error", 0),
+    ("exec", "a", "", 0),
+    ("chroot taskset chrt", "", "", 1),
+    ("caffeinate", "tw", "", 0),
+    ("watch", "nq", "--interval", 0),
+    ("strace", "aebEIoOpPsSuX", "", 0),
+];
+
+/// The places at which the command certainly starts a program: its first word, and where that is a runner the program
+/// behind its options, and so on. The second value is false where the words of a
+/// runner do not tell where its program stands.
+#[must_use]
+pub fn starts(words: &[Word]) -> (Vec<usize>, bool) {
+    let (mut starts, mut at) = (vec![0], 0);
+    loop {
+        let rest = words.get(at..).unwrap_or_default();
+        let program = base_name(rest.first().map_or("", |word| &word.text));
+        if program == "find" {
+            let runs =
+                |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+            let places = (1..rest.len()).filter(|&place| runs(&rest[place - 1]));
+            let mut certain = true;
+            for place in places.take(MAX_STARTS) {
+                let (inner, known) = self::starts(&rest[place..]);
+                starts.extend(inner.into_iter().map(|start| at + place + start));
+                certain &= known;
+            }
+            return (starts, certain);
+        }
+        if !RUNNERS.contains(&program) {
+            return (starts, true);
+        }
+        match start(program, rest) {
+            Some(0) => return (starts, true),
+            Some(place) => at += place,
+            None => return (starts, false),
+        }
+        starts.push(at);
+    }
+}
+
+/// Whether the program only runs the words after it.
+#[must_use]
+pub fn is_runner(program: &str) -> bool {
+    RUNNERS.contains(&program)
+}
+
+/// The place of the program that the runner starts; 0 where it starts none.
+fn start(program: &str, words: &[Word]) -> Option<usize> {
+    let (_, letters, long, before) =
+        STARTS.iter().find(|(names, ..)| names.split_whitespace().any(|name| name == program))?;
+    let mut at = 1;
+    while let Some(option) = words.get(at).map(|word| word.text.as_str()) {
+        if option == "--" {
+            at += 1;
+            break;
+        }
+        if program == "command" && matches!(option, "-v" | "-V") {
+            return Some(0);
+        }
+        let Some(cluster) = option.strip_prefix('-') else { break };
+        if option.starts_with("--") {
+            if !option.contains('=') && long.split_whitespace().any(|known| known == option) {
+                at += 1;
+            }
+        } else if cluster
+            .find(|c| letters.contains(c))
+            .is_some_and(|place| place + 1 == cluster.len())
+        {
+            at += 1;
+        }
+        at += 1;
+    }
+    at += before;
+    while matches!(program, "env" | "sudo")
+        && words.get(at).is_some_and(|word| word.text.contains('='))
+    {
+        at += 1;
+    }
+    (at < words.len()).then_some(at).or(Some(0))
+}
+
 /// Every run of words in the command that may be a command of its own: the whole, and for programs that run other
 /// programs the beginning of each of its tails.
 #[must_use]
@@ -148,36 +253,41 @@ pub fn evaluates(program: &str) -> bool {
 /// The arguments that the command, or one it runs, takes as a script.
 #[must_use]
 pub fn script_texts(command: &SimpleCommand) -> Vec<String> {
-    let mut texts = split_texts(&command.words);
-    let Some(place) =
-        command.words.iter().position(|word| EVALUATORS.contains(&base_name(&word.text)))
-    else {
-        return texts;
-    };
-    if place > 0 && wrapped(&command.words) == Wrapped::Nothing {
-        return texts;
-    }
-    let arguments = &command.words[place + 1..];
-    let arguments: Vec<&str> = arguments
-        .iter()
-        .map(|word| word.text.as_str())
-        .filter(|text| !text.starts_with('-'))
-        .collect();
-    texts.extend(arguments.iter().take(MAX_TEXTS).map(|&text| text.to_owned()));
-    if arguments.len() > 1 {
-        // `eval` joins its arguments.
-        texts.push(arguments.join(" "));
+    let words = &command.words;
+    let mut texts = split_texts(words);
+    for place in places(words, EVALUATORS) {
+        let arguments: Vec<&str> = words[place + 1..]
+            .iter()
+            .map(|word| word.text.as_str())
+            .filter(|text| !text.starts_with('-'))
+            .collect();
+        texts.extend(arguments.iter().take(MAX_TEXTS).map(|&text| text.to_owned()));
+        if arguments.len() > 1 {
+            // `eval` joins its arguments.
+            texts.push(arguments.join(" "));
+        }
     }
     texts
 }
 
+/// Where the command starts one of these programs; where that is not certain, the first word that is one of them.
+fn places(words: &[Word], programs: &[&str]) -> Vec<usize> {
+    let is = |place: &usize| programs.contains(&base_name(&words[*place].text));
+    let (starts, certain) = starts(words);
+    let mut places: Vec<usize> =
+        starts.into_iter().filter(|place| *place < words.len()).filter(is).collect();
+    if !certain && places.is_empty() {
+        // A dot is too often the name of the folder.
+        let mut rest = (1..words.len()).filter(|&place| words[place].text != ".");
+        places.extend(rest.find(is));
+    }
+    places.truncate(MAX_STARTS);
+    places
+}
+
 /// The arguments that runners split into words themselves: `env -S 'rm x'`, `su -c 'rm x'`, `watch 'rm x'`.
 fn split_texts(words: &[Word]) -> Vec<String> {
-    let is_splitter = |word: &Word| SPLITTERS.contains(&base_name(&word.text));
-    let Some(place) = words.iter().position(is_splitter) else { return Vec::new() };
-    if place > 0 && wrapped(words) == Wrapped::Nothing {
-        return Vec::new();
-    }
+    let Some(&place) = places(words, SPLITTERS).first() else { return Vec::new() };
     let texts = words[place + 1..].iter().map(|word| {
         let text = word.text.as_str();
         let joined = ["--split-string=", "--command=", "-S", "-c"];

@@ -13,7 +13,7 @@ fn a_pattern_under_disallowed_tools_is_a_deny_rule_of_the_agent() {
     let why = bench.bash_judgement("rm x").why;
     assert_eq!(why, "rule Bash(rm:*) from the definition of scout denies it");
     let bypass = Bench::new().mode(Mode::BypassPermissions).bound(&[], &["Bash(git push:*)"]);
-    assert_eq!((bypass.bash("git -C x push"), bypass.bash("git stash push")), (Deny, Ask));
+    assert_eq!((bypass.bash("git -C x push"), bypass.bash("git p")), (Deny, Ask));
 }
 
 #[test]

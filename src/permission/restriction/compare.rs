@@ -30,10 +30,15 @@ pub fn compare(rule: &str, exact: bool, words: &[Word], appends: bool) -> Restri
         Restriction::Yes => None,
     };
     let tokens: Vec<&str> = tokens.collect();
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let comparison = Comparison {
         name: base_name(program),
         known: Program::named(program),
         words: spell(words),
+        names_command: rule
+            .split(' ')
+            .nth(1)
+            .is_some_and(|word| !word.starts_with('-') && word.chars().all(is_letter)),
         tokens,
         exact,
         appends,
@@ -68,6 +73,8 @@ struct Comparison<'a> {
     words: Vec<Spelling<'a>>,
     /// Without the program.
     tokens: Vec<&'a str>,
+    /// The rule's second word is the name of a sub-command.
+    names_command: bool,
     exact: bool,
     appends: bool,
 }
@@ -80,6 +87,7 @@ impl Comparison<'_> {
         }
         match self.alias(at) {
             Some(why) => Restriction::Maybe(why),
+            None if self.is_other_command(at) => Restriction::No,
             None => self.anywhere(),
         }
     }
@@ -183,6 +191,16 @@ impl Comparison<'_> {
             Some(text) => Some(format!("`{text}` is no command of git itself and may be an alias")),
             None => Some("which command of git it runs is only known when it runs".to_owned()),
         }
+    }
+
+    /// Whether git runs one of its own commands that is not the rule's: then all later words are data.
+    fn is_other_command(&self, at: usize) -> bool {
+        let Some(known) = self.known.filter(|_| self.name == "git" && self.names_command) else {
+            return false;
+        };
+        let own = self.words.get(at).and_then(Spelling::exact).filter(|text| is_git_command(text));
+        let wanted = self.tokens.first();
+        own.zip(wanted).is_some_and(|(own, wanted)| known.main_name(own) != known.main_name(wanted))
     }
 
     /// Looks for the words of the rule among all arguments, in their order.

@@ -99,7 +99,6 @@ fn a_spelling_does_not_hide_a_program() {
 #[test]
 fn what_may_be_meant_asks_and_is_denied_where_nobody_can_be_asked() {
     let rows = [
-        ("Bash(git push:*)", "git stash push"),
         ("Bash(git push:*)", "git --unknown x push"),
         ("Bash(git push:*)", "git -c alias.p=push p"),
         ("Bash(git push:*)", "git --config-env=alias.p=X p"),
@@ -149,8 +148,8 @@ fn what_may_be_meant_asks_and_is_denied_where_nobody_can_be_asked() {
         let ask = Bench::new().allow("Bash").ask(rule).bash_judgement(line);
         assert_eq!(ask.decision, Ask, "{rule} ~ {line}");
     }
-    let why = bypass("Bash(git push:*)").bash_judgement("git stash push").why;
-    let rule = "rule Bash(git push:*) in .caliban/config.toml";
+    let why = bypass("Bash(docker push:*)").bash_judgement("docker image push").why;
+    let rule = "rule Bash(docker push:*) in .caliban/config.toml";
     assert_eq!(why, format!("{rule} may deny it: `push` is among its arguments"));
 }
 
@@ -192,13 +191,70 @@ fn what_is_plainly_something_else_is_left_alone() {
 
 #[test]
 fn an_allow_rule_for_exactly_the_line_answers_the_question_and_no_other_does() {
-    let stash = || Bench::new().deny("Bash(git push:*)");
-    assert_eq!(stash().allow("Bash(git stash push)").bash("git stash push"), Allow);
-    assert_eq!(stash().allow("Bash(git stash:*)").bash("git stash push"), Ask);
-    assert_eq!(stash().allow("Bash").bash("git stash push"), Ask);
+    let stash = || Bench::new().deny("Bash(git push:*)").deny("Bash(docker push:*)");
+    assert_eq!(stash().allow("Bash(docker image push)").bash("docker image push"), Allow);
+    assert_eq!(stash().allow("Bash(docker image:*)").bash("docker image push"), Ask);
+    assert_eq!(stash().allow("Bash").bash("docker image push"), Ask);
     assert_eq!(stash().allow("Bash(git push)").bash("git push"), Deny);
     let line = "export X=1; git status";
     assert_eq!(stash().allow(&format!("Bash({line})")).bash(line), Allow);
+}
+
+#[test]
+fn a_program_that_an_unknown_one_may_run_asks() {
+    each(
+        &[
+            ("Bash(rm:*)", "prlimit --cpu=5 rm v"),
+            ("Bash(rm:*)", "setpriv --no-new-privs rm v"),
+            ("Bash(rm:*)", "split --filter='rm v' f"),
+            ("Bash(rm:*)", "GIT_EDITOR='rm v' git commit --allow-empty"),
+            ("Bash(rm:*)", "git grep -Orm x"),
+            ("Bash(rm:*)", "make -f - <<< 'x: ; rm v'"),
+            ("Bash(rm:*)", "fd foo -x rm"),
+            ("Bash(rm:*)", "lerna exec -- rm -rf dist"),
+            ("Bash(rm:*)", "pipenv run rm x"),
+            ("Bash(npm publish:*)", "mise exec -- npm publish"),
+            ("Bash(npm publish:*)", "op run -- npm publish"),
+            ("Bash(kubectl delete:*)", "aws-vault exec p -- kubectl delete pod x"),
+            ("Bash(kubectl delete:*)", "minikube kubectl -- delete pod x"),
+            ("Bash(curl:*)", "proxychains curl x"),
+            ("Bash(rm:*)", "unbuffer rm x"),
+            ("Bash(rm:*)", "pkexec rm x"),
+            ("Bash(rm:*)", "gosu root rm x"),
+            ("Bash(rm:*)", "hyperfine 'rm x'"),
+            ("Bash(rm:*)", "docker-compose exec web rm x"),
+            ("Bash(rm:*)", "rg --pre rm x"),
+            ("Bash(rm:*)", "sort --compress-program=rm f"),
+            ("Bash(rm:*)", "p=rm; timeout 5 $p x"),
+            ("Bash(git push:*)", "git log -1 \\\n --oneline; python3 -c \"run('git push')\""),
+            ("Bash(git push:*)", "eval git status; python3 -c \"run('git push')\""),
+        ],
+        Ask,
+    );
+}
+
+#[test]
+fn words_that_are_data_to_a_command_are_left_alone() {
+    each(
+        &[
+            ("Bash(curl:*)", "time grep curl x"),
+            ("Bash(curl:*)", "sudo apt-get install -y curl"),
+            ("Bash(rm:*)", "timeout 5 grep rm x"),
+            ("Bash(rm:*)", "ls | xargs grep -l rm"),
+            ("Bash(curl:*)", "env X=1 pip install curl"),
+            ("Bash(curl:*)", "command -v curl"),
+            ("Bash(git push:*)", "find src -exec grep -l 'git push' {} +"),
+            ("Bash(curl:*)", "find . -name curl -exec ls -l {} \\;"),
+            ("Bash(git push:*)", "git stash push -m x"),
+            ("Bash(git push:*)", "git checkout push"),
+            ("Bash(git push:*)", "git log --grep push"),
+            ("Bash(git push:*)", "git help push"),
+            ("Bash(rm:*)", "docker image rm x"),
+            ("Bash(npm publish:*)", "mise exec -- npm test"),
+            ("Bash(git push:*)", "hyperfine 'git status'"),
+        ],
+        Allow,
+    );
 }
 
 #[test]

@@ -1,0 +1,126 @@
+//! The rule's program among the arguments of a command, which may run it.
+
+use super::{APPENDERS, Restriction, data, occurrences};
+use crate::permission::danger;
+use crate::permission::pattern::CommandPattern;
+use crate::permission::script::{SimpleCommand, Word};
+use crate::permission::spelling::unquoted;
+use crate::permission::wrapper::{self, base_name};
+
+/// Words behind a mention that are compared.
+const MAX_TAIL: usize = 64;
+
+/// How often the words of the command name the program, substitutions in them aside.
+#[must_use]
+pub fn count(command: &SimpleCommand, program: &str) -> usize {
+    command.words.iter().map(|word| occurrences(&own_text(word), program)).sum()
+}
+
+/// The word without quotes, up to the first substitution in it.
+fn own_text(word: &Word) -> String {
+    let starts = ["$(", "`", "<(", ">("];
+    let end = starts.iter().filter_map(|start| word.raw.find(start)).min();
+    unquoted(&word.raw[..end.unwrap_or(word.raw.len())])
+}
+
+/// Whether the word names the program, also in a text, behind `=`, or joined with an option.
+#[must_use]
+pub fn holds(word: &Word, program: &str) -> bool {
+    let joined = |text: &str| {
+        let mut rest = text.chars();
+        rest.next() == Some('-')
+            && rest.next().is_some_and(|c| c.is_ascii_alphabetic())
+            && rest.as_str() == program
+    };
+    let text = own_text(word);
+    occurrences(&text, program) > 0
+        || joined(&text)
+        || word.literal && occurrences(&word.text, program) > 0
+}
+
+/// Whether the program stands in the command where no program is certain to start, and in no text that is judged as a
+/// script of its own.
+#[must_use]
+pub fn is_argument(command: &SimpleCommand, program: &str) -> bool {
+    !arguments(command, program).is_empty()
+}
+
+/// The places of the arguments that name the program.
+fn arguments(command: &SimpleCommand, program: &str) -> Vec<usize> {
+    let words = &command.words;
+    let (starts, _) = wrapper::starts(words);
+    let from = starts.last().copied().unwrap_or_default();
+    let scripts = wrapper::script_texts(command);
+    let is_script = |word: &Word| {
+        scripts.iter().any(|text| text.contains(' ') && *text == word.text)
+            && !word.text.contains("<<")
+    };
+    (1..words.len())
+        .filter(|place| holds(&words[*place], program) && !starts.contains(place))
+        .filter(|&place| !is_script(&words[place]))
+        .filter(|&place| place < from || !data::is_sub_command(&words[from..], place - from))
+        .collect()
+}
+
+/// Whether the command gets values of variables and may run them.
+#[must_use]
+pub fn sees_values(command: &SimpleCommand) -> bool {
+    let is_set = command.assignments.iter().any(|assignment| !assignment.harmless);
+    let is_open = command.words.iter().any(|word| !word.literal);
+    let (starts, _) = wrapper::starts(&command.words);
+    let start = starts.last().copied().unwrap_or_default();
+    let knows = || danger::knows(command.words.get(start..).unwrap_or_default());
+    is_set || is_open && (!data::takes_data(&command.words) || knows())
+}
+
+/// Compares the rule with what follows each mention of its program among the arguments, unless the command takes them as
+/// data.
+#[must_use]
+pub fn in_arguments(
+    pattern: &CommandPattern,
+    program: &str,
+    command: &SimpleCommand,
+) -> Restriction {
+    let words = &command.words;
+    if data::takes_data(words) {
+        return Restriction::No;
+    }
+    let runner = base_name(command.program());
+    let appends = APPENDERS.contains(&runner);
+    let why = || {
+        Restriction::Maybe(format!("`{runner}` may run `{program}`, which is among its arguments"))
+    };
+    for place in arguments(command, program) {
+        let rest = &words[place + 1..words.len().min(place + MAX_TAIL)];
+        let found = tails(&words[place], program).into_iter().any(|tail| match tail {
+            None => true,
+            Some(mut tail) => {
+                let appends = appends || rest.is_empty() && tail.len() == 1;
+                tail.extend_from_slice(rest);
+                pattern.restricts(&tail, appends) != Restriction::No
+            }
+        });
+        if found {
+            return why();
+        }
+    }
+    Restriction::No
+}
+
+/// The words that the argument holds from each mention of the program on; none where they cannot be told.
+fn tails(word: &Word, program: &str) -> Vec<Option<Vec<Word>>> {
+    let text = if word.literal { word.text.clone() } else { own_text(word) };
+    let is_plain = |c: char| c.is_alphanumeric() || " -_./=:@,+%".contains(c);
+    let whole = |text: &str| Word { text: text.to_owned(), raw: text.to_owned(), literal: true };
+    if !word.literal || !text.chars().all(is_plain) {
+        return vec![None];
+    }
+    let ends: Vec<usize> = text
+        .match_indices(program)
+        .filter(|(place, _)| occurrences(&text[*place..], program) > 0)
+        .map(|(place, _)| place)
+        .take(MAX_TAIL)
+        .collect();
+    let tail = |place: usize| text[place..].split_whitespace().take(MAX_TAIL).map(whole).collect();
+    ends.into_iter().map(|place| Some(tail(place))).collect()
+}
