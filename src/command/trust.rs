@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Report, columns};
 use crate::config::{Inert, Origin, ProjectStart};
-use crate::protocol::{printable, shell_word};
+use crate::protocol::{escaped_lines, printable, shell_word};
 
 /// What has just been accepted.
 #[must_use]
@@ -71,7 +71,9 @@ pub fn shown(
                 text.push_str(&format!("  {}\n", printable(file)));
                 last = file;
             }
-            text.push_str(&format!("    {}\n", printable(what).replace('\n', "\\n")));
+            for line in escaped_lines(what) {
+                text.push_str(&format!("    {}\n", printable(line)));
+            }
         }
     }
     Report::text(text)
@@ -113,13 +115,16 @@ fn lines<'a>(things: impl Iterator<Item = (String, &'a Origin)>) -> String {
     let mut text = String::new();
     let mut last: Option<&Path> = None;
     for (what, origin) in things {
-        let what = printable(&what).replace('\n', "\\n");
         let Origin::File { path, line } = origin else { continue };
         if last != Some(path) {
             let _ = writeln!(text, "  {}", printable(&path.display().to_string()));
             last = Some(path);
         }
-        let _ = writeln!(text, "    {line:>4}  {what}");
+        let mut number = format!("{line:>4}");
+        for what in escaped_lines(&what) {
+            let _ = writeln!(text, "    {number}  {}", printable(what));
+            number = " ".repeat(4);
+        }
     }
     text
 }
@@ -144,7 +149,7 @@ mod tests {
             thing("env A: b", ".claude/settings.json", 1),
         ];
         let expected = "/p brings:\n  .caliban/config.toml\n       3  allow rule Bash\n      \
-                        12  hook Stop: a\\u{1b}[2J\\nb\n  .claude/settings.json\n       1  env A: b\n\
+                        12  hook Stop: a\\u{1b}[2J\n          b\n  .claude/settings.json\n       1  env A: b\n\
                         Trusted: 3 things. What is new or changed later is asked about again; \
                         `caliban trust --revoke /p` takes it back.\n";
         assert_eq!(accepted(Path::new("/p"), &things, &[]).text, expected);

@@ -24,6 +24,28 @@ pub fn printable(text: &str) -> String {
     out
 }
 
+/// Splits a text into its lines, at line ends that stand as `\u{a}` too. A backslash of the text itself is doubled before
+/// `u{`, so an even number of them ends no line.
+#[must_use]
+pub fn escaped_lines(text: &str) -> Vec<&str> {
+    const END: &str = "u{a}";
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        let (mut rest, mut from) = (line, 0);
+        while let Some(at) = rest[from..].find(END).map(|at| from + at) {
+            let before = rest[..at].trim_end_matches('\\').len();
+            if (at - before) % 2 == 1 {
+                lines.push(&rest[..at - 1]);
+                (rest, from) = (&rest[at + END.len()..], 0);
+            } else {
+                from = at + END.len();
+            }
+        }
+        lines.push(rest);
+    }
+    lines
+}
+
 /// Whether a character shows as itself, or as a mark or a blank that belongs to ordinary text.
 fn is_visible(c: char) -> bool {
     match c {

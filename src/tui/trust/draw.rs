@@ -7,7 +7,8 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::{Asking, TrustQuestion, TrustThing};
-use crate::protocol::printable;
+use crate::protocol::{escaped_lines, printable};
+use crate::tui::figures::count;
 use crate::tui::text::{sanitize, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 use crate::tui::view::{boxed, put};
@@ -114,9 +115,13 @@ fn by_file(things: &[TrustThing], room: u16, theme: &Theme) -> Vec<Line<'static>
             lines.extend(wrap_text(&visible(&thing.file), room, theme.dim));
             last = Some(&thing.file);
         }
-        let number = Line::from(Span::styled(format!("{:>5}  ", thing.line), theme.dim));
-        let what = Line::styled(visible(&thing.what), theme.text);
-        lines.extend(wrap_hanging(&what, room, &number, &Line::from(" ".repeat(7))));
+        let mut start = Line::from(Span::styled(format!("{:>5}  ", thing.line), theme.dim));
+        let rest = Line::from(" ".repeat(7));
+        for text in escaped_lines(&thing.what) {
+            let text = Line::styled(visible(text), theme.text);
+            lines.extend(wrap_hanging(&text, room, &start, &rest));
+            start = rest.clone();
+        }
     }
     lines
 }
@@ -132,7 +137,9 @@ fn answers(asking: &Asking<'_>, room: u16, theme: &Theme, now: Duration) -> [Lin
         (true, true) => Line::styled("1  trust this, now and in later sessions", theme.text),
         (true, false) => Line::styled("1  trust this", theme.text),
         (false, true) => {
-            Line::styled(format!("   {below} more lines: PgDn or End shows them first"), theme.dim)
+            let more = count(below, "more line");
+            let them = if below == 1 { "it" } else { "them" };
+            Line::styled(format!("   {more}: PgDn or End shows {them} first"), theme.dim)
         }
         (false, false) => Line::styled(format!("   {below} more: PgDn"), theme.dim),
     };

@@ -54,6 +54,28 @@ fn the_question_shows_each_thing_with_its_place_and_hides_nothing() {
 }
 
 #[test]
+fn an_agents_file_is_shown_line_by_line() {
+    let file =
+        r"agent a in place of yours: ---\u{a}name: a\u{a}---\u{a}Say C:\\u{a} and \u{1b}[2J.";
+    let mut question = question(0);
+    question.things = vec![thing(".caliban/agents/a.md", 1, file)];
+    let shown = picture(&mut Asking::new(&question), 80, 24, 2);
+    assert!(shown.contains("1  agent a in place of yours: ---  "), "{shown}");
+    assert!(shown.contains("│        name: a  "), "{shown}");
+    assert!(shown.contains(r"│        Say C:\\u{a} and \u{1b}[2J."), "{shown}");
+}
+
+#[test]
+fn one_line_below_is_one_line() {
+    let question = question(9);
+    let mut asking = Asking::new(&question);
+    let below = (8..30).map(|height| picture(&mut asking, 80, height, 2));
+    assert!(
+        below.into_iter().any(|shown| shown.contains("1 more line: PgDn or End shows it first"))
+    );
+}
+
+#[test]
 fn a_digit_answers_only_when_nothing_was_typed_for_a_second() {
     let question = question(1);
     let mut asking = Asking::new(&question);
