@@ -138,7 +138,8 @@ fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
             base_name(command.program())
         ));
     }
-    let in_value = shell.script.all_values().iter().any(|word| mention::holds(word, program));
+    let in_value =
+        shell.script.all_values().iter().any(|value| mention::holds(&value.word, program));
     if in_value && commands.iter().any(|command| mention::sees_values(command)) {
         return Restriction::Maybe(format!("a variable holds `{program}`, and a command gets it"));
     }

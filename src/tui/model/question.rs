@@ -49,8 +49,8 @@ pub struct OpenQuestion {
     pub stage: Stage,
     /// Lines scrolled down in the content.
     pub scroll: usize,
-    /// Width of the screen on which the last line of the content was shown. Another width wraps the content anew, and
-    /// its end has to be shown again.
+    /// Width of the screen on which the last line of the content stood when the user pressed a key or turned the wheel.
+    /// Another width wraps the content anew, and its end has to be shown again.
     pub seen_at: Option<u16>,
 }
 
@@ -66,8 +66,10 @@ pub struct QuestionFrame {
     pub end: bool,
     /// The answers that were on the screen in full and may be given.
     pub live: Vec<u8>,
-    /// Whether the screen has no room for the answers that say yes.
-    pub cramped: bool,
+    /// Whether the answers that say yes are held back until the user moves past the end of the content.
+    pub held: bool,
+    /// The answers that say yes and have no room on the screen.
+    pub cut: Vec<u8>,
     /// Whether no screen could show the whole call, so that it can only be refused.
     pub too_large: bool,
     /// The rules that were on the screen in full, while they are edited.
@@ -83,6 +85,14 @@ pub enum Stage {
     Reason(Buffer),
     /// The rules to write into the person's own file of the project, one per line.
     Rule(Buffer),
+}
+
+impl QuestionFrame {
+    /// Whether the screen has no room for any answer that says yes.
+    #[must_use]
+    pub fn cramped(&self) -> bool {
+        self.live.is_empty() && !self.cut.is_empty()
+    }
 }
 
 impl Questions {

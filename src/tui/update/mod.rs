@@ -44,6 +44,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.now = model.now.max(at);
             model.draw = Draw::Now;
             model.selection = None;
+            question::read_on(model);
             let keys = Arc::clone(&model.keymap);
             press(model, &keys, key, &mut effects);
         }
@@ -144,7 +145,6 @@ fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 
 /// Keeps the sizes of the frame, and no view beyond its end.
 fn drawn(model: &mut Model, metrics: Metrics) {
-    question::drawn(model, metrics.question.as_ref());
     let settle = |scroll: &mut Scroll, extent: Extent| {
         if extent.height > 0 && (scroll.goto.take().is_some() || scroll.top.is_some()) {
             scroll.top = Some(extent.top);

@@ -71,6 +71,7 @@ fn click(model: &mut Model, target: Target) {
 fn wheel(model: &mut Model, under: &Under, lines: isize) {
     model.selection = None;
     if model.overlay.is_some() {
+        question::read_on(model);
         scroll_overlay(model, lines);
         return;
     }

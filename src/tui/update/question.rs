@@ -8,7 +8,7 @@ use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile
 use crate::tui::composer::Buffer;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::model::question::{RECEIPT, Stage};
-use crate::tui::model::{Draw, Model, Overlay, QuestionFrame};
+use crate::tui::model::{Draw, Model, Overlay};
 use crate::tui::msg::Effect;
 use crate::tui::text::{one_line, truncate};
 use crate::tui::words::{self, joined};
@@ -145,14 +145,13 @@ fn select(model: &mut Model, down: bool) {
     open.selected = next.copied();
 }
 
-/// A click on an answer: the question takes the keyboard, and the answer is selected if it can be given.
+/// A click on an answer: the question takes the keyboard, and the answer is selected if it can be given. A click on
+/// another one selects nothing, so that Enter does not give an earlier choice.
 pub fn point_at(model: &mut Model, digit: u8) {
     let can = model.answers().contains(&digit);
     if let Some(open) = &mut model.questions.open {
         open.keyboard = true;
-        if can {
-            open.selected = Some(digit);
-        }
+        open.selected = can.then_some(digit);
     }
 }
 
@@ -178,31 +177,39 @@ fn page(model: &mut Model, forward: bool) {
     scroll(model, if forward { step } else { -step });
 }
 
-/// Scrolls the content, no further than its end on the screen.
+/// Scrolls the content, no further than its end on the screen. From a frame that holds the answers back, a step down
+/// shows them: the end of the content stood there until the user moved on.
 pub fn scroll(model: &mut Model, lines: isize) {
-    let Some(content) = model.question_frame().map(|frame| frame.content) else { return };
-    if let Some(open) = &mut model.questions.open {
-        let last = content.total.saturating_sub(content.height);
-        open.scroll = open.scroll.min(last).saturating_add_signed(lines).min(last);
+    let Some(frame) = model.question_frame().cloned() else { return };
+    let Some(open) = &mut model.questions.open else { return };
+    let last = frame.content.total.saturating_sub(frame.content.height);
+    open.scroll = open.scroll.min(last).saturating_add_signed(lines).min(last);
+    if frame.end && (lines > 0 || !frame.held) {
+        open.seen_at = Some(frame.width);
+    }
+    if frame.end && frame.held && lines > 0 {
+        // The answers may take lines from the content; its end stays in view.
+        open.scroll = usize::MAX;
     }
 }
 
-/// A frame was drawn: the end of the content counts as seen when that frame showed it.
-pub fn drawn(model: &mut Model, frame: Option<&QuestionFrame>) {
-    let Some(open) = &mut model.questions.open else { return };
-    let Some(frame) = frame.filter(|frame| frame.id == open.id) else { return };
-    if frame.end && open.seen_at != Some(frame.width) {
-        open.seen_at = Some(frame.width);
-        if frame.content.total > frame.content.height && model.overlay.is_none() {
-            // The answers may take lines from the content now; its end stays in view.
-            open.scroll = usize::MAX;
-        }
-        model.draw = Draw::Now;
+/// The user acts while the content has the whole screen: its end counts as seen if the frame before that showed it.
+pub fn read_on(model: &mut Model) {
+    if !matches!(model.overlay, Some(Overlay::Question { .. })) {
+        return;
+    }
+    let seen = model.question_frame().filter(|frame| frame.end).map(|frame| frame.width);
+    if let (Some(width), Some(open)) = (seen, &mut model.questions.open) {
+        open.seen_at = Some(width);
+        open.scroll = usize::MAX;
     }
 }
 
 fn choose(model: &mut Model, digit: u8, effects: &mut Vec<Effect>) {
     if !model.answers().contains(&digit) {
+        if let Some(open) = &mut model.questions.open {
+            open.selected = None;
+        }
         return;
     }
     let Some((_, waiting)) = model.questions.shown() else { return };

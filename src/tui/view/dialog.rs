@@ -1,7 +1,8 @@
 //! The permission question: its content first, the answers below it.
 //!
 //! The content is the whole call. It covers what it needs of the body, and the answers that say yes are dead until the
-//! end of the content was on the screen.
+//! end of the content was on the screen. Answers that would take lines from the content have to wait for the user: they
+//! come once the user has moved past the end of the content.
 
 mod answers;
 mod content;
@@ -70,7 +71,7 @@ pub fn draw(
     };
     let mut area = layout.transcript;
     let (mut all, mut fits) = fit(area);
-    if layout.small || fits.content < all {
+    if layout.small || fits.content < all || fits.form == Form::Brief {
         area = layout.body;
         (all, fits) = fit(area);
     }
@@ -91,9 +92,11 @@ pub fn draw(
         .copied()
         .filter(|digit| lit && *digit < NO && lower.is_whole(*digit, fits.lower))
         .collect();
-    let yes = Questions::choices(question).iter().filter(|digit| **digit < NO).count();
-    let choosing = open.stage == Stage::Choose;
-    let cramped = choosing && !too_large && (!readable || (seen && live.len() < yes));
+    // Without a line of content nothing can be allowed, however often the user looks.
+    let wanted = open.stage == Stage::Choose && !too_large && (!readable || lit);
+    let yes = Questions::choices(question).iter().copied().filter(|digit| *digit < NO);
+    let cut = yes.filter(|digit| wanted && !live.contains(digit)).collect();
+    let held = fits.form == Form::Brief;
     let rules = lower.rules.clone().filter(|_| readable && fits.lower >= lower.lines.len());
     let frame = QuestionFrame {
         id: open.id,
@@ -101,7 +104,8 @@ pub fn draw(
         width: layout.body.width,
         end,
         live,
-        cramped,
+        held,
+        cut,
         too_large,
         rules,
     };
@@ -139,7 +143,8 @@ pub fn read(
         width: area.width,
         end: end && !too_large,
         live: Vec::new(),
-        cramped: false,
+        held: true,
+        cut: Vec::new(),
         too_large,
         rules: None,
     })
@@ -253,12 +258,19 @@ fn foot(
         (Stage::Choose, true) if drawn.too_large => {
             [fixed("too large to allow it here"), None, None]
         }
-        (Stage::Choose, true) if drawn.cramped => [fixed("too small to allow it here"), None, None],
+        (Stage::Choose, true) if drawn.cramped() => {
+            [fixed("too small to allow it here"), None, None]
+        }
+        (Stage::Choose, true) if drawn.held && drawn.end => {
+            [Some(shows_answers(keymap)), fixed("Esc no"), hint(Action::Reader, "in full")]
+        }
+        (Stage::Choose, true) if !drawn.cut.is_empty() => {
+            [Some(cut(drawn)), fixed("Esc no"), hint(Action::Reader, "in full")]
+        }
         (Stage::Choose, true) if drawn.live.is_empty() => {
             let below = drawn.content.total - drawn.content.top - drawn.content.height;
-            // For one frame there may be none: the answers get their room in the next.
-            let below = (below > 0).then(|| format!("⋮ {} below", count(below, "line")));
-            [below, Some(rest(question, keymap)), None]
+            let below = format!("⋮ {} below", count(below, "line"));
+            [Some(below), Some(rest(question, keymap)), None]
         }
         (Stage::Choose, true) => {
             [fixed("Esc no"), hint(Action::Next, "next"), hint(Action::Reader, "in full")]
@@ -270,6 +282,24 @@ fn foot(
         (Stage::Rule(_), true) => [hint(Action::Submit, "writes"), fixed("Esc back"), None],
     };
     words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// `End shows the answers`.
+pub fn shows_answers(keymap: &Keymap) -> String {
+    let keys = [Action::End, Action::PageDown];
+    let key = keys.into_iter().find_map(|action| keymap.label(Context::Prompt, action));
+    format!("{} shows the answers", key.as_deref().unwrap_or("the wheel"))
+}
+
+/// `2 and 3 do not fit here; 1 works`.
+fn cut(drawn: &QuestionFrame) -> String {
+    let list = |digits: &[u8]| {
+        let digits: Vec<String> = digits.iter().map(u8::to_string).collect();
+        digits.join(" and ")
+    };
+    let fit = if drawn.cut.len() == 1 { "does not fit" } else { "do not fit" };
+    let work = if drawn.live.len() == 1 { "works" } else { "work" };
+    format!("{} {fit} here; {} {work}", list(&drawn.cut), list(&drawn.live))
 }
 
 /// `PgDn or End shows the rest · then 1–3`; without a rule to offer, 1 is the only yes.

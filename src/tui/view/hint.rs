@@ -203,15 +203,23 @@ fn question_hint(model: &Model, frame: Option<&QuestionFrame>) -> Option<Vec<Str
         (Stage::Choose, true) if frame.is_some_and(|frame| frame.too_large) => {
             [fixed("too large to allow it here"), fixed("4, 5 and Esc say no")]
         }
-        (Stage::Choose, true) if frame.is_some_and(|frame| frame.cramped) => {
+        (Stage::Choose, true) if frame.is_some_and(QuestionFrame::cramped) => {
             [fixed("enlarge the window to allow it"), fixed("4, 5 and Esc say no")]
+        }
+        (Stage::Choose, true) if frame.is_some_and(|frame| frame.held && frame.end) => {
+            [Some(super::dialog::shows_answers(&model.keymap)), fixed("4, 5 and Esc say no")]
         }
         (Stage::Choose, true) if dead => [
             Some(super::dialog::rest(&waiting.question, &model.keymap)),
             fixed("4, 5 and Esc say no"),
         ],
         (Stage::Choose, true) => {
-            let digits = if waiting.question.rules.is_empty() { "1, 4 or 5" } else { "1–5" };
+            let digits = match (&waiting.question.rules[..], frame.map(|frame| &frame.live[..])) {
+                ([], _) | (_, Some([1])) => "1, 4 or 5",
+                (_, Some([1, 3])) => "1, 3, 4 or 5",
+                (_, Some([1, 2])) => "1, 2, 4 or 5",
+                _ => "1–5",
+            };
             let answer = format!("{digits} answer");
             [Some(answer), fixed("typing leaves the question waiting")]
         }

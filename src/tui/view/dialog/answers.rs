@@ -139,7 +139,7 @@ impl Lower {
             Form::Packed | Form::Brief => self.push_packed(&answers, width, look),
         }
         if question.rules.is_empty() {
-            let words = format!("2 and 3 need a rule; none is safe for {}", this(question));
+            let words = without_rules(question);
             self.lines.extend(wrap_text(&words, width, look.theme.dim));
         }
     }
@@ -265,6 +265,14 @@ fn brief(answers: Vec<Answer>) -> Vec<Answer> {
         _ => (digit, words),
     };
     answers.into_iter().map(shorter).collect()
+}
+
+/// Why there is neither 2 nor 3.
+fn without_rules(question: &Question) -> String {
+    if question.reason.starts_with("rule ") && question.reason.ends_with(" asks") {
+        return "The ask rule asks every time, so there is no 2 or 3".to_owned();
+    }
+    format!("2 and 3 need a rule; none is safe for {}", this(question))
 }
 
 fn this(question: &Question) -> &'static str {

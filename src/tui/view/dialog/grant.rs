@@ -1,7 +1,10 @@
 //! What the second answer allows, in a sentence.
 
-use crate::protocol::Question;
-use crate::tui::text::{one_line, reveal};
+use crate::protocol::{Access, Question};
+use crate::tui::text::{one_line, reveal, width};
+
+/// Words longer than this would take too many lines from the call itself. Cells.
+const LONGEST: usize = 140;
 
 /// `Yes, and let explore-2 run any psql command until it ends`.
 pub fn words(question: &Question) -> String {
@@ -24,7 +27,27 @@ pub fn words(question: &Question) -> String {
         verb = grant.verb;
         parts.push(words);
     }
-    format!("Yes, and let {agent} {} {until}", joined(parts))
+    let words = format!("Yes, and let {agent} {} {until}", joined(parts));
+    match above(question).filter(|_| width(&words) > LONGEST) {
+        Some(above) => format!("Yes, and let {agent} run exactly {above} {until}"),
+        None => words,
+    }
+}
+
+/// `these 5 commands`, where each rule is for exactly one command that the call itself shows in full. Rules that allow
+/// more than the call are never summed up.
+fn above(question: &Question) -> Option<String> {
+    let Access::Command { line, .. } = &question.access else { return None };
+    let shown = |rule: &String| {
+        let command = rule.strip_prefix("Bash(").and_then(|rest| rest.strip_suffix(')'));
+        command.is_some_and(|command| {
+            !command.is_empty() && !command.contains('*') && line.contains(command)
+        })
+    };
+    question.rules.iter().all(shown).then(|| match question.rules.len() {
+        1 => "this command".to_owned(),
+        number => format!("these {number} commands"),
+    })
 }
 
 /// `a`, `a and b`, `a, b and c`.
