@@ -124,13 +124,10 @@ impl Frames {
             }
             EventKind::Compaction { by_hand, state } => self.compaction(path, *by_hand, state),
             EventKind::Notice { level, text } if *level != NoticeLevel::Info => {
-                vec![self.frame(
-                    "system",
-                    path,
-                    json!({
-                        "subtype": "notice", "level": level, "text": text,
-                    }),
-                )]
+                vec![self.notice(path, *level, text)]
+            }
+            EventKind::AnswerRefused { why, .. } => {
+                vec![self.notice(path, NoticeLevel::Error, why)]
             }
             EventKind::Verbatim { name, text } => {
                 let body = json!({"subtype": "agent_text", "name": name, "text": text});
@@ -286,6 +283,11 @@ impl Frames {
     /// A frame that carries a message.
     fn message(&self, path: &AgentPath, kind: &str, message: &Value) -> Value {
         self.frame(kind, path, json!({"message": message}))
+    }
+
+    fn notice(&self, path: &AgentPath, level: NoticeLevel, text: &str) -> Value {
+        let body = json!({"subtype": "notice", "level": level, "text": text});
+        self.frame("system", path, body)
     }
 
     /// A frame with the fields that all frames have.

@@ -123,7 +123,9 @@ impl Output {
     /// What a person should know on stderr, and in verbose runs what is done.
     fn remark(&self, event: &AgentEvent) -> Option<String> {
         Some(match &event.kind {
-            EventKind::Notice { .. } => return warning(&event.kind),
+            EventKind::Notice { .. } | EventKind::AnswerRefused { .. } => {
+                return warning(&event.kind);
+            }
             EventKind::Retrying { attempt, limit, wait, reason } => {
                 let seconds = wait.as_secs_f32();
                 format!("caliban: {reason} Trying again in {seconds:.1} s ({attempt} of {limit}).")
@@ -158,6 +160,7 @@ fn warning(kind: &EventKind) -> Option<String> {
         EventKind::Notice { level: NoticeLevel::Warning | NoticeLevel::Error, text } => {
             Some(format!("caliban: {text}"))
         }
+        EventKind::AnswerRefused { why, .. } => Some(format!("caliban: {why}")),
         _ => None,
     }
 }

@@ -133,6 +133,11 @@ pub enum EventKind {
         id: QuestionId,
         allowed: Option<bool>,
     },
+    /// An answer could not be carried out; the question stays open (main agent only, whoever asked).
+    AnswerRefused {
+        id: QuestionId,
+        why: String,
+    },
     /// A call was refused by a rule, the mode or the person.
     PermissionDenied {
         id: ToolUseId,

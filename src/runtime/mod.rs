@@ -413,8 +413,14 @@ impl Runtime {
                 run.iter().for_each(|run| run.cancel.cancel());
             });
         }
+        // A program's yes holds although its rules cannot be kept: its question is closed then.
+        let closes = matches!(answer, Answer::Allowed(_));
         if let Err(error) = self.parts.gate.answer(id, answer) {
-            self.events.notice(NoticeLevel::Error, error.to_string());
+            let why = error.to_string();
+            match closes {
+                true => self.events.notice(NoticeLevel::Error, why),
+                false => self.events.emit(EventKind::AnswerRefused { id, why }),
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::protocol::{Question, QuestionId};
+use crate::protocol::{Answer, Question, QuestionId};
 use crate::tui::composer::Buffer;
 
 use super::{Extent, Model};
@@ -22,6 +22,8 @@ pub const NO: u8 = 4;
 pub struct Questions {
     /// In order of asking.
     pub waiting: VecDeque<Waiting>,
+    /// Answered here, but not closed yet: an answer can be refused.
+    pub answered: Vec<Answered>,
     pub open: Option<OpenQuestion>,
     /// Until when the receipt of the last answer stands.
     pub receipt_until: Option<Duration>,
@@ -36,6 +38,27 @@ pub struct Waiting {
     pub since: Duration,
     /// Put off with Tab: does not open by itself.
     pub later: bool,
+    /// The last answer, if it was refused.
+    pub refused: Option<Refused>,
+}
+
+/// A question with the answer that was sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    pub waiting: Waiting,
+    pub answer: Answer,
+    /// The rules as they were typed.
+    pub typed: Option<Buffer>,
+    /// Where the end of the content had been seen.
+    pub seen_at: Option<u16>,
+}
+
+/// An answer that could not be carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refused {
+    pub why: String,
+    pub typed: Option<Buffer>,
+    pub seen_at: Option<u16>,
 }
 
 /// The question on the screen.
@@ -52,6 +75,8 @@ pub struct OpenQuestion {
     /// Width of the screen on which the last line of the content stood when the user pressed a key or turned the wheel.
     /// Another width wraps the content anew, and its end has to be shown again.
     pub seen_at: Option<u16>,
+    /// Why the last answer was refused.
+    pub problem: Option<String>,
 }
 
 /// The open question as the last frame showed it.
@@ -116,7 +141,7 @@ impl Questions {
     }
 
     pub fn ask(&mut self, question: Question, at: Duration) {
-        self.waiting.push_back(Waiting { question, since: at, later: false });
+        self.waiting.push_back(Waiting { question, since: at, later: false, refused: None });
     }
 
     /// Takes a question out, and closes it if it is shown.
@@ -128,11 +153,34 @@ impl Questions {
         self.waiting.remove(at)
     }
 
-    /// Shows a question.
+    /// Shows a question; one whose answer was refused with what was typed.
     pub fn show(&mut self, id: QuestionId, keyboard: bool) {
-        let stage = Stage::Choose;
-        let seen_at = None;
-        self.open = Some(OpenQuestion { id, keyboard, selected: None, stage, scroll: 0, seen_at });
+        let refused = self.get(id).and_then(|waiting| waiting.refused.clone());
+        let (problem, typed, seen_at) = match refused {
+            Some(Refused { why, typed, seen_at }) => (Some(why), typed, seen_at),
+            None => (None, None, None),
+        };
+        let stage = typed.map_or(Stage::Choose, Stage::Rule);
+        self.open =
+            Some(OpenQuestion { id, keyboard, selected: None, stage, scroll: 0, seen_at, problem });
+    }
+
+    /// Puts an answered question back, before all others. False when it was not answered here.
+    pub fn reopen(&mut self, id: QuestionId, why: String) -> bool {
+        let Some(Answered { mut waiting, typed, seen_at, .. }) = self.take_answered(id) else {
+            return false;
+        };
+        waiting.later = false;
+        waiting.refused = Some(Refused { why, typed, seen_at });
+        self.waiting.push_front(waiting);
+        self.receipt_until = None;
+        true
+    }
+
+    /// Takes out a question that was answered.
+    pub fn take_answered(&mut self, id: QuestionId) -> Option<Answered> {
+        let at = self.answered.iter().position(|known| known.waiting.question.id == id)?;
+        Some(self.answered.remove(at))
     }
 
     /// The first that was not put off.

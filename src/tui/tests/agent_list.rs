@@ -200,6 +200,9 @@ fn what_was_allowed_until_an_agent_ends_stands_in_permissions_until_then() {
         picker.notes.join("\n")
     };
     let line = "allow Bash(psql:*) · explore-2, until it ends";
+    assert!(!notes(&mut screen).contains(line), "nobody has said yet that it counts");
+    let id = crate::protocol::QuestionId(7);
+    screen.event(&agent, crate::protocol::EventKind::QuestionClosed { id, allowed: Some(true) });
     assert!(notes(&mut screen).contains(line));
     screen.event(&agent, finish(End::Completed, ""));
     assert!(!notes(&mut screen).contains(line));

@@ -5,6 +5,8 @@ use crossterm::event::KeyCode;
 use crate::protocol::{AgentPath, Answer, Command, End, EventKind, QuestionId, RuleFile};
 use crate::tui::testing::{Screen, finish};
 
+use super::pictures::picture;
+
 fn asked() -> (Screen, AgentPath) {
     let mut screen = Screen::new();
     screen.prompt("go");
@@ -154,4 +156,60 @@ fn an_open_list_goes_first() {
     assert_eq!(screen.model.questions.open, None);
     screen.esc();
     assert!(screen.model.questions.open.is_some());
+}
+
+/// A question whose rule was sent.
+fn always() -> (Screen, AgentPath, Answer) {
+    let (mut screen, agent) = asked();
+    screen.write("3").draw().enter();
+    let rules = vec!["Bash(psql:*)".to_owned()];
+    let always = Answer::Always { rules, file: RuleFile::Local };
+    assert_eq!(screen.sent(), [answer(1, always.clone())]);
+    (screen, agent, always)
+}
+
+#[test]
+fn a_rule_has_a_receipt_once_it_counts() {
+    let (mut screen, agent, _) = always();
+    assert_eq!(screen.notice(), "");
+    assert!(screen.model.session.rules.is_empty());
+    screen.event(&agent, EventKind::QuestionClosed { id: QuestionId(1), allowed: Some(true) });
+    assert_eq!(screen.notice(), "allowed always: Bash(psql:*)");
+    assert_eq!(screen.model.session.rules, ["allow Bash(psql:*)"]);
+    let (mut screen, agent, _) = always();
+    screen.event(&agent, EventKind::QuestionClosed { id: QuestionId(1), allowed: None });
+    assert_eq!(screen.notice(), "");
+    assert!(screen.model.session.rules.is_empty());
+}
+
+#[test]
+fn a_refused_rule_comes_back_with_what_was_typed_and_why() {
+    let (mut screen, agent, always) = always();
+    let why = "the rule is not a rule".to_owned();
+    screen.main(EventKind::AnswerRefused { id: QuestionId(1), why });
+    assert!(screen.model.session.rules.is_empty());
+    let shown = picture(&mut screen, 100, 30);
+    assert!(shown.contains("! not written: the rule is not a rule"), "{shown}");
+    assert!(shown.contains("adds Bash(psql:*) to allow"), "{shown}");
+    screen.enter();
+    assert_eq!(screen.sent(), [answer(1, always)]);
+    screen.main(EventKind::AnswerRefused { id: QuestionId(1), why: "still".to_owned() });
+    screen.draw().esc().wait(300).draw().write("1");
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+    screen.event(&agent, EventKind::QuestionClosed { id: QuestionId(1), allowed: Some(true) });
+    assert!(screen.model.questions.answered.is_empty());
+}
+
+#[test]
+fn a_refused_rule_waits_behind_the_question_that_is_open() {
+    let (mut screen, agent, _) = always();
+    screen.asks(&agent, 2, "explore-2", "ls").wait(500).draw();
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(2));
+    screen.main(EventKind::AnswerRefused { id: QuestionId(1), why: "no".to_owned() });
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(2));
+    screen.draw().write("1");
+    assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
+    screen.wait(500);
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(1));
+    assert!(picture(&mut screen, 100, 30).contains("! not written: no"));
 }

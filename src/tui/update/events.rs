@@ -52,7 +52,13 @@ fn urgency(model: &Model, event: &AgentEvent) -> Draw {
 
 fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
     let now = model.now;
-    if !matches!(kind, EventKind::Notice { .. } | EventKind::SessionOpened { .. }) {
+    let about_work = !matches!(
+        kind,
+        EventKind::Notice { .. }
+            | EventKind::AnswerRefused { .. }
+            | EventKind::SessionOpened { .. }
+    );
+    if about_work {
         model.run.follow(&kind, now);
     }
     match kind {
@@ -96,6 +102,7 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
         EventKind::TurnFinished { cost, .. } => model.session.cost += cost,
         EventKind::PermissionAsked(asked) => question::ask(model, *asked),
         EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
+        EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
         EventKind::ModeChanged { mode } => mode_changed(model, mode),
         EventKind::ModelChanged { provider, model: name, context_window } => {
             // The first one of a session is what it starts with, unless there was none to start with.
@@ -132,6 +139,7 @@ fn agent_event(model: &mut Model, path: &AgentPath, kind: EventKind) {
     match kind {
         EventKind::PermissionAsked(asked) => question::ask(model, *asked),
         EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
+        EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
         EventKind::PromptQueued { id } => queue::waits(model, id),
         EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
         EventKind::PromptRead { id, text, from } => {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::protocol::event::NoticeLevel;
 use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
 use crate::tui::composer::Buffer;
 use crate::tui::keymap::{Action, Context, Keymap};
-use crate::tui::model::question::{RECEIPT, Stage};
-use crate::tui::model::{Draw, Model, Overlay};
+use crate::tui::model::question::{Answered, RECEIPT, Stage};
+use crate::tui::model::{Draw, ItemKind, Model, Overlay};
 use crate::tui::msg::Effect;
 use crate::tui::text::{one_line, truncate};
 use crate::tui::words::{self, joined};
@@ -52,8 +53,14 @@ pub fn open_if_due(model: &mut Model) {
     }
 }
 
-/// The question needs no answer any more, and nobody gave one here.
+/// The question needs no answer any more: the one that was given here counts now, or nobody gave one.
 pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
+    if let Some(answered) = model.questions.take_answered(id) {
+        if allowed == Some(true) {
+            keep_rules(model, &answered);
+        }
+        return;
+    }
     let Some(waiting) = model.questions.remove(id) else { return };
     if matches!(model.overlay, Some(Overlay::Question { id: read, .. }) if read == id) {
         model.overlay = None;
@@ -72,11 +79,40 @@ pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
     }
 }
 
+/// The call was allowed by rules that count from now on.
+fn keep_rules(model: &mut Model, answered: &Answered) {
+    let question = &answered.waiting.question;
+    match &answered.answer {
+        Answer::Always { rules, .. } => {
+            model.session.rules.extend(rules.iter().map(|rule| format!("allow {rule}")));
+            model.say(format!("allowed always: {}", rules.join(", ")));
+        }
+        Answer::Session => {
+            let grants = question.rules.iter().map(|rule| (question.path.clone(), rule.clone()));
+            model.session.grants.extend(grants);
+            let rules = question.rules.join(", ");
+            model.say(format!("allowed until it ends: {rules} ({})", question.agent));
+        }
+        _ => {}
+    }
+}
+
+/// The answer could not be carried out: the question needs another one.
+pub fn refused(model: &mut Model, id: QuestionId, why: String) {
+    let text = format!("not allowed: {why}");
+    if !model.questions.reopen(id, why) {
+        model.main.push(ItemKind::Notice { level: NoticeLevel::Error, text });
+        return;
+    }
+    model.say(text);
+}
+
 /// An agent has ended: nothing that it, or one below it, asked needs an answer any more.
 pub fn withdraw(model: &mut Model, path: &AgentPath) {
     let gone =
         model.questions.waiting.iter().filter(|waiting| waiting.question.path.is_within(path));
     let gone: Vec<QuestionId> = gone.map(|waiting| waiting.question.id).collect();
+    model.questions.answered.retain(|known| !known.waiting.question.path.is_within(path));
     for id in gone {
         closed(model, id, None);
     }
@@ -241,32 +277,33 @@ fn stage(model: &mut Model, stage: Stage) {
     }
 }
 
-/// Answers the shown question; its receipt stands for a moment before the next one opens.
+/// Answers the shown question; its receipt stands for a moment before the next one opens. Where rules come with the
+/// answer there is a receipt only once they count.
 pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
-    let Some(id) = model.questions.open.as_ref().map(|open| open.id) else { return };
+    let Some(open) = model.questions.open.clone() else { return };
+    let id = open.id;
     let Some(waiting) = model.questions.remove(id) else { return };
-    let question = waiting.question;
+    let question = &waiting.question;
     let call = words::call_subject(&question.tool, &question.input);
     let call = truncate(&call, 40);
     let agent = &question.agent;
     let receipt = match &answer {
-        Answer::Once | Answer::Allowed(_) => format!("allowed once: {call} ({agent})"),
-        Answer::Session => {
-            format!("allowed until it ends: {} ({agent})", question.rules.join(", "))
-        }
-        Answer::Always { rules, .. } => format!("allowed always: {}", rules.join(", ")),
+        Answer::Once | Answer::Allowed(_) => Some(format!("allowed once: {call} ({agent})")),
+        Answer::Session | Answer::Always { .. } => None,
         Answer::No { .. } | Answer::Denied { .. } | Answer::Stop { .. } => {
-            format!("denied: {call} ({agent})")
+            Some(format!("denied: {call} ({agent})"))
         }
     };
-    if let Answer::Always { rules, .. } = &answer {
-        model.session.rules.extend(rules.iter().map(|rule| format!("allow {rule}")));
+    match receipt {
+        Some(receipt) => model.say(receipt),
+        None => model.notice = None,
     }
-    if answer == Answer::Session {
-        let grants = question.rules.iter().map(|rule| (question.path.clone(), rule.clone()));
-        model.session.grants.extend(grants);
-    }
-    model.say(receipt);
+    let typed = match open.stage {
+        Stage::Rule(rules) => Some(rules),
+        _ => None,
+    };
+    let (kept, seen_at) = (answer.clone(), open.seen_at);
+    model.questions.answered.push(Answered { waiting, answer: kept, typed, seen_at });
     model.judged = 0;
     model.questions.receipt_until = Some(model.now + RECEIPT);
     model.questions.notify_at = None;

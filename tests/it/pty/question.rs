@@ -93,3 +93,27 @@ async fn the_digit_in_cancel_which_is_the_number_of_the_pane() {
     screen.wait_for(DONE);
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_rule_that_would_not_let_the_call_run_comes_back_to_the_editor() {
+    let scene = Scene::new();
+    let main = scene.server.when("PARENT-1");
+    main.reply(tool_use("Bash", json!({ "command": "touch made.txt" }))).then(text("ALL-DONE"));
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 100, 30);
+    screen.wait_for("1  Yes");
+    screen.keys("3");
+    screen.wait_for("adds Bash(touch");
+    screen.keys("\x15Bash(ls:*)");
+    screen.wait_for("adds Bash(ls:*) to allow");
+    screen.keys("\r");
+    let shown = screen.wait_for("! not written: with these rules");
+    assert!(shown.contains("adds Bash(ls:*) to allow"), "{shown}");
+    assert!(!shown.contains("allowed always") && !scene.world.exists("made.txt"));
+    screen.keys("\x15Bash(touch:*)");
+    screen.wait_for("adds Bash(touch:*) to allow");
+    screen.keys("\r");
+    screen.wait_for("ALL-DONE");
+    let written = scene.world.read(".caliban/config.local.toml");
+    assert!(written.contains("Bash(touch:*)") && !written.contains("Bash(ls"), "{written}");
+    scene.server.finish();
+}

@@ -7,7 +7,7 @@ use crate::protocol::{Access, Question};
 use crate::tui::composer::Buffer as Typed;
 use crate::tui::model::Questions;
 use crate::tui::model::question::{NO, OpenQuestion, Stage};
-use crate::tui::text::{one_line, width, wrap_hanging, wrap_text};
+use crate::tui::text::{one_line, reveal, width, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 use crate::tui::view::prompt::Draft;
 
@@ -97,6 +97,10 @@ impl Lower {
                 lower.push_input(reason, width, theme);
             }
             Stage::Rule(rules) => {
+                if let Some(problem) = &open.problem {
+                    let words = format!("! not written: {}", one_line(&reveal(problem)));
+                    lower.lines.extend(plain(&words, width, theme.question));
+                }
                 let added = rules.text().lines().map(str::trim).collect::<Vec<_>>().join(", ");
                 let words = format!(
                     "adds {added} to allow in .caliban/config.local.toml (you, this project)"
