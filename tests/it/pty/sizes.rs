@@ -3,6 +3,8 @@
 use crate::support::pty::{ENTER, ESC, Screen};
 use crate::support::scene::Scene;
 
+const END: &str = "\x1b[F";
+
 const NOTHING: [&str; 0] = [];
 
 /// Down to nothing and up again, faster than frames are drawn.
@@ -59,14 +61,18 @@ async fn the_trust_question_can_be_read_and_answered_in_twenty_by_five() {
         storm(&screen);
     }
     screen.resize(20, 5);
-    screen.wait_until("both answers at 20x5", |screen| {
+    screen.wait_until("the end has to be seen again at 20x5", |screen| {
         screen.lines().count() == 5
-            && ["1  trust this", "2  not now", ".caliban"].iter().all(|text| screen.contains(text))
+            && ["more: PgDn", "2  not now"].iter().all(|text| screen.contains(text))
     });
+    screen.keys(END);
+    screen.wait_for("1  trust this");
     screen.resize(100, 30);
     screen.wait_for("1  trust this, now and in later sessions");
     screen.resize(20, 5);
     screen.wait_gone("later sessions");
+    screen.keys(END);
+    screen.wait_for("1  trust this");
     screen.keys("1");
     screen.resize(80, 24);
     screen.wait_for("Shift+Tab mode");
@@ -84,7 +90,7 @@ async fn what_was_never_on_the_screen_is_not_trusted() {
     screen.keys("1");
     screen.wait_gone("2  not now");
     screen.wait_for("2  not now");
-    screen.keys("\x1b[F");
+    screen.keys(END);
     screen.wait_for("1  trust this");
     screen.resize(80, 24);
     screen.keys("2");
