@@ -56,7 +56,7 @@ async fn what_is_wrong_is_named_with_what_to_do_and_makes_the_exit_code_1() {
         ("WRONG", "commands", ".caliban/commands/bad.md:2: unknown key `modle`; allowed: "),
         ("note", "commands", ".claude/commands/fine.md:2: `model`: it is not supported"),
         ("WRONG", "keymap", "settings/keymap.toml:2: there is no key \"hyper+z\": write it like"),
-        ("WRONG", "hooks", "gone.sh: No such file"),
+        ("WRONG", "hooks", "./gone.sh: there is no such file"),
         ("note", "memory", "AGENTS.md:1: @gone.md was not read: there is no such file"),
         ("note", "trust", "1 thing of this project does nothing yet: `caliban trust`"),
     ] {

@@ -403,7 +403,10 @@ async fn a_rule_does_not_allow_a_dangerous_option_that_it_does_not_name() {
     assert!(scene.world.exists("a.txt") && !scene.world.exists("made.txt"), "{run}");
     let results = scene.server.requests()[1].tool_results();
     assert!(!results[0].is_error, "{results:?}");
-    assert!(results[1].text.contains("Bash(find * -delete) would allow it"), "{results:?}");
+    assert!(
+        results[1].text.contains("Bash(find . -name a.txt -delete) would allow it"),
+        "{results:?}"
+    );
     assert!(results[2].text.contains("no rule allows sort with -o"), "{results:?}");
     scene.server.finish();
 }

@@ -60,7 +60,7 @@ fn what_may_name_a_denied_file_is_asked_about_past_every_limit() {
     // Where every command is allowed, a line too long to be looked at is asked about all the same.
     let bench = bench.allow("Bash");
     assert_eq!(bench.bash(&format!("cat {} .env", numbers(1200).join(" "))), Deny);
-    for line in [format!("cat {}", &words[..50_000]), "cat many/*".to_owned(), braces.clone()] {
+    for line in [format!("cat {}", &words[..50_000]), "cat many/*".to_owned(), braces] {
         let judgement = bench.bash_judgement(&line);
         assert_eq!(judgement.decision, Ask, "{}", &line[..10]);
         assert!(judgement.why.contains("more files than are looked at"), "{}", judgement.why);

@@ -83,7 +83,9 @@ impl Splitter<'_> {
         match heredoc::document(node, self.line) {
             Some(document) => {
                 let text = self.line.get(document.clone()).unwrap_or_default();
-                self.script.feeds_values |= text.contains('$');
+                let is_quoted =
+                    self.text(node).trim_start_matches(['<', '-']).starts_with(['\'', '"']);
+                self.script.feeds_values |= !is_quoted && text.contains('$');
                 self.documents.push(document);
             }
             None => {

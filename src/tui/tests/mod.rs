@@ -7,4 +7,5 @@ mod keys;
 mod outs;
 mod pictures;
 mod questions;
+mod room;
 mod seen;

@@ -3,9 +3,7 @@
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use serde_json::{Value, json};
 
-use crate::protocol::{
-    self, Access, AgentPath, Answer, Command, EventKind, Question, QuestionId, RuleFile,
-};
+use crate::protocol::{self, Access, AgentPath, Answer, Command, EventKind, Question, QuestionId};
 use crate::tui::model::Overlay;
 use crate::tui::msg::{Msg, Target, Under};
 use crate::tui::testing::Screen;
@@ -18,12 +16,12 @@ type Change<'a> = Box<dyn Fn(&mut Question) + 'a>;
 /// The sizes that a question has to be answerable at.
 const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (100, 30), (120, 40)];
 
-fn once(id: u64) -> [Command; 1] {
+pub fn once(id: u64) -> [Command; 1] {
     [Command::Answer { id: QuestionId(id), answer: Answer::Once }]
 }
 
 /// Three agents at work, the first of which asks; the others ask for something short.
-fn asked(change: impl FnOnce(&mut Question)) -> Screen {
+pub fn asked(change: impl FnOnce(&mut Question)) -> Screen {
     let mut screen = Screen::new();
     let main = AgentPath::root();
     screen.prompt("go");
@@ -48,7 +46,7 @@ fn target(path: &str) -> protocol::Target {
 }
 
 /// An edit of `src/main.rs` that replaces a line by many.
-fn edit(lines: usize) -> impl FnOnce(&mut Question) {
+pub fn edit(lines: usize) -> impl FnOnce(&mut Question) {
     move |question| {
         let new: String = (1..=lines).map(|line| format!("+word-{line};\n")).collect();
         question.tool = "Edit".to_owned();
@@ -62,14 +60,14 @@ fn edit(lines: usize) -> impl FnOnce(&mut Question) {
     }
 }
 
-fn command(line: String) -> impl FnOnce(&mut Question) {
+pub fn command(line: String) -> impl FnOnce(&mut Question) {
     move |question| {
         question.input = json!({ "command": line });
         question.access = Access::Command { line, cwd: "/p/shop/sub".into() };
     }
 }
 
-fn click(screen: &mut Screen, digit: u8) {
+pub fn click(screen: &mut Screen, digit: u8) {
     let at = screen.at;
     for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
         let event = MouseEvent { kind, column: 5, row: 5, modifiers: KeyModifiers::NONE };
@@ -361,281 +359,7 @@ fn nothing_of_any_call_is_hidden_at_any_size() {
 }
 
 #[track_caller]
-fn assert_dead_digits(screen: &mut Screen) {
+pub fn assert_dead_digits(screen: &mut Screen) {
     screen.write("123");
     assert_eq!(screen.sent(), []);
-}
-
-#[test]
-fn a_screen_without_room_for_the_content_allows_nothing() {
-    for (width, height) in [(20, 4), (20, 3), (10, 20), (14, 6), (1, 1), (200, 4)] {
-        let mut screen = asked(|_| {});
-        for _ in 0..30 {
-            picture(&mut screen, width, height);
-            assert_dead_digits(&mut screen);
-            screen.key(KeyCode::PageDown);
-        }
-        screen.key(KeyCode::End);
-        picture(&mut screen, width, height);
-        assert_dead_digits(&mut screen);
-        screen.esc();
-        assert_eq!(screen.sent().len(), 1, "{width}x{height}");
-    }
-}
-
-#[test]
-fn an_answer_that_is_not_on_the_screen_in_full_cannot_be_given() {
-    let mut screen = asked(|question| {
-        question.rules = (1..=40).map(|number| format!("Bash(program-{number}:*)")).collect();
-    });
-    for _ in 0..4 {
-        screen.key(KeyCode::End);
-        picture(&mut screen, 60, 15);
-    }
-    screen.write("2");
-    assert_eq!(screen.sent(), [], "what it grants is cut");
-    screen.write("1");
-    assert_eq!(screen.sent(), once(1));
-}
-
-#[test]
-fn a_rule_is_written_only_while_all_of_it_is_on_the_screen() {
-    let mut screen = asked(|question| {
-        question.rules = (1..=12).map(|number| format!("Bash(program-{number}:*)")).collect();
-    });
-    picture(&mut screen, 120, 40);
-    picture(&mut screen, 120, 40);
-    screen.write("3");
-    let shown = picture(&mut screen, 60, 15);
-    assert!(shown.contains("too small to show the rule"), "{shown}");
-    screen.enter();
-    assert_eq!(screen.sent(), []);
-    let shown = picture(&mut screen, 120, 40);
-    assert!(shown.contains("Bash(program-1:*)") && shown.contains("Bash(program-12:*)"), "{shown}");
-    screen.enter();
-    assert!(matches!(&screen.sent()[..], [Command::Answer { answer: Answer::Always { .. }, .. }]));
-}
-
-#[test]
-fn signs_that_a_terminal_does_not_show_are_visible_in_a_rule() {
-    let mut screen =
-        asked(|question| question.rules = vec!["Bash(x\u{200b}\u{1b}[8my)".to_owned()]);
-    picture(&mut screen, 120, 40);
-    screen.write("3");
-    let shown = picture(&mut screen, 120, 40);
-    assert!(shown.contains("adds Bash(x⟨U+200B⟩␛[8my) to allow"), "{shown}");
-}
-
-#[test]
-fn a_long_rule_wraps_and_is_written_whole() {
-    let rule = format!("Bash({} {})", "a".repeat(150), "b".repeat(40));
-    let mut screen = asked(|question| question.rules = vec![rule.clone()]);
-    picture(&mut screen, 80, 24);
-    screen.key(KeyCode::End);
-    picture(&mut screen, 80, 24);
-    picture(&mut screen, 80, 24);
-    screen.write("3");
-    let shown = picture(&mut screen, 80, 24);
-    let letters = |letter| shown.matches(letter).count();
-    assert!(letters('b') >= 80 && letters('a') >= 300, "{shown}");
-    screen.enter();
-    let answer = Answer::Always { rules: vec![rule], file: RuleFile::Local };
-    assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(1), answer }]);
-}
-
-#[test]
-fn with_a_draft_the_answers_are_dead_as_well_until_the_end_was_shown() {
-    let mut screen = asked(edit(60));
-    picture(&mut screen, 80, 24);
-    screen.write("hello");
-    picture(&mut screen, 80, 24);
-    click(&mut screen, 1);
-    screen.enter();
-    assert_eq!(screen.sent(), []);
-    assert!(screen.model.questions.open.as_ref().unwrap().keyboard);
-    screen.key(KeyCode::End);
-    picture(&mut screen, 80, 24);
-    click(&mut screen, 1);
-    screen.enter();
-    assert_eq!(screen.sent(), once(1));
-}
-
-#[test]
-fn the_directory_of_a_command_is_shown_and_nothing_hides_in_a_diff() {
-    let mut screen = asked(command("make all".to_owned()));
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("in /p/shop/sub · no rule allows psql"), "{shown}");
-    let mut screen = asked(|question| {
-        edit(1)(question);
-        question.preview = Some("@@ -0,0 +1 @@\n+\u{1b}]0; rm -rf ~ \n".to_owned());
-        question.warnings = vec!["the name has letters of two alphabets".to_owned()];
-        question.input = Value::Null;
-    });
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("+ ␛]0; rm -rf ~"), "{shown}");
-    assert!(shown.contains("! the name has letters of two alphabets"), "{shown}");
-}
-
-#[test]
-fn without_a_rule_the_missing_answers_are_explained() {
-    let mut screen = asked(|question| question.rules.clear());
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("2 and 3 need a rule; none is safe for this command"), "{shown}");
-    screen.write("23");
-    assert_eq!(screen.sent(), []);
-    screen.write("1");
-    assert_eq!(screen.sent(), once(1));
-}
-
-/// A command of main, of several lines, each of which is a rule.
-fn lines_of_main(lines: &[String]) -> impl Fn(&mut Question) {
-    let lines = lines.to_vec();
-    move |question| {
-        command(lines.join("\n"))(question);
-        question.path = AgentPath::root();
-        question.agent = "main".to_owned();
-        question.rules = lines.iter().map(|line| format!("Bash({line})")).collect();
-    }
-}
-
-fn docker(number: usize, length: usize) -> Vec<String> {
-    let line = |at| {
-        let start = format!("docker run --name box-{at} ");
-        let fill = length.saturating_sub(start.len() + 8);
-        format!("{start}{} --end={at}", "x".repeat(fill))
-    };
-    (1..=number).map(line).collect()
-}
-
-/// All that is inside of the box, without blanks.
-fn inside(shown: &str) -> String {
-    let inner = shown.lines().filter_map(|line| line.strip_prefix('│'));
-    let inner = inner.filter_map(|line| line.split('│').next());
-    inner.flat_map(str::chars).filter(|letter| !letter.is_whitespace()).collect()
-}
-
-#[test]
-fn without_a_key_nothing_can_be_allowed_that_is_not_on_the_screen_as_a_whole() {
-    let mut held = 0;
-    for (number, length) in [(1, 40), (3, 60), (4, 60), (4, 100), (5, 60), (5, 90), (5, 170)] {
-        let lines = docker(number, length);
-        for (width, height) in (8..30).flat_map(|height| [20, 60, 80, 120].map(|w| (w, height))) {
-            let mut screen = asked(lines_of_main(&lines));
-            for _ in 0..4 {
-                let shown = picture(&mut screen, width, height);
-                if screen.model.answers().iter().all(|digit| *digit > 3) {
-                    held += 1;
-                    assert!(!shown.contains("too small") || height < 9, "{shown}");
-                    continue;
-                }
-                let inside = inside(&shown);
-                for line in &lines {
-                    let line: String = line.split(' ').collect();
-                    assert!(inside.contains(&line), "{line} at {width}x{height}: {shown}");
-                }
-                assert!(inside.contains("in/p/shop/sub·noruleallowspsql"), "{shown}");
-            }
-        }
-    }
-    assert!(held > 0);
-}
-
-#[test]
-fn answers_that_take_lines_from_the_call_come_with_a_key_at_its_end() {
-    let mut held = Vec::new();
-    for (width, height, number) in [(80, 14, 4), (80, 14, 3), (60, 13, 3), (60, 15, 3), (80, 13, 5)]
-    {
-        let mut screen = asked(lines_of_main(&docker(number, 60)));
-        let mut shown = picture(&mut screen, width, height);
-        for _ in 0..40 {
-            if shown.contains("End shows the answers") || screen.model.answers().contains(&1) {
-                break;
-            }
-            assert_dead_digits(&mut screen);
-            screen.key(KeyCode::PageDown);
-            shown = picture(&mut screen, width, height);
-        }
-        if screen.model.answers().contains(&1) {
-            continue;
-        }
-        held.push((width, height, number));
-        // Frames alone bring no answer.
-        for _ in 0..3 {
-            assert_eq!(picture(&mut screen, width, height), shown);
-            assert!(shown.contains("in /p/shop/sub"), "{shown}");
-            assert_dead_digits(&mut screen);
-        }
-        screen.key(KeyCode::End);
-        assert_dead_digits(&mut screen);
-        let shown = picture(&mut screen, width, height);
-        assert!(shown.contains("in /p/shop/sub"), "{shown}");
-        screen.write("2");
-        let sent = [Command::Answer { id: QuestionId(1), answer: Answer::Session }];
-        assert_eq!(screen.sent(), sent, "{shown}");
-    }
-    assert!(held.len() > 1, "{held:?}");
-}
-
-#[test]
-fn a_grant_of_long_commands_names_them_by_their_number() {
-    let mut screen = asked(lines_of_main(&docker(5, 170)));
-    for _ in 0..3 {
-        picture(&mut screen, 80, 24);
-        screen.key(KeyCode::End);
-    }
-    let shown = picture(&mut screen, 80, 24);
-    let words = "2  Yes, and let main run exactly these 5 commands this session";
-    assert!(shown.contains(words) && !shown.contains("too small"), "{shown}");
-    assert!(inside(&shown).contains("--end=4") && shown.contains("--end=5"), "{shown}");
-    // A rule that the call does not show is named in full.
-    let mut screen = asked(|question| {
-        lines_of_main(&docker(5, 170))(question);
-        question.rules[4] = "Bash(docker:*)".to_owned();
-    });
-    for _ in 0..3 {
-        picture(&mut screen, 120, 40);
-        screen.key(KeyCode::End);
-    }
-    let shown = picture(&mut screen, 120, 40);
-    assert!(shown.contains("any docker command"), "{shown}");
-}
-
-#[test]
-fn where_some_answers_fit_the_others_are_named() {
-    for (width, height, rules) in [(60, 15, 40), (80, 24, 90)] {
-        let mut screen = asked(|question| {
-            let rules = (1..=rules).map(|number| format!("Bash(program-{number}:*)"));
-            question.rules = rules.collect();
-        });
-        for _ in 0..4 {
-            picture(&mut screen, width, height);
-            screen.key(KeyCode::End);
-        }
-        let shown = picture(&mut screen, width, height);
-        assert!(shown.contains("2 and 3 do not fit here; 1 works"), "{shown}");
-        assert!(!shown.contains("too small") && !shown.contains("1–5"), "{shown}");
-    }
-}
-
-#[test]
-fn a_click_on_a_dead_answer_takes_an_earlier_choice_back() {
-    let mut screen = asked(edit(60));
-    picture(&mut screen, 80, 24);
-    screen.key(KeyCode::Up);
-    assert_eq!(screen.model.questions.open.as_ref().unwrap().selected, Some(5));
-    click(&mut screen, 1);
-    screen.enter();
-    assert_eq!(screen.sent(), []);
-    screen.key(KeyCode::Up).write("1").enter();
-    assert_eq!(screen.sent(), []);
-}
-
-#[test]
-fn an_ask_rule_is_named_as_the_reason_for_the_missing_answers() {
-    let mut screen = asked(|question| {
-        question.rules.clear();
-        question.reason = "rule Bash(git push:*) in .caliban/config.toml asks".to_owned();
-    });
-    let shown = picture(&mut screen, 80, 24);
-    assert!(shown.contains("The ask rule asks every time, so there is no 2 or 3"), "{shown}");
 }

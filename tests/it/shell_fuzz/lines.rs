@@ -16,7 +16,7 @@ pub const SEEDS: &[&str] = &[
     "for f in a b *.txt; do safe $f; done",
     "if safe; then echo a; elif safe b; then echo c; else echo d; fi",
     "case $x in a|b) safe;; *.txt) echo b;; *) echo c;; esac",
-    "cat <<EOF\nhello $x ${y}\nEOF\necho a",
+    "safe <<EOF\nhello $x ${y}\nEOF\necho a",
     "cat <<'EOF'\n$(a) `b`\nEOF\necho a",
     "safe \"$(cat <<'EOF'\nit's \"so\"\nEOF\n)\"",
     "safe <<< word",

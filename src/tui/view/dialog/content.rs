@@ -97,7 +97,7 @@ impl Size {
         match value {
             Value::String(text) => self.add_text(text),
             Value::Array(values) => {
-                values.iter().for_each(|value| self.add_value(value, depth + 1))
+                values.iter().for_each(|value| self.add_value(value, depth + 1));
             }
             Value::Object(fields) => {
                 for (name, value) in fields {
