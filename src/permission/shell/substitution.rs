@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What a reading of the raw text finds outside single quotes, comments and documents.
+/// Substitutions in the raw text, outside single quotes, comments and documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Substitutions {
     /// `$(`, `<(` and `>(`.

@@ -6,7 +6,7 @@ use std::str::Chars;
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// What stands between the brackets, in lower case.
+    /// The text between the brackets, in lower case.
     pub section: String,
     /// In lower case.
     pub key: String,
