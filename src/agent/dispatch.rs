@@ -59,9 +59,9 @@ pub(super) struct ToolCall {
 /// A call that may run.
 struct Permitted {
     call: ToolCall,
-    /// What it was allowed to touch.
+    /// The access that was judged.
     access: Access,
-    /// What the user said yes to; absent when it was allowed without that.
+    /// The question that the user answered with yes; `None` if the call was allowed without one.
     approval: Option<Approval>,
 }
 

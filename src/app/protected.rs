@@ -8,7 +8,7 @@ use super::Setup;
 use crate::config::{self, MCP_FILE, Sources};
 use crate::permission::{ProtectedPlace, Reason};
 
-/// What decides something in caliban's own folders. An agent may work elsewhere in them, as in a worktree.
+/// Entries of caliban's own folders that decide what runs. An agent may work elsewhere in them, as in a worktree.
 const OWN: &[&str] = &[
     "agents",
     "commands",

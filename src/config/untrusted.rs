@@ -14,7 +14,7 @@ use super::layers::Setting;
 use super::trust::Trust;
 use crate::protocol::Mode;
 
-/// What agents may spend and how many there may be. Absent is no limit. A project may lower them: a lower one ends work
+/// Limits of what agents spend and of their number. Absent is no limit. A project may lower them: a lower one ends work
 /// earlier, starts fewer agents, or makes an agent wait before it begins, and so before any of its calls is judged. How
 /// many calls run at a time is not among them: with few places, calls that were judged wait for one another.
 pub(super) const LIMITS: [&str; 15] = [

@@ -71,7 +71,7 @@ pub struct Judgement {
     pub decision: Decision,
     /// The rule with its place, or the mode, or what no rule allows.
     pub why: String,
-    /// What `why` consists of, apart from allow rules: a new allow rule takes some away, and adds none.
+    /// The parts of `why` that no allow rule is in: a new allow rule removes some of them and adds none.
     pub(super) reasons: Vec<String>,
     /// What is special about the call.
     pub warnings: Vec<String>,

@@ -132,7 +132,7 @@ impl ProtectedPlaces {
 pub struct WorkingDirs {
     written: Vec<PathBuf>,
     resolved: Arc<OnceLock<Vec<PathBuf>>>,
-    /// What is protected in them.
+    /// The protected places in them.
     protected: Arc<OnceLock<Vec<ResolvedPlace>>>,
 }
 

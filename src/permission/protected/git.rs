@@ -54,7 +54,7 @@ pub(super) fn places(dir: &Path, home: Option<&Path>) -> Vec<ProtectedPlace> {
     folders.chain(named).collect()
 }
 
-/// What files of settings name: the folders of hooks, and the files that they include.
+/// Paths that files of settings name: folders of hooks, and included files.
 struct Named<'a> {
     checkout: &'a Path,
     home: Option<&'a Path>,

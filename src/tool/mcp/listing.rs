@@ -36,7 +36,7 @@ pub struct Listing {
 pub struct Listed {
     pub tools: Vec<Listing>,
     pub problems: Vec<String>,
-    /// What the tools take in a request, in bytes.
+    /// Size of the tools in a request, in bytes.
     bytes: usize,
     /// Tools beyond what one server may offer.
     surplus: usize,
@@ -110,7 +110,7 @@ impl Listed {
     }
 }
 
-/// What a tool takes in a request, in bytes.
+/// Size of a tool in a request, in bytes.
 fn size(spec: &ToolSpec) -> usize {
     spec.name.len() + spec.description.len() + spec.input_schema.to_string().len()
 }

@@ -23,7 +23,7 @@ const CHECKED: usize = 64 * 1024;
 /// How much of a line is shown. Characters.
 const SHOWN: usize = 120;
 
-/// What a program has printed first. Clones are the same.
+/// The first output of a program. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Printed(Arc<Mutex<Vec<u8>>>);
 
