@@ -8,6 +8,7 @@ use super::wrapper::{self, Wrapped, base_name};
 
 mod git_config;
 mod open;
+mod operand;
 mod table;
 
 use table::{ANYWHERE, OPTIONS};
@@ -54,7 +55,15 @@ pub fn find(words: &[Word]) -> Vec<Danger> {
     let entries: Vec<Entry> =
         entries.into_iter().map(|option| Entry { program: name, option, is_known }).collect();
     dangers.extend(git_config::find(name, words, &spelled));
-    let end = end_of_options(name, &spelled);
+    dangers.extend(operand::find(name, &spelled));
+    let mut end = end_of_options(name, &spelled);
+    if let Some(place) = operand::command_of_npx(name, &spelled)
+        && words.len() == spelled.len()
+    {
+        end = place;
+        let inner = find(&words[place..]).into_iter();
+        dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
+    }
     for (place, word) in spelled.iter().enumerate().take(end).skip(1) {
         if dangers.iter().any(|danger| danger.place == place) {
             continue;
@@ -434,6 +443,7 @@ fn by_form(name: &str, word: &str, previous: Option<&str>) -> Option<String> {
         "go" if word.contains("-extld") => Some("-extld".to_owned()),
         "go" => go_file(word, previous.unwrap_or_default()),
         "git" => word.starts_with("ext::").then(|| "ext::".to_owned()),
+        "curl" => curl_format(word, previous.unwrap_or_default()),
         _ => None,
     }
 }
@@ -466,6 +476,18 @@ fn ssh_setting(word: &str, previous: &str) -> Option<String> {
     let name = setting.trim_start().split(['=', ' ']).next().unwrap_or_default();
     let harmless = SSH_SETTINGS.contains(&name.to_ascii_lowercase().as_str());
     (!name.is_empty() && !harmless).then(|| format!("-o {name}"))
+}
+
+/// A format of curl's that writes a file, or that comes from one.
+fn curl_format(word: &str, previous: &str) -> Option<String> {
+    let option = "--write-out";
+    let is_behind = match previous.starts_with("--") {
+        true => previous.len() > 3 && option.starts_with(previous),
+        false => previous.starts_with('-') && previous.ends_with('w'),
+    };
+    let joined = ["-w@", "--write-out=@"].iter().any(|start| word.starts_with(start));
+    let writes = word.contains("%output") || joined || is_behind && word.starts_with('@');
+    writes.then(|| option.to_owned())
 }
 
 /// Options of go that name a file to write. One in the project that is not hidden does no harm.

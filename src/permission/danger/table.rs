@@ -6,8 +6,13 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "git",
         "--output --ext-diff --textconv --open-files-in-pager --upload-pack --receive-pack --upload-archive \
-         --exec --output-directory --config-env --extcmd filter-branch",
+         --exec --output-directory --config-env --extcmd --export-marks --export-pack-edges --index-output \
+         --unsafe-paths filter-branch merge-index for-each-repo instaweb web--browse",
     ),
+    ("git/bundle", "create"),
+    ("git/maintenance", "start register"),
+    ("git/help", "-w --web -i --info"),
+    ("git/checkout-index", "--prefix"),
     ("git/grep", "-O"),
     ("git/clone", "-u -c --config --template --separate-git-dir"),
     ("git/init", "--template --separate-git-dir"),
@@ -29,7 +34,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "curl",
         "-o -O -J -K -c -D --output --remote-name --remote-name-all --remote-header-name --output-dir \
          --create-dirs --config --cookie-jar --dump-header --trace --trace-ascii --stderr --libcurl --hsts \
-         --alt-svc --etag-save",
+         --alt-svc --etag-save --engine",
     ),
     (
         "wget",
@@ -38,7 +43,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "tar bsdtar",
-        "-I -F --checkpoint-action --to-command --use-compress-program --rsh-command --info-script \
+        "-I -F -g --index-file --listed-incremental --volno-file --checkpoint-action --to-command --use-compress-program --rsh-command --info-script \
          --new-volume-script --rmt-command",
     ),
     ("zip", "-T --unzip-command --test"),
@@ -94,7 +99,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
          --include-build -Dorg.gradle.jvmargs -Dorg.gradle.java.home",
     ),
     ("dotnet", "-a --test-adapter-path --settings --diag -p:CustomBefore* -p:CustomAfter*"),
-    ("kubectl oc helm", "--kubeconfig --cache-dir --post-renderer --log-file"),
+    ("kubectl oc helm", "--kubeconfig --cache-dir --post-renderer --log-file --profile-output"),
     (
         "docker podman",
         "--privileged --entrypoint --config --host --device --pid --security-opt --cap-add",

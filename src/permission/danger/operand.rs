@@ -1,0 +1,224 @@
+//! Words that are no options and still write a file or run a program: scripts of sed, second files, and the command
+//! behind npx.
+
+use super::{Danger, OPEN, Spelling};
+
+/// Finds such words behind the name of the program.
+#[must_use]
+pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
+    match name {
+        "sed" | "gsed" => sed_scripts(words),
+        // Both read one file and write the other.
+        "uniq" => second_file(words, "fsw", &["--skip-fields", "--skip-chars", "--check-chars"]),
+        "xxd" => second_file(words, "cglonsR", &["-cols", "-groupsize", "-len", "-name", "-seek"]),
+        _ => Vec::new(),
+    }
+}
+
+/// The place of the command that npx starts. Options behind it are the command's own.
+#[must_use]
+pub fn command_of_npx(name: &str, words: &[Spelling<'_>]) -> Option<usize> {
+    if !matches!(name, "npx" | "bunx") {
+        return None;
+    }
+    let is_option = |word: &Spelling<'_>| word.exact().is_none_or(|text| text.starts_with('-'));
+    let place = words.iter().skip(1).position(|word| !is_option(word))? + 1;
+    // The word behind an option may be its value.
+    let is_flag = |word: &Spelling<'_>| {
+        word.exact().is_some_and(|text| {
+            text.contains('=') || matches!(text, "--yes" | "-y" | "--no" | "--no-install" | "--")
+        })
+    };
+    words[1..place].iter().all(is_flag).then_some(place)
+}
+
+fn danger(option: &str, place: usize) -> Danger {
+    Danger { option: option.to_owned(), written: option.to_owned(), place }
+}
+
+/// The second word that is no option, which names a file to write. `letters` and `options` take the next word as
+/// their value.
+fn second_file(words: &[Spelling<'_>], letters: &str, options: &[&str]) -> Vec<Danger> {
+    let (mut files, mut ended, mut place) = (0, false, 1);
+    while let Some(word) = words.get(place) {
+        let text = word.exact();
+        match text {
+            Some("--") if !ended => ended = true,
+            Some(text) if !ended && text.len() > 1 && text.starts_with(['-', '+']) => {
+                let cluster = text.strip_prefix('-').unwrap_or_default();
+                let takes_value = options.contains(&text)
+                    || cluster.len() == 1 && cluster.chars().all(|c| letters.contains(c));
+                place += usize::from(takes_value);
+            }
+            _ => files += 1,
+        }
+        if files > 1 {
+            return vec![danger("a second file, which is written", place)];
+        }
+        place += 1;
+    }
+    Vec::new()
+}
+
+/// Scripts of sed that do more than change text: the words behind `-e`, else the first that is no option.
+fn sed_scripts(words: &[Spelling<'_>]) -> Vec<Danger> {
+    let exact = |place: usize| words.get(place).and_then(Spelling::exact);
+    let (mut scripts, mut operand, mut place) = (Vec::new(), None, 1);
+    while place < words.len() {
+        match exact(place).map_or(Given::Operand, given) {
+            Given::End => {
+                operand = operand.or(Some(place + 1));
+                break;
+            }
+            Given::Operand => operand = operand.or(Some(place)),
+            Given::Script(text) => scripts.push((place, Some(text))),
+            Given::ScriptNext => {
+                place += 1;
+                scripts.push((place, exact(place)));
+            }
+            Given::ValueNext => place += 1,
+            Given::Flags => {}
+        }
+        place += 1;
+    }
+    if scripts.is_empty() {
+        scripts.extend(operand.filter(|place| *place < words.len()).map(|at| (at, exact(at))));
+    }
+    let found = scripts.into_iter().filter_map(|(place, script)| match script {
+        None => Some(danger(OPEN, place)),
+        Some(script) => {
+            let option = "a script that may write a file or run a command";
+            (!only_edits(script)).then(|| danger(option, place))
+        }
+    });
+    found.collect()
+}
+
+/// A word behind sed.
+enum Given<'a> {
+    Operand,
+    /// The `--` behind which all are operands.
+    End,
+    Flags,
+    Script(&'a str),
+    /// The next word is a script.
+    ScriptNext,
+    /// The next word is some other value.
+    ValueNext,
+}
+
+fn given(word: &str) -> Given<'_> {
+    if word == "--" {
+        return Given::End;
+    }
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, value) = match long.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (long, None),
+        };
+        let is = |option: &str| option.starts_with(name);
+        return match value {
+            Some(script) if is("expression") => Given::Script(script),
+            None if is("expression") => Given::ScriptNext,
+            None if is("file") || is("line-length") => Given::ValueNext,
+            _ => Given::Flags,
+        };
+    }
+    let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+        return Given::Operand;
+    };
+    // What is left of the word behind such a letter is its value; behind `i` it is the ending of a copy.
+    match letters.find(['e', 'f', 'i', 'l']).map(|at| (letters.as_bytes()[at], &letters[at + 1..]))
+    {
+        Some((b'e', "")) => Given::ScriptNext,
+        Some((b'e', script)) => Given::Script(script),
+        Some((b'f' | b'l', "")) => Given::ValueNext,
+        _ => Given::Flags,
+    }
+}
+
+/// Whether a script of sed consists of addresses and commands that only print and change text. Anything else, such as
+/// a label, a text to insert or a group, is not read and counts as more.
+fn only_edits(script: &str) -> bool {
+    let mut rest = script;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '\n', ';']);
+        if rest.is_empty() {
+            return true;
+        }
+        let Some(command) = behind_addresses(rest) else { return false };
+        let mut letters = command.chars();
+        let behind = match letters.next() {
+            Some('p' | 'P' | 'd' | 'D' | 'n' | 'N' | 'g' | 'G' | 'h' | 'H' | 'x' | '=') => {
+                letters.as_str()
+            }
+            Some('q' | 'Q' | 'l') => {
+                letters.as_str().trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ')
+            }
+            Some('s') => match substitution(letters.as_str()) {
+                Some(behind) => behind,
+                None => return false,
+            },
+            Some('y') => match parts(letters.as_str()) {
+                Some(behind) => behind,
+                None => return false,
+            },
+            _ => return false,
+        };
+        rest = behind.trim_start_matches([' ', '\t']);
+        if !(rest.is_empty() || rest.starts_with([';', '\n'])) {
+            return false;
+        }
+    }
+}
+
+/// What stands behind the addresses: numbers, `$` and `/patterns/`.
+fn behind_addresses(text: &str) -> Option<&str> {
+    let mut rest = text;
+    loop {
+        rest = match rest.chars().next()? {
+            '/' => {
+                let behind = behind_delimiter(&rest[1..], '/')?;
+                behind.trim_start_matches(['I', 'M'])
+            }
+            c if c.is_ascii_digit() || "$,~+! ".contains(c) => &rest[1..],
+            _ => return Some(rest),
+        };
+    }
+}
+
+/// What stands behind `/pattern/text/flags`, where no flag runs the text or writes a file.
+fn substitution(text: &str) -> Option<&str> {
+    let behind = parts(text)?;
+    let flags = behind.chars().take_while(|c| c.is_ascii_alphanumeric()).count();
+    let (flags, behind) = behind.split_at(flags);
+    flags.chars().all(|flag| "gpiImM".contains(flag) || flag.is_ascii_digit()).then_some(behind)
+}
+
+/// What stands behind `/one/two/`, with any delimiter.
+fn parts(text: &str) -> Option<&str> {
+    let delimiter = text.chars().next().filter(|c| c.is_ascii_punctuation() && *c != '\\')?;
+    let behind = behind_delimiter(&text[1..], delimiter)?;
+    behind_delimiter(behind, delimiter)
+}
+
+/// What stands behind the next delimiter that no backslash precedes. A bracket may hold a delimiter, in which versions
+/// of sed differ, so a pattern with both is not read.
+fn behind_delimiter(text: &str, delimiter: char) -> Option<&str> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        if c == '\n' || c == '[' && has_in_bracket(&text[at + 1..], delimiter) {
+            return None;
+        }
+        if c == delimiter && !escaped {
+            return Some(&text[at + c.len_utf8()..]);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    None
+}
+
+fn has_in_bracket(text: &str, delimiter: char) -> bool {
+    let end = text.char_indices().skip(1).find(|(_, c)| *c == ']').map_or(text.len(), |(at, _)| at);
+    text[..end].contains(delimiter)
+}
