@@ -11,7 +11,7 @@ use super::bounds::Bound;
 use super::facts::{Facts, Unit};
 use super::lookalike;
 use super::path::{Places, Target};
-use super::read_only::{ReadRules, is_read_only};
+use super::read_only::check_read_only;
 use super::restriction::Restriction;
 use super::rule::{Rule, RuleSet, read_rules};
 use super::suggest;
@@ -292,16 +292,15 @@ fn free(unit: &Unit, mode: Mode, facts: &Facts, places: &Places) -> Result<(), S
         Unit::Command(command) => {
             let bases = facts.shell.as_ref().map_or(&[][..], |shell| shell.bases.as_slice());
             let is_fed = facts.shell.as_ref().is_some_and(|shell| shell.script.feeds_values);
-            let reads =
-                |rules| !bases.is_empty() && !is_fed && is_read_only(command, bases, places, rules);
             let name = suggest::short(command);
-            match facts.read_rules {
-                rules if reads(rules) => Ok(()),
-                _ if reads(ReadRules::default()) => {
-                    Err(format!("{name} may show files that a Read rule restricts"))
-                }
-                _ => Err(format!("no rule allows {name}")),
-            }
+            let missing = match check_read_only(command, bases, places, facts.read_rules) {
+                Ok(()) if bases.is_empty() => "where it runs is only known when it runs".to_owned(),
+                Ok(()) if is_fed => "what it reads is only known when it runs".to_owned(),
+                Ok(()) => return Ok(()),
+                Err(None) => return Err(format!("no rule allows {name}")),
+                Err(Some(obstacle)) => obstacle,
+            };
+            Err(format!("no rule allows {name}, and {missing}"))
         }
         Unit::Unclear(why) => Err(format!("{why}, so no rule for single commands covers it")),
         Unit::Fetch(Some(host)) => Err(format!("no rule allows fetching from {host}")),

@@ -265,82 +265,134 @@ fn is_line_range(text: &str) -> bool {
     }
 }
 
-/// Whether the command only reads inside the working directories. `bases` are the folders in which it may run.
-#[must_use]
-pub fn is_read_only(
+/// Checks that the command only reads inside the working directories. `bases` are the folders in which it may run.
+///
+/// # Errors
+///
+/// What stands in the way, to follow "no rule allows it, and …"; `None` for a program that is not known to only read.
+pub fn check_read_only(
     command: &SimpleCommand,
     bases: &[PathBuf],
     places: &Places,
     rules: ReadRules,
-) -> bool {
+) -> Result<(), Option<String>> {
     let words = &command.words;
-    if !command.assignments.iter().all(|assignment| assignment.harmless)
-        || !words.iter().all(|word| word.literal)
-    {
-        return false;
-    }
     let starts = |reader: &&Reader| {
         let named = words.iter().map(|word| word.text.as_str()).take(reader.words.len());
         reader.words.iter().copied().eq(named)
     };
-    let Some(reader) = READERS.iter().find(starts) else { return false };
-    let is_restricted = match reader.sees {
-        Sees::Names => false,
-        Sees::Given => rules.all,
-        Sees::More => rules.all || rules.some,
-    };
-    let arguments = &words[reader.words.len()..];
-    let is_branch = reader.words == ["git", "branch"];
-    let folders_are_fine = match reader.words {
-        ["git", ..] => bases.iter().all(|base| {
-            has_own_repository(base) && (is_branch || !repository_names_programs(base))
-        }),
-        _ => true,
-    };
-    let program = reader.words[0];
-    !is_restricted
-        && folders_are_fine
-        && (BUILTINS.contains(&program) || places.finds_outside(program, bases))
-        && bases.iter().all(|base| Target::new(base, base).is_inside(places))
-        && reader.takes(arguments, bases, places)
+    let reader = READERS.iter().find(starts).ok_or(None)?;
+    reader.check(command, bases, places, rules).map_err(Some)
 }
 
 impl Reader {
-    /// Whether the arguments are options that are known and words that lead nowhere else.
-    fn takes(&self, arguments: &[Word], bases: &[PathBuf], places: &Places) -> bool {
+    fn check(
+        &self,
+        command: &SimpleCommand,
+        bases: &[PathBuf],
+        places: &Places,
+        rules: ReadRules,
+    ) -> Result<(), String> {
+        if let Some(set) = command.assignments.iter().find(|assignment| !assignment.harmless) {
+            return Err(format!("it is not free with {} set", set.name));
+        }
+        if let Some(word) = command.words.iter().find(|word| !word.literal) {
+            return Err(format!("{} is only known when it runs", word.raw));
+        }
+        self.check_arguments(&command.words[self.words.len()..], bases, places)?;
+        let may_show_restricted = match self.sees {
+            Sees::Names => false,
+            Sees::Given => rules.all,
+            Sees::More => rules.all || rules.some,
+        };
+        if may_show_restricted {
+            return Err("it may show files that a Read rule restricts".to_owned());
+        }
+        self.check_folders(bases, places)
+    }
+
+    fn check_folders(&self, bases: &[PathBuf], places: &Places) -> Result<(), String> {
+        let program = self.words[0];
+        for base in bases {
+            if !Target::new(base, base).is_inside(places) {
+                return Err(format!("{} is outside the working directories", places.show(base)));
+            }
+            if program != "git" {
+                continue;
+            }
+            if !has_own_repository(base) {
+                return Err("the folder it runs in has no git repository of its own".to_owned());
+            }
+            if self.words != ["git", "branch"] && repository_names_programs(base) {
+                return Err("the settings of the repository name programs for git".to_owned());
+            }
+        }
+        if !BUILTINS.contains(&program) && !places.finds_outside(program, bases) {
+            return Err(format!("PATH finds {program} in a working directory, or nowhere"));
+        }
+        Ok(())
+    }
+
+    /// Checks that the arguments are options that are known and words that lead nowhere else.
+    fn check_arguments(
+        &self,
+        arguments: &[Word],
+        bases: &[PathBuf],
+        places: &Places,
+    ) -> Result<(), String> {
+        if self.takes == Takes::Text {
+            return Ok(());
+        }
         let is_option = |word: &&Word| word.text.len() > 1 && word.text.starts_with('-');
         // Behind `--` nothing is an option.
         let end = arguments.iter().position(|word| word.text == "--");
         let (before, behind) = arguments.split_at(end.unwrap_or(arguments.len()));
         let (options, mut words): (Vec<&Word>, Vec<&Word>) = before.iter().partition(is_option);
         words.extend(behind.iter().skip(1));
-        let knows_end = end.is_none() || self.options.contains(&"--");
-        let knows_all = knows_end && options.iter().all(|option| self.knows(option));
-        let inside = |word: &Word| match word.text.as_str() {
-            // `cd -` goes back to where nobody knows; others read what is piped in.
-            "-" => self.words != ["cd"],
-            // What stands behind `--` and looks like an option is asked about.
-            text if text.starts_with('-') => false,
-            text => bases.iter().all(|base| Target::new(base, Path::new(text)).is_inside(places)),
-        };
+        let unknown = |text: &str| Err(format!("{text} is no option that is known to only read"));
+        if end.is_some() && !self.options.contains(&"--") {
+            return unknown("--");
+        }
+        if let Some(option) = options.iter().find(|option| !self.knows(option)) {
+            return unknown(&option.text);
+        }
         // With `-e` or `--files` there is no pattern among the words.
         let is_pattern_given =
             |option: &&Word| option.text.contains('e') && !option.text.starts_with("--");
         let has_pattern =
             !options.iter().any(|option| is_pattern_given(option) || option.text == "--files");
-        match self.takes {
-            Takes::Text => true,
-            Takes::Nothing => knows_all && words.is_empty(),
-            Takes::Paths => knows_all && words.iter().all(|word| inside(word)),
-            Takes::Lines => {
-                let (lines, files) = words.split_at(words.len().min(1));
-                knows_all
-                    && lines.iter().all(|word| is_line_range(&word.text))
-                    && files.iter().all(|word| inside(word))
-            }
-            Takes::PatternAndPaths => {
-                knows_all && words.iter().skip(usize::from(has_pattern)).all(|word| inside(word))
-            }
+        let files = match self.takes {
+            Takes::Text | Takes::Paths => &words[..],
+            Takes::Nothing => match words.first() {
+                None => &[],
+                Some(word) => {
+                    let name = self.words.join(" ");
+                    return Err(format!("{name} with a word such as {} may do more", word.text));
+                }
+            },
+            Takes::Lines => match words.split_first() {
+                Some((lines, _)) if !is_line_range(&lines.text) => {
+                    return Err(format!("{} does more than print lines by number", lines.text));
+                }
+                Some((_, files)) => files,
+                None => &[],
+            },
+            Takes::PatternAndPaths => &words[usize::from(has_pattern).min(words.len())..],
+        };
+        files.iter().try_for_each(|word| self.check_file(word, bases, places))
+    }
+
+    fn check_file(&self, word: &Word, bases: &[PathBuf], places: &Places) -> Result<(), String> {
+        let text = word.text.as_str();
+        let is_inside =
+            || bases.iter().all(|base| Target::new(base, Path::new(text)).is_inside(places));
+        match text {
+            // `cd -` goes back to where nobody knows; others read what is piped in.
+            "-" if self.words != ["cd"] => Ok(()),
+            // What stands behind `--` and looks like an option is asked about.
+            text if text.starts_with('-') => Err(format!("{text} may be an option")),
+            _ if is_inside() => Ok(()),
+            _ => Err(format!("{text} is outside the working directories")),
         }
     }
 

@@ -82,7 +82,7 @@ struct Splitter<'a> {
     depth: usize,
     /// Substitutions that were visited, and accepted arithmetic, which begins like one.
     substitutions: usize,
-    /// The text of inline documents, judged apart. Bytes of the line.
+    /// The text of here-documents, judged apart. Bytes of the line.
     documents: Vec<Range<usize>>,
     in_loop: bool,
 }
@@ -161,7 +161,7 @@ impl<'a> Splitter<'a> {
             kind => {
                 if node.is_named() {
                     let what = kind.replace('_', " ");
-                    self.script.set_unclear(format!("the command has a {what} in it"));
+                    self.script.set_unclear(format!("its {what} is not understood"));
                     self.visit_children(node);
                 }
             }

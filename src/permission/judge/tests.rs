@@ -323,6 +323,10 @@ fn git_is_not_free_where_the_repositorys_settings_name_a_program() {
     for line in ["git status", "git diff", "git log -p", "git show HEAD"] {
         assert_eq!(bench.bash(line), Ask, "{line}");
     }
+    assert_eq!(
+        bench.bash_judgement("git status").why,
+        "no rule allows git status, and the settings of the repository name programs for git"
+    );
     assert_eq!(bench.bash("git branch"), Allow);
 }
 
@@ -347,6 +351,27 @@ fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
     assert_eq!((bench.bash("cat src/a"), bench.bash("ls")), (Ask, Allow));
     bench.places.programs = [system, bin].into();
     assert_eq!(bench.bash("ls"), Allow);
+}
+
+#[test]
+fn a_question_about_a_command_that_may_be_free_says_what_stands_in_the_way() {
+    let rows = [
+        ("FOO=1 cat a", "no rule allows cat, and it is not free with FOO set"),
+        ("cat $x", "no rule allows cat, and $x is only known when it runs"),
+        ("ls -Z", "no rule allows ls, and -Z is no option that is known to only read"),
+        ("ls /etc", "no rule allows ls, and /etc is outside the working directories"),
+        ("sed -n 1d a", "no rule allows sed, and 1d does more than print lines by number"),
+        (
+            "git branch x",
+            "no rule allows git branch, and git branch with a word such as x may do more",
+        ),
+        ("mytool", "no rule allows mytool"),
+    ];
+    for (line, why) in rows {
+        assert_eq!(Bench::new().bash_judgement(line).why, why, "{line}");
+    }
+    let denied = Bench::new().deny("Read(.env)").bash_judgement("rg x");
+    assert_eq!(denied.why, "no rule allows rg, and it may show files that a Read rule restricts");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{Splitter, children, heredoc, named_children};
 use crate::permission::script::Word;
 
 impl Splitter<'_> {
-    /// A statement with its redirections. The grammar drops a lone `-` before an inline document.
+    /// A statement with its redirections. The grammar drops a lone `-` before a here-document.
     pub(super) fn redirected(&mut self, node: Node<'_>) {
         let mut end = node.start_byte();
         let mut before = "";
@@ -89,8 +89,7 @@ impl Splitter<'_> {
                 self.documents.push(document);
             }
             None => {
-                self.script
-                    .set_unclear("the command has an inline document that is not understood");
+                self.script.set_unclear("the command has a here-document that is not understood");
             }
         }
         for child in named_children(node) {

@@ -20,7 +20,7 @@ enum Context {
     DoubleQuotes,
 }
 
-/// Reads the line. `documents` are the inline documents in it, in order: their text is judged apart.
+/// Reads the line. `documents` are the here-documents in it, in order: their text is judged apart.
 pub fn read(line: &str, documents: &[Range<usize>]) -> Substitutions {
     let bytes = line.as_bytes();
     let mut found = Substitutions::default();
