@@ -9,5 +9,7 @@ mod repository;
 mod resolve;
 
 pub use folder::{Folder, open};
-pub use repository::{has_own_repository, repository_names_programs};
+pub use repository::{
+    check_checkout, check_repository, has_own_repository, parse_git_config, roots_around,
+};
 pub use resolve::{normalize, resolve};

@@ -1,108 +1,239 @@
-//! Which repository git would find, and whether its settings make git start programs.
+//! The repository that git finds from a folder, and whether git may start a program there when it only looks.
+//!
+//! A clone brings no settings of git, but a folder that was unpacked, shared or written by an agent can: its `.git`
+//! may name programs, and may be another repository's. So nothing counts that is not in a known form: the `.git`, the
+//! folder that it leads to, each setting, and the same for each repository within.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// Keys and sections by which a repository's settings make `git diff`, `log`, `show` or `status` start a program or look
-/// elsewhere: filters, drivers for differences, signatures, other files, another working tree.
-const PROGRAM_KEYS: [&str; 10] = [
-    "clean",
-    "command",
-    "external",
-    "include",
-    "includeif",
-    "process",
-    "program",
-    "smudge",
-    "textconv",
-    "worktree",
-];
+mod config_file;
+mod index;
+mod settings;
 
-/// Longer settings are not looked into. Bytes.
-const MAX_CONFIG: u64 = 1 << 20;
+pub use config_file::parse as parse_git_config;
+
+use settings::Settings;
+
+/// More repositories within one another, or side by side in one, are not looked into.
+const MAX_REPOSITORIES: usize = 64;
+
+/// The hook that git starts when a command that looks has written the index anew.
+const INDEX_HOOK: &str = "post-index-change";
+
+const NO_REPOSITORY: &str = "the folder it runs in has no git repository of its own";
 
 /// Whether git, started in `dir`, finds a repository by its `.git`. A folder that merely looks like a bare repository
 /// can be part of any checkout, and its settings can name programs to run.
 #[must_use]
 pub fn has_own_repository(dir: &Path) -> bool {
+    checkout_of(dir).is_some()
+}
+
+/// Checks that git starts no program when it looks at the checkout around `dir`, and that what it shows is that
+/// checkout's own. `home` is the user's, whose settings are trusted.
+///
+/// # Errors
+///
+/// What stands in the way, such as the setting that may start a program.
+pub fn check_repository(dir: &Path, home: Option<&Path>) -> Result<(), String> {
+    let checkout = checkout_of(dir).ok_or(NO_REPOSITORY)?;
+    let mut pending = vec![checkout.to_owned()];
+    let mut seen = 0;
+    while let Some(checkout) = pending.pop() {
+        seen += 1;
+        if seen > MAX_REPOSITORIES {
+            return Err("the repository holds too many others".to_owned());
+        }
+        let within = look_into(&checkout, home)?;
+        pending.extend(within.into_iter().map(|path| checkout.join(path)).filter(|path| {
+            // Git leaves alone what is not filled.
+            path.join(".git").symlink_metadata().is_ok()
+        }));
+    }
+    Ok(())
+}
+
+/// Checks that git starts no program when it checks out files of the repository around `dir`, with hooks turned off.
+///
+/// # Errors
+///
+/// What stands in the way, such as the setting that may start a program.
+pub fn check_checkout(dir: &Path) -> Result<(), String> {
+    read_settings(checkout_of(dir).ok_or(NO_REPOSITORY)?).map(drop)
+}
+
+/// The folders of the checkouts around `dir`, and of those whose linked worktrees they are, without links. What lies in
+/// one is the project's, wherever in it an agent works. A checkout that holds the user's home is no project.
+#[must_use]
+pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+    let main = |folder: &Path| GitDir::of(folder).ok()?.common.parent().map(Path::to_owned);
+    let mut roots = Vec::new();
+    for folder in dir.ancestors().filter(has_git) {
+        let both = [Some(folder.to_owned()), main(folder)].into_iter().flatten();
+        roots.extend(both.filter_map(|root| fs::canonicalize(root).ok()));
+    }
+    let home = home.and_then(|home| fs::canonicalize(home).ok());
+    roots.retain(|root| !home.as_ref().is_some_and(|home| home.starts_with(root)));
+    roots
+}
+
+/// The folder with the nearest `.git`, whether git accepts that or goes on above it.
+fn checkout_of(dir: &Path) -> Option<&Path> {
     for folder in dir.ancestors() {
         if folder.join(".git").symlink_metadata().is_ok() {
-            return true;
+            return Some(folder);
         }
         if folder.join("HEAD").symlink_metadata().is_ok() {
-            return false;
+            return None;
         }
     }
-    false
+    None
 }
 
-/// Whether the settings of the repository around `dir` may make git start a program when it only shows something. Goes
-/// by the words in them: a name that only looks like such a key counts too.
-#[must_use]
-pub fn repository_names_programs(dir: &Path) -> bool {
-    let Some(folder) = dir.ancestors().find(|folder| folder.join(".git").exists()) else {
-        return false;
-    };
-    let Some(git_dir) = git_dir(folder) else { return true };
-    let common = fs::read_to_string(git_dir.join("commondir")).ok();
-    let common = common.map_or(git_dir.clone(), |path| git_dir.join(path.trim_end()));
-    [common.join("config"), git_dir.join("config.worktree")].iter().any(|path| names_programs(path))
-}
-
-/// The folder with git's own files for the checkout in `folder`; `None` when its `.git` cannot be read.
-fn git_dir(folder: &Path) -> Option<PathBuf> {
-    let link = folder.join(".git");
-    if link.is_dir() {
-        return Some(link);
+/// Checks one checkout, and returns the folders in it that are repositories of their own.
+fn look_into(checkout: &Path, home: Option<&Path>) -> Result<Vec<PathBuf>, String> {
+    let (git, settings) = read_settings(checkout)?;
+    let mut hooks = vec![git.common.join("hooks")];
+    hooks.extend(settings.hook_folders.iter().map(|path| from(checkout, home, path)));
+    hooks.extend(home.into_iter().flat_map(|home| hook_folders_of_user(checkout, home)));
+    if hooks.iter().any(|folder| folder.join(INDEX_HOOK).symlink_metadata().is_ok()) {
+        return Err(format!("the repository has a hook {INDEX_HOOK}, which git may start"));
     }
-    let text = fs::read_to_string(&link).ok()?;
-    Some(folder.join(text.trim_end().strip_prefix("gitdir:")?.trim_start()))
+    let hash = if settings.sha256 { 32 } else { 20 };
+    Ok(index::commits(&git.own.join("index"), hash)?)
 }
 
-fn names_programs(config: &Path) -> bool {
-    let Ok(metadata) = fs::metadata(config) else { return false };
-    let Ok(text) = fs::read_to_string(config) else { return true };
-    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
-    metadata.len() > MAX_CONFIG
-        || words.any(|word| PROGRAM_KEYS.iter().any(|key| key.eq_ignore_ascii_case(word)))
+/// The git folder of a checkout and its settings, where both have a form that starts nothing.
+fn read_settings(checkout: &Path) -> Result<(GitDir, Settings), String> {
+    let git = GitDir::of(checkout)?;
+    let mut settings = Settings::default();
+    settings.add(&git.common.join("config"))?;
+    settings.add(&git.own.join("config.worktree"))?;
+    settings.check()?;
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let leads_here = |path: &PathBuf| real(&git.own.join(path)) == real(checkout);
+    match &settings.worktree {
+        Some(worktree) if !leads_here(worktree) => {
+            Err("the repository's setting core.worktree leads to another folder".to_owned())
+        }
+        // Else any `.git` could show the files of any repository.
+        None if git.link == Link::Unchecked => {
+            Err("its .git leads to a repository that does not name this folder".to_owned())
+        }
+        _ => Ok((git, settings)),
+    }
+}
+
+/// Folders of hooks that the user's own settings name.
+fn hook_folders_of_user(checkout: &Path, home: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for file in [home.join(".gitconfig"), home.join(".config/git/config"), "/etc/gitconfig".into()]
+    {
+        let Ok(bytes) = fs::read(file) else { continue };
+        let settings = parse_git_config(&String::from_utf8_lossy(&bytes)).into_iter();
+        let named = settings.filter(|it| it.section == "core" && it.key == "hookspath");
+        folders.extend(named.map(|it| from(checkout, Some(home), Path::new(&it.value))));
+    }
+    folders
+}
+
+/// A path from a setting: relative ones start at the top of the checkout.
+fn from(checkout: &Path, home: Option<&Path>, path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => checkout.join(path),
+    }
+}
+
+/// The folders with git's own files for one checkout.
+struct GitDir {
+    own: PathBuf,
+    /// Shared by all worktrees of the repository.
+    common: PathBuf,
+    link: Link,
+}
+
+/// How a checkout and its git folder belong together.
+#[derive(PartialEq)]
+enum Link {
+    /// The folder is in the checkout, or names it.
+    Checked,
+    /// Only a setting can say so.
+    Unchecked,
+}
+
+impl GitDir {
+    /// Those of the checkout, read byte for byte as git does.
+    fn of(checkout: &Path) -> Result<Self, String> {
+        let dot_git = checkout.join(".git");
+        let unusual = || "its .git has a form that git may read otherwise".to_owned();
+        let metadata = dot_git.symlink_metadata().map_err(|_| unusual())?;
+        let git = if metadata.is_dir() {
+            if dot_git.join("commondir").symlink_metadata().is_ok() {
+                return Err(unusual());
+            }
+            Self { own: dot_git.clone(), common: dot_git, link: Link::Checked }
+        } else if metadata.is_file() {
+            let text = fs::read(&dot_git).map_err(|_| unusual())?;
+            let own = text.strip_prefix(b"gitdir: ").and_then(path_of).ok_or_else(unusual)?;
+            Self::linked(&dot_git, checkout.join(own)).ok_or_else(unusual)?
+        } else {
+            return Err(unusual());
+        };
+        if !git.is_valid() {
+            return Err("its .git is not a whole repository".to_owned());
+        }
+        Ok(git)
+    }
+
+    /// A git folder elsewhere: of a worktree, whose repository has to name this `.git`, or another one.
+    fn linked(dot_git: &Path, own: PathBuf) -> Option<Self> {
+        let common = own.join("commondir");
+        if common.symlink_metadata().is_err() {
+            return Some(Self { common: own.clone(), own, link: Link::Unchecked });
+        }
+        let named = |file: &str| Some(own.join(path_of(&fs::read(own.join(file)).ok()?)?));
+        let real = |path: PathBuf| fs::canonicalize(path).ok();
+        let common = real(named("commondir")?)?;
+        let is_of_common = real(own.clone())?.parent() == Some(&common.join("worktrees"));
+        let names_this = real(named("gitdir")?)? == real(dot_git.to_owned())?;
+        (is_of_common && names_this).then_some(Self { own, common, link: Link::Checked })
+    }
+
+    /// Whether git takes the folders for a repository, and all objects in it are its own.
+    fn is_valid(&self) -> bool {
+        let is_dir = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let head = self.own.join("HEAD");
+        let has_head = head.symlink_metadata().is_ok_and(|found| found.is_file())
+            && fs::read(head).is_ok_and(|text| {
+                let name = text.trim_ascii_end();
+                let is_hash =
+                    matches!(name.len(), 40 | 64) && name.iter().all(u8::is_ascii_hexdigit);
+                text.starts_with(b"ref: refs/") || is_hash
+            });
+        let objects = self.common.join("objects");
+        let own_objects = || {
+            let mut entries = fs::read_dir(&objects).into_iter().flatten();
+            entries.all(|it| it.is_ok_and(|it| it.file_type().is_ok_and(|kind| !kind.is_symlink())))
+        };
+        has_head
+            && is_dir(&self.common.join("refs"))
+            && is_dir(&objects)
+            && own_objects()
+            && objects.join("info/alternates").symlink_metadata().is_err()
+    }
+}
+
+/// The path in the file's text: only ends of lines at its end are no part of it.
+fn path_of(text: &[u8]) -> Option<PathBuf> {
+    let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))? + 1;
+    let text = &text[..end];
+    (!text.contains(&0) && !text.contains(&b'\n')).then(|| PathBuf::from(OsStr::from_bytes(text)))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_that_name_a_program_are_found_in_each_file_that_git_reads() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path();
-        let write = |path: &str, text: &str| {
-            let path = root.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        let plain = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = x\n";
-        write("a/.git/config", plain);
-        assert!(!repository_names_programs(&root.join("a")));
-        fs::create_dir(root.join("a/sub")).unwrap();
-        for setting in [
-            "[filter \"x\"]\n\tclean = sh tools/x",
-            "[FILTER \"x\"] Process=y",
-            "[diff \"x\"]textconv=y",
-            "[diff]\nexternal = y",
-            "[include]\npath = ../tools/config",
-            "[core]\n worktree = /home",
-            "[gpg]\nprogram = ./x",
-        ] {
-            write("a/.git/config", &format!("{plain}{setting}\n"));
-            assert!(repository_names_programs(&root.join("a/sub")), "{setting}");
-        }
-        write("a/.git/config", plain);
-        write("a/.git/worktrees/w/commondir", "../..\n");
-        write("w/.git", &format!("gitdir: {}\n", root.join("a/.git/worktrees/w").display()));
-        assert!(!repository_names_programs(&root.join("w")));
-        write("a/.git/worktrees/w/config.worktree", "[diff]\nexternal = y\n");
-        assert!(repository_names_programs(&root.join("w")));
-        write("w/.git", "nonsense");
-        assert!(repository_names_programs(&root.join("w")));
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-use crate::disk::resolve;
+use crate::disk::{resolve, roots_around};
 use crate::protocol::{DEPTH_VARIABLE, EnvOverlay};
 
 /// Keys of providers: no command that a model writes may read them.
@@ -30,16 +30,16 @@ pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay
     with_git_settings(&env).with([(DEPTH_VARIABLE, deeper.to_string())])
 }
 
-/// The environment without those folders of `PATH` that lie in the checkout around `dir` or depend on where a program
+/// The environment without those folders of `PATH` that lie in the checkouts around `dir` or depend on where a program
 /// runs: what a project has there by the name of git is not git.
 #[must_use]
 pub fn without_programs_of(dir: &Path, env: &EnvOverlay) -> EnvOverlay {
     let Some(path) = env.get_os("PATH") else { return env.clone() };
-    let root = dir.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(dir);
-    let root = resolve(root).unwrap_or_else(|| root.to_owned());
+    let mut roots = roots_around(dir, env.get_os("HOME").map(Path::new));
+    roots.push(resolve(dir).unwrap_or_else(|| dir.to_owned()));
     let is_outside = |folder: &&[u8]| {
         let folder = resolve(Path::new(OsStr::from_bytes(folder)));
-        folder.is_some_and(|folder| !folder.starts_with(&root))
+        folder.is_some_and(|folder| !roots.iter().any(|root| folder.starts_with(root)))
     };
     let kept: Vec<&[u8]> = path.as_bytes().split(|byte| *byte == b':').filter(is_outside).collect();
     env.with([("PATH", OsString::from_vec(kept.join(&b':')))])

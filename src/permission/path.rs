@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use nix::unistd::{AccessFlags, access};
+
 use super::protected::{ProtectedPlaces, WorkingDirs};
 pub(super) use crate::disk::resolve;
+use crate::disk::roots_around;
 pub use crate::protocol::Target;
 
 /// Where things are: the folders that agents work in, the project and the home.
@@ -31,15 +34,26 @@ impl Places {
         self.dirs.containing(resolved).is_some()
     }
 
-    /// Whether `PATH` leads from the program's name to a file outside of the working directories, or to none: what an agent
-    /// or a checkout can write there is no such program.
+    /// Whether `PATH` leads from the program's name to a file outside of the working directories and of the checkouts around
+    /// them, or to none: what an agent or a checkout can bring is no such program.
     #[must_use]
     pub fn finds_outside(&self, program: &str, bases: &[PathBuf]) -> bool {
-        bases.iter().all(|base| {
-            let mut files = self.programs.iter().map(|folder| base.join(folder).join(program));
-            let first = files.find(|file| file.exists());
-            first.is_none_or(|file| !Target::new(base, &file).is_inside(self))
-        })
+        // Bash reads a leading `~` as somebody's home.
+        let is_home = |folder: &PathBuf| folder.as_os_str().as_encoded_bytes().starts_with(b"~");
+        !self.programs.iter().any(is_home)
+            && bases.iter().all(|base| self.finds_from(base, program))
+    }
+
+    /// The same for a command that runs in `base`.
+    fn finds_from(&self, base: &Path, program: &str) -> bool {
+        let mut files = self.programs.iter().map(|folder| base.join(folder).join(program));
+        // Bash passes over folders, and over files that it may not run.
+        let is_program = |file: &PathBuf| file.is_file() && access(file, AccessFlags::X_OK).is_ok();
+        let Some(first) = files.find(is_program) else { return true };
+        let Some(file) = resolve(&first) else { return false };
+        let home = self.home.as_deref();
+        let roots = [base, &self.project].into_iter().flat_map(|dir| roots_around(dir, home));
+        !self.contains(&file) && !roots.into_iter().any(|root| file.starts_with(root))
     }
 
     /// The path as messages show it: relative to the project where it is inside.

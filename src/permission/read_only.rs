@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::path::{Places, Target};
 use super::script::{SimpleCommand, Word};
-use crate::disk::{has_own_repository, repository_names_programs};
+use crate::disk::check_repository;
 
 /// One program (or sub-command) that only reads.
 struct Reader {
@@ -320,12 +320,7 @@ impl Reader {
             if program != "git" {
                 continue;
             }
-            if !has_own_repository(base) {
-                return Err("the folder it runs in has no git repository of its own".to_owned());
-            }
-            if self.words != ["git", "branch"] && repository_names_programs(base) {
-                return Err("the settings of the repository name programs for git".to_owned());
-            }
+            check_repository(base, places.home.as_deref())?;
         }
         if !BUILTINS.contains(&program) && !places.finds_outside(program, bases) {
             return Err(format!("PATH finds {program} in a working directory, or nowhere"));
@@ -344,13 +339,15 @@ impl Reader {
             return Ok(());
         }
         let is_option = |word: &&Word| word.text.len() > 1 && word.text.starts_with('-');
-        // Behind `--` nothing is an option.
+        // Behind `--` nothing is an option; behind an option it may be that one's value.
         let end = arguments.iter().position(|word| word.text == "--");
+        let before_end = end.and_then(|end| arguments.get(end.checked_sub(1)?));
+        let is_value = before_end.is_some_and(|word| self.may_take_value(&word.text));
         let (before, behind) = arguments.split_at(end.unwrap_or(arguments.len()));
         let (options, mut words): (Vec<&Word>, Vec<&Word>) = before.iter().partition(is_option);
         words.extend(behind.iter().skip(1));
         let unknown = |text: &str| Err(format!("{text} is no option that is known to only read"));
-        if end.is_some() && !self.options.contains(&"--") {
+        if end.is_some() && (is_value || !self.options.contains(&"--")) {
             return unknown("--");
         }
         if let Some(option) = options.iter().find(|option| !self.knows(option)) {
@@ -394,6 +391,16 @@ impl Reader {
             _ if is_inside() => Ok(()),
             _ => Err(format!("{text} is outside the working directories")),
         }
+    }
+
+    /// Whether the next word may be the value of this one. Long options are only known with `=` where they take one.
+    fn may_take_value(&self, word: &str) -> bool {
+        let letters = match self.words {
+            ["grep"] => "ABCDdefmX",
+            ["rg"] => "ABCdEefgjMmrTt",
+            _ => "",
+        };
+        word.starts_with('-') && !word.starts_with("--") && word.ends_with(|c| letters.contains(c))
     }
 
     fn knows(&self, option: &Word) -> bool {

@@ -99,6 +99,11 @@ pub enum WorktreeError {
          commit first, or start the agent without isolation; it is around {}", .0.display()
     )]
     NoCommit(PathBuf),
+    #[error(
+        "no worktree for the agent: {0}; start it without isolation, \
+         or move what you want to run into your own settings (`git config --global`)"
+    )]
+    Programs(String),
     #[error("no worktree for the agent: {0}")]
     Git(#[from] GitError),
     #[error("no worktree for the agent: cannot use {}: {source}", path.display())]

@@ -26,9 +26,11 @@ impl Bench {
         // Without a dot in its name, which protects what lies outside the working directories.
         let dir = tempfile::Builder::new().prefix("caliban-").tempdir().unwrap();
         let root = fs::canonicalize(dir.path()).unwrap();
-        for folder in ["project/src", "project/.git", "outside", "home/.ssh"] {
+        let git = ["project/.git/objects", "project/.git/refs"];
+        for folder in ["project/src", "outside", "home/.ssh"].into_iter().chain(git) {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
+        fs::write(root.join("project/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
         symlink(root.join("outside"), root.join("project/escape")).unwrap();
         symlink(root.join("outside/new"), root.join("project/src/dangling")).unwrap();
         let places = Places {

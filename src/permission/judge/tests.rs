@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
@@ -174,6 +175,9 @@ fn only_commands_that_certainly_read_inside_run_without_a_rule() {
         "rg --files -g '*.rs'",
         "grep -rn needle src",
         "grep -- -x src/a",
+        "grep -rn -- -x src/a",
+        "rg -in -- -x src",
+        "rg -A 3 -- x src",
         "sed -n '1,40p' src/a",
         "sed -n 3p src/a",
         "test -f src/a && ls",
@@ -238,6 +242,11 @@ fn only_commands_that_certainly_read_inside_run_without_a_rule() {
         "rg -z needle",
         "rg -L needle",
         "rg -f patterns",
+        "rg -r -- --pre=./x needle",
+        "rg -nr -- --pre=./x needle",
+        "rg -g -- -f/etc/passwd .",
+        "grep -m -- -f/etc/passwd a",
+        "grep -nA -- -f/etc/passwd a",
         "rg needle /etc",
         "rg -t rust -C 3 /api/users",
         "rg -e needle /etc",
@@ -325,9 +334,11 @@ fn git_is_not_free_where_the_repositorys_settings_name_a_program() {
     }
     assert_eq!(
         bench.bash_judgement("git status").why,
-        "no rule allows git status, and the settings of the repository name programs for git"
+        "no rule allows git status, and the repository's setting filter.clean may start a program"
     );
-    assert_eq!(bench.bash("git branch"), Allow);
+    fs::write(&config, "").unwrap();
+    fs::create_dir_all(bench.root.join("project/src/.git")).unwrap();
+    assert_eq!((bench.bash("git status"), bench.bash("cd src && git status")), (Allow, Ask));
 }
 
 #[test]
@@ -335,8 +346,12 @@ fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
     let mut bench = Bench::new();
     let bin = bench.root.join("project/node_modules/.bin");
     fs::create_dir_all(&bin).unwrap();
+    let write = |path: PathBuf| {
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
     for program in ["ls", "git"] {
-        fs::write(bin.join(program), "").unwrap();
+        write(bin.join(program));
     }
     let system = PathBuf::from("/usr/bin");
     for first in [bin.clone(), PathBuf::from("node_modules/.bin")] {
@@ -346,11 +361,24 @@ fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
         }
         assert_eq!((bench.bash("pwd"), bench.bash("cat src/a")), (Allow, Allow));
     }
-    fs::write(bench.root.join("project/cat"), "").unwrap();
+    write(bench.root.join("project/cat"));
     bench.places.programs = [PathBuf::new(), system.clone()].into();
     assert_eq!((bench.bash("cat src/a"), bench.bash("ls")), (Ask, Allow));
-    bench.places.programs = [system, bin].into();
+    bench.places.programs = [system.clone(), bin.clone()].into();
     assert_eq!(bench.bash("ls"), Allow);
+    // What bash cannot run does not end its search, and a leading `~` is a home.
+    let early = bench.root.join("outside/bin");
+    fs::create_dir_all(early.join("ls")).unwrap();
+    fs::write(early.join("git"), "").unwrap();
+    bench.places.programs = [early, bin.clone(), system.clone()].into();
+    assert_eq!((bench.bash("ls"), bench.bash("git status")), (Ask, Ask));
+    bench.places.programs = [PathBuf::from("~/bin"), system.clone()].into();
+    assert_eq!(bench.bash("ls"), Ask);
+    // The rest of the checkout is the project's too.
+    bench.places.programs = [bin, system].into();
+    bench.places.dirs = vec![bench.root.join("project/src")].into();
+    bench.places.project = bench.root.join("project/src");
+    assert_eq!(bench.bash("ls"), Ask);
 }
 
 #[test]

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{ProtectedPlace, Reason, resolve};
-
-mod settings;
+use crate::disk::parse_git_config;
 
 /// How deep files of settings include others, as git has it.
 const MAX_DEPTH: usize = 10;
@@ -72,7 +71,7 @@ impl Named<'_> {
             return;
         }
         let Some(text) = text(config) else { return };
-        for setting in settings::parse(&text) {
+        for setting in parse_git_config(&text) {
             if setting.value.is_empty() {
                 continue;
             }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::WorktreeError;
 use super::git::{Git, GitError};
-use crate::disk::has_own_repository;
+use crate::disk::{check_checkout, has_own_repository};
 use crate::protocol::EnvOverlay;
 
 /// What git says where there is no repository, and where it has no working tree.
@@ -33,6 +33,7 @@ impl Repository {
         if !has_own_repository(cwd) {
             return Err(WorktreeError::NoRepository(cwd.to_owned()));
         }
+        check_checkout(cwd).map_err(WorktreeError::Programs)?;
         let git = Git::new(cwd, env);
         let no_repository = |error| match error {
             GitError::Failed(said) if NOT_THERE.iter().any(|words| said.contains(words)) => {

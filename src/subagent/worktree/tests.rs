@@ -225,7 +225,9 @@ async fn no_hook_of_the_project_runs() {
 async fn programs_that_git_starts_see_no_keys() {
     let mut place = Place::new();
     let seen = place.root.with_file_name("seen");
-    place.git(&["config", "filter.f.smudge", &format!("env > {}; cat", seen.display())]);
+    // The user's own; those of the repository start nothing.
+    let filter = format!("[filter \"f\"]\n\tsmudge = env > {}; cat\n", seen.display());
+    fs::write(place.repository.with_file_name(".gitconfig"), filter).unwrap();
     place.write(".gitattributes", "*.txt filter=f\n");
     place.commit("with a filter");
     let keys = [("ANTHROPIC_API_KEY", "KEY-77"), ("MY_KEY", "KEY-88"), ("LANG", "C")];

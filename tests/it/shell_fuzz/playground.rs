@@ -35,18 +35,22 @@ impl Playground {
         let is_root = std::fs::metadata(root.path()).unwrap().uid() == 0;
         let mut playground =
             Self { root, launcher: launcher.to_owned(), is_root, before: Snapshot::new() };
-        for folder in ["project/src", "project/.git", "bin", "temp"] {
+        for folder in ["project/src", "project/.git/objects", "project/.git/refs", "bin", "temp"] {
             std::fs::create_dir_all(playground.path(folder)).unwrap();
         }
         playground.file("project/a.txt", "needle\n", 0o644);
         playground.file("project/src/a.txt", "needle\n", 0o644);
+        playground.file("project/.git/HEAD", "ref: refs/heads/main\n", 0o644);
         playground.file("bin/safe", "#!/bin/sh\n", 0o755);
         let payload = format!("#!/bin/sh\n: >{}/ran.$$\n", playground.path("temp").display());
         playground.file("bin/pwn", &payload, 0o755);
         playground.file("project/pwn", &payload, 0o755);
         if is_root {
             std::fs::set_permissions(playground.root.path(), mode(0o755)).unwrap();
-            for place in ["project", "project/a.txt", "project/src", "project/src/a.txt", "temp"] {
+            let files = ["project", "project/a.txt", "project/src", "project/src/a.txt", "temp"];
+            let git = [".git", ".git/HEAD", ".git/objects", ".git/refs"]
+                .map(|it| format!("project/{it}"));
+            for place in files.into_iter().chain(git.iter().map(String::as_str)) {
                 chown(playground.path(place), Some(NOBODY), Some(NOBODY)).unwrap();
             }
         }

@@ -306,6 +306,30 @@ async fn after_a_sigkill_git_names_the_worktree_that_is_left() {
     scene.server.finish();
 }
 
+/// Settings of a repository that name a program, such as a filter for the files that a worktree is filled with.
+#[tokio::test]
+async fn a_repository_whose_settings_name_a_program_gives_no_worktree_and_starts_nothing() {
+    let scene = scene();
+    let started = scene.world.project_dir().join("started");
+    let filter = format!("[filter \"x\"]\n\tsmudge = touch {} && cat\n", started.display());
+    scene.world.write(".gitattributes", "* filter=x\n");
+    git(&scene, "add -A");
+    git(&scene, "commit -qm attributes");
+    let config = scene.world.project_dir().join(".git/config");
+    let plain = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("{plain}{filter}")).unwrap();
+    scene.parent_calls([tidy("CHILD-A")]);
+    scene.go().await;
+    let result = after_calls(&scene).tool_result();
+    assert!(
+        result.is_error && result.text.contains("filter.smudge may start a program"),
+        "{result:?}"
+    );
+    assert!(result.text.contains("start it without isolation"), "{result:?}");
+    assert!(!scene.world.exists("started"));
+    assert_eq!(scene.server.requests_of("CHILD-A").len(), 0);
+}
+
 #[tokio::test]
 async fn t24_an_agent_below_an_isolated_one_works_in_its_worktree_and_cannot_leave_it() {
     let scene = scene();

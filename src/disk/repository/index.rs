@@ -1,0 +1,92 @@
+//! Git's index, read as far as it says which folders of a checkout are repositories of their own.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+
+/// A larger index is not read. Bytes.
+const MAX_FILE: u64 = 256 << 20;
+
+/// Times, numbers and sizes before the mode of an entry; then owner, size and the hash follow. Bytes.
+const MODE: usize = 24;
+/// From the start of an entry to its hash. Bytes.
+const HASH: usize = 40;
+/// The mode of a commit, which stands for a repository in the checkout.
+const COMMIT: u32 = 0o160_000;
+
+/// The folders that the index at `path` has as commits, from the top of the checkout. `hash` is the length of an object's
+/// name in bytes.
+///
+/// # Errors
+///
+/// Says why the index cannot be read, or that it is in several files.
+pub fn commits(path: &Path, hash: usize) -> Result<Vec<PathBuf>, &'static str> {
+    let metadata = match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(_) => return Err("git's index cannot be read"),
+        Ok(metadata) => metadata,
+    };
+    if !metadata.is_file() || metadata.len() > MAX_FILE {
+        return Err("git's index cannot be read");
+    }
+    let bytes = std::fs::read(path).map_err(|_| "git's index cannot be read")?;
+    read(&bytes, hash).unwrap_or(Err("git's index has a form that is not understood"))
+}
+
+/// `None` where the bytes end too early or mean nothing.
+fn read(bytes: &[u8], hash: usize) -> Option<Result<Vec<PathBuf>, &'static str>> {
+    let version = number(bytes, 4)?;
+    if bytes.get(..4)? != b"DIRC" || !(2..=4).contains(&version) {
+        return None;
+    }
+    let (mut at, mut name, mut commits) = (12, Vec::new(), Vec::new());
+    for _ in 0..number(bytes, 8)? {
+        let flags = at + HASH + hash;
+        let extended = bytes.get(flags)? & 0x40 != 0;
+        let start = flags + if extended { 4 } else { 2 };
+        let (kept, start) = match version {
+            4 => {
+                let (cut, start) = offset(bytes, start)?;
+                (name.len().checked_sub(cut)?, start)
+            }
+            _ => (0, start),
+        };
+        let length = bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
+        name.truncate(kept);
+        name.extend_from_slice(&bytes[start..start + length]);
+        if number(bytes, at + MODE)? == COMMIT {
+            commits.push(PathBuf::from(OsString::from_vec(name.clone())));
+        }
+        at = match version {
+            4 => start + length + 1,
+            // Entries end with one to eight zeros, so that each is a multiple of eight bytes long.
+            _ => at + ((start + length - at) / 8 + 1) * 8,
+        };
+    }
+    // Extensions follow: a name, a length, and as many bytes. Before the checksum at the end there is no other.
+    while at + hash < bytes.len() {
+        if bytes.get(at..at + 4)? == b"link" {
+            return Some(Err("git's index is split into several files"));
+        }
+        at = at + 8 + usize::try_from(number(bytes, at + 4)?).ok()?;
+    }
+    Some(Ok(commits))
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..at + 4)?.try_into().ok()?;
+    Some(u32::from_be_bytes(four))
+}
+
+/// A number of seven bits a byte, and the place behind it; each byte but the last has its highest bit set.
+fn offset(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
+    let mut byte = *bytes.get(at)?;
+    let mut value = usize::from(byte & 0x7f);
+    while byte & 0x80 != 0 {
+        at += 1;
+        byte = *bytes.get(at)?;
+        value = value.checked_add(1)?.checked_mul(128)? + usize::from(byte & 0x7f);
+    }
+    Some((value, at + 1))
+}

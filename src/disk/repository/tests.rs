@@ -1,0 +1,177 @@
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use super::*;
+
+/// A folder of repositories, made by git.
+struct Bench {
+    dir: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self { dir: tempfile::tempdir().unwrap() };
+        bench.git("", &["init", "-q", "a"]);
+        bench.write("a/file", "text\n");
+        bench.commit("a");
+        bench
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn git(&self, folder: &str, arguments: &[&str]) {
+        let user =
+            ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"];
+        let output = Command::new("git")
+            .args(user)
+            .args(arguments)
+            .current_dir(self.path(folder))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.path("home"))
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+
+    fn commit(&self, folder: &str) {
+        self.git(folder, &["add", "-A"]);
+        self.git(folder, &["commit", "-q", "-m", "a"]);
+    }
+
+    fn check(&self, folder: &str) -> Result<(), String> {
+        check_repository(&self.path(folder), Some(&self.path("home")))
+    }
+
+    fn refuses(&self, folder: &str, words: &str) {
+        let why = self.check(folder).expect_err(words);
+        assert!(why.contains(words), "{why}");
+    }
+}
+
+#[test]
+fn what_git_makes_is_accepted() {
+    let bench = Bench::new();
+    bench.git("", &["init", "-q", "empty"]);
+    bench.git("", &["init", "-q", "new", "--object-format=sha256"]);
+    bench.write("new/file", "");
+    bench.commit("new");
+    bench.git("a", &["worktree", "add", "-q", "../w"]);
+    bench.git("", &["clone", "-q", "a", "b"]);
+    bench.git("b", &["submodule", "--quiet", "add", "../a", "lib"]);
+    bench.commit("b");
+    fs::create_dir_all(bench.path("a/sub/folder")).unwrap();
+    for folder in ["a", "a/sub/folder", "empty", "new", "w", "b", "b/lib"] {
+        assert_eq!(bench.check(folder), Ok(()), "{folder}");
+    }
+    for version in ["2", "3", "4"] {
+        bench.git("b", &["update-index", "--index-version", version]);
+        assert_eq!(index::commits(&bench.path("b/.git/index"), 20), Ok(vec!["lib".into()]));
+    }
+}
+
+#[test]
+fn settings_count_in_each_file_that_git_reads() {
+    let bench = Bench::new();
+    bench.git("a", &["worktree", "add", "-q", "../w"]);
+    bench.git("", &["clone", "-q", "a", "b"]);
+    bench.git("b", &["submodule", "--quiet", "add", "../a", "lib"]);
+    bench.commit("b");
+    bench.git("b/lib", &["config", "filter.x.clean", "y"]);
+    bench.refuses("b", "filter.clean");
+    bench.refuses("b/lib", "filter.clean");
+    bench.write("w/file", "");
+    bench.git("w", &["config", "extensions.worktreeConfig", "true"]);
+    bench.git("w", &["config", "--worktree", "diff.external", "y"]);
+    bench.refuses("w", "diff.external");
+    assert_eq!(bench.check("a"), Ok(()));
+    bench.git("a", &["config", "diff.external", "y"]);
+    bench.refuses("a", "diff.external");
+    assert!(check_checkout(&bench.path("a")).is_err());
+    bench.git("a", &["config", "--unset", "diff.external"]);
+    bench.write("a/.git/hooks/post-index-change", "");
+    bench.refuses("a", "post-index-change");
+    assert_eq!(check_checkout(&bench.path("a")), Ok(()));
+    fs::remove_file(bench.path("a/.git/hooks/post-index-change")).unwrap();
+    bench.write("a/.husky/post-index-change", "");
+    assert_eq!(bench.check("a"), Ok(()));
+    bench.write("home/.gitconfig", "[core]\n\thooksPath = .husky\n");
+    bench.refuses("a", "post-index-change");
+}
+
+#[test]
+fn a_git_folder_that_git_may_read_otherwise_or_that_is_anothers_is_refused() {
+    let bench = Bench::new();
+    bench.git("a", &["worktree", "add", "-q", "../w"]);
+    fs::create_dir_all(bench.path("a/sub/.git")).unwrap();
+    bench.refuses("a/sub", "not a whole repository");
+    bench.write("p/file", "");
+    for link in ["gitdir: ../a/.git", "gitdir: ../a/.git/worktrees/w\n"] {
+        bench.write("p/.git", link);
+        assert!(bench.check("p").is_err(), "{link}");
+    }
+    for link in ["gitdir: g \n", "gitdir:../a/.git", "gitdir: ../a/.git\nx", "nonsense", ""] {
+        bench.write("p/.git", link);
+        assert!(bench.check("p").is_err(), "{link:?}");
+    }
+    fs::remove_file(bench.path("p/.git")).unwrap();
+    symlink(bench.path("a/.git"), bench.path("p/.git")).unwrap();
+    bench.refuses("p", "its .git has a form");
+    // A git folder of the project's own that takes its objects from elsewhere.
+    bench.git("", &["init", "-q", "q"]);
+    assert_eq!(bench.check("q"), Ok(()));
+    bench.write("q/.git/objects/info/alternates", "../../../a/.git/objects\n");
+    bench.refuses("q", "not a whole repository");
+    fs::remove_file(bench.path("q/.git/objects/info/alternates")).unwrap();
+    symlink(bench.path("a/.git/objects/pack"), bench.path("q/.git/objects/00")).unwrap();
+    bench.refuses("q", "not a whole repository");
+    fs::remove_file(bench.path("q/.git/objects/00")).unwrap();
+    bench.write("q/.git/commondir", "../../a/.git");
+    bench.refuses("q", "its .git has a form");
+    fs::remove_file(bench.path("q/.git/commondir")).unwrap();
+    bench.git("q", &["config", "core.worktree", "../../a"]);
+    bench.refuses("q", "core.worktree");
+    // A worktree's folder that only claims to be one.
+    let claim = bench.path("c");
+    for (file, text) in
+        [("HEAD", "ref: refs/heads/x\n"), ("commondir", "../../a/.git\n"), ("gitdir", "../.git\n")]
+    {
+        bench.write(&format!("c/g/{file}"), text);
+    }
+    bench.write("c/.git", "gitdir: g\n");
+    assert!(check_repository(&claim, None).is_err());
+}
+
+#[test]
+fn an_index_that_is_not_understood_is_refused() {
+    let bench = Bench::new();
+    bench.git("a", &["update-index", "--split-index"]);
+    bench.refuses("a", "split into several files");
+    bench.write("a/.git/index", "DIRC\0\0\0\u{2}\0\0\0\u{9}");
+    bench.refuses("a", "not understood");
+    bench.write("a/.git/index", "");
+    bench.refuses("a", "not understood");
+}
+
+#[test]
+fn the_roots_around_a_folder_are_its_checkouts_and_those_of_its_worktrees() {
+    let bench = Bench::new();
+    bench.git("a", &["worktree", "add", "-q", "../w"]);
+    fs::create_dir_all(bench.path("w/sub")).unwrap();
+    let real = |path: &str| fs::canonicalize(bench.path(path)).unwrap();
+    assert_eq!(roots_around(&bench.path("w/sub"), None), [real("w"), real("a")]);
+    fs::create_dir(bench.path("a/home")).unwrap();
+    assert_eq!(roots_around(&bench.path("a"), Some(&bench.path("a/home"))), Vec::<PathBuf>::new());
+}
