@@ -12,7 +12,7 @@ use super::mcp::{self, McpEntry, SERVERS};
 use super::mcp_file::{self, MCP_FILE, McpFile};
 use super::mcp_text::{self, Change};
 use super::project::Project;
-use super::replace::replace;
+use super::replace::{replace, replace_in_project};
 use super::schema::SCHEMA;
 use crate::protocol::{McpServer, RuleFile};
 
@@ -32,14 +32,6 @@ impl McpScope {
         match self {
             Self::User => "user",
             Self::Project => "project",
-        }
-    }
-
-    /// The permissions of a new file: a person's own may hold keys.
-    fn mode_of_new(self) -> u32 {
-        match self {
-            Self::User => 0o600,
-            Self::Project => 0o644,
         }
     }
 }
@@ -169,7 +161,12 @@ impl McpPlace {
     fn change(&self, change: Change<'_>) -> Result<bool, McpEditError> {
         let Some(text) = self.changed(change)? else { return Ok(false) };
         let failed = |source| McpEditError::Write { path: self.shown.clone(), source };
-        replace(&self.file, &text, self.scope.mode_of_new()).map_err(failed)?;
+        match self.scope {
+            // It may hold keys.
+            McpScope::User => replace(&self.file, &text, 0o600),
+            McpScope::Project => replace_in_project(&self.file, &text),
+        }
+        .map_err(failed)?;
         Ok(true)
     }
 

@@ -5,6 +5,11 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use crate::disk::{self, Folder};
+
+/// The project's folder for this program.
+const OWN_FOLDER: &str = ".caliban";
+
 /// Replaces the file's text, and makes file and folder where there are none. The permissions stay; a new file gets
 /// `mode`.
 ///
@@ -24,6 +29,36 @@ pub fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     put(&path, text.as_bytes(), permissions)
 }
 
+/// The same for a file that a project may bring, such as `.mcp.json` or one in `.caliban`: neither it nor that folder may
+/// be a link. A checkout could lead the write anywhere, such as to the user's own rules.
+///
+/// # Errors
+/// As [`replace`], and when a link stands in the way.
+pub fn replace_in_project(path: &Path, text: &str) -> io::Result<()> {
+    let wrong = || io::Error::from(ErrorKind::InvalidInput);
+    let (folder, name) = path.parent().zip(path.file_name()).ok_or_else(wrong)?;
+    let own = folder.file_name().filter(|own| *own == OWN_FOLDER);
+    let root = if own.is_some() { folder.parent().ok_or_else(wrong)? } else { folder };
+    for part in [folder, path] {
+        let is_link = part.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink());
+        if is_link && (part == path || own.is_some()) {
+            return Err(io::Error::other(format!(
+                "{} is a symbolic link, which a project may lead anywhere; \
+                 change the file that it leads to yourself",
+                part.display()
+            )));
+        }
+    }
+    let root = disk::resolve(root).ok_or_else(wrong)?;
+    let folder = Folder::make(&own.map_or(root.clone(), |own| root.join(own)))?;
+    let old = match folder.entry(name) {
+        Ok(file) => Some(file.metadata()?),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    folder.replace(name, text.as_bytes(), old.as_ref()).map(drop)
+}
+
 /// Puts a file with these permissions in the place of what is there: written beside it, then moved. A link is replaced
 /// itself.
 ///
@@ -39,4 +74,34 @@ pub fn put(path: &Path, content: &[u8], permissions: Permissions) -> io::Result<
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_projects_file_is_written_where_it_stands_and_never_behind_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (project, outside) = (folder.path().join("project"), folder.path().join("outside"));
+        fs::create_dir_all(&project).unwrap();
+        fs::create_dir(&outside).unwrap();
+        symlink(&project, folder.path().join("name")).unwrap();
+        let config = |project: &str| folder.path().join(project).join(".caliban/config.toml");
+        replace_in_project(&config("name"), "a").unwrap();
+        fs::set_permissions(config("project"), Permissions::from_mode(0o600)).unwrap();
+        replace_in_project(&config("project"), "b").unwrap();
+        assert_eq!(fs::read_to_string(config("project")).unwrap(), "b");
+        assert_eq!(fs::metadata(config("project")).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::remove_dir_all(project.join(".caliban")).unwrap();
+        symlink(&outside, project.join(".caliban")).unwrap();
+        symlink(outside.join("servers"), project.join(".mcp.json")).unwrap();
+        for file in [config("project"), project.join(".mcp.json")] {
+            let error = replace_in_project(&file, "c").unwrap_err().to_string();
+            assert!(error.contains("is a symbolic link"), "{error}");
+        }
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use super::question::AnswerError;
-use crate::config::replace::replace;
+use crate::config::replace::replace_in_project;
 use crate::protocol::RuleFile;
 
 /// The file that an answer names.
@@ -32,7 +32,7 @@ pub fn add_allow_rules(path: &Path, rules: &[String]) -> Result<(), AnswerError>
     if old.as_deref() == Some(new.as_str()) {
         return Ok(());
     }
-    replace(path, &new, 0o644).map_err(failed)
+    replace_in_project(path, &new).map_err(failed)
 }
 
 /// The configuration text with the rules added.
@@ -98,6 +98,18 @@ mod tests {
         }
         assert!(with_rules("[permissions]\nallow = \"Read\"\n", &rules).is_err());
         assert!(with_rules("[permissions\n", &rules).is_err());
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_file_is_refused_and_nothing_is_written_behind_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (local, own) = (path(dir.path(), RuleFile::Local), dir.path().join("own.toml"));
+        fs::create_dir(dir.path().join(".caliban")).unwrap();
+        fs::write(&own, "# mine\n").unwrap();
+        std::os::unix::fs::symlink(&own, &local).unwrap();
+        let error = add_allow_rules(&local, &["Bash(x:*)".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+        assert_eq!(fs::read_to_string(&own).unwrap(), "# mine\n");
     }
 
     #[test]
