@@ -10,6 +10,7 @@ mod resolve;
 
 pub use folder::{Folder, open};
 pub use repository::{
-    check_checkout, check_repository, has_own_repository, parse_git_config, roots_around,
+    check_checkout, check_repository, has_own_repository, parse_git_config, repository_root,
+    roots_around,
 };
 pub use resolve::{normalize, resolve};

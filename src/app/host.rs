@@ -154,7 +154,7 @@ impl Host for Machine {
         tokio::fs::write(file.path(), format!("{draft}\n"))
             .await
             .map_err(|error| error.to_string())?;
-        let status = tokio::process::Command::new("sh")
+        let status = tokio::process::Command::new("/bin/sh")
             .args(["-c", &format!("{editor} \"$1\""), "sh"])
             .arg(file.path())
             .current_dir(&self.cwd)

@@ -35,7 +35,8 @@ pub(super) fn report(cli: &Cli, env: &EnvOverlay, action: &McpAction) -> Result<
         McpAction::Remove { name, scope } => {
             // Not from a setup: this is also how a person gets rid of what cannot be read.
             let cwd = working_dir(cli.common.cd.as_deref())?;
-            let places = McpPlace::all(&Dirs::new(env, &cwd)?, &Project::discover(&cwd), &cwd);
+            let project = Project::discover(&cwd, env.get_os("HOME").map(std::path::Path::new));
+            let places = McpPlace::all(&Dirs::new(env, &cwd)?, &project, &cwd);
             remove(name, *scope, &places)
         }
     }

@@ -191,7 +191,8 @@ impl Setup {
         env: EnvOverlay,
         overrides: &Overrides,
     ) -> Result<Self, AppError> {
-        let project = Project::of(&cwd, overrides.setting_sources);
+        let project =
+            Project::of(&cwd, env.get_os("HOME").map(Path::new), overrides.setting_sources);
         let trust = Trust::new(&dirs, &project, &cwd);
         let sources = Sources { dirs: &dirs, cwd: &cwd, env: &env, overrides, trust: &trust };
         // Before they are read: a change in between is then one that is still to come.

@@ -133,6 +133,7 @@ impl Setup {
             starts: self.starts.clone(),
             env: self.loaded.variables.over(&self.env),
             secrets: secrets.to_vec(),
+            redactor: self.redactor.clone(),
         })
     }
 
@@ -153,6 +154,10 @@ impl Setup {
         let config = &self.loaded.config;
         let secrets: Vec<String> = config.key_variables().into_iter().map(str::to_owned).collect();
         let judge = gate.clone();
+        let hidden = Hidden::by(move |cwd| {
+            let unreadable = judge.unreadable(cwd);
+            move |file| unreadable.contains(file)
+        });
         Parts {
             hooks: self.hooks(&secrets),
             events: wishes.events,
@@ -162,14 +167,11 @@ impl Setup {
             gate,
             store: wishes.stored.then(|| self.store()),
             definitions: self.definitions.clone(),
-            custom: self.custom(),
+            custom: self.custom().hiding(hidden.clone(), &self.cwd),
             builtin: BuiltinSettings {
                 home: self.home(),
                 secret_env: secrets.into(),
-                hidden: Hidden::by(move |cwd| {
-                    let unreadable = judge.unreadable(cwd);
-                    move |file| unreadable.contains(file)
-                }),
+                hidden,
                 ..BuiltinSettings::new(self.cwd.clone())
             },
             tools: wishes.tools,

@@ -33,7 +33,8 @@ pub(super) fn revoke(cli: &Cli, env: &EnvOverlay, dir: Option<&Path>) -> Result<
         let here = working_dir(None)?;
         let dirs = Dirs::new(env, &here)?;
         let root: PathBuf = here.join(gone).components().collect();
-        let trust = Trust::new(&dirs, &Project::discover(&root), &root);
+        let home = env.get_os("HOME").map(Path::new);
+        let trust = Trust::new(&dirs, &Project::discover(&root, home), &root);
         return Ok(command::trust::revoked(trust.root(), trust.revoke()?));
     }
     let setup = setup(cli, env, dir)?;

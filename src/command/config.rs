@@ -72,7 +72,7 @@ mod tests {
             .collect();
         let dirs = Dirs::new(&env, top).unwrap();
         let overrides = Overrides::default();
-        let trust = Trust::new(&dirs, &Project::discover(top), top);
+        let trust = Trust::new(&dirs, &Project::discover(top, None), top);
         let sources =
             Sources { dirs: &dirs, cwd: top, env: &env, overrides: &overrides, trust: &trust };
         let text = config(action, &load(&sources).unwrap(), &env).text;

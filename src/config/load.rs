@@ -84,7 +84,14 @@ impl Config {
 
 /// Reads and merges all layers, lowest first.
 pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
-    load_for(sources, Project::of(sources.cwd, sources.overrides.setting_sources))
+    load_for(
+        sources,
+        Project::of(
+            sources.cwd,
+            sources.env.get_os("HOME").map(Path::new),
+            sources.overrides.setting_sources,
+        ),
+    )
 }
 
 /// The same, for a project that is known: one that was begun with stays the same however its folders change.

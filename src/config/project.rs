@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::setting_sources::SettingSources;
+use crate::disk::repository_root;
 use crate::protocol::RuleFile;
 
 /// The settings that other agents share with this one, below a folder: those that come with the project, and the
@@ -25,17 +26,16 @@ pub struct Project {
 }
 
 impl Project {
-    /// Looks from `cwd` upward, for all there is. Reads no file.
+    /// Looks from `cwd` upward, for all there is. Reads no file. A repository that holds the user's `home` is none.
     #[must_use]
-    pub fn discover(cwd: &Path) -> Self {
-        Self::of(cwd, SettingSources::default())
+    pub fn discover(cwd: &Path, home: Option<&Path>) -> Self {
+        Self::of(cwd, home, SettingSources::default())
     }
 
     /// The same, as if what `sources` leaves out were not there.
     #[must_use]
-    pub fn of(cwd: &Path, sources: SettingSources) -> Self {
-        let repository = cwd.ancestors().find(|folder| folder.join(".git").exists());
-        let root = repository.unwrap_or(cwd);
+    pub fn of(cwd: &Path, home: Option<&Path>, sources: SettingSources) -> Self {
+        let root = repository_root(cwd, home).unwrap_or(cwd);
         let folders: Vec<PathBuf> = cwd
             .ancestors()
             .take_while(|folder| folder.starts_with(root))
@@ -99,14 +99,14 @@ mod tests {
         }
         fs::write(top.path().join(".caliban/config.toml"), "").unwrap();
 
-        let bare = Project::discover(&deep);
+        let bare = Project::discover(&deep, None);
         assert_eq!(bare.folders, [deep.clone(), repo.join("a"), repo.clone()]);
         assert_eq!((bare.root(), &bare.config_root), (repo.as_path(), &repo));
 
         for (folder, file) in [(&repo, "config.toml"), (&deep, "config.local.toml")] {
             fs::create_dir_all(folder.join(".caliban")).unwrap();
             fs::write(folder.join(".caliban").join(file), "").unwrap();
-            assert_eq!(Project::discover(&deep.join("c")).config_root, **folder);
+            assert_eq!(Project::discover(&deep.join("c"), None).config_root, **folder);
         }
     }
 
@@ -117,8 +117,13 @@ mod tests {
         fs::create_dir_all(top.path().join(".caliban")).unwrap();
         fs::create_dir(&below).unwrap();
         fs::write(top.path().join(".caliban/config.toml"), "").unwrap();
-        let project = Project::discover(&below);
+        let project = Project::discover(&below, None);
         assert_eq!((project.root(), &project.config_root), (below.as_path(), &below));
+        // Nor does a home that is a repository make one of all that lies in it.
+        fs::create_dir(top.path().join(".git")).unwrap();
+        let root = |dir: &Path| Project::discover(dir, Some(top.path())).root().to_owned();
+        assert_eq!((root(&below), root(top.path())), (below.clone(), top.path().to_owned()));
+        assert_eq!(Project::discover(&below, None).root(), top.path());
     }
 
     #[test]
@@ -129,11 +134,11 @@ mod tests {
         for folder in [repo.join(".git"), repo.join(".caliban"), package.join(".claude")] {
             fs::create_dir_all(folder).unwrap();
         }
-        assert_eq!(Project::discover(&package).home(), repo);
+        assert_eq!(Project::discover(&package, None).home(), repo);
         fs::write(repo.join(".caliban/config.toml"), "").unwrap();
         fs::write(package.join(".claude/settings.local.json"), "{}").unwrap();
-        let project = Project::discover(&package.join("src"));
+        let project = Project::discover(&package.join("src"), None);
         assert_eq!((project.claude_root.as_path(), project.home()), (&*package, &*package));
-        assert_eq!(Project::discover(&repo).home(), repo);
+        assert_eq!(Project::discover(&repo, None).home(), repo);
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 use super::error::Origin;
-use super::inert::Inert;
+use super::inert::{Inert, one_line};
 use super::layers::Setting;
 use super::trust::Trust;
 use crate::protocol::Mode;
@@ -36,16 +36,14 @@ pub(super) const LIMITS: [&str; 15] = [
 ];
 
 /// What a project may set as it likes.
-const FREE: [&str; 11] = [
+const FREE: [&str; 9] = [
     "permissions.ask",
     "permissions.deny",
     "subagents.tool_name",
-    "subagents.faces",
     "subagents.on_limit",
     "subagents.persist",
     "subagents.strict_tools",
     "subagents.inherit_tool_instructions",
-    "subagents.default_provider",
     "subagents.default_model",
     "subagents.compat_task_name",
 ];
@@ -55,6 +53,13 @@ const FREE_TABLES: [&str; 3] = ["model", "tui", "log"];
 
 /// The tables whose every entry is one thing: its parts mean nothing alone.
 const OF_NAMES: [&str; 2] = ["providers", "mcp_servers"];
+
+/// The ways in which models are offered agents.
+const FACES: &str = "subagents.faces";
+
+/// Keys that choose a provider, each with the one that names a model of it.
+const CHOICES: [(&str, &str); 2] =
+    [("model.provider", "model.name"), ("subagents.default_provider", "subagents.default_model")];
 
 /// What is left out of a project's files, gathered file by file.
 pub(super) struct Untrusted<'a> {
@@ -79,7 +84,7 @@ impl<'a> Untrusted<'a> {
 
     /// What counts of one file, its hooks apart; `below` is what the layers below it say.
     pub fn admit(&mut self, settings: Vec<Setting>, below: &Table) -> Vec<Setting> {
-        let mut kept = Vec::new();
+        let (mut kept, mut refused) = (Vec::new(), Vec::new());
         let mut named: BTreeMap<[String; 2], Vec<Setting>> = BTreeMap::new();
         for mut setting in settings {
             match setting.path.as_slice() {
@@ -89,11 +94,10 @@ impl<'a> Untrusted<'a> {
                 // Each was decided on when it was read.
                 [table, ..] if table == "hooks" => kept.push(setting),
                 _ if !widens(&setting, below) => kept.push(setting),
-                _ => {
-                    if self.admit_value(&mut setting) {
-                        kept.push(setting);
-                    }
-                }
+                _ => match self.admit_value(&mut setting, below) {
+                    true => kept.push(setting),
+                    false => refused.push(setting.key()),
+                },
             }
         }
         for ([table, name], settings) in named {
@@ -103,12 +107,19 @@ impl<'a> Untrusted<'a> {
                 self.providers.insert(name);
             }
         }
+        for (provider, model) in CHOICES {
+            if refused.iter().any(|key| key == provider) {
+                // It was meant for that provider.
+                kept.retain(|setting| setting.key() != model);
+            }
+        }
         self.without_their_choices(kept, below)
     }
 
     /// Takes out of a value what does not count; false when nothing is left of it.
-    fn admit_value(&mut self, setting: &mut Setting) -> bool {
+    fn admit_value(&mut self, setting: &mut Setting, below: &Table) -> bool {
         let key = setting.key();
+        let before = value_of(&setting.path, below).cloned();
         let Value::Array(entries) = &mut setting.value else {
             let what = format!("{key}: {}", shown(&setting.value));
             let origin = setting.origins.first().cloned().unwrap_or(Origin::BuiltIn);
@@ -117,7 +128,10 @@ impl<'a> Untrusted<'a> {
         let all = std::mem::take(entries).into_iter().zip(std::mem::take(&mut setting.origins));
         for (entry, origin) in all {
             let thing = Inert { what: self.entry(&key, &entry), origin: origin.clone() };
-            if self.admits(thing) {
+            // Ways to start agents that there are anyway need nobody's word.
+            let is_free =
+                key == FACES && is_part(&Value::Array(vec![entry.clone()]), before.as_ref());
+            if is_free || self.admits(thing) {
                 entries.push(entry);
                 setting.origins.push(origin);
             }
@@ -137,6 +151,7 @@ impl<'a> Untrusted<'a> {
                 };
                 // Where it leads counts, not what it is called: the project may bring links.
                 let leads = folder.canonicalize().unwrap_or(folder);
+                let text = one_line(&text, Some(": "));
                 format!("additional folder {text}: {}", leads.display())
             }
             _ => format!("{key}: {text}"),
@@ -160,10 +175,7 @@ impl<'a> Untrusted<'a> {
         let known = |name: &str| below.get("providers").and_then(|all| all.get(name)).is_some();
         let gone = |name: &str| self.providers.contains(name) && !known(name);
         let chosen = |setting: &Setting| setting.value.as_str().is_some_and(gone);
-        for (provider, model) in [
-            ("model.provider", "model.name"),
-            ("subagents.default_provider", "subagents.default_model"),
-        ] {
+        for (provider, model) in CHOICES {
             if settings.iter().any(|setting| setting.key() == provider && chosen(setting)) {
                 settings.retain(|setting| ![provider, model].contains(&setting.key().as_str()));
             }
@@ -184,10 +196,7 @@ fn shown(value: &Value) -> String {
 /// Whether a setting of a project runs code or gives it more than the layers `below` do.
 pub(super) fn widens(setting: &Setting, below: &Table) -> bool {
     let key = setting.key();
-    let before = || {
-        let (first, rest) = setting.path.split_first()?;
-        rest.iter().try_fold(below.get(first)?, |value, name| value.get(name))
-    };
+    let before = || value_of(&setting.path, below);
     let only = |narrowest: &str| setting.value.as_str() != Some(narrowest);
     match key.as_str() {
         "permissions.mode" => freedom(Some(&setting.value)) > freedom(before()),
@@ -197,10 +206,27 @@ pub(super) fn widens(setting: &Setting, below: &Table) -> bool {
         "subagents.comms" | "subagents.allow_nested_spawn" => {
             setting.value.as_bool() != Some(false)
         }
+        // Another way to start agents is one that the user's own guards may not know.
+        FACES => !is_part(&setting.value, before()),
+        // To whom the conversation goes.
+        "model.provider" | "subagents.default_provider" => Some(&setting.value) != before(),
         key if LIMITS.contains(&key) => limit(key, Some(&setting.value)) > limit(key, before()),
         key if FREE.contains(&key) => false,
         _ => !setting.path.first().is_some_and(|table| FREE_TABLES.contains(&table.as_str())),
     }
+}
+
+/// Whether every entry of one list is in the other.
+fn is_part(value: &Value, all: Option<&Value>) -> bool {
+    let all = all.and_then(Value::as_array);
+    let is_in = |entry: &Value| all.is_some_and(|all| all.contains(entry));
+    value.as_array().is_some_and(|entries| entries.iter().all(is_in))
+}
+
+/// What the layers below say at this path.
+fn value_of<'a>(path: &[String], below: &'a Table) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(below.get(first)?, |value, name| value.get(name))
 }
 
 /// How freely tools act in a mode, to be compared.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::markdown::Fingerprint;
+use crate::tool::{Hidden, HiddenFiles};
 
 mod expand;
 mod folder;
@@ -37,6 +38,8 @@ pub struct CustomSources {
     reserved: Vec<String>,
     /// The skills that models are offered; absent: all.
     offered: Option<Vec<String>>,
+    /// The files of the project that rules keep from agents which work in this folder.
+    hidden: (Hidden, PathBuf),
 }
 
 impl CustomSources {
@@ -67,7 +70,7 @@ impl CustomSources {
         };
         let reserved = reserved.iter().map(|name| (*name).to_owned()).collect();
         let (commands, skills) = (folders(Kind::Command), folders(Kind::Skill));
-        Self { commands, skills, reserved, offered: None }
+        Self { commands, skills, reserved, ..Self::default() }
     }
 
     /// The same without the project's `.claude`.
@@ -83,6 +86,12 @@ impl CustomSources {
     #[must_use]
     pub fn offering(self, skills: &[String]) -> Self {
         Self { offered: Some(skills.to_vec()), ..self }
+    }
+
+    /// The same without those of the project's files that are `hidden` from agents in `cwd`.
+    #[must_use]
+    pub fn hiding(self, hidden: Hidden, cwd: &Path) -> Self {
+        Self { hidden: (hidden, cwd.to_owned()), ..self }
     }
 
     fn offers(&self, skill: &str) -> bool {
@@ -197,8 +206,12 @@ impl Customs {
             };
             all.commands.insert(custom.name.clone(), Arc::new(custom));
         }
-        sources.commands.iter().for_each(|folder| all.add_folder(folder, Kind::Command));
-        sources.skills.iter().for_each(|folder| all.add_folder(folder, Kind::Skill));
+        let (hidden, cwd) = &sources.hidden;
+        let hidden = hidden.from_search(cwd);
+        for (folders, kind) in [(&sources.commands, Kind::Command), (&sources.skills, Kind::Skill)]
+        {
+            folders.iter().for_each(|folder| all.add_folder(folder, kind, &hidden));
+        }
         for skill in all.skills.values_mut().filter(|skill| !sources.offers(&skill.name)) {
             Arc::make_mut(skill).only_person = true;
         }
@@ -248,7 +261,7 @@ impl Customs {
         self.reserved.iter().any(|reserved| reserved == name)
     }
 
-    fn add_folder(&mut self, folder: &Folder, kind: Kind) {
+    fn add_folder(&mut self, folder: &Folder, kind: Kind, hidden: &HiddenFiles) {
         for file in folder.files(kind) {
             let file = match file {
                 Ok(file) => file,
@@ -258,7 +271,14 @@ impl Customs {
                 }
             };
             let refuse = |error| Problem::Refused { name: file.name.clone(), error };
-            let read = reader::read(&file, folder, kind);
+            let read = match folder.within.is_some() && hidden.contain_either(&file.path) {
+                true => Err(CustomError {
+                    path: file.path.clone(),
+                    line: None,
+                    message: "cannot be read: a permission rule forbids it".to_owned(),
+                }),
+                false => reader::read(&file, folder, kind),
+            };
             let (custom, warnings) = match read {
                 Ok(read) => read,
                 Err(error) => {

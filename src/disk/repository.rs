@@ -65,6 +65,18 @@ pub fn check_checkout(dir: &Path) -> Result<(), String> {
     read_settings(checkout_of(dir).ok_or(NO_REPOSITORY)?).map(drop)
 }
 
+/// The root of the repository around `dir`: the nearest folder with a `.git`. One that holds the whole home is none, unless
+/// `dir` is that very folder: what was unpacked somewhere in the home is not part of it.
+#[must_use]
+pub fn repository_root<'a>(dir: &'a Path, home: Option<&Path>) -> Option<&'a Path> {
+    let root = dir.ancestors().find(|folder| folder.join(".git").exists())?;
+    let holds_home = || {
+        let home = home.map(|home| fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()));
+        home.is_some_and(|home| home.starts_with(root))
+    };
+    (root == dir || !holds_home()).then_some(root)
+}
+
 /// The folders of the checkouts around `dir`, and of those whose linked worktrees they are, without links. What lies in
 /// one is the project's, wherever in it an agent works. A checkout that holds the user's home is no project.
 #[must_use]

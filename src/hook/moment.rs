@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::protocol::{HookEvent, ResultBlock, ToolUseId};
-use crate::tool::canonical_name;
+use crate::tool::{canonical_name, starts_agents};
 
 /// Something that happens, as its hooks hear of it.
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +128,8 @@ impl<'a> ToolCall<'a> {
     fn names(&self) -> Vec<&'a str> {
         match canonical_name(self.tool) {
             "AgentTool" => vec!["Agent", "Task", "AgentTool"],
+            // A guard of agents is one however they are started.
+            name if starts_agents(name) => vec!["Agent", "Task", "AgentTool", name],
             name => vec![name],
         }
     }

@@ -13,7 +13,7 @@ use super::said::{Opinion, Said};
 use super::set::{Command, Hook, Runner};
 use crate::exec::{Exit, Filter, StartDirs};
 use crate::protocol::{
-    EnvOverlay, EventSink, HookEvent, NoticeLevel, PeerRequest, SharedPeer, ToolUseId,
+    EnvOverlay, EventSink, HookEvent, NoticeLevel, PeerRequest, Redactor, SharedPeer, ToolUseId,
 };
 
 /// How much of each output is read. Bytes.
@@ -26,12 +26,14 @@ pub(super) struct Place {
     /// These variables, and those that name the project.
     pub env: EnvOverlay,
     pub starts: StartDirs,
+    /// Masks keys in what hooks say to the user.
+    pub redactor: Redactor,
 }
 
 impl Default for Place {
     fn default() -> Self {
-        let (env, starts) = Default::default();
-        Self { project: Path::new("/").into(), env, starts }
+        let (env, starts, redactor) = Default::default();
+        Self { project: Path::new("/").into(), env, starts, redactor }
     }
 }
 
@@ -81,7 +83,8 @@ impl Round {
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         tracing::debug!(hook = name, ms, ok = answer.is_ok(), "a hook has run");
         let tell = |line: &str| {
-            self.events.notice(NoticeLevel::Warning, format!("{name}: {line}"));
+            let line = self.place.redactor.without_keys(format!("{name}: {line}"));
+            self.events.notice(NoticeLevel::Warning, line);
         };
         match answer {
             Ok(Answer { said, lines }) => {
@@ -106,7 +109,7 @@ impl Round {
         input: &[u8],
         cancel: &CancellationToken,
     ) -> Result<Answer, Silence> {
-        let Place { project, env, starts } = &*self.place;
+        let Place { project, env, starts, .. } = &*self.place;
         let limit = hook.timeout;
         let start = match starts.start(command.start, project, env).await {
             Ok(start) => start,

@@ -12,7 +12,7 @@ use super::run::{Place, Round};
 use super::said::Said;
 use crate::config::{HookConfig, Matcher};
 use crate::exec::{StartDirs, child_env};
-use crate::protocol::{EnvOverlay, HookEvent, SharedPeer, StartDir};
+use crate::protocol::{EnvOverlay, HookEvent, Redactor, SharedPeer, StartDir};
 
 /// What the person is told of a hook that is ended with the program.
 const ENDED: &str = "it was still at it when the program ended, and was ended too";
@@ -137,6 +137,8 @@ pub struct HookSettings {
     pub env: EnvOverlay,
     /// Names of further variables that commands must not see.
     pub secrets: Vec<String>,
+    /// Masks keys in what hooks say to the user.
+    pub redactor: Redactor,
 }
 
 /// The hooks of a session. Clones are the same set.
@@ -164,8 +166,8 @@ impl HookSet {
     /// A set of the configured hooks. Runs nothing and reads no file.
     #[must_use]
     pub fn new(settings: HookSettings) -> Self {
-        let HookSettings { hooks, project, starts, env, secrets } = settings;
-        let place = Place { env: child_env(&env, 0, &secrets), project, starts };
+        let HookSettings { hooks, project, starts, env, secrets, redactor } = settings;
+        let place = Place { env: child_env(&env, 0, &secrets), project, starts, redactor };
         let configured = hooks.iter().map(Hook::command).map(Arc::new).collect();
         Self(Arc::new(Shared {
             hooks: Mutex::new(Lists { configured, registered: Vec::new() }),

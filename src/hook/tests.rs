@@ -13,8 +13,8 @@ use super::*;
 use crate::config::{HookConfig, Matcher, Origin};
 use crate::exec::{StartDirs, StartSettings};
 use crate::protocol::{
-    AgentEvent, EnvOverlay, EventKind, EventQueue, Peer, PeerError, PeerRequest, ResultBlock,
-    SharedPeer, StartDir, ToolUseId,
+    AgentEvent, EnvOverlay, EventKind, EventQueue, Peer, PeerError, PeerRequest, Redactor,
+    ResultBlock, SharedPeer, StartDir, ToolUseId,
 };
 
 /// A project folder with hooks, and a session that has them.
@@ -58,7 +58,14 @@ impl Bench {
             temp: Vec::new(),
             home: None,
         });
-        let set = HookSet::new(HookSettings { hooks, project, starts, env, secrets });
+        let set = HookSet::new(HookSettings {
+            hooks,
+            project,
+            starts,
+            env,
+            secrets,
+            redactor: Redactor::default(),
+        });
         let (queue, cancel) = (EventQueue::unhurried(), CancellationToken::new());
         Self { folder, elsewhere, set, queue, cancel }
     }
@@ -203,7 +210,14 @@ async fn a_call_whose_hook_cannot_be_started_is_denied_and_all_else_goes_on() {
         ..StartSettings::default()
     });
     let env = EnvOverlay::default();
-    bench.set = HookSet::new(HookSettings { hooks, project, starts, env, secrets: Vec::new() });
+    bench.set = HookSet::new(HookSettings {
+        hooks,
+        project,
+        starts,
+        env,
+        secrets: Vec::new(),
+        redactor: Redactor::default(),
+    });
     let advice = "set TMPDIR to a folder outside of the project";
     let Some(Opinion::Deny { why }) = before_bash(&bench).await.opinion else {
         panic!("it is let through")
@@ -317,6 +331,10 @@ async fn matchers_choose_by_tool_agent_or_cause_and_where_they_mean_nothing_all_
         ("Task", call("AgentTool"), true),
         ("AgentTool|Bash", call("Task"), true),
         ("^Task$", call("AgentTool"), true),
+        ("AgentTool", call("agent_fork"), true),
+        ("Task", call("delegate_to_explore"), true),
+        ("agent_spawn", call("agent_spawn"), true),
+        ("AgentTool", call("agent_wait"), false),
         ("Bash", call("BashOutput"), false),
         ("Edit|Write", call("Write"), true),
         ("mcp__.*", call("Bash"), false),

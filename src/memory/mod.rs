@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::disk::repository_root;
 use crate::markdown::Fingerprint;
 
 mod import;
@@ -71,7 +72,7 @@ impl Memory {
     #[must_use]
     pub fn read(sources: &MemorySources<'_>, hides: &dyn Fn(&Path) -> bool) -> Self {
         let MemorySources { dir, own, claude, home, project, local } = *sources;
-        let root = dir.ancestors().find(|above| above.join(".git").exists()).unwrap_or(dir);
+        let root = repository_root(dir, home).unwrap_or(dir);
         let mut reader = Reader::new(root, home, hides);
         for name in OWN_NAMES {
             reader.add_own(&own.join(name));

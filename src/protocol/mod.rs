@@ -42,7 +42,8 @@ pub use mcp_name::MCP_PREFIX;
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::{
-    escaped_lines, is_invisible, is_joined, is_variation_selector, printable, shell_word,
+    BLANK, escaped_lines, is_invisible, is_joined, is_variation_selector, printable,
+    selects_picture, shell_word,
 };
 pub use question::{Allowance, Answer, MAX_SHOWN, Mode, Question, RuleFile};
 pub use redact::{MaskedStream, Redactor};

@@ -46,11 +46,14 @@ pub fn escaped_lines(text: &str) -> Vec<&str> {
     lines
 }
 
+/// A pattern of dots without any dot: a blank that counts as a letter.
+pub const BLANK: char = '\u{2800}';
+
 /// Whether a character shows as itself, or as a mark or a blank that belongs to ordinary text.
 fn is_visible(c: char) -> bool {
     match c {
         ' '..='~' => true,
-        '\u{2028}' | '\u{2029}' => false,
+        '\u{2028}' | '\u{2029}' | BLANK => false,
         _ if is_ignorable(c) || c.is_control() => false,
         _ => c.is_whitespace() || is_graphic(c),
     }
@@ -73,7 +76,7 @@ fn is_ignorable(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}'
-        | '\u{2065}' | '\u{3164}' | '\u{ffa0}'
+        | '\u{2065}' | '\u{3164}' | '\u{ffa0}' | '\u{16fe4}' | '\u{1d159}'
         | '\u{e0000}'..='\u{e0fff}')
         || is_variation_selector(c)
 }
@@ -87,14 +90,12 @@ fn is_graphic(c: char) -> bool {
 }
 
 /// Whether `c` is a part of the sign that it stands in: a joiner in an emoji or between letters that it shapes, or the
-/// one selector behind a visible character.
+/// one selector that makes a picture of a sign.
 fn joins(previous: Option<char>, c: char, next: Option<char>) -> bool {
     let Some(previous) = previous else { return false };
     match (c, next) {
         ('\u{200c}' | '\u{200d}', Some(next)) => is_joined(c, previous, next),
-        ('\u{fe00}'..='\u{fe0f}', _) => {
-            is_visible(previous) && !previous.is_whitespace() && previous.width() != Some(0)
-        }
+        _ if is_variation_selector(c) => selects_picture(c, previous, next),
         _ => false,
     }
 }
@@ -112,6 +113,14 @@ pub fn is_variation_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
+/// Whether the selector `c` chooses between a sign and its picture. Any other may stand behind each letter of a text and
+/// carry a second one.
+#[must_use]
+pub fn selects_picture(c: char, left: char, right: Option<char>) -> bool {
+    let is_key = matches!(left, '0'..='9' | '#' | '*') && right == Some('\u{20e3}');
+    matches!(c, '\u{fe0e}' | '\u{fe0f}') && left != '\u{fe0f}' && (is_pictograph(left) || is_key)
+}
+
 /// Roughly the characters that take part in emoji joined by U+200D.
 fn is_pictograph(c: char) -> bool {
     matches!(c,
@@ -119,6 +128,8 @@ fn is_pictograph(c: char) -> bool {
         | '\u{2190}'..='\u{2bff}'
         | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{fe0f}'
         | '\u{1f000}'..='\u{1faff}')
+        // Brackets, among them those that show a number.
+        && !matches!(c, '\u{27e6}'..='\u{27ef}')
 }
 
 /// Scripts in which the joiners choose the shape of letters (Arabic, and the Indic family).
@@ -209,8 +220,10 @@ mod tests {
         ] {
             assert_eq!(printable(text), text);
         }
-        let smuggled = "a\u{fe0f}\u{fe0e}b\u{200d}c\u{e0061}";
-        assert_eq!(printable(smuggled), "a\u{fe0f}\\u{fe0e}b\\u{200d}c\\u{e0061}");
+        assert_eq!(printable("1\u{fe0f}\u{20e3}"), "1\u{fe0f}\u{20e3}");
+        let smuggled = "a\u{fe0f}☂\u{fe0f}\u{fe0e}b\u{200d}c\u{e0061}\u{2800}字\u{e0101}";
+        let shown = "a\\u{fe0f}☂\u{fe0f}\\u{fe0e}b\\u{200d}c\\u{e0061}\\u{2800}字\\u{e0101}";
+        assert_eq!(printable(smuggled), shown);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(super) struct Offer {
     /// What the definitions looked like just before they were loaded.
     seen: Fingerprint,
     factory: Arc<Factory>,
+    /// The definitions as they were at first: what they start counts.
+    start: Definitions,
 }
 
 impl Offer {
@@ -36,9 +38,10 @@ impl Offer {
         events: &EventSink,
     ) -> Self {
         let seen = parts.definitions.fingerprint();
-        let factory = factory(Definitions::load(&parts.definitions));
+        let start = load(parts);
+        let factory = factory(start.clone());
         tell_problems(&factory.definitions, None, events);
-        Self { parts: parts.clone(), caller, others, seen, factory }
+        Self { parts: parts.clone(), caller, others, seen, factory, start }
     }
 
     /// What starts main's agents.
@@ -83,7 +86,15 @@ impl Offer {
         let mut definitions = before.definitions.clone();
         if seen != self.seen {
             self.seen = seen;
-            definitions = Definitions::load(&self.parts.definitions);
+            let (now, held) = load(&self.parts).with_starts_of(&self.start);
+            definitions = now;
+            if !held.is_empty() && difference(&before.definitions, &definitions).is_some() {
+                let names = held.join(", ");
+                let text = format!(
+                    "{names}: hooks, servers, variables and rights that changed count from the next start on"
+                );
+                events.notice(NoticeLevel::Info, text);
+            }
             tell_problems(&definitions, Some(&before.definitions), events);
             let known = before.definitions.inert();
             let new = definitions.inert().iter().filter(|thing| !known.contains(thing));
@@ -140,6 +151,12 @@ impl Runtime {
             _ => {}
         }
     }
+}
+
+/// Reads the definitions that rules let agents read.
+fn load(parts: &Parts) -> Definitions {
+    let hidden = parts.builtin.hidden.from_search(&parts.cwd);
+    Definitions::load(&parts.definitions).without_hidden(|file| hidden.contain_either(file))
 }
 
 /// The tools with this one for skills, or without any.

@@ -38,14 +38,27 @@ pub(super) fn markdown_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The text of a definition's file.
-pub(super) fn read(source: &Source) -> Result<String, DefinitionError> {
+/// The text of a definition's file, which has to lie in the project `within` where there is one.
+pub(super) fn read(source: &Source, within: Option<&Path>) -> Result<String, DefinitionError> {
     let path = source.path().unwrap_or(Path::new(""));
-    file::text(path, MAX_FILE).map_err(|why| DefinitionError {
+    let text = match within.is_none_or(|project| is_within(path, project)) {
+        true => file::text(path, MAX_FILE).map_err(|why| why.to_string()),
+        false => Err("it is a link that leads out of the project".to_owned()),
+    };
+    text.map_err(|why| DefinitionError {
         place: source.clone(),
         line: None,
         message: format!("cannot be read: {why}"),
     })
+}
+
+/// Whether the file really lies in the project. One that is not there leads nowhere.
+fn is_within(path: &Path, project: &Path) -> bool {
+    match (path.canonicalize(), project.canonicalize()) {
+        (Ok(path), Ok(project)) => path.starts_with(project),
+        (Err(error), _) => error.kind() == ErrorKind::NotFound,
+        (_, Err(_)) => false,
+    }
 }
 
 #[cfg(test)]

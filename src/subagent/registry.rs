@@ -36,6 +36,8 @@ struct Folder {
     path: PathBuf,
     dialect: Dialect,
     project: bool,
+    /// The project that its files have to lie in.
+    within: Option<PathBuf>,
 }
 
 impl DefinitionSources {
@@ -44,11 +46,15 @@ impl DefinitionSources {
     #[must_use]
     pub fn new(project: &[PathBuf], own: PathBuf) -> Self {
         let below = |name: &'static str, dialect| {
-            let folder =
-                move |above: &PathBuf| Folder { path: above.join(name), dialect, project: true };
+            let folder = move |above: &PathBuf| Folder {
+                path: above.join(name),
+                dialect,
+                project: true,
+                within: project.last().cloned(),
+            };
             project.iter().map(folder)
         };
-        let own = Folder { path: own, dialect: Dialect::Own, project: false };
+        let own = Folder { path: own, dialect: Dialect::Own, project: false, within: None };
         let folders = below(".caliban/agents", Dialect::Own)
             .chain(below(".claude/agents", Dialect::Foreign))
             .chain([own])
@@ -191,6 +197,34 @@ impl Definitions {
         all
     }
 
+    /// The same, where what runs programs or widens rights is what it was in `start`: a file that changes while a session
+    /// runs, perhaps by an agent's hand, starts nothing. Second: the agents that lost something by this.
+    #[must_use]
+    pub fn with_starts_of(mut self, start: &Self) -> (Self, Vec<String>) {
+        let mut held = Vec::new();
+        for (name, definition) in &mut self.found {
+            let before = start.found.get(name).map(|before| &**before);
+            let (now, changed) = definition.with_starts_of(before);
+            *definition = now;
+            held.extend(changed.then(|| name.clone()));
+        }
+        (self, held)
+    }
+
+    /// The same without those whose file `hides` says yes to.
+    #[must_use]
+    pub fn without_hidden(mut self, hides: impl Fn(&Path) -> bool) -> Self {
+        let is_hidden = |source: &Source| source.is_project() && source.path().is_some_and(&hides);
+        let hidden: Vec<_> =
+            self.found.values().filter(|it| is_hidden(&it.source)).cloned().collect();
+        for definition in hidden {
+            self.found.remove(&definition.name);
+            let why = "a permission rule forbids to read it".to_owned();
+            self.refuse(definition.source.clone(), why);
+        }
+        self
+    }
+
     /// The definition of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<Definition>> {
@@ -233,7 +267,7 @@ impl Definitions {
     }
 
     fn add_folder(&mut self, folder: &Folder, accepted: Option<&Accepted>, kept: &Kept) {
-        let Folder { path, dialect, project } = folder;
+        let Folder { path, dialect, project, within } = folder;
         let files = match folder::markdown_files(path) {
             Ok(files) => files,
             Err(error) => {
@@ -244,7 +278,7 @@ impl Definitions {
         let mut here: BTreeMap<String, Source> = BTreeMap::new();
         for file in files {
             let source = Source::File { path: file, project: *project };
-            let text = folder::read(&source);
+            let text = folder::read(&source, within.as_deref());
             let parsed = text
                 .as_ref()
                 .map_err(Clone::clone)
@@ -419,6 +453,34 @@ mod tests {
     }
 
     #[test]
+    fn a_project_brings_only_definitions_that_lie_in_it_and_may_be_read() {
+        let top = folder(&[
+            ("outside/x.md", &agent("outside", "elsewhere")),
+            ("repo/secrets/y.md", &agent("hidden", "denied")),
+            ("repo/shared/z.md", &agent("shared", "linked")),
+        ]);
+        let agents = top.path().join("repo/.claude/agents");
+        fs::create_dir_all(&agents).unwrap();
+        for target in ["outside/x.md", "repo/secrets/y.md", "repo/shared/z.md"] {
+            let link = agents.join(Path::new(target).file_name().unwrap());
+            std::os::unix::fs::symlink(top.path().join(target), link).unwrap();
+        }
+        let secrets = top.path().join("repo/secrets").canonicalize().unwrap();
+        let hides = |file: &Path| file.canonicalize().unwrap().starts_with(&secrets);
+        let all = load(&top).without_hidden(hides);
+        assert!(all.get("shared").is_some());
+        assert!(all.get("outside").is_none() && all.get("hidden").is_none());
+        let why: Vec<_> = all.problems().iter().map(|it| it.error().message.clone()).collect();
+        assert_eq!(
+            why,
+            [
+                "cannot be read: it is a link that leads out of the project",
+                "a permission rule forbids to read it"
+            ]
+        );
+    }
+
+    #[test]
     fn an_untrusted_project_replaces_neither_a_built_in_agent_nor_one_of_the_user() {
         let top = folder(&[
             ("repo/.caliban/agents/a.md", &agent("explore", "theirs")),
@@ -452,7 +514,7 @@ mod tests {
         let sources = || {
             let env = EnvOverlay::from_iter([("CALIBAN_HOME", top.path().join("home"))]);
             let dirs = Dirs::new(&env, &project).unwrap();
-            let trust = Trust::new(&dirs, &Project::discover(&project), &project);
+            let trust = Trust::new(&dirs, &Project::discover(&project, None), &project);
             DefinitionSources::new(std::slice::from_ref(&project), dirs.agents())
                 .with_accepted(Accepted { trust, own_modes: false })
         };

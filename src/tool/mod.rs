@@ -52,11 +52,11 @@ mod write;
 use blocking::blocking;
 pub use builtin::{BuiltinSettings, builtin};
 pub use ledger::FileLock;
-pub use search::Hidden;
+pub use search::{Hidden, HiddenFiles};
 pub use shells::{NotStarted, ShellRegister, Shells, StartShell};
 pub use web_fetch::WebSettings;
 
-pub use registry::{ToolRegistry, canonical_name, lists};
+pub use registry::{ToolRegistry, canonical_name, lists, starts_agents};
 
 /// See [`Tool::grace`].
 const GRACE: Duration = Duration::from_secs(2);

@@ -113,6 +113,13 @@ pub fn canonical_name(name: &str) -> &str {
     }
 }
 
+/// Whether a tool of this name starts a sub-agent.
+#[must_use]
+pub fn starts_agents(name: &str) -> bool {
+    let name = canonical_name(name);
+    matches!(name, "AgentTool" | "agent_spawn" | "agent_fork") || name.starts_with("delegate_to_")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -56,6 +56,12 @@ impl HiddenFiles {
         self.0.as_ref().is_some_and(|is_hidden| is_hidden(file))
     }
 
+    /// Whether the file is one of them, under its own name or that of the file it leads to.
+    #[must_use]
+    pub fn contain_either(&self, file: &Path) -> bool {
+        self.contain(file) || file.canonicalize().is_ok_and(|real| self.contain(&real))
+    }
+
     /// Whether what a walk has found is one of them, under either of its names.
     #[must_use]
     pub fn contain_found(&self, file: &Found) -> bool {

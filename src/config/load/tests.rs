@@ -48,7 +48,7 @@ impl World {
     /// What the store says by now.
     fn trust(&self) -> Trust {
         let cwd = self.top.path().join("repo");
-        Trust::new(&self.dirs, &Project::discover(&cwd), &cwd)
+        Trust::new(&self.dirs, &Project::discover(&cwd, None), &cwd)
     }
 
     /// Loads, accepts what does nothing, and loads again, as a later start does.
@@ -272,6 +272,31 @@ fn a_project_that_chooses_its_own_provider_starts_without_it_until_it_is_accepte
 }
 
 #[test]
+fn a_project_chooses_no_provider_and_no_other_way_to_start_agents_until_it_is_accepted() {
+    let text = "[model]\nprovider = \"vllm\"\nname = \"x\"\n[subagents]\nfaces = [\"agent\", \"lifecycle\"]";
+    let world = World::new(&[("repo/.caliban/config.toml", text)]);
+    let loaded = world.load().unwrap();
+    let chosen = |loaded: &Loaded| {
+        let Config { model, subagents, .. } = &loaded.config;
+        (model.provider.clone(), model.name.clone(), subagents.faces.len())
+    };
+    assert_eq!(chosen(&loaded), (None, None, 1));
+    let expected = [
+        ".caliban/config.toml:2: model.provider: vllm",
+        ".caliban/config.toml:5: subagents.faces: lifecycle",
+    ];
+    assert_eq!(world.inert(&loaded), expected);
+    let loaded = world.load_trusted();
+    assert_eq!(chosen(&loaded), (Some("vllm".to_owned()), Some("x".to_owned()), 2));
+    // Fewer of them, and the provider that counts anyway, are the project's to choose.
+    let own = "[model]\nprovider = \"vllm\"";
+    let fewer = "[model]\nprovider = \"vllm\"\n[subagents]\nfaces = []";
+    let files = [("home/config.toml", own), ("repo/.caliban/config.toml", fewer)];
+    let loaded = World::new(&files).load().unwrap();
+    assert_eq!((world.inert(&loaded), loaded.config.subagents.faces.len()), (Vec::new(), 0));
+}
+
+#[test]
 fn a_projects_mode_counts_at_once_where_it_narrows() {
     let mode = |own: &str, project: &str| {
         let own = format!("permissions.mode = \"{own}\"");
@@ -297,18 +322,15 @@ fn a_key_counts_for_a_project_only_where_somebody_has_decided_that_it_does() {
     let free: Vec<String> = keys(&SCHEMA, "").into_iter().filter(|key| !widens(key)).collect();
     let expected = [
         "model.name",
-        "model.provider",
         "model.max_tokens",
         "model.effort",
         "permissions.ask",
         "permissions.deny",
         "subagents.tool_name",
-        "subagents.faces",
         "subagents.on_limit",
         "subagents.persist",
         "subagents.strict_tools",
         "subagents.inherit_tool_instructions",
-        "subagents.default_provider",
         "subagents.default_model",
         "subagents.compat_task_name",
         "tui.theme",

@@ -46,7 +46,7 @@ impl Bench {
     fn load(&self) -> Result<crate::config::Loaded, ConfigError> {
         let env = EnvOverlay::from_iter([("CALIBAN_HOME", self.user.as_os_str())]);
         let dirs = Dirs::new(&env, &self.project).unwrap();
-        let trust = Trust::new(&dirs, &Project::discover(&self.project), &self.project);
+        let trust = Trust::new(&dirs, &Project::discover(&self.project, None), &self.project);
         let load = || {
             load(&Sources {
                 dirs: &dirs,

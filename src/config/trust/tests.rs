@@ -22,7 +22,7 @@ impl World {
     /// A process that starts in this folder.
     fn trust(&self, cwd: &str) -> Trust {
         let cwd = self.top.path().join(cwd).canonicalize().unwrap();
-        Trust::new(&self.dirs(), &Project::discover(&cwd), &cwd)
+        Trust::new(&self.dirs(), &Project::discover(&cwd, None), &cwd)
     }
 
     fn file(&self) -> PathBuf {
@@ -68,7 +68,7 @@ fn trust_is_not_inherited_from_a_folder_above_or_below() {
     world.trust("repo").accept(std::slice::from_ref(&rule)).unwrap();
     assert!(!world.trust("repo/sub/inner").accepts(&rule), "a repository of its own");
     assert!(!world.trust(".").accepts(&rule));
-    let above = Trust::new(&world.dirs(), &Project::discover(Path::new("/")), Path::new("/"));
+    let above = Trust::new(&world.dirs(), &Project::discover(Path::new("/"), None), Path::new("/"));
     above.accept(std::slice::from_ref(&rule)).unwrap();
     assert!(!world.trust("repo/sub/inner").accepts(&rule), "the root of all files");
 }

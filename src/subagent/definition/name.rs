@@ -48,6 +48,9 @@ pub(super) fn check(name: &str) -> Result<(), String> {
             "the name {name:?} is not allowed: use lower-case letters, digits and hyphens, at most {MAX_NAME}, the first no hyphen"
         ));
     }
+    if name == "main" {
+        return Err("the name \"main\" is that of the agent you talk to: choose another".to_owned());
+    }
     if let Some(tool) = TOOLS.iter().find(|tool| same_letters(tool, name)) {
         return Err(format!(
             "the name {name:?} is that of the tool {tool}: choose another, such as {name}-expert"
@@ -75,6 +78,7 @@ mod tests {
         let longest = "a".repeat(52);
         assert_eq!((check(&longest), tool_name(&longest).len()), (Ok(()), 64));
         assert!(check(&"a".repeat(53)).unwrap_err().contains("at most 52"));
+        assert!(check("main").unwrap_err().contains("you talk to"));
         for wrong in ["", "-x", "_x", "Scout", "a b", "é", "a.b", "a/b"] {
             assert!(check(wrong).unwrap_err().contains("is not allowed"), "{wrong:?}");
         }

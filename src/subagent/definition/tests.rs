@@ -340,7 +340,7 @@ fn accepted(top: &Path, own_modes: bool) -> Accepted {
         state: top.join("home"),
         claude: None,
     };
-    Accepted { trust: Trust::new(&dirs, &Project::discover(top), top), own_modes }
+    Accepted { trust: Trust::new(&dirs, &Project::discover(top, None), top), own_modes }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::protocol::{is_invisible, is_joined, is_variation_selector};
+use crate::protocol::{BLANK, is_invisible, is_joined, is_variation_selector, selects_picture};
 
 /// Cells between tab stops.
 const TAB_STOP: usize = 4;
@@ -54,6 +54,7 @@ fn is_suspect(c: char) -> bool {
     match c {
         ' '..='~' | '\n' => false,
         '\u{a0}'..='\u{2ff}' => c == '\u{ad}',
+        BLANK => true,
         _ => c.is_control() || c.width() == Some(0) || is_shown(c) || is_dropped(c),
     }
 }
@@ -113,7 +114,7 @@ impl Cleaner {
             '\t' if self.reveals => self.keep(c),
             '\t' => self.tab(),
             '\0'..='\u{1f}' if self.reveals => self.keep(picture(c)),
-            '\u{80}'..='\u{9f}' if self.reveals => self.show(c),
+            '\u{80}'..='\u{9f}' | BLANK if self.reveals => self.show(c),
             '\r' if rest.starts_with('\n') => {}
             '\u{1b}' => return escape_len(rest),
             '\u{9b}' => return csi_len(rest),
@@ -124,7 +125,7 @@ impl Cleaner {
             '\u{e0000}'..='\u{e007f}' => return self.tags(c, rest),
             _ if is_shown(c) => self.show(c),
             _ if is_dropped(c) => self.leave_out(c),
-            _ if is_variation_selector(c) => self.variation(c),
+            _ if is_variation_selector(c) => self.variation(c, rest.chars().next()),
             _ if c.width() == Some(0) => self.mark(c),
             _ => self.keep(c),
         }
@@ -196,10 +197,11 @@ impl Cleaner {
         }
     }
 
-    fn variation(&mut self, c: char) {
-        let stands = self
-            .previous
-            .is_some_and(|base| !base.is_whitespace() && base.width().unwrap_or(0) > 0);
+    fn variation(&mut self, c: char, next: Option<char>) {
+        let stands = self.previous.is_some_and(|base| match self.reveals {
+            true => selects_picture(c, base, next),
+            false => !base.is_whitespace() && base.width().unwrap_or(0) > 0,
+        });
         if stands && self.marks == 0 {
             self.out.push(c);
             self.previous = Some(c);
@@ -328,7 +330,8 @@ mod tests {
             ("a\x1b]0;rm -rf ~\nb", "a␛]0;rm -rf ~\nb"),
             ("a\x1b[8mb\u{9d}c", "a␛[8mb⟨U+009D⟩c"),
             ("r\u{200b}m\u{feff}\u{ad}\u{200d}x", "r⟨U+200B⟩m⟨U+FEFF⟩⟨U+00AD⟩⟨U+200D⟩x"),
-            ("\u{301}x\u{fe0f}\u{fe0f}", "⟨U+0301⟩x\u{fe0f}⟨U+FE0F⟩"),
+            ("\u{301}☂\u{fe0f}\u{fe0f}", "⟨U+0301⟩☂\u{fe0f}⟨U+FE0F⟩"),
+            ("x\u{fe0f}\u{fe0f}\u{2800}", "x⟨U+FE0F⟩⟨U+FE0F⟩⟨U+2800⟩"),
             ("a\tb\r\nc", "a\tb␍\nc"),
             ("👩\u{200d}💻 می\u{200c}خواهم", "👩\u{200d}💻 می\u{200c}خواهم"),
         ];

@@ -53,6 +53,39 @@ async fn a_definition_that_comes_between_two_prompts_is_listed_and_can_be_called
     scene.server.finish();
 }
 
+/// An agent that may write files could otherwise give itself programs that run outside of the gate.
+#[tokio::test]
+async fn what_a_definition_starts_counts_as_it_was_at_the_start_of_the_session() {
+    let scene = Scene::new();
+    let hook = |name: &str| {
+        let file = scene.world.settings_dir().join(name);
+        let command = format!("touch {}", file.display());
+        format!("hooks:\n  PreToolUse:\n    - hooks:\n        - command: {command}\n")
+    };
+    scene.world.agent("old", &file("old", &hook("kept")));
+    let call = |word: &str, name: &str| calls([agent_with(word, "agent", json!(name))]);
+    let script = scene.server.when(PARENT).reply(text("one"));
+    script.then(call("CHILD-A", "old")).then(call("CHILD-B", "new")).then(text(DONE));
+    for word in ["CHILD-A", "CHILD-B"] {
+        let read = tool_use("Glob", json!({ "pattern": "*" }));
+        scene.server.when(word).reply(read).then(text("ok"));
+    }
+    let mut running = start(&scene);
+    prompt(&mut running, 1).await;
+    scene.world.agent("old", &file("old", &hook("changed")));
+    scene.world.agent("new", &file("new", &hook("added")));
+    prompt(&mut running, 2).await;
+    let run = running.close().await;
+    run.assert_code(0);
+    let ran = ["kept", "changed", "added"].map(|it| scene.world.settings_dir().join(it).exists());
+    assert_eq!(ran, [true, false, false]);
+    let said = |frame: &Value| {
+        frame["subtype"] == "notice" && frame.to_string().contains("new, old: hooks, servers")
+    };
+    assert_eq!(run.frames().into_iter().filter(said).count(), 1, "{run}");
+    scene.server.finish();
+}
+
 #[tokio::test]
 async fn a_new_problem_is_said_once_and_what_main_has_read_is_still_known() {
     let scene = Scene::new();
