@@ -93,7 +93,7 @@ impl Offer {
                 let text = format!(
                     "{names}: hooks, servers, variables and rights that changed count from the next start on"
                 );
-                events.notice(NoticeLevel::Info, text);
+                events.notice(NoticeLevel::Warning, text);
             }
             tell_problems(&definitions, Some(&before.definitions), events);
             let known = before.definitions.inert();
