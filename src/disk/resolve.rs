@@ -20,9 +20,14 @@ impl Target {
     }
 }
 
+/// The longest name of one file. Bytes.
+const MAX_NAME: usize = 255;
+
 /// Follows every link of an absolute path, also dangling ones: what does not exist yet is where it would be made.
-/// `None` when a folder cannot be looked into, when the links run in a circle, and for a link in `/proc`: such a one
-/// leads each process somewhere else.
+///
+/// `None` means that the path may lead anywhere: a folder cannot be looked into, the links run in a circle, or the way
+/// goes through a link in `/proc`, which leads each process somewhere else, or through a process that is not there yet.
+/// Callers must never read it as "nowhere in particular". `/dev/stdin` and the like are what a process has open already.
 #[must_use]
 pub fn resolve(path: &Path) -> Option<PathBuf> {
     if !path.is_absolute() {
@@ -31,15 +36,25 @@ pub fn resolve(path: &Path) -> Option<PathBuf> {
     let mut rest: VecDeque<OsString> = parts(path).collect();
     let mut done = PathBuf::new();
     let mut links = 0;
+    // The length of the shortest beginning of `done` that does not exist: there is nothing to look at below it.
+    let mut missing: Option<usize> = None;
     while let Some(part) = rest.pop_front() {
         if part == ".." {
             done.pop();
+            missing = missing.filter(|from| done.as_os_str().len() >= *from);
             continue;
         }
         let next = done.join(&part);
+        if missing.is_some() {
+            done = next;
+            continue;
+        }
         match fs::symlink_metadata(&next) {
             Ok(found) if found.is_symlink() => {
                 links += 1;
+                if next == Path::new("/proc/self") && is_stream(&rest) {
+                    return Some(rest.iter().fold(next, |path, part| path.join(part)));
+                }
                 if links > MAX_LINKS || next.starts_with("/proc") {
                     return None;
                 }
@@ -49,13 +64,29 @@ pub fn resolve(path: &Path) -> Option<PathBuf> {
                 }
             }
             Ok(_) => done = next,
-            Err(error) => match error.kind() {
-                ErrorKind::NotFound | ErrorKind::NotADirectory => done = next,
-                _ => return None,
-            },
+            Err(error) => {
+                let is_missing = match error.kind() {
+                    ErrorKind::NotFound | ErrorKind::NotADirectory => true,
+                    // A sentence on a command line, say.
+                    ErrorKind::InvalidFilename => part.len() > MAX_NAME,
+                    _ => false,
+                };
+                let is_of_process = next.starts_with("/proc") && next != Path::new("/proc");
+                if !is_missing || is_of_process {
+                    return None;
+                }
+                missing = Some(next.as_os_str().len());
+                done = next;
+            }
         }
     }
     Some(done)
+}
+
+/// Whether what follows `/proc/self` names an open file of the process, and nothing below it.
+fn is_stream(rest: &VecDeque<OsString>) -> bool {
+    let is_number = |name: &OsString| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+    rest.len() == 2 && rest[0] == "fd" && is_number(&rest[1])
 }
 
 /// `path` without `.` and `..`. Only the text counts: links are not followed.
@@ -113,8 +144,34 @@ mod tests {
         for (path, expected) in cases {
             assert_eq!(resolve(&root.join(path)), expected.map(|path| root.join(path)), "{path}");
         }
-        for link in ["/proc/self/status", "/proc/self/root/etc", "/dev/fd/0"] {
+    }
+
+    #[test]
+    fn what_a_name_of_a_process_leads_to_is_unknown_but_for_its_open_files() {
+        for link in [
+            "/proc/self/status",
+            "/proc/self/cwd/x",
+            "/proc/self/root/etc",
+            "/proc/thread-self/cwd",
+            "/proc/4194999/cwd/x",
+            "/dev/fd/../cwd/x",
+            "/dev/fd/9/x",
+            "/dev/fd/0/../../x",
+        ] {
             assert_eq!(resolve(Path::new(link)), None, "{link}");
         }
+        for (link, stream) in [("/dev/stdin", "/proc/self/fd/0"), ("/dev/fd/9", "/proc/self/fd/9")]
+        {
+            assert_eq!(resolve(Path::new(link)), Some(stream.into()), "{link}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_no_file_can_have_leads_to_no_file() {
+        let long = "x".repeat(MAX_NAME + 1);
+        for name in [format!("/{long}"), format!("/{long}/a"), "/none/a".repeat(2000)] {
+            assert_eq!(resolve(Path::new(&name)), Some(name.clone().into()));
+        }
+        assert_eq!(resolve(Path::new("/none/../tmp")), Some("/tmp".into()));
     }
 }

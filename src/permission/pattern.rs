@@ -287,15 +287,26 @@ impl PathPattern {
         }
     }
 
-    /// Whether a denying or asking rule covers the target under either of its names. `starts` are those that
-    /// [`Self::starts`] gives.
+    /// Whether a denying or asking rule covers the target under either of its names. A target of which nobody can tell
+    /// where it leads may be any file. `starts` are those that [`Self::starts`] gives.
     #[must_use]
-    pub fn restricts(&self, target: &Target, starts: &Starts) -> bool {
+    pub fn restricts(&self, target: &Target, starts: &Starts) -> Restriction {
+        let is_meant = target.names().any(|path| self.restricts_name(path, starts));
+        match (is_meant, &target.resolved) {
+            (true, _) => Restriction::Yes,
+            (false, Some(_)) => Restriction::No,
+            (false, None) => Restriction::Maybe(format!(
+                "it is unknown where {} leads",
+                target.written.display()
+            )),
+        }
+    }
+
+    /// Whether a denying or asking rule covers the file of this name.
+    pub(super) fn restricts_name(&self, path: &Path, starts: &Starts) -> bool {
         starts.iter().any(|start| {
-            target.names().any(|path| {
-                self.matches(path, &start.written)
-                    || start.resolved.as_deref().is_some_and(|start| self.matches(path, start))
-            })
+            self.matches(path, &start.written)
+                || start.resolved.as_deref().is_some_and(|start| self.matches(path, start))
         })
     }
 
@@ -432,7 +443,10 @@ mod tests {
             let target = Target { written: path.into(), resolved: Some(path.into()) };
             assert_eq!(pattern.allows(&target, project, project), expected, "{pattern:?} {path}");
             let starts = pattern.starts(&Starts::new([project]));
-            assert_eq!(pattern.restricts(&target, &starts), expected, "{pattern:?} {path}");
+            let restriction = Restriction::certain(expected);
+            assert_eq!(pattern.restricts(&target, &starts), restriction, "{pattern:?} {path}");
+            let unknown = Target { resolved: None, ..target };
+            assert_ne!(pattern.restricts(&unknown, &starts), Restriction::No, "{pattern:?} {path}");
         }
         for broken in ["", "/", "src/[", "../x", "~user/x", "!x"] {
             assert!(PathPattern::parse(broken, project, Some(home)).is_err(), "{broken}");

@@ -58,6 +58,8 @@ pub enum Reason {
     DotName,
     /// Tools run the file because of its name.
     Automation,
+    /// It may be any file.
+    Unknown,
 }
 
 impl fmt::Display for Reason {
@@ -70,6 +72,7 @@ impl fmt::Display for Reason {
             Self::Link(link) => write!(f, "{} leads there", link.display()),
             Self::DotName => f.write_str("dot files can decide what programs run"),
             Self::Automation => f.write_str("tools run what it says"),
+            Self::Unknown => f.write_str("it is unknown where it leads"),
         }
     }
 }
@@ -220,11 +223,12 @@ impl Places {
     /// All causes why edits of the target are asked about; none where they are as free as the mode leaves them.
     #[must_use]
     pub fn protections(&self, target: &Target) -> Vec<Protection> {
-        let resolved = target.resolved.as_deref().map(|path| self.protections_at(path));
-        match resolved {
-            Some(protections) if !protections.is_empty() => protections,
-            _ => self.protections_at(&target.written),
-        }
+        let Some(resolved) = &target.resolved else {
+            // No rule can hold this name.
+            return vec![Protection { name: "/".to_owned(), reason: Reason::Unknown }];
+        };
+        let protections = self.protections_at(resolved);
+        if protections.is_empty() { self.protections_at(&target.written) } else { protections }
     }
 
     /// Whether writing there needs the user's word even where edits are free.

@@ -197,27 +197,27 @@ impl Rule {
     pub(super) fn restricts(&self, facts: &Facts, places: &Places) -> Restriction {
         match (&self.covers, &facts.shell) {
             (Covers::Command(pattern), Some(shell)) => restriction::of_line(pattern, shell),
-            (Covers::Path { effect, tool: None, pattern: Some(_) }, Some(shell)) => {
-                match self.is_meant_for(facts, places) {
-                    true => Restriction::Yes,
-                    false => doubt(effect.files(shell), facts),
+            (Covers::Path { effect, tool, pattern }, shell) => {
+                if tool.as_ref().is_some_and(|tool| *tool != facts.tool) {
+                    return Restriction::No;
+                }
+                let named = restricts_paths(*effect, pattern.as_ref(), facts, places);
+                match (named, pattern, shell) {
+                    (Restriction::No, Some(_), Some(shell)) => doubt(effect.files(shell), facts),
+                    (named, ..) => named,
                 }
             }
-            _ => Restriction::certain(self.is_meant_for(facts, places)),
+            _ => Restriction::certain(self.is_meant_for(facts)),
         }
     }
 
-    /// The same for what can always be told.
-    fn is_meant_for(&self, facts: &Facts, places: &Places) -> bool {
+    /// The same for rules about tools, hosts, agents and skills, where it can always be told.
+    fn is_meant_for(&self, facts: &Facts) -> bool {
         let units = facts.units.iter();
         match &self.covers {
             Covers::Tool(name) => facts.tool == *name,
             Covers::Tools(start) => facts.tool.starts_with(start),
-            Covers::Command(_) => false,
-            Covers::Path { effect, tool, pattern } => {
-                tool.as_ref().is_none_or(|tool| *tool == facts.tool)
-                    && restricts_paths(*effect, pattern.as_ref(), facts, places)
-            }
+            Covers::Command(_) | Covers::Path { .. } => false,
             Covers::Domain(pattern) => units
                 .filter_map(|unit| match unit {
                     Unit::Fetch(host) => Some(host.as_deref()),
@@ -332,7 +332,7 @@ fn restricts_paths(
     pattern: Option<&PathPattern>,
     facts: &Facts,
     places: &Places,
-) -> bool {
+) -> Restriction {
     let mut targets: Vec<&Target> = Vec::new();
     for unit in &facts.units {
         match (unit, effect) {
@@ -355,9 +355,9 @@ fn restricts_paths(
     match pattern {
         Some(pattern) => {
             let starts = pattern.starts(facts.starts(places));
-            targets.iter().any(|target| pattern.restricts(target, &starts))
+            Restriction::strongest(targets.iter().map(|target| pattern.restricts(target, &starts)))
         }
-        None => !targets.is_empty(),
+        None => Restriction::certain(!targets.is_empty()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::path::{Places, Target, resolve};
 use super::pattern::PathPattern;
+use super::restriction::Restriction;
 
 /// A folder under both of its names.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +79,8 @@ impl Unreadable {
             return false;
         }
         let target = Target::new(&self.cwd, file);
-        self.patterns.iter().any(|(pattern, starts)| pattern.restricts(&target, starts))
+        self.patterns
+            .iter()
+            .any(|(pattern, starts)| pattern.restricts(&target, starts) != Restriction::No)
     }
 }

@@ -81,6 +81,33 @@ async fn what_must_not_be_read_is_not_found_by_searches_either() {
 }
 
 #[tokio::test]
+async fn no_name_by_way_of_a_process_walks_past_a_rule_about_files() {
+    let scene = Scene::new();
+    scene.world.config(
+        "[permissions]\ndeny = [\"Read(.env)\", \"Edit(secrets/**)\"]\nallow = [\"Bash\"]\n",
+    );
+    scene.world.write(".env", "HIDDEN-1\n");
+    scene.world.write("secrets/a", "old\n");
+    let lines = [
+        "cat /proc/self/cwd/.env",
+        "head -1 /dev/fd/../cwd/.env",
+        "echo new > /proc/self/cwd/secrets/a",
+        "grep -h . /proc/self/cwd/.env",
+    ];
+    let mut calls = tool_use("Bash", bash("cat /dev/stdin <<< plain"));
+    for line in lines {
+        calls = calls.tool_use("Bash", bash(line));
+    }
+    let run = ask(&scene, calls, &["--permission-mode", "bypassPermissions"]).await;
+    let results = scene.server.requests()[1].tool_results();
+    assert!(results.iter().all(|result| !result.text.contains("HIDDEN-1")), "{results:?}");
+    assert!(results[0].text.contains("plain"), "{results:?}");
+    assert_eq!(denials(&run).len(), lines.len(), "{run}");
+    assert_eq!(scene.world.read("secrets/a"), "old\n");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_relative_rule_hides_files_below_every_working_directory_from_searches() {
     let scene = Scene::new();
     let extra = scene.world.root().join("extra");

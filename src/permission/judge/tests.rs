@@ -297,6 +297,60 @@ fn what_shows_more_than_it_names_is_asked_about_while_a_rule_restricts_reading()
 }
 
 #[test]
+fn a_name_that_leads_nobody_knows_where_is_a_doubt_for_every_rule_about_files() {
+    let project = |bench: &Bench| bench.root.join("project");
+    let rooted = |bench: &Bench| format!("/proc/self/root{}", project(bench).display());
+    let bench = || Bench::new().deny("Read(.env)").deny("Read(~/.ssh/**)").deny("Edit(secrets/**)");
+    let programs = |bench: Bench| bench.allow("Bash(cat:*)").allow("Bash(head:*)").allow("Edit");
+    let lines = [
+        "cat /proc/self/cwd/.env".to_owned(),
+        "cat /proc/thread-self/cwd/.env".to_owned(),
+        "cat /proc/1/cwd/.env".to_owned(),
+        "head -1 /dev/fd/../cwd/.env".to_owned(),
+        "cat < /proc/self/cwd/.env".to_owned(),
+        "cd /proc/self/root/etc && cat x".to_owned(),
+        "x=/proc/self/cwd/.env; cat $x".to_owned(),
+        "echo new > /proc/self/cwd/secrets/a".to_owned(),
+        format!("cat {}/.env", rooted(&Bench::new())),
+    ];
+    for line in lines {
+        for bench in [
+            programs(bench()),
+            bench().allow("Bash"),
+            bench().mode(Mode::BypassPermissions),
+            bench().allow("Bash").mode(Mode::BypassPermissions),
+        ] {
+            let judgement = bench.bash_judgement(&line);
+            assert_eq!(judgement.decision, Ask, "{line}: {}", judgement.why);
+            let alone = Bench { interactive: false, ..bench };
+            assert_eq!(alone.bash(&line), Deny, "{line}");
+        }
+    }
+    let unknown = reading(Path::new("/proc/self/cwd/.env"));
+    let bypass = bench().mode(Mode::BypassPermissions);
+    assert_eq!(bypass.judge("Read", &unknown).decision, Ask);
+    // What a process has open is known to the line that opens it.
+    for line in ["cat /dev/stdin < a", "cat /dev/fd/0 < a", "echo x > /dev/stderr"] {
+        assert_eq!(bench().allow("Bash").bash(line), Allow, "{line}");
+    }
+    let long = format!("cat a && echo '{}'", "x ".repeat(400));
+    assert_eq!(bench().bash(&long), Allow, "no file has such a name");
+}
+
+#[test]
+fn a_file_that_leads_nobody_knows_where_is_protected() {
+    let edits = Bench::new().allow("Edit").mode(Mode::AcceptEdits);
+    for line in [
+        "echo x > /proc/self/cwd/githooks/pre-commit".to_owned(),
+        format!("echo x > /proc/self/root{}/a", edits.root.join("project").display()),
+    ] {
+        assert_eq!(edits.bash(&line), Ask, "{line}");
+    }
+    assert_eq!(edits.bash("echo x > githooks/pre-commit"), Allow);
+    assert_eq!(edits.bash("echo x > /dev/stderr"), Allow);
+}
+
+#[test]
 fn a_rule_against_reading_sees_what_globs_braces_and_variables_name() {
     let bench = Bench::new().allow("Bash(cat:*)").allow("Bash(git log:*)").deny("Read(.env)");
     for name in [".env", "src/.env", "a"] {
