@@ -154,8 +154,8 @@ impl Setup {
         let config = &self.loaded.config;
         let secrets: Vec<String> = config.key_variables().into_iter().map(str::to_owned).collect();
         let judge = gate.clone();
-        let hidden = Hidden::by(move |cwd| {
-            let unreadable = judge.unreadable(cwd);
+        let hidden = Hidden::by(move |cwd, place| {
+            let unreadable = judge.unreadable(cwd, place);
             move |file| unreadable.contains(file)
         });
         Parts {

@@ -207,7 +207,7 @@ impl Customs {
             all.commands.insert(custom.name.clone(), Arc::new(custom));
         }
         let (hidden, cwd) = &sources.hidden;
-        let hidden = hidden.from_search(cwd);
+        let hidden = hidden.from_reading(cwd);
         for (folders, kind) in [(&sources.commands, Kind::Command), (&sources.skills, Kind::Skill)]
         {
             folders.iter().for_each(|folder| all.add_folder(folder, kind, &hidden));

@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
         chain: &mut Vec<PathBuf>,
     ) -> Result<(), Missed> {
         if (self.hides)(real) {
-            return Err(Some("a permission rule forbids it".to_owned()));
+            return Err(Some("a permission rule denies it or asks about it".to_owned()));
         }
         if self.read.len() == MAX_FILES {
             return Err(Some(format!("{MAX_FILES} files count at most")));

@@ -168,7 +168,7 @@ fn what_is_no_readable_text_is_one_line_each() {
             import("docs", "it is not a regular file"),
             import("gone.md", "there is no such file"),
             import("image", "it is not text"),
-            import("hidden.md", "a permission rule forbids it"),
+            import("hidden.md", "a permission rule denies it or asks about it"),
             import("pipe", "it is not a regular file"),
             "repo/CLAUDE.md was not read: it is not a regular file".to_owned(),
             "repo/CLAUDE.local.md was not read: it is not a regular file".to_owned(),

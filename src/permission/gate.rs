@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use super::bounds::Bound;
 use super::judge::{Call, Decision, Judgement, Policy, judge};
 use super::path::Places;
 use super::protected::{ProtectedPlace, ProtectedPlaces};
@@ -17,9 +16,9 @@ use super::rule::{Base, List, Origin, Rule, RuleSet};
 use super::rule_file;
 use super::session_rules::AllowCeiling;
 use super::source::RuleSource;
-use super::standing::{Grants, ModeOf, Standing};
+use super::standing::Standing;
 use super::starts::Unreadable;
-use crate::protocol::{Allowance, Answer, Mode, QuestionId, RuleFile};
+use crate::protocol::{Allowance, Answer, Mode, QuestionId, RuleFile, Target};
 
 mod agent;
 
@@ -204,14 +203,7 @@ impl Gate {
     /// What a call of main comes to by now. Nobody is asked.
     #[must_use]
     pub fn judgement(&self, call: &Call<'_>) -> Judgement {
-        let places = self.0.places.clone();
-        let standing = Standing {
-            grants: Grants::default(),
-            places,
-            mode: ModeOf::default(),
-            bounds: Arc::default(),
-        };
-        self.0.judge(call, &standing).0
+        self.0.judge(call, &Standing::new(self.0.places.clone())).0
     }
 
     /// Whether a deny rule keeps every call of this tool from running: then it need not be offered.
@@ -226,10 +218,11 @@ impl Gate {
         self.0.lock().rules.deny.iter().any(|rule| rule.covers_agent(name))
     }
 
-    /// The files that the shared deny rules keep main from reading in `cwd`.
+    /// The files that the shared rules keep main from coming upon in `cwd`, when a permitted call names `place`.
     #[must_use]
-    pub fn unreadable(&self, cwd: &Path) -> Unreadable {
-        self.0.unreadable(&[], &self.0.places, cwd)
+    pub fn unreadable(&self, cwd: &Path, place: Option<&Target>) -> Unreadable {
+        let standing = Standing::new(self.0.places.clone());
+        self.0.unreadable(&standing, cwd, place)
     }
 }
 
@@ -248,11 +241,21 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The files that the shared deny rules and those of `bounds` keep an agent from reading.
-    fn unreadable(&self, bounds: &[Bound], places: &Places, cwd: &Path) -> Unreadable {
-        let rules = self.lock().rules.clone();
-        let all = rules.deny.iter().chain(bounds.iter().flat_map(|bound| &bound.deny));
-        Unreadable::new(all.filter_map(Rule::read_pattern), places, cwd)
+    /// The files that the shared deny rules, those of the agent's definition and the ask rules keep an agent from coming
+    /// upon. An ask rule that was asked about `place` itself hides nothing there, and none does where the mode has
+    /// answered for the user.
+    fn unreadable(&self, standing: &Standing, cwd: &Path, place: Option<&Target>) -> Unreadable {
+        let (rules, mode) = {
+            let state = self.lock();
+            (state.rules.clone(), standing.mode.given(state.mode))
+        };
+        let denied = rules.deny.iter().chain(standing.bounds.iter().flat_map(|it| &it.deny));
+        let asks = self.interactive || mode != Mode::BypassPermissions;
+        let asked = rules.ask.iter().filter(|_| asks);
+        let mut files = Unreadable::new(&standing.places, cwd);
+        files.add(denied.filter_map(Rule::read_pattern), None);
+        files.add(asked.filter_map(Rule::read_pattern), place);
+        files
     }
 
     /// Judges a call by what holds now; the number is the revision of what it was judged by.

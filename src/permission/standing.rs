@@ -83,6 +83,13 @@ pub(super) struct Standing {
     pub bounds: Arc<Vec<Bound>>,
 }
 
+impl Standing {
+    /// Main's, in these places.
+    pub fn new(places: Arc<Places>) -> Self {
+        Self { grants: Grants::default(), places, mode: ModeOf::default(), bounds: Arc::default() }
+    }
+}
+
 /// What a sub-agent has of its parent's rights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {

@@ -47,29 +47,34 @@ impl std::ops::Deref for Starts {
     }
 }
 
-/// The files that an agent's deny rules keep it from reading, for tools that come upon files while they search.
+/// The files that an agent's rules keep it from reading, for tools that come upon files while they search.
 #[derive(Debug)]
 pub struct Unreadable {
     cwd: PathBuf,
+    relative: Starts,
     patterns: Vec<(PathPattern, Starts)>,
 }
 
 impl Unreadable {
-    /// The files of these patterns, for an agent that works in `cwd`.
-    pub(super) fn new<'a>(
+    /// No files yet, for an agent that works in `cwd`.
+    pub(super) fn new(places: &Places, cwd: &Path) -> Self {
+        let relative = Starts::of(places, cwd, &[]);
+        Self { cwd: cwd.to_owned(), relative, patterns: Vec::new() }
+    }
+
+    /// Adds the files of these patterns, but for the patterns that `asked` is among: the user has answered for those.
+    pub(super) fn add<'a>(
+        &mut self,
         patterns: impl IntoIterator<Item = &'a PathPattern>,
-        places: &Places,
-        cwd: &Path,
-    ) -> Self {
-        let mut patterns = patterns.into_iter().peekable();
-        let placed = match patterns.peek() {
-            Some(_) => {
-                let starts = Starts::of(places, cwd, &[]);
-                patterns.map(|pattern| (pattern.clone(), pattern.starts(&starts))).collect()
+        asked: Option<&Target>,
+    ) {
+        for pattern in patterns {
+            let starts = pattern.starts(&self.relative);
+            let is_meant = |asked| pattern.restricts(asked, &starts) == Restriction::Yes;
+            if !asked.is_some_and(is_meant) {
+                self.patterns.push((pattern.clone(), starts));
             }
-            None => Vec::new(),
-        };
-        Self { cwd: cwd.to_owned(), patterns: placed }
+        }
     }
 
     /// Whether the file is one of them.

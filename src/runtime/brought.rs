@@ -171,7 +171,7 @@ fn read(parts: &Parts) -> Memory {
         project: parts.setting_sources.project,
         local: parts.setting_sources.local,
     };
-    let hidden = parts.builtin.hidden.from_search(&parts.cwd);
+    let hidden = parts.builtin.hidden.from_reading(&parts.cwd);
     Memory::read(&sources, &|file| hidden.contain(file))
 }
 

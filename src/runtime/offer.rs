@@ -155,7 +155,7 @@ impl Runtime {
 
 /// Reads the definitions that rules let agents read.
 fn load(parts: &Parts) -> Definitions {
-    let hidden = parts.builtin.hidden.from_search(&parts.cwd);
+    let hidden = parts.builtin.hidden.from_reading(&parts.cwd);
     Definitions::load(&parts.definitions).without_hidden(|file| hidden.contain_either(file))
 }
 

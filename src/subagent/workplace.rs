@@ -31,8 +31,8 @@ impl Workplace {
     #[must_use]
     pub fn settings(&self, session: &BuiltinSettings, gate: &AgentGate) -> BuiltinSettings {
         let gate = gate.clone();
-        let hidden = Hidden::by(move |cwd| {
-            let unreadable = gate.unreadable(cwd);
+        let hidden = Hidden::by(move |cwd, place| {
+            let unreadable = gate.unreadable(cwd, place);
             move |file| unreadable.contains(file)
         });
         let settings = BuiltinSettings { hidden, ..session.clone() };

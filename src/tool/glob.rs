@@ -85,7 +85,7 @@ impl TypedTool for Glob {
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let matcher = self.anchored(&input, &cx.cwd).matcher();
         let (target, cwd) = (cx.target()?.clone(), cx.cwd.clone());
-        let hidden = self.hidden.from_search(&cwd);
+        let hidden = self.hidden.from_search(&cwd, &target);
         blocking(&cx.cancel, move |cancel| {
             let place = Place { target: &target, cwd: &cwd, hidden: &hidden };
             find(&place, &matcher?, cancel)
@@ -200,7 +200,7 @@ mod tests {
         bench.file("secret/b.txt", "");
         let all = json!({"pattern": "**/*.txt"});
         assert_eq!(bench.text("Glob", all.clone()).await.lines().count(), 2);
-        bench.settings.hidden = Hidden::by(|cwd| {
+        bench.settings.hidden = Hidden::by(|cwd, _| {
             let folder = cwd.join("secret");
             move |file| file.starts_with(&folder)
         });

@@ -117,7 +117,7 @@ impl TypedTool for Grep {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let (hidden, cwd) = (self.hidden.from_search(&cx.cwd), cx.cwd);
+        let (hidden, cwd) = (self.hidden.from_search(&cx.cwd, &target), cx.cwd);
         let place = Place { target, cwd, hidden };
         blocking(&cx.cancel, move |cancel| search(&place, &input, cancel)).await
     }
@@ -305,7 +305,7 @@ mod tests {
     #[tokio::test]
     async fn hidden_files_are_not_searched() {
         let mut bench = place();
-        bench.settings.hidden = Hidden::by(|cwd| {
+        bench.settings.hidden = Hidden::by(|cwd, _| {
             let folder = cwd.join("a");
             move |file| file.starts_with(&folder)
         });
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(grep(&bench, json!({"path": "link/a.rs"})).await.0, "link/a.rs");
         assert_eq!(bench.text("Glob", json!({"pattern": "link/*.md"})).await, "link/notes.md");
         for hidden in ["link/a.rs", "a/a.rs"] {
-            bench.settings.hidden = Hidden::by(move |cwd| {
+            bench.settings.hidden = Hidden::by(move |cwd, _| {
                 let hidden = cwd.join(hidden);
                 move |file| file == hidden
             });

@@ -20,23 +20,30 @@ use crate::protocol::Target;
 #[derive(Clone, Default)]
 pub struct Hidden(Option<Arc<Hides>>);
 
-type Hides = dyn Fn(&Path) -> IsHidden + Send + Sync;
+type Hides = dyn Fn(&Path, Option<&Target>) -> IsHidden + Send + Sync;
 type IsHidden = Box<dyn Fn(&Path) -> bool + Send + Sync>;
 
 impl Hidden {
-    /// Asks `hides` once for each search, with the working directory of the agent, what is hidden from that search.
+    /// Asks `hides` once for each search, with the working directory of the agent and the place that a permitted call
+    /// names, what is hidden from that search.
     #[must_use]
-    pub fn by<F>(hides: impl Fn(&Path) -> F + Send + Sync + 'static) -> Self
+    pub fn by<F>(hides: impl Fn(&Path, Option<&Target>) -> F + Send + Sync + 'static) -> Self
     where
         F: Fn(&Path) -> bool + Send + Sync + 'static,
     {
-        Self(Some(Arc::new(move |cwd| Box::new(hides(cwd)))))
+        Self(Some(Arc::new(move |cwd, place| Box::new(hides(cwd, place)))))
     }
 
-    /// The files that are hidden from one search of an agent that works in `cwd`.
+    /// The files that are hidden from one search of an agent that works in `cwd`, in the place that its call names.
     #[must_use]
-    pub fn from_search(&self, cwd: &Path) -> HiddenFiles {
-        HiddenFiles(self.0.as_ref().map(|hides| hides(cwd)))
+    pub fn from_search(&self, cwd: &Path, place: &Target) -> HiddenFiles {
+        HiddenFiles(self.0.as_ref().map(|hides| hides(cwd, Some(place))))
+    }
+
+    /// The files that are hidden in `cwd` from what no call asks for.
+    #[must_use]
+    pub fn from_reading(&self, cwd: &Path) -> HiddenFiles {
+        HiddenFiles(self.0.as_ref().map(|hides| hides(cwd, None)))
     }
 }
 

@@ -81,6 +81,31 @@ async fn what_must_not_be_read_is_not_found_by_searches_either() {
 }
 
 #[tokio::test]
+async fn what_is_asked_about_is_not_found_by_searches_and_not_brought_in_by_memory() {
+    let scene = Scene::new();
+    scene.world.config("[permissions]\nask = [\"Read(secret/**)\"]\n");
+    scene.world.write("secret/a.txt", "needle ASKED-1\n");
+    scene.world.write("b.txt", "needle\n");
+    scene.world.write("AGENTS.md", "See @secret/a.txt\n");
+    let content =
+        |path: &str| json!({ "pattern": "needle", "path": path, "output_mode": "content" });
+    let calls = tool_use("Grep", content("."))
+        .tool_use("Glob", json!({ "pattern": "**/*.txt" }))
+        .tool_use("Grep", content("secret"));
+    let run = ask(&scene, calls, &["--permission-mode", "dontAsk"]).await;
+    let results = scene.server.requests()[1].tool_results();
+    let found: Vec<&str> = results[..2].iter().map(|result| result.text.as_str()).collect();
+    assert_eq!(found, ["b.txt:1:needle", "b.txt"]);
+    assert_eq!(denials(&run).len(), 1, "{run}");
+    assert!(!scene.server.requests()[0].system().contains("ASKED-1"));
+    assert!(
+        run.stdout.contains("@secret/a.txt was not read: a permission rule denies it or asks"),
+        "{run}"
+    );
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn no_name_by_way_of_a_process_walks_past_a_rule_about_files() {
     let scene = Scene::new();
     scene.world.config(

@@ -12,9 +12,9 @@ use crate::permission::judge::{Advice, Call, Decision, Judgement};
 use crate::permission::path::Places;
 use crate::permission::question::{Approval, Asked, Waiting};
 use crate::permission::rule::Base;
-use crate::permission::standing::{Grants, ModeOf, Rights, Standing};
+use crate::permission::standing::{Grants, Rights, Standing};
 use crate::permission::starts::Unreadable;
-use crate::protocol::{Access, EventKind, EventSink, Mode, Question, QuestionId};
+use crate::protocol::{Access, EventKind, EventSink, Mode, Question, QuestionId, Target};
 
 impl Gate {
     /// The gate of one agent: the shared rules, and grants of its own. `name` is the agent's on the screen.
@@ -24,12 +24,7 @@ impl Gate {
             shared: self.0.clone(),
             name: name.into(),
             events,
-            standing: Standing {
-                grants: Grants::default(),
-                places: self.0.places.clone(),
-                mode: ModeOf::default(),
-                bounds: Arc::default(),
-            },
+            standing: Standing::new(self.0.places.clone()),
         }
     }
 }
@@ -87,10 +82,11 @@ impl AgentGate {
         self.standing.mode.given(self.shared.lock().mode)
     }
 
-    /// The files that deny rules, the shared ones and those of its definition, keep this agent from reading in `cwd`.
+    /// The files that rules, the shared ones and those of its definition, keep this agent from coming upon in `cwd`, when
+    /// a permitted call names `place`.
     #[must_use]
-    pub fn unreadable(&self, cwd: &Path) -> Unreadable {
-        self.shared.unreadable(&self.standing.bounds, &self.standing.places, cwd)
+    pub fn unreadable(&self, cwd: &Path, place: Option<&Target>) -> Unreadable {
+        self.shared.unreadable(&self.standing, cwd, place)
     }
 
     /// Tells that a call was denied by what is not the gate.

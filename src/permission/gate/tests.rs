@@ -368,3 +368,46 @@ async fn with_nobody_to_ask_the_denial_names_the_rule_that_would_help() {
         other => panic!("{other:?}"),
     }
 }
+
+/// A gate with these deny and ask rules.
+fn ruled(interactive: bool, mode: Mode, deny: &[&str], ask: &[&str]) -> Bench {
+    let bench = Bench::new(interactive);
+    let project = bench.gate.0.places.project.clone();
+    let base = Base { project: &project, home: None };
+    let mut rules = RuleSet::default();
+    rules.add(List::Deny, deny, &Origin::Session, base).unwrap();
+    rules.add(List::Ask, ask, &Origin::Session, base).unwrap();
+    {
+        let mut state = bench.gate.0.lock();
+        (state.rules, state.mode) = (Arc::new(rules), mode);
+    }
+    bench
+}
+
+#[test]
+fn searches_come_upon_nothing_that_is_asked_about_unless_the_question_was_about_it() {
+    let bench = ruled(true, Mode::Default, &["Read(.env)"], &["Read(conf/**)", "Read(*.key)"]);
+    let dir = bench.gate.0.places.project.clone();
+    fs::create_dir(dir.join("conf")).unwrap();
+    let hides = |gate: &Gate, place: Option<&str>, file: &str| {
+        let place = place.map(|place| Target::new(&dir, Path::new(place)));
+        gate.unreadable(&dir, place.as_ref()).contains(&dir.join(file))
+    };
+    for (place, file, expected) in [
+        (None, "conf/a", true),
+        (Some("."), "conf/a", true),
+        (Some("conf"), "conf/a", false),
+        (Some("conf"), "conf/a.key", true),
+        (Some("conf"), "conf/.env", true),
+        (Some("a.key"), "a.key", false),
+        (Some(".env"), ".env", true),
+        (Some("."), "src/a", false),
+    ] {
+        assert_eq!(hides(&bench.gate, place, file), expected, "{place:?} {file}");
+    }
+    // Where the mode has answered what would be asked, nothing of it is hidden.
+    let bypass = ruled(false, Mode::BypassPermissions, &["Read(.env)"], &["Read(conf/**)"]);
+    let dir = bypass.gate.0.places.project.clone();
+    let files = bypass.gate.unreadable(&dir, None);
+    assert_eq!([".env", "conf/a"].map(|file| files.contains(&dir.join(file))), [true, false]);
+}
