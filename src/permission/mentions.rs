@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::path::Target;
+use super::recursive::{self, Shown};
 use super::script::{Script, SimpleCommand, Word};
 use super::spelling::{Piece, Spelling, fits, globbed, spell};
 use super::wrapper;
@@ -64,6 +65,8 @@ pub struct Mentioned {
     pub all: Files,
     /// By a command that is known to change files.
     pub by_writers: Files,
+    /// What commands show of folders besides what they name.
+    pub shown: Vec<Shown>,
 }
 
 /// Files, and why there may be more of them.
@@ -99,13 +102,16 @@ impl Mentioned {
                 .filter_map(|words| words.first())
                 .any(|word| WRITERS.contains(&wrapper::base_name(&word.text)));
             let shows = !SHOW_NOTHING.contains(&wrapper::base_name(command.program()));
+            let mut named: Vec<Files> = Vec::new();
             for (at, word) in command.arguments().iter().enumerate() {
                 let files = lookup.files(word);
                 mentioned.all.add(&files, shows && !is_message(command, at + 1));
                 if writes {
                     mentioned.by_writers.add(&files, true);
                 }
+                named.push(files);
             }
+            mentioned.shown.extend(recursive::shown(command, &named, bases));
         }
         // A value that is only known later is a doubt where it is used.
         for value in script.all_values() {

@@ -17,6 +17,7 @@ mod program;
 mod protected;
 mod question;
 mod read_only;
+mod recursive;
 mod restriction;
 mod rule;
 mod rule_file;

@@ -209,6 +209,8 @@ pub struct PathPattern {
     shapes: Arc<[Shape]>,
     /// The names in it, folded.
     names: Vec<String>,
+    /// The names before the first wildcard; empty for a name that is found at any depth.
+    fixed: PathBuf,
 }
 
 impl PartialEq for PathPattern {
@@ -250,7 +252,9 @@ impl PathPattern {
         }
         let names = relative.split('/').map(fold).collect();
         let shapes = shapes(relative, floating)?;
-        Ok(Self { text: text.to_owned(), anchor, shapes, names })
+        let is_fixed = |name: &&str| !name.contains(['*', '?', '[', '{', '\\']);
+        let fixed = relative.split('/').take_while(is_fixed).filter(|_| !floating).collect();
+        Ok(Self { text: text.to_owned(), anchor, shapes, names, fixed })
     }
 
     /// Whether the pattern holds the name that a file is protected for: then the file is meant. A name with a wildcard
@@ -308,6 +312,23 @@ impl PathPattern {
             self.matches(path, &start.written)
                 || start.resolved.as_deref().is_some_and(|start| self.matches(path, start))
         })
+    }
+
+    /// Whether a file that a denying or asking rule covers may lie in the folder or below it, by their names alone.
+    #[must_use]
+    pub fn may_lie_in(&self, folder: &Path, starts: &Starts) -> bool {
+        let names = starts.iter().flat_map(|start| {
+            std::iter::once(start.written.as_path()).chain(start.resolved.as_deref())
+        });
+        names
+            .map(|start| start.join(&self.fixed))
+            .any(|place| place.starts_with(folder) || folder.starts_with(&place))
+    }
+
+    /// Whether one of the names on the way to a covered file begins with a dot.
+    #[must_use]
+    pub fn needs_dot_name(&self) -> bool {
+        self.names.iter().any(|name| name.starts_with('.'))
     }
 
     fn matches(&self, path: &Path, start: &Path) -> bool {

@@ -203,7 +203,12 @@ impl Rule {
                 }
                 let named = restricts_paths(*effect, pattern.as_ref(), facts, places);
                 match (named, pattern, shell) {
-                    (Restriction::No, Some(_), Some(shell)) => doubt(effect.files(shell), facts),
+                    (Restriction::No, Some(pattern), Some(shell)) => {
+                        match doubt(effect.files(shell), facts) {
+                            Restriction::No => effect.doubt(pattern, shell, facts, places),
+                            doubt => doubt,
+                        }
+                    }
                     (named, ..) => named,
                 }
             }
@@ -308,6 +313,29 @@ impl Effect {
         match self {
             Self::Reads => &mentioned.all,
             Self::Writes => &mentioned.by_writers,
+        }
+    }
+
+    /// Why a command may have this effect on a file of the pattern without being known for it. Where the user has let every
+    /// command run, that is no doubt: it is as much an answer to this.
+    fn doubt(
+        self,
+        pattern: &PathPattern,
+        shell: &Shell,
+        facts: &Facts,
+        places: &Places,
+    ) -> Restriction {
+        if facts.all_commands {
+            return Restriction::No;
+        }
+        let starts = pattern.starts(facts.starts(places));
+        match self {
+            Self::Reads => {
+                let mut shown = shell.mentioned().shown.iter();
+                let doubt = shown.find_map(|shown| shown.doubt(pattern, &starts, places));
+                doubt.map_or(Restriction::No, Restriction::Maybe)
+            }
+            Self::Writes => Restriction::No,
         }
     }
 }

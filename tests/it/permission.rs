@@ -133,6 +133,25 @@ async fn no_name_by_way_of_a_process_walks_past_a_rule_about_files() {
 }
 
 #[tokio::test]
+async fn a_search_below_a_folder_does_not_walk_past_a_rule_about_a_file_in_it() {
+    let scene = Scene::new();
+    scene.world.config(
+        "[permissions]\ndeny = [\"Read(.env)\"]\nallow = [\"Bash(grep:*)\", \"Bash(tar:*)\"]\n",
+    );
+    scene.world.write(".env", "HIDDEN-1\n");
+    scene.world.write("src/a", "plain\n");
+    let calls = tool_use("Bash", bash("grep -rh . src"))
+        .tool_use("Bash", bash("grep -rh . ."))
+        .tool_use("Bash", bash("tar cf - ."));
+    let run = ask(&scene, calls, &[]).await;
+    let results = scene.server.requests()[1].tool_results();
+    assert!(results.iter().all(|result| !result.text.contains("HIDDEN-1")), "{results:?}");
+    assert!(results[0].text.contains("plain"), "{results:?}");
+    assert_eq!(denials(&run).len(), 2, "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_relative_rule_hides_files_below_every_working_directory_from_searches() {
     let scene = Scene::new();
     let extra = scene.world.root().join("extra");

@@ -1,0 +1,197 @@
+//! The git commands that show content of files which they do not name.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Content, Here, Reading};
+use crate::permission::pattern::PathPattern;
+use crate::permission::program::Program;
+use crate::permission::script::Word;
+use crate::permission::starts::Starts;
+
+/// Options that make git say which files differ, and not how.
+const SUMMARIES: &str = "--compact-summary --dirstat --name-only --name-status --no-patch --numstat --quiet --raw \
+                         --shortstat --stat --summary -s -q";
+
+/// Options that show no content either.
+const HARMLESS: &str = "--abbrev-commit --all --author --branches --cached --committer --date --date-order --decorate \
+                        --exit-code --first-parent --follow --format --graph --grep --left-right --max-count \
+                        --merge-base --merges --no-abbrev-commit --no-color --no-decorate --no-ext-diff --no-merges \
+                        --no-renames --no-textconv --oneline --pretty --remotes --reverse --simplify-by-decoration \
+                        --since --after --until --before --staged --tags --topo-order --color -i -n -z --";
+
+/// Commands that give out content of commits, whatever their options.
+const SHOWERS: &str = "archive bundle cat-file checkout-index clone diff-files diff-index diff-tree fast-export \
+                       format-patch range-diff request-pull send-email worktree";
+
+/// A longer index is not read. Bytes.
+const MAX_INDEX: u64 = 64 << 20;
+
+/// What a git command with these arguments shows besides what it names.
+pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
+    let known = Program::named("git");
+    let (mut at, mut elsewhere) = (0, false);
+    while let Some(option) = arguments.get(at).filter(|word| word.text.starts_with('-')) {
+        elsewhere |=
+            ["-C", "--git-dir", "--work-tree"].iter().any(|it| option.text.starts_with(it));
+        at += known.and_then(|git| git.global_option(&option.text)).map_or(1, |it| it.words);
+    }
+    let sub_command = arguments.get(at)?;
+    let words = &arguments[at + 1..];
+    let is = |text: &str| words.iter().any(|word| word.text == text);
+    let history = Some(Reading { content: Content::History, here: Here::Always });
+    let operands = Operands::new(words, bases);
+    match sub_command.text.as_str() {
+        "grep" if is("--no-index") || is("--untracked") => {
+            Some(Reading { content: Content::Files { hidden: true }, here: Here::Always })
+        }
+        // The first word is what it looks for.
+        "grep" if operands.revisions.len() <= 1 => {
+            Some(Reading { content: Content::Tracked, here: Here::Always })
+        }
+        "diff" | "difftool" if is("--no-index") => {
+            Some(Reading { content: Content::Files { hidden: true }, here: Here::Never })
+        }
+        "diff" | "difftool" | "show" if is_summary(words) || operands.are_files => None,
+        "diff" | "difftool" if operands.revisions.iter().all(|it| matches!(*it, "HEAD" | "@")) => {
+            let here = match operands.has_paths && !elsewhere {
+                true => Here::Never,
+                false => Here::Always,
+            };
+            Some(Reading { content: Content::Tracked, here })
+        }
+        "show" | "cat-file" if operands.are_blobs() => None,
+        "log" | "reflog" | "shortlog" | "stash" | "whatchanged"
+            if is_harmless(words) || operands.are_files =>
+        {
+            None
+        }
+        "grep" | "diff" | "difftool" | "show" | "log" | "reflog" | "shortlog" | "stash"
+        | "whatchanged" => history,
+        name if SHOWERS.split_whitespace().any(|known| known == name) => history,
+        _ => None,
+    }
+}
+
+/// The words of a git command that are no options.
+struct Operands<'a> {
+    /// Those that are no files or folders.
+    revisions: Vec<&'a str>,
+    has_paths: bool,
+    /// Whether it is limited to files that it names.
+    are_files: bool,
+}
+
+impl<'a> Operands<'a> {
+    fn new(words: &'a [Word], bases: &[PathBuf]) -> Self {
+        let end = words.iter().position(|word| word.text == "--");
+        let (before, behind) = words.split_at(end.unwrap_or(words.len()));
+        let is_any = |word: &Word, fits: fn(&Path) -> bool| {
+            bases.iter().any(|base| fits(&base.join(&word.text)))
+        };
+        let before = before.iter().filter(|word| !word.text.starts_with('-'));
+        let (mut paths, revisions): (Vec<&Word>, Vec<&Word>) =
+            before.partition(|word| is_any(word, Path::exists));
+        paths.extend(behind.iter().skip(1));
+        let are_files = !paths.is_empty()
+            && paths.iter().all(|word| word.literal && is_any(word, Path::is_file));
+        let revisions = revisions.iter().map(|word| word.text.as_str()).collect();
+        Self { revisions, has_paths: !paths.is_empty(), are_files }
+    }
+
+    /// Whether all are names of files in a commit, such as `HEAD:src/a`: those are compared like other names.
+    fn are_blobs(&self) -> bool {
+        let is_plain = |c: char| c.is_alphanumeric() || "._/~^@-".contains(c);
+        let is_blob = |text: &&str| {
+            text.split_once(':').is_some_and(|(commit, path)| {
+                commit.chars().all(is_plain) && !path.is_empty() && !path.starts_with(['/', '!'])
+            })
+        };
+        !self.revisions.is_empty() && self.revisions.iter().all(is_blob)
+    }
+}
+
+fn is_summary(words: &[Word]) -> bool {
+    is_harmless(words) && words.iter().any(|word| lists(SUMMARIES, &word.text))
+}
+
+/// Whether every option is known to show no content.
+fn is_harmless(words: &[Word]) -> bool {
+    let is_number = |text: &str| {
+        let text = text.strip_prefix("-n").unwrap_or_else(|| text.trim_start_matches('-'));
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mut options = words.iter().filter(|word| word.text.starts_with('-') || !word.literal);
+    options.all(|word| {
+        let text = word.text.as_str();
+        word.literal && (lists(SUMMARIES, text) || lists(HARMLESS, text) || is_number(text))
+    })
+}
+
+fn lists(list: &str, option: &str) -> bool {
+    let name = option.split('=').next().unwrap_or_default();
+    list.split_whitespace().any(|known| known == name)
+}
+
+/// The checkout around the folder, or the folder itself.
+pub fn root(folder: &Path) -> PathBuf {
+    let checkout = folder.ancestors().find(|it| it.join(".git").symlink_metadata().is_ok());
+    checkout.unwrap_or(folder).to_owned()
+}
+
+/// Whether git tracks a file of the pattern in the repository around the folder. An index that cannot be read may name
+/// any file.
+pub fn tracked(folder: &Path, pattern: &PathPattern, starts: &Starts) -> bool {
+    let root = root(folder);
+    if !pattern.may_lie_in(&root, starts) {
+        return false;
+    }
+    let dot_git = root.join(".git");
+    let git_dir = match fs::read_to_string(&dot_git) {
+        Ok(link) => match link.strip_prefix("gitdir:") {
+            Some(path) => root.join(path.trim()),
+            None => return true,
+        },
+        Err(_) => dot_git,
+    };
+    let index = git_dir.join("index");
+    match fs::metadata(&index) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return false,
+        Ok(found) if found.is_file() && found.len() <= MAX_INDEX => {}
+        _ => return true,
+    }
+    let names = fs::read(&index).ok();
+    let names = names.as_deref().and_then(names_in);
+    names.is_none_or(|names| {
+        names.iter().any(|name| pattern.restricts_name(&root.join(name), starts))
+    })
+}
+
+/// The names in an index of version 2 or 3 with SHA-1 names; `None` for any other.
+fn names_in(index: &[u8]) -> Option<Vec<String>> {
+    // Times, mode, owner, size and the name of the object.
+    const FIXED: usize = 60;
+    let number = |at: usize| -> Option<u32> {
+        Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?))
+    };
+    if index.get(..4)? != b"DIRC" || !matches!(number(4)?, 2 | 3) {
+        return None;
+    }
+    let (count, mut at) = (number(8)?, 12);
+    let mut names = Vec::new();
+    for _ in 0..count {
+        let flags = index.get(at + FIXED..at + FIXED + 2)?;
+        let flags = u16::from_be_bytes(flags.try_into().ok()?);
+        let is_extended = flags & 0x4000 != 0;
+        let start = at + FIXED + 2 + if is_extended { 2 } else { 0 };
+        let length = index.get(start..)?.iter().position(|byte| *byte == 0)?;
+        let stated = usize::from(flags & 0xfff);
+        if stated < 0xfff && stated != length || length == 0 {
+            return None;
+        }
+        names.push(String::from_utf8_lossy(index.get(start..start + length)?).into_owned());
+        // Each entry ends with one to eight zeros, at a multiple of eight.
+        at += (start + length - at) / 8 * 8 + 8;
+    }
+    Some(names)
+}

@@ -1,0 +1,177 @@
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::permission::judge::Decision::{Allow, Ask, Deny};
+use crate::permission::judge::testing::Bench;
+
+/// A project with rules for the programs, where git tracks `src/a` and what `tracked` names.
+fn bench(tracked: &[&str]) -> Bench {
+    let bench = Bench::new();
+    let project = bench.root.join("project");
+    fs::remove_dir_all(project.join(".git")).unwrap();
+    for name in ["src/a", "docs/b", ".env"].iter().chain(tracked) {
+        fs::create_dir_all(project.join(name).parent().unwrap()).unwrap();
+        fs::write(project.join(name), "x\n").unwrap();
+    }
+    git(&project, &["init", "-q"]);
+    git(&project, &[&["add", "-f", "src/a"], tracked].concat());
+    let bench = bench.allow("Bash(git -C . log:*)");
+    let programs =
+        ["grep", "rg", "git", "tar", "cp", "diff", "zip", "find", "cat", "ls", "cargo", "ag"];
+    programs.into_iter().fold(bench, |bench, name| bench.allow(&format!("Bash({name}:*)")))
+}
+
+fn git(dir: &Path, words: &[&str]) {
+    let output = Command::new("git").args(words).current_dir(dir).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn what_reads_a_folder_above_a_restricted_file_is_a_doubt() {
+    let lines = [
+        "grep -r SECRET .",
+        "grep -rn SECRET",
+        "grep -r src",
+        "grep -r --include x src",
+        "grep -r -A src x",
+        "grep -rn x src .",
+        "grep --recur x .",
+        "grep -d recurse x .",
+        "rg -uu S",
+        "rg --hidden S .",
+        "rg -. S",
+        "rg -uu -r x src",
+        "ag x src",
+        "tar cf - .",
+        "tar -czf x.tgz .",
+        "tar --create --file x.tar -C src .",
+        "cp -r . /tmp/x",
+        "cp -a ./ /tmp/x",
+        "diff -r . x",
+        "diff . /tmp/x",
+        "zip -r - .",
+        "git grep --no-index S",
+        "git diff --no-index . /tmp/x",
+        "timeout 5 grep -r S .",
+        "find . -name a && grep -r S .",
+    ];
+    for line in lines {
+        for rule in ["Read(.env)", "Read(./.env)", "Read(/.env)", "Read(.e*)"] {
+            let denied = bench(&[]).allow("Bash(timeout 5 grep:*)").deny(rule);
+            assert_eq!(denied.bash(line), Ask, "{rule}: {line}");
+            let alone = Bench { interactive: false, ..denied };
+            assert_eq!(alone.bash(line), Deny, "{rule}: {line}");
+        }
+        let asked = bench(&[]).allow("Bash(timeout 5 grep:*)").ask("Read(.env)");
+        assert_eq!(asked.bash(line), Ask, "{line}");
+        let exact = bench(&[]).deny("Read(.env)").allow(&format!("Bash({line})"));
+        assert_eq!(exact.bash(line), Allow, "{line}");
+        assert_eq!(bench(&[]).allow("Bash").deny("Read(.env)").bash(line), Allow, "{line}");
+        let elsewhere = bench(&[]).allow("Bash(timeout 5 grep:*)");
+        let elsewhere = elsewhere.deny("Read(~/.ssh/**)").deny("Read(//etc/shadow)");
+        assert_eq!(elsewhere.bash(line), Allow, "{line}");
+    }
+    assert_eq!(bench(&[]).deny("Read(.env)").bash("cd src && grep -r S .."), Ask);
+    let why = bench(&[]).deny("Read(.env)").bash_judgement("grep -r S .").why;
+    assert!(why.ends_with("`grep` may show .env, which is in a folder that it reads"), "{why}");
+}
+
+#[test]
+fn what_reads_other_folders_and_what_shows_names_alone_is_none() {
+    let bench = bench(&[]).deny("Read(.env)").deny("Read(secrets/**)");
+    for line in [
+        "grep -rn SECRET src",
+        "grep -rh . src",
+        "grep -rn -- docs src",
+        "rg -uu . src",
+        "grep -rn -A 3 SECRET src docs",
+        "grep -rne SECRET src",
+        "grep -rn --include='*.rs' SECRET src/",
+        "grep SECRET src/a",
+        "cat src/a | grep SECRET",
+        "rg SECRET",
+        "rg -n SECRET src",
+        "ls -a | rg SECRET",
+        "rg --files --hidden",
+        "ls -laR .",
+        "find . -name '*.rs'",
+        "tar tf x.tar",
+        "tar xzf x.tgz -C docs",
+        "tar czf x.tgz src",
+        "cp -r src docs/copy",
+        "cp src/a .",
+        "diff src/a docs/b",
+        "cargo build",
+        "cargo test src",
+    ] {
+        let judgement = bench.bash_judgement(line);
+        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+    }
+    // Now there is such a folder.
+    fs::create_dir(bench.root.join("project/secrets")).unwrap();
+    for line in ["rg SECRET", "grep -r x .", "tar cf x.tar ."] {
+        assert_eq!(bench.bash(line), Ask, "{line}");
+    }
+}
+
+#[test]
+fn git_is_a_doubt_for_what_it_tracks_and_for_what_commits_may_hold() {
+    let shows_tracked = ["git diff", "git diff --cached -U9", "git diff HEAD", "git grep x"];
+    let shows_commits = [
+        "git log -p",
+        "git -C . log -p",
+        "git log -L1,2:src/a",
+        "git show",
+        "git show HEAD^{/fix:x}",
+        "git diff HEAD~3",
+        "git diff main...HEAD -- src",
+        "git grep x HEAD~1",
+        "git archive HEAD",
+        "git format-patch -1 --stdout",
+        "git stash show -p",
+    ];
+    let shows_none = [
+        "git status",
+        "git log --oneline -5",
+        "git log --stat --since=yesterday",
+        "git diff --stat HEAD~3",
+        "git diff --name-only main",
+        "git show --stat HEAD",
+        "git diff src/a",
+        "git diff HEAD~1 -- src/a",
+        "git show HEAD:src/a",
+        "git log -p -- src/a",
+        "git diff -- src",
+        "git add -A",
+        "git commit -m \"keep .env out\"",
+    ];
+    let (untracked, tracked) = (bench(&[]).deny("Read(.env)"), bench(&[".env"]).deny("Read(.env)"));
+    for line in shows_tracked {
+        assert_eq!((untracked.bash(line), tracked.bash(line)), (Allow, Ask), "{line}");
+    }
+    for line in shows_commits {
+        assert_eq!((untracked.bash(line), tracked.bash(line)), (Ask, Ask), "{line}");
+        let elsewhere = bench(&[".env"]).deny("Read(~/.ssh/**)");
+        assert_eq!(elsewhere.bash(line), Allow, "{line}");
+    }
+    for line in shows_none {
+        let judgement = untracked.bash_judgement(line);
+        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+    }
+    let index = tracked.root.join("project/.git/index");
+    fs::write(index, "DIRC????").unwrap();
+    assert_eq!(tracked.bash("git diff"), Ask, "an index that cannot be read");
+}
+
+#[test]
+fn a_folder_with_more_files_than_are_looked_at_is_a_doubt() {
+    let bench = bench(&[]).deny("Read(none.key)");
+    let many = bench.root.join("project/many");
+    fs::create_dir(&many).unwrap();
+    assert_eq!(bench.bash("grep -r x ."), Allow);
+    for n in 0..=super::tree::MAX_ENTRIES {
+        fs::write(many.join(n.to_string()), "").unwrap();
+    }
+    assert_eq!((bench.bash("grep -r x ."), bench.bash("grep -r x src")), (Ask, Allow));
+}
