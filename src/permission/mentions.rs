@@ -55,6 +55,10 @@ const SETTERS: &[&str] = &[
 const MAX_STEPS: usize = 50_000;
 /// Bytes of a value that is read.
 const MAX_VALUE: usize = 256;
+/// Characters in a word behind which a file may be named, as in `--file=a`, `f=@a`, `f=<a`, `file:a` and `a,b`.
+const MARKS: &str = "=:@<,;+%|";
+/// One-letter options in one word that are looked behind.
+const MAX_LETTERS: usize = 6;
 /// Texts that the variables in one word make of it.
 const MAX_TEXTS: usize = 64;
 
@@ -194,8 +198,9 @@ struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// The files that a word may name: the whole of it, and what follows `=`, `:` or `@` or a one-letter option in it.
-    /// Globs count also in quotes: many programs expand them by themselves.
+    /// The files that a word may name: the whole of it, what follows one of [`MARKS`] or one-letter options in it, up to
+    /// the end or to the next mark, and what an address of a file names. Globs count also in quotes: many programs
+    /// expand them by themselves.
     fn files(&mut self, word: &Word) -> Files {
         let mut files = Files::default();
         if self.left.is_none() {
@@ -258,19 +263,47 @@ impl Lookup<'_> {
     }
 
     fn parts(&mut self, text: &[Piece], targets: &mut Vec<Target>) {
-        let is_mark = |piece: &Piece| matches!(piece, Piece::Char('=' | ':' | '@'));
-        let marks = text.iter().enumerate().filter(|(_, piece)| is_mark(piece));
-        let mut starts: Vec<usize> = [0].into_iter().chain(marks.map(|(at, _)| at + 1)).collect();
-        if let [Piece::Char('-'), Piece::Char(letter), _, ..] = text
-            && *letter != '-'
-        {
-            starts.push(2);
+        let is_mark = |piece: &Piece| matches!(piece, Piece::Char(c) if MARKS.contains(*c));
+        let marks: Vec<usize> = (0..text.len()).filter(|&at| is_mark(&text[at])).collect();
+        let mut starts = vec![0];
+        if text.first() == Some(&Piece::Char('-')) {
+            let is_letter = |piece: &&Piece| matches!(piece, Piece::Char(c) if c.is_alphanumeric());
+            let letters = text[1..].iter().take_while(is_letter).take(MAX_LETTERS).count();
+            starts.extend((2..2 + letters).filter(|start| *start < text.len()));
         }
+        starts.extend(marks.iter().map(|at| at + 1));
         for start in starts {
             if !self.spend(1 + text.len() / 64) {
                 return;
             }
             self.paths(&text[start..], targets);
+            let next = marks[marks.partition_point(|&at| at < start)..].first();
+            if let Some(&end) = next {
+                self.paths(&text[start..end], targets);
+            }
+            // A quote that the shell leaves to the program.
+            let quote = text.get(start).filter(|it| matches!(it, Piece::Char('"' | '\'')));
+            if let Some(quote) = quote {
+                let inner = &text[start + 1..];
+                let end = inner.iter().position(|piece| piece == quote).unwrap_or(inner.len());
+                self.paths(&inner[..end], targets);
+            }
+        }
+        self.address(text, targets);
+    }
+
+    /// The file that a `file:` address in the text names.
+    fn address(&mut self, text: &[Piece], targets: &mut Vec<Target>) {
+        let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
+        let Some(text) = text.iter().map(char).collect::<Option<String>>() else { return };
+        let Some(at) = text.to_ascii_lowercase().find("file:") else { return };
+        let url = text.get(at..).and_then(|text| Url::parse(text).ok());
+        let path = url.and_then(|mut url| {
+            url.set_host(None).ok()?;
+            url.to_file_path().ok()
+        });
+        if let Some(path) = path {
+            self.target(Path::new("/"), &path, targets);
         }
     }
 
