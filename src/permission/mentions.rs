@@ -5,17 +5,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use url::Url;
+
 use super::path::Target;
 use super::recursive::{self, Shown};
 use super::script::{Script, SimpleCommand, Word};
 use super::spelling::{Piece, Spelling, fits, globbed, spell};
 use super::wrapper;
-
-/// Programs that change the files they are given.
-const WRITERS: &[&str] = &[
-    "chmod", "chown", "cp", "dd", "install", "ln", "mkdir", "mv", "patch", "perl", "rm", "rmdir",
-    "rsync", "sed", "shred", "tee", "touch", "truncate", "unlink",
-];
+use super::writers::{self, Writes};
 
 /// Programs that show nothing of the files they are given.
 const SHOW_NOTHING: &[&str] = &[
@@ -69,6 +66,8 @@ pub struct Mentioned {
     pub all: Files,
     /// By a command that is known to change files.
     pub by_writers: Files,
+    /// By a program that is not known to only read them, with its name.
+    pub by_unknown: Vec<(String, Target)>,
     /// What commands show of folders besides what they name.
     pub shown: Vec<Shown>,
 }
@@ -101,19 +100,22 @@ impl Mentioned {
         let mut mentioned = Self::default();
         let mut lookup = Lookup { bases, home, values: values(script), left: Some(MAX_STEPS) };
         for command in script.all_commands() {
-            let writes = wrapper::views(command)
-                .iter()
-                .filter_map(|words| words.first())
-                .any(|word| WRITERS.contains(&wrapper::base_name(&word.text)));
+            let writes = writers::writes(command);
             let shows = !SHOW_NOTHING.contains(&wrapper::base_name(command.program()));
             let mut named: Vec<Files> = Vec::new();
             for (at, word) in command.arguments().iter().enumerate() {
                 let files = lookup.files(word);
                 mentioned.all.add(&files, shows && !is_message(command, at + 1));
-                if writes {
+                if writes == Writes::Yes || writers::is_output(command, at + 1) {
                     mentioned.by_writers.add(&files, true);
                 }
                 named.push(files);
+            }
+            if writes == Writes::Maybe {
+                let program = wrapper::base_name(command.program());
+                let with_program = |target: &Target| (program.to_owned(), target.clone());
+                let targets = named.iter().flat_map(|files| &files.targets);
+                mentioned.by_unknown.extend(targets.map(with_program));
             }
             mentioned.shown.extend(recursive::shown(command, &named, bases));
         }

@@ -30,6 +30,7 @@ mod standing;
 mod starts;
 mod suggest;
 mod wrapper;
+mod writers;
 
 pub use bounds::{Bounds, check as check_bound, tool_of};
 pub use gate::{AgentGate, Gate, GateSettings, Verdict};

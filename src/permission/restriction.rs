@@ -12,6 +12,7 @@ mod data;
 mod mention;
 
 pub use compare::compare;
+pub use data::sub_command;
 
 /// The outcome of comparing a deny or ask rule with a call.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -335,7 +335,15 @@ impl Effect {
                 let doubt = shown.find_map(|shown| shown.doubt(pattern, &starts, places));
                 doubt.map_or(Restriction::No, Restriction::Maybe)
             }
-            Self::Writes => Restriction::No,
+            Self::Writes => {
+                let mut named = shell.mentioned().by_unknown.iter();
+                let meant =
+                    named.find(|(_, file)| pattern.restricts(file, &starts) != Restriction::No);
+                meant.map_or(Restriction::No, |(program, file)| {
+                    let name = places.show(&file.written);
+                    Restriction::Maybe(format!("`{program}` may write {name}"))
+                })
+            }
         }
     }
 }

@@ -348,6 +348,60 @@ fn a_file_that_leads_nobody_knows_where_is_protected() {
 }
 
 #[test]
+fn an_edit_rule_counts_every_program_that_is_not_known_to_only_read_as_a_writer() {
+    let lines = [
+        ("tar -xf x.tar -C secrets", Ask),
+        ("unzip -d secrets x.zip", Deny),
+        ("git mv x secrets/z", Deny),
+        ("git -C . mv x secrets/z", Deny),
+        ("git checkout secrets/a", Deny),
+        ("git restore -- secrets/a", Deny),
+        ("gzip secrets/a", Deny),
+        ("split x secrets/a", Ask),
+        ("csplit -f secrets/a x 1", Ask),
+        ("gcc -o secrets/a x.c", Deny),
+        ("gcc -osecrets/a x.c", Deny),
+        ("sort x -o secrets/a", Deny),
+        ("sort x --outp=secrets/a", Deny),
+        ("curl -o secrets/a example.org", Deny),
+        ("git diff --output=secrets/a", Deny),
+        ("sponge secrets/a", Deny),
+        ("ed secrets/a", Deny),
+        ("vim secrets/a", Deny),
+        ("mktemp -p secrets", Deny),
+        ("find secrets -delete", Deny),
+        ("sometool secrets/a", Ask),
+        ("sudo sometool secrets/a", Ask),
+        ("cat secrets/a", Allow),
+        ("ls -la secrets", Allow),
+        ("grep -rn x secrets", Allow),
+        ("git diff secrets/a", Allow),
+        ("git log -- secrets", Allow),
+        ("git add secrets/a", Allow),
+        ("pytest secrets", Allow),
+        ("cargo test secrets", Allow),
+        ("gcc secrets/a -o x", Allow),
+        ("sort secrets/a", Allow),
+    ];
+    for (line, expected) in lines {
+        let program = line.split(' ').next().unwrap();
+        let bench = Bench::new().deny("Edit(secrets/**)");
+        fs::create_dir_all(bench.root.join("project/secrets")).unwrap();
+        fs::write(bench.root.join("project/secrets/a"), "").unwrap();
+        let rule = match program {
+            "sudo" => "Bash(sudo sometool:*)".to_owned(),
+            // Options that name an output are covered by rules that name them.
+            _ if expected == Ask => format!("Bash({line} *)"),
+            program => format!("Bash({program}:*)"),
+        };
+        let judgement = bench.allow(&rule).bash_judgement(line);
+        assert_eq!(judgement.decision, expected, "{line}: {}", judgement.why);
+        let all = Bench::new().deny("Edit(secrets/**)").allow("Bash").bash(line);
+        assert_eq!(all, if expected == Deny { Deny } else { Allow }, "{line}");
+    }
+}
+
+#[test]
 fn a_rule_against_reading_sees_what_globs_braces_and_variables_name() {
     let bench = Bench::new().allow("Bash(cat:*)").allow("Bash(git log:*)").deny("Read(.env)");
     for name in [".env", "src/.env", "a"] {

@@ -74,7 +74,8 @@ fn is_data(words: &[Word]) -> bool {
 }
 
 /// The place of the first word that is no option of the program.
-fn sub_command(words: &[Word]) -> usize {
+#[must_use]
+pub fn sub_command(words: &[Word]) -> usize {
     let known = words.first().and_then(|word| Program::named(&word.text));
     let mut at = 1;
     while let Some(word) = words.get(at).filter(|word| word.text.starts_with(['-', '+'])) {

@@ -1,0 +1,117 @@
+//! Which programs change the files that they are given. What is not known to only read them is a doubt.
+
+use super::program::is_git_command;
+use super::restriction::sub_command;
+use super::script::{SimpleCommand, Word};
+use super::wrapper::{self, base_name};
+
+/// Programs that change the files they are given.
+const WRITERS: &str = "chmod chown cp dd install ln mkdir mv patch perl rm rmdir rsync sed shred tee touch truncate unlink \
+                       bunzip2 bzip2 chgrp ed emacs ex gunzip gzip lzma mkfifo mknod mktemp nano nvim rename sponge unlzma \
+                       unxz vi vim xz";
+
+/// Commands of git that do.
+const GIT_WRITERS: &str = "bundle checkout clean clone init mv restore rm stash submodule worktree";
+
+/// Programs that only look at the files they are given, options that name their output aside.
+const READERS: &str = ": . [ ag alias ack base64 basename break cal cat cd cksum cmp colordiff column comm command continue curl \
+                       cut date df diff dig dirname du echo egrep env exit export expr false fd fdfind fgrep file find fmt fold \
+                       getconf gh glab grep groups hash head hexdump host hostname id jobs join jq kill ldd less ls lsof man md5sum \
+                       more nl nm objdump od paste pgrep pidof ping pkill printenv printf ps pwd read readelf readlink realpath \
+                       return rev rg sdiff seq set sha1sum sha256sum sha512sum shasum shift shuf sleep sort source ssh stat \
+                       strings sum tac tail tail test time top tr tree true tty type uname unset uptime wait wc wget which who \
+                       whoami xargs zcat zgrep zless";
+
+/// Build tools, test runners, compilers, linters and interpreters. What they write is said by what they read, and not
+/// by their words: a rule for such a program is no smaller than that.
+const RUNNERS_OF_CODE: &str = "R Rscript ansible-playbook awk bash bazel bun bundle c++ cargo cc clang clang++ clippy-driver cmake \
+                               composer csh ctest dart dash deno docker docker-compose dotnet elixir eslint eval fish flake8 g++ \
+                               gawk gcc go gradle gradlew helm iex java javac jest julia just kotlin kotlinc kubectl ksh lua make \
+                               mawk meson mix mocha mvn mvnw mypy ninja node nodejs nox npm npx oc osascript php phpunit pip pip3 \
+                               pipx playwright pnpm podman poetry psql pylint pyright pytest python python2 python3 rake ruby \
+                               rspec rustc rustup sbt scala sh shellcheck sqlite3 stylelint swift swiftc terraform tox tsc tsx \
+                               turbo uv uvx vitest yarn zsh";
+
+/// Options, by program, that name a file or folder to be written.
+const OUTPUTS: &[(&str, &str)] = &[
+    (
+        "as c++ cc clang clang++ g++ gcc git go javac ld rustc shuf sort tree",
+        "-o --output --output-directory -d",
+    ),
+    (
+        "curl",
+        "-o --output --output-dir -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --etag-save --libcurl",
+    ),
+    ("wget", "-O --output-document -o --output-file -a --append-output -P --directory-prefix"),
+    ("find", "-fprint -fprint0 -fprintf -fls"),
+    ("less", "-o -O --log-file --LOG-FILE"),
+    ("unzip", "-d"),
+];
+
+/// Whether a command changes the files that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    No,
+    /// Nothing is known of the program.
+    Maybe,
+    Yes,
+}
+
+/// Whether the command, or one that it may run, changes the files that it names.
+pub fn writes(command: &SimpleCommand) -> Writes {
+    if wrapper::views(command).into_iter().any(is_writer) {
+        return Writes::Yes;
+    }
+    let (starts, certain) = wrapper::starts(&command.words);
+    let is_reader = |start: usize| {
+        let words = command.words.get(start..).unwrap_or_default();
+        let name = base_name(words.first().map_or("", |word| &word.text));
+        wrapper::is_runner(name) && Some(&start) != starts.last() || is_reader(name, words)
+    };
+    match certain && starts.iter().all(|&start| is_reader(start)) {
+        true => Writes::No,
+        false => Writes::Maybe,
+    }
+}
+
+fn lists(list: &str, name: &str) -> bool {
+    list.split_whitespace().any(|known| known == name)
+}
+
+fn is_writer(words: &[Word]) -> bool {
+    let Some(program) = words.first() else { return false };
+    match base_name(&program.text) {
+        "git" => lists(GIT_WRITERS, git_command(words)),
+        "find" => words.iter().any(|word| word.text == "-delete"),
+        name => lists(WRITERS, name),
+    }
+}
+
+fn is_reader(name: &str, words: &[Word]) -> bool {
+    match name {
+        "git" => is_git_command(git_command(words)),
+        name => lists(READERS, name) || lists(RUNNERS_OF_CODE, name),
+    }
+}
+
+fn git_command(words: &[Word]) -> &str {
+    words.get(sub_command(words)).map_or("", |word| &word.text)
+}
+
+/// Whether the word at `place` names a file that the command, or one that it may run, writes.
+pub fn is_output(command: &SimpleCommand, place: usize) -> bool {
+    let text = |at: usize| command.words.get(at).map_or("", |word| word.text.as_str());
+    let names_output = |option: &str| {
+        let (word, before) = (text(place), text(place - 1));
+        let long = word.split_once('=').map(|(name, _)| name);
+        before == option
+            || option.len() == 2 && word.len() > 2 && word.starts_with(option)
+            // Long options may be cut short.
+            || long.is_some_and(|name| name.len() > 4 && option.starts_with(name))
+            || before.starts_with("--") && before.len() > 4 && option.starts_with(before)
+    };
+    wrapper::views(command).into_iter().filter_map(<[Word]>::first).any(|program| {
+        let mut known = OUTPUTS.iter().filter(|(names, _)| lists(names, base_name(&program.text)));
+        known.any(|(_, options)| options.split_whitespace().any(names_output))
+    })
+}
