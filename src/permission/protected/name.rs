@@ -62,9 +62,12 @@ const AUTOMATION: &[&str] = &[
     "cloudbuild.yaml",
     "cloudbuild.yml",
     "mise.toml",
+    "netlify.toml",
     "simple-git-hooks.cjs",
     "simple-git-hooks.js",
     "simple-git-hooks.json",
+    "vercel.json",
+    "wercker.yml",
 ];
 
 /// The same, by how the name begins.
@@ -82,8 +85,18 @@ pub(super) fn protection(parts: &[String]) -> Option<Protection> {
     if let Some(at) = dot {
         return Some(Protection { name: parts[at].clone(), reason: Reason::DotName });
     }
-    let last = parts.last().filter(|name| is_automation(name))?;
+    let last = parts.last().filter(|name| is_automation(name) || is_of_mise(parts))?;
     Some(Protection { name: last.clone(), reason: Reason::Automation })
+}
+
+/// Whether the version manager reads the file as its settings, which it keeps in a folder instead of `mise.toml`.
+fn is_of_mise(parts: &[String]) -> bool {
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    match parts.as_slice() {
+        [.., "mise", name] => name.starts_with("config.") && name.ends_with(".toml"),
+        [.., "mise", "conf.d", name] => name.ends_with(".toml"),
+        _ => false,
+    }
 }
 
 /// Whether a path that begins with a dot name leads to nothing but data.

@@ -112,6 +112,12 @@ fn files_that_run_by_being_there_are_protected_and_ordinary_files_are_not() {
         "azure-pipelines.yml",
         "mise.toml",
         "mise.local.toml",
+        "mise/config.toml",
+        "mise/config.ci.toml",
+        "mise/conf.d/tools.toml",
+        "netlify.toml",
+        "vercel.json",
+        "wercker.yml",
         ".mise.toml",
         ".tool-versions",
         ".gitattributes",
@@ -154,6 +160,8 @@ fn files_that_run_by_being_there_are_protected_and_ordinary_files_are_not() {
         ".changeset/brave-cats.md",
         ".well-known/security.txt",
         "mise/notes.md",
+        "mise/tools.toml",
+        "config.toml",
         "jenkins.md",
     ] {
         assert!(!bench.protects(&format!("p/{name}")), "{name}");
