@@ -220,6 +220,8 @@ impl Setup {
             Self { cwd, env, dirs, loaded, trust, overrides, seen, definitions, starts, redactor };
         let unread = setup.unread_notice();
         setup.loaded.notices.extend(unread);
+        let misplaced = setup.misplaced_rules();
+        setup.loaded.notices.extend(misplaced);
         Ok(setup)
     }
 

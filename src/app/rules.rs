@@ -243,6 +243,24 @@ fn unread_notice(rules: &[&String]) -> Option<String> {
         .then(|| format!("Allow rules that mean nothing here and do nothing: {}", rules.join(", ")))
 }
 
+impl Setup {
+    /// Notices about deny and ask rules that seem to mean a path of the file system and name one of the project.
+    pub(super) fn misplaced_rules(&self) -> Vec<String> {
+        let home = self.home();
+        let base = Base { project: &self.loaded.project.config_root, home: home.as_deref() };
+        let restricting = entries(&self.loaded).filter(|(list, ..)| *list != List::Allow);
+        let notice = |(list, entry, at): (List, &String, &config::Origin)| {
+            let rule = Rule::parse(entry, list, Origin::Session, base).ok()?;
+            let absolute = rule.absolute_spelling()?;
+            Some(format!(
+                "{at}: {entry} starts in the project, where there is no such folder; for the path from the root of the \
+                 file system write {absolute}"
+            ))
+        };
+        restricting.filter_map(notice).collect()
+    }
+}
+
 impl RuleSource for RuleFiles {
     fn wrote(&mut self, file: &Path, rules: &[String]) {
         let thing = |rule: &String| Inert::allow_rule(rule, file);

@@ -325,6 +325,16 @@ impl PathPattern {
             .any(|place| place.starts_with(folder) || folder.starts_with(&place))
     }
 
+    /// Whether the pattern starts in the project with a name that is there only at the root of the file system.
+    #[must_use]
+    pub fn seems_absolute(&self) -> bool {
+        let is_of_project = self.text.starts_with('/') && !self.text.starts_with("//");
+        let (Some(first), Some(project)) = (self.fixed.iter().next(), &self.anchor) else {
+            return false;
+        };
+        is_of_project && Path::new("/").join(first).exists() && !project.join(first).exists()
+    }
+
     /// Whether one of the names on the way to a covered file begins with a dot.
     #[must_use]
     pub fn needs_dot_name(&self) -> bool {

@@ -296,6 +296,18 @@ impl Rule {
         }
     }
 
+    /// How to write the rule for a path of the file system, when it names a folder there that is none of the project: a
+    /// single `/` starts in the project.
+    #[must_use]
+    pub fn absolute_spelling(&self) -> Option<String> {
+        match &self.covers {
+            Covers::Path { pattern: Some(pattern), .. } if pattern.seems_absolute() => {
+                Some(self.text.replacen("(/", "(//", 1))
+            }
+            _ => None,
+        }
+    }
+
     /// The files whose reading this rule is about, when it is about some.
     #[must_use]
     pub(super) fn read_pattern(&self) -> Option<&PathPattern> {
@@ -439,6 +451,8 @@ fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> {
             None | Some("*" | "**") => None,
             Some(text) => Some(PathPattern::parse(text, base.project, base.home)?),
         };
+        // What keeps a file from one tool keeps it from all that have the same effect, commands included.
+        let tool = tool.filter(|_| list == List::Allow);
         Ok(Covers::Path { effect, tool: tool.map(str::to_owned), pattern })
     };
     match (name, pattern) {

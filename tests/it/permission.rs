@@ -152,6 +152,19 @@ async fn a_search_below_a_folder_does_not_walk_past_a_rule_about_a_file_in_it() 
 }
 
 #[tokio::test]
+async fn a_rule_for_an_absolute_path_with_one_slash_is_named() {
+    let scene = Scene::new();
+    scene.world.config("[permissions]\ndeny = [\"Read(/etc/**)\", \"Read(/src/**)\"]\n");
+    scene.server.when("TASK-1").reply(text("ok"));
+    let run = scene.world.run(["-p", "TASK-1"]).finish().await;
+    run.assert_code(0);
+    assert!(run.stderr.contains("Read(/etc/**) starts in the project"), "{run}");
+    assert!(run.stderr.contains("write Read(//etc/**)"), "{run}");
+    assert!(!run.stderr.contains("/src/"), "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_relative_rule_hides_files_below_every_working_directory_from_searches() {
     let scene = Scene::new();
     let extra = scene.world.root().join("extra");

@@ -402,6 +402,25 @@ fn an_edit_rule_counts_every_program_that_is_not_known_to_only_read_as_a_writer(
 }
 
 #[test]
+fn a_restricting_rule_for_one_tool_holds_for_all_with_the_same_effect() {
+    for rule in ["Grep(.env)", "Glob(.env)", "Read(.env)"] {
+        let bench = Bench::new().allow("Bash(cat:*)").deny(rule);
+        assert_eq!((bench.read("project/.env"), bench.bash("cat .env")), (Deny, Deny), "{rule}");
+        assert_eq!(Bench::new().ask(rule).read("project/.env"), Ask, "{rule}");
+        let bound = Bench::new().bound(&[], &[rule]);
+        assert_eq!(bound.read("project/.env"), Deny, "{rule}");
+    }
+    let bench = Bench::new().allow("Bash(tee:*)").deny("Write(src/**)");
+    let edit = bench.judge("Edit", &writing(&bench.root.join("project/src/a")));
+    assert_eq!((edit.decision, bench.bash("tee src/a")), (Deny, Deny));
+    // What allows one tool allows no other.
+    let outside = reading(Path::new("/etc/hosts"));
+    let bench = Bench::new().allow("Grep(//etc/**)");
+    assert_eq!(bench.judge("Grep", &outside).decision, Allow);
+    assert_eq!(bench.judge("Read", &outside).decision, Ask);
+}
+
+#[test]
 fn a_rule_against_reading_sees_what_globs_braces_and_variables_name() {
     let bench = Bench::new().allow("Bash(cat:*)").allow("Bash(git log:*)").deny("Read(.env)");
     for name in [".env", "src/.env", "a"] {
