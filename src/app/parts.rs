@@ -19,7 +19,7 @@ use crate::provider::{HttpClient, Model, ModelSource};
 use crate::runtime::{Parts, SubAgents};
 use crate::subagent::{Settings, Slots};
 use crate::tool::mcp::{Mcp, McpSettings};
-use crate::tool::{BuiltinSettings, Hidden};
+use crate::tool::{BuiltinSettings, Hidden, RedirectRules, WebSettings};
 
 /// What the faces differ in.
 pub(super) struct Wishes {
@@ -153,7 +153,7 @@ impl Setup {
     ) -> Parts {
         let config = &self.loaded.config;
         let secrets: Vec<String> = config.key_variables().into_iter().map(str::to_owned).collect();
-        let judge = gate.clone();
+        let (judge, web) = (gate.clone(), gate.clone());
         let hidden = Hidden::by(move |cwd, place| {
             let unreadable = judge.unreadable(cwd, place);
             move |file| unreadable.contains(file)
@@ -172,6 +172,9 @@ impl Setup {
                 home: self.home(),
                 secret_env: secrets.into(),
                 hidden,
+                web: WebSettings::default().with_redirects(RedirectRules::by(move |from, to| {
+                    web.refused_redirect(from, to)
+                })),
                 ..BuiltinSettings::new(self.cwd.clone())
             },
             tools: wishes.tools,

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use url::Url;
+
 use super::Report;
 use crate::permission::{Decision, Judgement};
 use crate::protocol::{Access, Target, printable};
@@ -80,10 +82,11 @@ impl TestedCall {
     }
 }
 
-/// A host alone is meant as a page of it.
+/// A host alone is meant as a page of it. Whatever the tool takes for an address is one.
 fn address(subject: &str) -> String {
     let host = subject.strip_prefix("domain:").unwrap_or(subject);
-    if host.contains("://") { host.to_owned() } else { format!("https://{host}/") }
+    let is_web = Url::parse(host).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    if is_web || host.contains("://") { host.to_owned() } else { format!("https://{host}/") }
 }
 
 fn unknown(name: &str) -> String {
@@ -128,11 +131,17 @@ mod tests {
         TestedCall::parse(text, Path::new("/p"), Some(home)).map(|call| call.access)
     }
 
+    fn fetch_of(url: &str) -> Result<Access, String> {
+        Ok(Access::Fetch { url: url.to_owned() })
+    }
+
     #[test]
     fn calls_are_read_as_people_write_them() {
         let target = |path: &str| vec![Target::new(Path::new("/"), Path::new(path))];
         let read = |path: &str| Access::Read { paths: target(path) };
         let agent = |name: &str| Access::Agent { name: name.to_owned() };
+        assert_eq!(access(r"WebFetch(http:\\example.com)"), fetch_of(r"http:\\example.com"));
+        assert_eq!(access("WebFetch(localhost:80)"), fetch_of("https://localhost:80/"));
         let fetch = |url: &str| Access::Fetch { url: url.to_owned() };
         let line = "echo (a) && (b)".to_owned();
         for (text, expected) in [

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use super::judge::{Call, Decision, Judgement, Policy, judge};
+use super::judge::{Call, Decision, Judgement, Policy, judge, refused_redirect};
 use super::path::Places;
 use super::protected::{ProtectedPlace, ProtectedPlaces};
 use super::question::{AnswerError, Approval, Asked, Waiting};
@@ -224,6 +224,12 @@ impl Gate {
         let standing = Standing::new(self.0.places.clone());
         self.0.unreadable(&standing, cwd, place)
     }
+
+    /// Why a permitted fetch of `from` must not be led on to `to`, for main.
+    #[must_use]
+    pub fn refused_redirect(&self, from: &str, to: &str) -> Option<String> {
+        self.0.refused_redirect(&Standing::new(self.0.places.clone()), from, to)
+    }
 }
 
 impl fmt::Debug for Gate {
@@ -258,8 +264,19 @@ impl Shared {
         files
     }
 
+    /// Why a permitted fetch of `from` must not be led on to `to`.
+    fn refused_redirect(&self, standing: &Standing, from: &str, to: &str) -> Option<String> {
+        self.look_at_rules();
+        self.with_policy(standing, |policy, _| refused_redirect(policy, from, to))
+    }
+
     /// Judges a call by what holds now; the number is the revision of what it was judged by.
     fn judge(&self, call: &Call<'_>, standing: &Standing) -> (Judgement, u64) {
+        self.with_policy(standing, |policy, revision| (judge(policy, call), revision))
+    }
+
+    /// Hands out what holds now for an agent, and its revision.
+    fn with_policy<T>(&self, standing: &Standing, f: impl FnOnce(&Policy<'_>, u64) -> T) -> T {
         let (mode, rules, revision) = {
             let state = self.lock();
             (standing.mode.given(state.mode), state.rules.clone(), state.revision)
@@ -273,7 +290,7 @@ impl Shared {
             bounds: &standing.bounds,
             interactive: self.interactive,
         };
-        (judge(&policy, call), revision)
+        f(&policy, revision)
     }
 
     /// Answers every open question that rules, grants or mode decide by now.

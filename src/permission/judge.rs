@@ -11,7 +11,7 @@ use super::bounds::Bound;
 use super::facts::{Facts, Unit};
 use super::lookalike;
 use super::path::{Places, Target};
-use super::read_only::check_read_only;
+use super::read_only::{ReadRules, check_read_only};
 use super::restriction::Restriction;
 use super::rule::{Rule, RuleSet, read_rules};
 use super::suggest;
@@ -145,6 +145,36 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
         return Judgement::new(Decision::Allow, "a hook allows it");
     }
     judge_units(policy, &facts, call.access)
+}
+
+/// Why a page that was permitted at `from` must not lead on to `to`: a deny rule is about it, or an ask rule that was
+/// not asked about `from`.
+pub(super) fn refused_redirect(policy: &Policy<'_>, from: &str, to: &str) -> Option<String> {
+    let facts = |url: &str| {
+        let access = Access::Fetch { url: url.to_owned() };
+        let (id, input) = (ToolUseId::new("redirect"), Value::Null);
+        let cwd = &policy.places.project;
+        let call = Call {
+            id: &id,
+            tool: "WebFetch",
+            input: &input,
+            access: &access,
+            cwd,
+            advice: Advice::None,
+        };
+        Facts::of(&call, policy.places, ReadRules::default())
+    };
+    let (from, to) = (facts(from), facts(to));
+    let bounds = policy.bounds.iter().flat_map(|bound| &bound.deny);
+    let denied = restriction(policy.rules.deny.iter().chain(bounds), &to, policy.places);
+    if let Some((rule, _)) = denied {
+        return Some(format!("{rule} denies it"));
+    }
+    let asks = policy.interactive || policy.mode != Mode::BypassPermissions;
+    let was_asked = |rule: &&Rule| rule.restricts(&from, policy.places) != Restriction::No;
+    let ask = policy.rules.ask.iter().filter(|_| asks).filter(|rule| !was_asked(rule));
+    let (rule, _) = restriction(ask, &to, policy.places)?;
+    Some(format!("{rule} asks about it. To go there, fetch it"))
 }
 
 /// The rule that is meant for the call, or else the first that may be, with the reason for the doubt.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::exec::ShellReach;
 use crate::permission::AgentGate;
 use crate::protocol::EnvOverlay;
-use crate::tool::{BuiltinSettings, Hidden};
+use crate::tool::{BuiltinSettings, Hidden, RedirectRules};
 
 /// One agent's surroundings. An agent that it starts works in the same place, unless it gets one of its own.
 #[derive(Clone, Debug)]
@@ -27,15 +27,17 @@ pub struct Bound {
 
 impl Workplace {
     /// The tools' settings for an agent with this gate in this place: what its gate keeps it from reading is hidden from
-    /// its searches.
+    /// its searches, and its redirects follow its rules.
     #[must_use]
     pub fn settings(&self, session: &BuiltinSettings, gate: &AgentGate) -> BuiltinSettings {
-        let gate = gate.clone();
+        let (gate, web) = (gate.clone(), gate.clone());
         let hidden = Hidden::by(move |cwd, place| {
             let unreadable = gate.unreadable(cwd, place);
             move |file| unreadable.contains(file)
         });
-        let settings = BuiltinSettings { hidden, ..session.clone() };
+        let redirects = RedirectRules::by(move |from, to| web.refused_redirect(from, to));
+        let web = session.web.clone().with_redirects(redirects);
+        let settings = BuiltinSettings { hidden, web, ..session.clone() };
         match &self.bound {
             Some(Bound { folder, shell }) => {
                 settings.bounded(self.cwd.clone(), folder.clone(), shell.clone())

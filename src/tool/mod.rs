@@ -54,7 +54,7 @@ pub use builtin::{BuiltinSettings, builtin};
 pub use ledger::FileLock;
 pub use search::{Hidden, HiddenFiles};
 pub use shells::{NotStarted, ShellRegister, Shells, StartShell};
-pub use web_fetch::WebSettings;
+pub use web_fetch::{RedirectRules, WebSettings};
 
 pub use registry::{ToolRegistry, canonical_name, lists, starts_agents};
 

@@ -1,6 +1,7 @@
 //! `WebFetch`: the text of a web page.
 
 use std::error::Error;
+use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
@@ -44,6 +45,28 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 pub struct WebSettings {
     allow_loopback: bool,
     client: Arc<OnceLock<Client>>,
+    redirects: RedirectRules,
+}
+
+/// Rules for the hosts that answers lead to. Every host may be gone to by default.
+#[derive(Clone, Default)]
+pub struct RedirectRules(Option<Arc<Refuses>>);
+
+type Refuses = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
+
+impl RedirectRules {
+    /// Asks `refuses` about each redirect, with the address that was permitted and the one that it leads to, why it must not
+    /// be followed.
+    #[must_use]
+    pub fn by(refuses: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(refuses)))
+    }
+}
+
+impl fmt::Debug for RedirectRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RedirectRules").field(&self.0.is_some()).finish()
+    }
 }
 
 /// The tool.
@@ -66,7 +89,13 @@ impl WebSettings {
     /// Settings that also allow servers on this machine, as tests need.
     #[must_use]
     pub fn with_loopback() -> Self {
-        Self { allow_loopback: true, client: Arc::default() }
+        Self { allow_loopback: true, ..Self::default() }
+    }
+
+    /// These settings with rules for redirects.
+    #[must_use]
+    pub fn with_redirects(self, redirects: RedirectRules) -> Self {
+        Self { redirects, ..self }
     }
 
     fn guard(&self) -> Guard {
@@ -101,13 +130,14 @@ impl WebFetch {
     async fn fetch(&self, url: Url, cx: &ToolContext) -> Result<ToolOutcome, ToolError> {
         let (settings, env) = (self.settings.clone(), cx.env.clone());
         let client = blocking(&cx.cancel, move |_| settings.client(&env)).await?;
+        let first = url.clone();
         let mut url = url;
         for _ in 0..=MAX_REDIRECTS {
             self.settings.guard().check_url(&url).map_err(|refused| refuse(&refused))?;
             let request =
                 client.get(url.clone()).header("accept", "text/html, text/*;q=0.9, */*;q=0.5");
             let response = request.send().await.map_err(|error| unreachable(&url, &error))?;
-            let Some(next) = self.redirect(&url, &response)? else {
+            let Some(next) = self.redirect(&first, &url, &response)? else {
                 return page(url, response, cx).await;
             };
             url = next;
@@ -115,8 +145,15 @@ impl WebFetch {
         Err(ToolError::failed(format!("Gave up after {MAX_REDIRECTS} redirects, last to {url}.")))
     }
 
-    /// Where the answer points to. A page on another host is not followed: it was not the one that was allowed.
-    fn redirect(&self, url: &Url, response: &Response) -> Result<Option<Url>, ToolError> {
+    /// Where the answer to `url` points to. A page on another host is not followed: it was not the one that was allowed.
+    /// With or without `www.` it is the same, unless a rule is about the one and not about the other. `first` is the
+    /// address that was permitted.
+    fn redirect(
+        &self,
+        first: &Url,
+        url: &Url,
+        response: &Response,
+    ) -> Result<Option<Url>, ToolError> {
         if !response.status().is_redirection() {
             return Ok(None);
         }
@@ -132,6 +169,12 @@ impl WebFetch {
         if bare_host(&next) != bare_host(url) {
             let text = format!("{url} redirects to another host. To go there, fetch {next}");
             return Err(ToolError::failed(text));
+        }
+        let refuses = self.settings.redirects.0.as_ref();
+        let refused = refuses.filter(|_| next.host() != url.host());
+        if let Some(why) = refused.and_then(|refuses| refuses(first.as_str(), next.as_str())) {
+            let text = format!("{url} redirects to {next}, and {why}");
+            return Err(ToolError::soft(SoftKind::Denied, text));
         }
         Ok(Some(next))
     }
@@ -279,12 +322,19 @@ mod tests {
             .route("/near", get(|| async { Redirect::to("/page") }))
             .route("/loop", get(|| async { Redirect::to("/loop") }))
             .route("/far", get(|| async { Redirect::to("http://example.com/x") }))
+            .route("/www", get(www))
             .route("/file", get(|| async { Redirect::to("file:///etc/passwd") }))
             .route("/meta", get(|| async { Redirect::to("http://169.254.169.254/latest") }));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, pages).await });
         format!("http://{address}")
+    }
+
+    /// Leads to the same server under its other name.
+    async fn www(headers: axum::http::HeaderMap) -> Redirect {
+        let host = headers["host"].to_str().unwrap();
+        Redirect::to(&format!("http://www.{host}/page"))
     }
 
     async fn fetch(settings: WebSettings, url: &str) -> Result<ToolOutcome, ToolError> {
@@ -342,6 +392,24 @@ mod tests {
         );
         assert!(error("/file").await.ends_with("redirects to file, which is not http(s)."));
         assert!(error("/loop").await.starts_with("Gave up after 5 redirects"));
+    }
+
+    #[tokio::test]
+    async fn a_redirect_to_a_host_that_a_rule_is_about_is_not_followed() {
+        let server = server().await.replace("127.0.0.1", "localhost");
+        let rules = RedirectRules::by(|from, to| {
+            let is_other = from.starts_with("http://localhost:") && to.starts_with("http://www.");
+            is_other.then(|| "a rule denies it".to_owned())
+        });
+        let settings = WebSettings::with_loopback().with_redirects(rules);
+        let www = server.replace("//", "//www.");
+        assert_eq!(
+            error(&settings, &format!("{server}/www")).await,
+            format!("{server}/www redirects to {www}/page, and a rule denies it")
+        );
+        // On the same host there is nothing to ask.
+        let near = fetch(settings, &format!("{server}/near")).await.unwrap();
+        assert_eq!(text(&near), "Hello");
     }
 
     #[tokio::test]

@@ -424,6 +424,12 @@ async fn permissions_test_names_the_rule_that_decides_a_call_and_asks_nobody() {
         ("mcp__db__query", &[], "allow", "rule mcp__db in "),
         ("mcp__web__get", &[], "ask", ""),
         (
+            "WebFetch(http:\\\\example.org)",
+            &["--disallowed-tools", "WebFetch(domain:example.org)"],
+            "deny",
+            "from --disallowed-tools",
+        ),
+        (
             "WebFetch(example.org)",
             &["--disallowed-tools", "WebFetch"],
             "deny",

@@ -89,6 +89,12 @@ impl AgentGate {
         self.shared.unreadable(&self.standing, cwd, place)
     }
 
+    /// Why a permitted fetch of `from` must not be led on to `to`.
+    #[must_use]
+    pub fn refused_redirect(&self, from: &str, to: &str) -> Option<String> {
+        self.shared.refused_redirect(&self.standing, from, to)
+    }
+
     /// Tells that a call was denied by what is not the gate.
     pub fn denied(&self, call: &Call<'_>, reason: String) {
         self.tell_denied(call, &Verdict::Denied { reason });

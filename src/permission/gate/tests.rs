@@ -411,3 +411,21 @@ fn searches_come_upon_nothing_that_is_asked_about_unless_the_question_was_about_
     let files = bypass.gate.unreadable(&dir, None);
     assert_eq!([".env", "conf/a"].map(|file| files.contains(&dir.join(file))), [true, false]);
 }
+
+#[test]
+fn a_redirect_is_refused_where_a_rule_is_about_its_host_and_was_not_asked() {
+    let rules =
+        ["WebFetch(domain:www.a.org)", "WebFetch(domain:www.b.org)", "WebFetch(domain:c.org)"];
+    let refuses = |bench: &Bench, host: &str| {
+        let (from, to) = (format!("https://{host}/"), format!("https://www.{host}/x"));
+        bench.gate.refused_redirect(&from, &to)
+    };
+    let bench = ruled(true, Mode::Default, &rules[..1], &rules[1..]);
+    let why = |host| refuses(&bench, host);
+    assert!(why("a.org").unwrap().ends_with("denies it"));
+    assert!(why("b.org").unwrap().ends_with("asks about it. To go there, fetch it"));
+    assert_eq!((why("c.org"), why("d.org")), (None, None));
+    let bypass = ruled(false, Mode::BypassPermissions, &rules[..1], &rules[1..]);
+    assert!(refuses(&bypass, "a.org").is_some());
+    assert_eq!(refuses(&bypass, "b.org"), None);
+}
