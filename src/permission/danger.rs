@@ -1,7 +1,6 @@
 //! Options that make a program run another one, or write a file of the caller's choice. No prefix and no `*` of an
 //! allow rule covers them: the rule has to name them.
 
-use super::program::Program;
 use super::script::Word;
 use super::spelling::{Spelling, spell, unquoted};
 use super::wrapper::{self, Wrapped, base_name};
@@ -9,6 +8,7 @@ use super::wrapper::{self, Wrapped, base_name};
 mod git_config;
 mod open;
 mod operand;
+mod sub_command;
 mod table;
 
 use table::{ANYWHERE, OPTIONS};
@@ -48,12 +48,12 @@ pub fn find(words: &[Word]) -> Vec<Danger> {
     let name = base_name(&program.text);
     let spelled = spell(words);
     let hidden = hidden_options(words);
-    let mut dangers = before_sub_command(name, &spelled);
-    let own: Vec<&str> = entries(name, &spelled).collect();
+    let mut dangers = sub_command::find(name, &spelled);
+    let own: Vec<Entry> = entries(name, &spelled).collect();
     let is_known = !own.is_empty();
-    let entries = if is_known { own } else { ANYWHERE.split_whitespace().collect() };
-    let entries: Vec<Entry> =
-        entries.into_iter().map(|option| Entry { program: name, option, is_known }).collect();
+    let anywhere = || ANYWHERE.split_whitespace();
+    let anywhere = || anywhere().map(|option| Entry { program: name, option, row: "", is_known });
+    let entries = if is_known { own } else { anywhere().collect() };
     dangers.extend(git_config::find(name, words, &spelled));
     dangers.extend(operand::find(name, &spelled));
     let mut end = end_of_options(name, &spelled);
@@ -86,6 +86,11 @@ pub fn find(words: &[Word]) -> Vec<Danger> {
         let written = word.exact().unwrap_or_default();
         let written = written.split('=').next().unwrap_or_default().to_owned();
         dangers.extend(option.map(|option| Danger { option, written, place }));
+    }
+    // An address is one behind the mark as well.
+    for (place, word) in spelled.iter().enumerate().skip(end) {
+        let option = word.exact().and_then(|text| address(name, text));
+        dangers.extend(option.map(|option| Danger { written: option.clone(), option, place }));
     }
     dangers
 }
@@ -220,8 +225,10 @@ fn is_written_elsewhere(words: &[Word], line: &str, is_named: &impl Fn(&Danger) 
     let sub_commands = words[1..].iter().filter(|word| !word.text.starts_with('-'));
     let mut all = vec![program.clone()];
     all.extend(sub_commands.cloned());
+    let start = all.len();
     all.extend(hidden.map(certain));
-    find(&all).iter().any(|danger| danger.option != OPEN && !is_named(danger))
+    let is_hidden = |danger: &Danger| danger.place >= start && danger.option != OPEN;
+    find(&all).iter().any(|danger| is_hidden(danger) && !is_named(danger))
 }
 
 /// Whether a variable among the words of a program in the table makes an option of them, or may do so.
@@ -264,35 +271,15 @@ fn certain(text: &str) -> Word {
     Word { text: text.to_owned(), raw: text.to_owned(), literal: true }
 }
 
-/// Options before a sub-command decide for all of them: only those that are known to be harmless pass.
-fn before_sub_command(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
-    let Some(program) = Program::named(name).filter(|program| program.has_sub_commands()) else {
-        return Vec::new();
-    };
-    let mut dangers = Vec::new();
-    let mut place = 1;
-    while let Some(word) = words.get(place) {
-        let Some(text) = word.exact() else {
-            dangers.push(Danger { option: OPEN.to_owned(), written: OPEN.to_owned(), place });
-            break;
-        };
-        if !text.starts_with(['-', '+']) {
-            break;
-        }
-        let option = program.global_option(text);
-        if option.is_none_or(|option| !option.harmless) {
-            let option = text.split('=').next().unwrap_or_default().to_owned();
-            dangers.push(Danger { written: option.clone(), option, place });
-        }
-        place += option.map_or(1, |option| option.words);
-    }
-    dangers
-}
+/// Programs for which words behind `--` can be as dangerous as those before it.
+const UNENDED: &[&str] =
+    &["find", "cargo", "make", "gmake", "mvn", "mvnw", "ed", "sqlite3", "psql", "mysql", "mariadb"];
 
 /// The place of the `--` that ends the options. One behind an option may be that option's value, and ends nothing.
 fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {
-    // find knows no such mark, and what cargo hands on to tests can write a file.
-    if matches!(name, "find" | "cargo") {
+    // find knows no such mark, what cargo hands on to tests can write a file, and the others run what they are given as
+    // variables, goals or statements.
+    if UNENDED.contains(&name) {
         return words.len();
     }
     let is_option = |place: usize| {
@@ -302,20 +289,19 @@ fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {
     places.find(|&place| !is_option(place - 1)).unwrap_or(words.len())
 }
 
-/// One line of the table, for one option.
+/// One option of a row of the table.
 #[derive(Clone, Copy)]
 struct Entry<'a> {
     program: &'a str,
     option: &'static str,
+    /// All words of the row.
+    row: &'static str,
     /// The program is in the table.
     is_known: bool,
 }
 
 /// The entries of the program, as far as its sub-command fits.
-fn entries<'a>(
-    name: &'a str,
-    words: &'a [Spelling<'a>],
-) -> impl Iterator<Item = &'static str> + 'a {
+fn entries<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item = Entry<'a>> {
     let fits = move |names: &str| {
         names.split_whitespace().any(|entry| {
             let mut parts = entry.split('/');
@@ -323,10 +309,11 @@ fn entries<'a>(
                 && parts.all(|part| words.iter().skip(1).any(|word| word.exact() == Some(part)))
         })
     };
-    OPTIONS
-        .iter()
-        .filter(move |(names, _)| fits(names))
-        .flat_map(|(_, options)| options.split_whitespace())
+    OPTIONS.iter().filter(move |(names, _)| fits(names)).flat_map(move |(_, row)| {
+        let frees = |word: &&str| word.starts_with('=') || word.starts_with("!--");
+        let options = row.split_whitespace().filter(move |word| !frees(word));
+        options.map(move |option| Entry { program: name, option, row, is_known: true })
+    })
 }
 
 /// Values that name a format of the output rather than a file.
@@ -343,13 +330,19 @@ impl Entry<'_> {
             None => (word, None),
         };
         if let Some(long) = self.option.strip_prefix("--") {
-            let Some(given) = name.strip_prefix("--").filter(|given| !given.is_empty()) else {
-                return false;
-            };
+            let Some(given) = self.long_name(name) else { return false };
+            if let Some(start) = long.strip_suffix('*') {
+                return given.starts_with(start);
+            }
             let is_format = value.or(next).is_some_and(|value| FORMATS.contains(&value));
-            let whole = table::WHOLE.contains(&name) && given != long;
-            // GNU programs and git take any beginning of an option that fits no other.
-            let fits = given == long || self.is_known && long.starts_with(given) && !whole;
+            let fits = match self.program {
+                "tsc" => given.eq_ignore_ascii_case(long),
+                // GNU programs and git take any beginning of an option that fits no other.
+                _ => {
+                    given == long
+                        || self.is_known && long.starts_with(given) && !self.has_whole(given)
+                }
+            };
             return fits && !(long == "output" && is_format);
         }
         let Some(letters) = self.option.strip_prefix('-') else {
@@ -365,22 +358,35 @@ impl Entry<'_> {
         }
         match word.strip_prefix('-') {
             Some(cluster) if !cluster.starts_with('-') => {
-                let values = self.value_letters();
-                let options = cluster.chars().take_while(|c| c.is_ascii_alphanumeric());
-                // Behind a letter that takes a value stands that value.
-                let end = options.clone().position(|letter| values.contains(letter));
-                let mut options = options.take(end.map_or(usize::MAX, |end| end + 1));
-                options.any(|letter| letters.contains(letter))
+                // The whole word counts, up to the letter that takes what is left of it as a value.
+                let end = cluster.find(|letter| self.takes_rest(letter));
+                let end = end.map_or(cluster.len(), |end| end + 1);
+                let end = cluster.ceil_char_boundary(end);
+                cluster[..end].contains(letters)
             }
             // `tar xIf`: the first word needs no dash.
-            None => {
-                place == 1
-                    && self.option_without_dash()
-                    && is_cluster(word)
-                    && word.contains(letters)
-            }
+            None => place == 1 && self.option_without_dash() && word.contains(letters),
             Some(_) => false,
         }
+    }
+
+    /// The name of a long option without its dashes.
+    fn long_name<'w>(&self, word: &'w str) -> Option<&'w str> {
+        let name = match self.program {
+            // These take any number of dashes; one before a letter or two is a short option.
+            "npm" | "npx" | "tsc" if !word.starts_with("--") => {
+                word.strip_prefix('-').filter(|name| name.len() > 2)
+            }
+            "npm" | "npx" | "tsc" => Some(word.trim_start_matches('-')),
+            _ => word.strip_prefix("--"),
+        };
+        name.filter(|name| !name.is_empty())
+    }
+
+    /// Whether the programs of the row have an option of this very name, which is none of the dangerous ones.
+    fn has_whole(self, name: &str) -> bool {
+        let wholes = self.row.split_whitespace().filter_map(|word| word.strip_prefix("!--"));
+        wholes.into_iter().any(|whole| whole == name)
     }
 
     /// Whether a word that begins like this, and is not known further, may be the option.
@@ -393,21 +399,21 @@ impl Entry<'_> {
         }
         let Some(cluster) = beginning.strip_prefix('-') else { return false };
         let is_letter = self.option.len() == 2 && self.option.starts_with('-');
-        let has_value = cluster.chars().any(|letter| self.value_letters().contains(letter));
+        let has_value = cluster.chars().any(|letter| self.takes_rest(letter));
         self.is(beginning, None, place)
             || self.option.starts_with(beginning) && !is_letter
             || is_letter && !has_value
     }
 
-    fn value_letters(self) -> &'static str {
-        let mut programs = table::VALUE_LETTERS.iter();
-        let own =
-            programs.find(|(names, _)| names.split_whitespace().any(|name| name == self.program));
-        own.map_or("", |(_, letters)| letters)
+    /// Whether what stands behind the letter in a word is its value.
+    fn takes_rest(self, letter: char) -> bool {
+        let mut words = self.row.split_whitespace();
+        let letters = words.find_map(|word| word.strip_prefix('=')).unwrap_or_default();
+        letters == "*" || letters.contains(letter)
     }
 
     fn option_without_dash(self) -> bool {
-        table::TAR_LETTERS.contains(&self.option)
+        matches!(self.program, "tar" | "bsdtar") && table::TAR_LETTERS.contains(&self.option)
     }
 
     fn show(self, word: &str) -> String {
@@ -423,8 +429,13 @@ fn by_form(name: &str, word: &str, previous: Option<&str>) -> Option<String> {
     match name {
         // make hands a variable's value to its shell, and expands `$(shell …)` in it.
         "make" | "gmake" => {
-            let (variable, value) = word.split_once('=')?;
             let plain = |c: char| c.is_ascii_alphanumeric() || "._-+,:".contains(c);
+            let Some((variable, value)) = word.split_once('=') else {
+                // Rules for patterns hand the name of a goal to a shell.
+                let is_goal = !word.starts_with('-');
+                let is_plain = word.chars().all(|c| plain(c) || "/@%~".contains(c));
+                return (is_goal && !is_plain).then(|| "a goal that a shell reads".to_owned());
+            };
             let decides =
                 matches!(variable, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS" | "GNUMAKEFLAGS")
                     || variable.ends_with(['!', ':', '+', '?'])
@@ -442,10 +453,15 @@ fn by_form(name: &str, word: &str, previous: Option<&str>) -> Option<String> {
             .map(|_| word.split('=').next().unwrap_or(word).to_owned()),
         "go" if word.contains("-extld") => Some("-extld".to_owned()),
         "go" => go_file(word, previous.unwrap_or_default()),
-        "git" => word.starts_with("ext::").then(|| "ext::".to_owned()),
+        "git" => address(name, word),
         "curl" => curl_format(word, previous.unwrap_or_default()),
         _ => None,
     }
+}
+
+/// An address that is a command line to git.
+fn address(name: &str, word: &str) -> Option<String> {
+    (name == "git" && word.starts_with("ext::")).then(|| "ext::".to_owned())
 }
 
 /// Settings of ssh that are about the connection alone.
@@ -485,7 +501,10 @@ fn curl_format(word: &str, previous: &str) -> Option<String> {
         true => previous.len() > 3 && option.starts_with(previous),
         false => previous.starts_with('-') && previous.ends_with('w'),
     };
-    let joined = ["-w@", "--write-out=@"].iter().any(|start| word.starts_with(start));
+    let joined = match word.split_once("=@") {
+        Some((name, _)) if name.len() > 3 && option.starts_with(name) => true,
+        _ => word.starts_with('-') && !word.starts_with("--") && word.contains("w@"),
+    };
     let writes = word.contains("%output") || joined || is_behind && word.starts_with('@');
     writes.then(|| option.to_owned())
 }

@@ -60,6 +60,8 @@ fn second_file(words: &[Spelling<'_>], letters: &str, options: &[&str]) -> Vec<D
     Vec::new()
 }
 
+const SCRIPT: &str = "a script that may write a file or run a command";
+
 /// Scripts of sed that do more than change text: the words behind `-e`, else the first that is no option.
 fn sed_scripts(words: &[Spelling<'_>]) -> Vec<Danger> {
     let exact = |place: usize| words.get(place).and_then(Spelling::exact);
@@ -77,6 +79,7 @@ fn sed_scripts(words: &[Spelling<'_>]) -> Vec<Danger> {
                 scripts.push((place, exact(place)));
             }
             Given::ValueNext => place += 1,
+            Given::Unclear => return vec![danger(SCRIPT, place)],
             Given::Flags => {}
         }
         place += 1;
@@ -86,10 +89,7 @@ fn sed_scripts(words: &[Spelling<'_>]) -> Vec<Danger> {
     }
     let found = scripts.into_iter().filter_map(|(place, script)| match script {
         None => Some(danger(OPEN, place)),
-        Some(script) => {
-            let option = "a script that may write a file or run a command";
-            (!only_edits(script)).then(|| danger(option, place))
-        }
+        Some(script) => (!only_edits(script)).then(|| danger(SCRIPT, place)),
     });
     found.collect()
 }
@@ -105,6 +105,8 @@ enum Given<'a> {
     ScriptNext,
     /// The next word is some other value.
     ValueNext,
+    /// The next word is a value for some versions of sed, and a script for others.
+    Unclear,
 }
 
 fn given(word: &str) -> Given<'_> {
@@ -128,11 +130,11 @@ fn given(word: &str) -> Given<'_> {
         return Given::Operand;
     };
     // What is left of the word behind such a letter is its value; behind `i` it is the ending of a copy.
-    match letters.find(['e', 'f', 'i', 'l']).map(|at| (letters.as_bytes()[at], &letters[at + 1..]))
-    {
+    match letters.find(['e', 'f', 'i']).map(|at| (letters.as_bytes()[at], &letters[at + 1..])) {
+        None if letters.ends_with('l') => Given::Unclear,
         Some((b'e', "")) => Given::ScriptNext,
         Some((b'e', script)) => Given::Script(script),
-        Some((b'f' | b'l', "")) => Given::ValueNext,
+        Some((b'f', "")) => Given::ValueNext,
         _ => Given::Flags,
     }
 }

@@ -136,11 +136,15 @@ fn a_dangerous_option_never_rides_on_a_rule_that_does_not_name_it() {
         ("Bash(git fast-export:*)", "git fast-export --export-marks=out --all"),
         ("Bash(git read-tree:*)", "git read-tree --index-output out HEAD"),
         ("Bash(git:*)", "git bundle create ../out HEAD"),
+        ("Bash(git bundle:*)", "git bundle create ../out HEAD"),
         ("Bash(git:*)", "git merge-index ./x -a"),
         ("Bash(git:*)", "git maintenance start"),
+        ("Bash(git maintenance:*)", "git maintenance start"),
         ("Bash(curl:*)", "curl -w '%output{out}x' https://a"),
         ("Bash(curl:*)", "curl -sw @format https://a"),
         ("Bash(curl:*)", "curl --write-out @format https://a"),
+        ("Bash(sed:*)", "sed -l 'w out' x"),
+        ("Bash(sed:*)", "sed -le 'w out' x"),
         ("Bash(npx:*)", "npx -p x y"),
         ("Bash(npx:*)", "npx --yes prettier --plugin ./x y"),
         ("Bash(npx jest:*)", "npx jest --config ./x"),
@@ -188,6 +192,116 @@ fn a_dangerous_option_never_rides_on_a_rule_that_does_not_name_it() {
     }
 }
 
+fn asked_about(rows: &[(&str, &str)]) {
+    let wrong: Vec<_> =
+        rows.iter().filter(|(rule, line)| Bench::new().allow(rule).bash(line) != Ask).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_letter_in_a_word_of_letters_is_not_hidden_by_those_before_it() {
+    asked_about(&[
+        ("Bash(git grep:*)", "git grep -GO./x y"),
+        ("Bash(git grep:*)", "git grep -LO./x y"),
+        ("Bash(git grep:*)", "git grep -5O./x y"),
+        ("Bash(git rebase:*)", "git rebase -mx ./x HEAD~1"),
+        ("Bash(git rebase:*)", "git rebase -Smx ./x HEAD~1"),
+        ("Bash(git clone:*)", "git clone -Lu ./x a b"),
+        ("Bash(scp:*)", "scp -BS./x a h:b"),
+        ("Bash(scp:*)", "scp -pS./x a h:b"),
+        ("Bash(scp:*)", "scp -OS./x a h:b"),
+        ("Bash(scp:*)", "scp -RoProxyCommand=x a h:b"),
+        ("Bash(sftp:*)", "sftp -pS./x h"),
+        ("Bash(gradle:*)", "gradle -sIx test"),
+        ("Bash(mvn:*)", "mvn -cf x test"),
+        ("Bash(sed -n:*)", "sed -n -li.bak p x"),
+        ("Bash(curl:*)", "curl -#o x https://a"),
+        ("Bash(curl:*)", "curl -#ox https://a"),
+        ("Bash(curl:*)", "curl -:O https://a"),
+        ("Bash(curl:*)", "curl -hO https://a"),
+        ("Bash(curl:*)", "curl -sw@x https://a"),
+        ("Bash(curl:*)", "curl --write=@x https://a"),
+        ("Bash(tar:*)", "tar xf-I x"),
+    ]);
+}
+
+#[test]
+fn the_beginning_of_an_option_is_that_option_unless_the_program_has_one_of_this_name() {
+    asked_about(&[
+        ("Bash(sort:*)", "sort --co=./x -S1k a"),
+        ("Bash(man:*)", "man --co=x ./y.1"),
+        ("Bash(git clone:*)", "git clone --co core.hooksPath=/x . y"),
+        ("Bash(git read-tree:*)", "git read-tree --index=out HEAD"),
+        ("Bash(wget:*)", "wget --exec x"),
+        ("Bash(npm test:*)", "npm test --pre ../x"),
+        ("Bash(npm test:*)", "npm test -script-shell=./x"),
+        ("Bash(npm test:*)", "npm test ---script-sh ./x"),
+        ("Bash(tsc:*)", "tsc -outfile x"),
+        ("Bash(tsc:*)", "tsc --OUTFILE x"),
+    ]);
+}
+
+#[test]
+fn a_rule_for_all_of_git_covers_everyday_commands_and_no_others() {
+    asked_about(&[
+        ("Bash(git:*)", "git remote-ext o ./x <<< 'connect git-upload-pack'"),
+        ("Bash(git:*)", "git instaweb -d /x/x-lighttpd"),
+        ("Bash(git:*)", "git mailinfo /out a"),
+        ("Bash(git:*)", "git mailsplit -o/out a"),
+        ("Bash(git:*)", "git worktree add /out"),
+        ("Bash(git:*)", "git --no-pager worktree add /out"),
+        ("Bash(git * main)", "git worktree add /out main"),
+        ("Bash(git:*)", "git submodule--helper foreach x"),
+        ("Bash(git:*)", "git fast-import --export-marks=x"),
+        ("Bash(git:*)", "git credential-store --file x store"),
+        ("Bash(git:*)", "git daemon --access-hook=x"),
+        ("Bash(git:*)", "git unknown"),
+        ("Bash(timeout 5 git:*)", "timeout 5 git instaweb"),
+        ("Bash(xargs git:*)", "ls | xargs git worktree add"),
+        ("Bash(git:*)", "git fetch -- 'ext::sh -c x'"),
+    ]);
+    for (rule, line) in [
+        ("Bash(git worktree:*)", "git worktree add /out"),
+        ("Bash(git worktree add ../x:*)", "git worktree add ../x main"),
+        ("Bash(git -C sub worktree:*)", "git -C sub worktree list"),
+        ("Bash(git:*)", "git --version"),
+        ("Bash(git:*)", "git log worktree instaweb"),
+        ("Bash(git:*)", "git stash pop --index"),
+        ("Bash(git:*)", "git push origin main"),
+    ] {
+        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
+    }
+}
+
+#[test]
+fn what_stands_behind_the_end_of_the_options_counts_where_the_program_runs_it() {
+    asked_about(&[
+        ("Bash(make:*)", "make -- SHELL=./x all"),
+        ("Bash(make:*)", "make -- 'x=$(shell y)'"),
+        ("Bash(make:*)", "make -- SHEL$x=./y all"),
+        ("Bash(make all:*)", "x=SHELL=./y; make all -- $x"),
+        ("Bash(make:*)", "make 'a;./x'"),
+        ("Bash(mvn:*)", "mvn -- exec:java"),
+        ("Bash(psql:*)", "psql -- '\\! x'"),
+        ("Bash(sqlite3:*)", "sqlite3 -- a '.shell x'"),
+        ("Bash(ed:*)", "ed -- '!x'"),
+    ]);
+}
+
+#[test]
+fn more_options_that_write_a_file_of_their_own_choice() {
+    asked_about(&[
+        ("Bash(tar:*)", "tar xPf a"),
+        ("Bash(tar:*)", "tar -xPf a"),
+        ("Bash(tar:*)", "tar xf a --absolute-names"),
+        ("Bash(tar:*)", "tar xgf x a"),
+        ("Bash(tar:*)", "tar xf a --one-top=/x"),
+        ("Bash(curl:*)", "curl --expand-output x https://a"),
+        ("Bash(curl:*)", "curl --ssl-sessions x https://a"),
+        ("Bash(mvn:*)", "mvn -l x test"),
+    ]);
+}
+
 #[test]
 fn a_rule_covers_the_options_that_it_names_and_those_that_do_no_harm() {
     let rows = [
@@ -232,6 +346,8 @@ fn a_rule_covers_the_options_that_it_names_and_those_that_do_no_harm() {
         ("Bash(cargo test:*)", "cargo test --lib x -- --exact"),
         ("Bash(npm test:*)", "npm test -- --config x"),
         ("Bash(npm:*)", "npm --silent run build"),
+        ("Bash(npm:*)", "npm run build -ws -s"),
+        ("Bash(tsc:*)", "tsc -d -t es2020 -w"),
         ("Bash(make:*)", "make -j4 all V=1 CC=clang"),
         ("Bash(go test:*)", "go test -run X -v ./..."),
         ("Bash(go build:*)", "go build -o bin/x ./cmd/x"),
@@ -255,8 +371,21 @@ fn a_rule_covers_the_options_that_it_names_and_those_that_do_no_harm() {
         ("Bash(docker compose:*)", "docker compose -f x.yml up -d"),
         ("Bash(mvn test:*)", "mvn test -DskipITs -pl a"),
         ("Bash(sort:*)", "sort -t, -k2 -u a"),
+        ("Bash(sort:*)", "sort -t: -k3o --count a"),
+        ("Bash(curl:*)", "curl -d@o.json -H'A: O' https://a"),
+        ("Bash(git grep:*)", "git grep -eFOO -C3 x"),
+        ("Bash(git log:*)", "git log -SOption -Gout -n5"),
+        ("Bash(make:*)", "make Install foo/bar.o -O"),
+        ("Bash(go test:*)", "go test -run=TestCache -count=1 ./..."),
+        ("Bash(dotnet test:*)", "dotnet test -v:minimal -c Release"),
+        ("Bash(cargo test:*)", "cargo test --target x"),
+        ("Bash(gradle:*)", "gradle -Pname=bIg -xcheck test"),
+        ("Bash(ssh:*)", "ssh -pIF host"),
+        ("Bash(tsc:*)", "tsc --declaration --noEmit"),
+        ("Bash(rg:*)", "rg -tpy -C3 x"),
         ("Bash(make:*)", "for n in 4; do make -j$n; done"),
         ("Bash(git log:*)", "for n in 4; do git log -n$n --grep=$n; done"),
+        ("Bash(git -C sub:*)", "for n in 4 -5; do git -C sub log -n $n; done"),
         ("Bash(go test:*)", "go test -coverprofile=cover.out ./..."),
         ("Bash(mytool:*)", "mytool -n$x"),
         ("Bash(git diff:*)", "git diff -- *"),
