@@ -40,7 +40,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("uniq tree iconv shuf xmllint gpg objcopy", "-o --output"),
     (
         "curl",
-        "=AbCdeEFHmPQrTtuUwxXyYz -o -O -J -K -c -D --expand-* --output --remote-name --remote-name-all --remote-header-name --output-dir \
+        "=AbCdeEFHmPQrTtuUwxXyYz -o -O -J -K -c -D --expand-* --output --remote-name \
+         --remote-name-all --remote-header-name --output-dir \
          --create-dirs --config --cookie-jar --dump-header --trace --trace-ascii --stderr --libcurl --hsts \
          --alt-svc --etag-save --engine --ssl-sessions",
     ),
@@ -51,7 +52,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "tar bsdtar",
-        "=bCfHKLNTVX -I -F -g -P --absolute-names --one-top-level --index-file --listed-incremental --volno-file --checkpoint-action --to-command --use-compress-program --rsh-command --info-script \
+        "=bCfHKLNTVX -I -F -g -P --absolute-names --one-top-level --index-file --listed-incremental \
+         --volno-file --checkpoint-action --to-command --use-compress-program --rsh-command --info-script \
          --new-volume-script --rmt-command",
     ),
     ("zip", "-T --unzip-command --test"),
@@ -102,7 +104,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "pytest py.test",
-        "=kmnWpr !--co -c -o --override-ini --config-file --rootdir --basetemp --pdbcls --confcutdir --junitxml --junit-xml",
+        "=kmnWpr !--co -c -o --override-ini --config-file --rootdir --basetemp --pdbcls --confcutdir --junitxml \
+         --junit-xml",
     ),
     (
         "mvn mvnw",
