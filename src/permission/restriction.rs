@@ -4,12 +4,13 @@
 use super::facts::Shell;
 use super::pattern::CommandPattern;
 use super::script::{Script, SimpleCommand, Word};
-use super::spelling::{segments, unquoted};
+use super::spelling::{apart, segments, unquoted};
 use super::wrapper::{self, base_name};
 
 mod compare;
 mod data;
 mod mention;
+mod value;
 
 pub use compare::compare;
 pub use data::sub_command;
@@ -109,7 +110,10 @@ fn misread(pattern: &CommandPattern, shell: &Shell) -> bool {
 /// Looks for the rule's program in parts of the line that cannot be read as commands.
 fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
     let Some(program) = pattern.program() else { return Restriction::No };
-    let plain = unquoted(&shell.line);
+    if value::may_start(&shell.script, program) {
+        return Restriction::Maybe(format!("a variable may make `{program}` of the command"));
+    }
+    let plain = apart(&unquoted(&shell.line));
     let named = occurrences(&plain, program);
     if let Some(why) = unclear(&shell.script)
         && (named > 0 || occurrences(&shell.line, program) > 0)

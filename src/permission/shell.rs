@@ -65,10 +65,20 @@ fn split_nested(line: &str, nesting: usize) -> Script {
     splitter.visit(tree.root_node());
     splitter.check_substitutions();
     let mut script = splitter.script;
-    let mut texts = script.commands.iter().flat_map(wrapper::script_texts).collect::<Vec<_>>();
+    let mut texts = Vec::new();
+    let mut is_all = true;
+    for command in &script.commands {
+        let (found, all) = wrapper::script_texts(command);
+        texts.extend(found);
+        is_all &= all;
+    }
     if line.contains("\\\n") {
         // Bash takes these out before it sees the words; the grammar takes them for blanks.
         texts.push(line.replace("\\\n", ""));
+    }
+    // A text that is not looked into may hold any command.
+    if !is_all || nesting >= MAX_NESTING && !texts.is_empty() {
+        script.set_unclear("the command runs more texts as scripts than are looked into");
     }
     if nesting < MAX_NESTING {
         script.nested = texts.iter().map(|text| split_nested(text, nesting + 1)).collect();
@@ -234,6 +244,11 @@ impl<'a> Splitter<'a> {
             }
             Some(_) => {}
             None => self.script.set_unclear("the command has no program"),
+        }
+        let (starts, _) = wrapper::starts(&command.words);
+        let mut started = starts.into_iter().filter_map(|start| command.words.get(start));
+        if started.any(|word| !word.literal) {
+            self.script.set_unclear("which program runs is only known when it runs");
         }
         if assignment::sets_variables(&command) {
             self.script.set_unclear(format!("{} may set a variable", command.program()));

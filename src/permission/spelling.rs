@@ -156,6 +156,29 @@ pub fn unquoted(line: &str) -> String {
     plain
 }
 
+/// The text, in which words are looked for, with a blank before the one in `${name:-word}` and the like, so that it is
+/// a word of its own.
+#[must_use]
+pub fn apart(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(place) = rest.find("${") {
+        let inner = &rest[place + 2..];
+        // `${!name` and `${#name`, the names `@`, `*` and so on, and a subscript.
+        let name = inner.strip_prefix(['!', '#', '@', '*', '?', '$', '-']).unwrap_or(inner);
+        let name = name.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let behind = name.strip_prefix('[').and_then(|index| index.split_once(']'));
+        let behind = behind.map_or(name, |(_, behind)| behind);
+        let word =
+            behind.trim_start_matches([':', '-', '+', '=', '?', '%', '#', '/', '^', ',', '@', '~']);
+        plain.push_str(&rest[..rest.len() - word.len()]);
+        plain.push(' ');
+        rest = word;
+    }
+    plain.push_str(rest);
+    plain
+}
+
 /// A rough reading of a line: its commands as far as blanks and operators outside quotes part them.
 #[must_use]
 pub fn segments(line: &str) -> Vec<Vec<Word>> {

@@ -2,6 +2,10 @@
 
 use super::script::{SimpleCommand, Word};
 
+mod start;
+
+use start::Start;
+
 /// Run the words after them.
 const RUNNERS: &[&str] = &[
     "env",
@@ -65,6 +69,7 @@ const EVALUATORS: &[&str] = &[
     "alias",
     "enable",
     "complete",
+    "compgen",
     "bind",
     "mapfile",
     "readarray",
@@ -128,107 +133,54 @@ fn is_ordinary(words: &[Word]) -> bool {
     }
 }
 
-/// Runners, the letters of their options that take a value in the next word, their long options of that kind, and how
-/// many words stand before the program.
-const STARTS: &[(&str, &str, &str, usize)] = &[
-    ("env", "uC", "--unset --chdir", 0),
-    (
-        "xargs",
-        "adEILnPs",
-        "--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var",
-        0,
-    ),
-    (
-        "sudo",
-        "ughpCDRTUrt",
-        "--user --group --host --prompt --chdir --chroot --close-from --role --type",
-        0,
-    ),
-    ("doas", "uC", "", 0),
-    ("timeout gtimeout", "ks", "--kill-after --signal", 1),
-    ("nohup setsid time command builtin busybox catchsegv coproc", "", "", 0),
-    ("nice", "n", "--adjustment", 0),
-    ("ionice", "cn", "--class --classdata", 0),
-    ("stdbuf", "ioe", "--input --output --error", 0),
-    ("exec", "a", "", 0),
-    ("chroot taskset chrt", "", "", 1),
-    ("caffeinate", "tw", "", 0),
-    ("watch", "nq", "--interval", 0),
-    ("strace", "aebEIoOpPsSuX", "", 0),
-];
-
-/// The places at which the command certainly starts a program: its first word, and where that is a runner the program
-/// behind its options, and so on. The second value is false where the words of a
+/// The places at which the command starts a program, in their order: its first word, and where that is a runner the
+/// program behind its options, and so on. The second value is false where there may be others, because the words of a
 /// runner do not tell where its program stands.
 #[must_use]
 pub fn starts(words: &[Word]) -> (Vec<usize>, bool) {
-    let (mut starts, mut at) = (vec![0], 0);
-    loop {
+    let (mut starts, mut certain, mut next) = (vec![0], true, 0);
+    while let Some(&at) = starts.get(next) {
+        next += 1;
         let rest = words.get(at..).unwrap_or_default();
         let program = base_name(rest.first().map_or("", |word| &word.text));
-        if program == "find" {
-            let runs =
-                |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
-            let places = (1..rest.len()).filter(|&place| runs(&rest[place - 1]));
-            let mut certain = true;
-            for place in places.take(MAX_STARTS) {
-                let (inner, known) = self::starts(&rest[place..]);
-                starts.extend(inner.into_iter().map(|start| at + place + start));
-                certain &= known;
+        let found = match program {
+            "find" => executed(rest),
+            _ if !RUNNERS.contains(&program) => continue,
+            _ => match start::find(program, rest) {
+                Start::None => continue,
+                Start::At(place) => vec![place],
+                Start::Perhaps(place) => {
+                    certain = false;
+                    vec![place]
+                }
+                Start::Unknown => {
+                    certain = false;
+                    continue;
+                }
+            },
+        };
+        for place in found {
+            if starts.len() >= MAX_TAIL {
+                certain = false;
+            } else if !starts.contains(&(at + place)) {
+                starts.push(at + place);
             }
-            return (starts, certain);
         }
-        if !RUNNERS.contains(&program) {
-            return (starts, true);
-        }
-        match start(program, rest) {
-            Some(0) => return (starts, true),
-            Some(place) => at += place,
-            None => return (starts, false),
-        }
-        starts.push(at);
     }
+    starts.sort_unstable();
+    (starts, certain)
+}
+
+/// The places of the programs that find runs; one more than are looked at shows that there are others.
+fn executed(words: &[Word]) -> Vec<usize> {
+    let runs = |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+    (1..words.len()).filter(|&place| runs(&words[place - 1])).take(MAX_TAIL + 1).collect()
 }
 
 /// Whether the program only runs the words after it.
 #[must_use]
 pub fn is_runner(program: &str) -> bool {
     RUNNERS.contains(&program)
-}
-
-/// The place of the program that the runner starts; 0 where it starts none.
-fn start(program: &str, words: &[Word]) -> Option<usize> {
-    let (_, letters, long, before) =
-        STARTS.iter().find(|(names, ..)| names.split_whitespace().any(|name| name == program))?;
-    let mut at = 1;
-    while let Some(option) = words.get(at).map(|word| word.text.as_str()) {
-        if option == "--" {
-            at += 1;
-            break;
-        }
-        if program == "command" && matches!(option, "-v" | "-V") {
-            return Some(0);
-        }
-        let Some(cluster) = option.strip_prefix('-') else { break };
-        if option.starts_with("--") {
-            if !option.contains('=') && long.split_whitespace().any(|known| known == option) {
-                at += 1;
-            }
-        } else if cluster
-            .find(|c| letters.contains(c))
-            .is_some_and(|place| place + 1 == cluster.len())
-        {
-            at += 1;
-        }
-        at += 1;
-    }
-    at += before;
-    while matches!(program, "env" | "sudo")
-        && words.get(at).is_some_and(|word| word.text.contains('='))
-    {
-        at += 1;
-    }
-    (at < words.len()).then_some(at).or(Some(0))
 }
 
 /// Every run of words in the command that may be a command of its own: the whole, and for programs that run other
@@ -250,24 +202,27 @@ pub fn evaluates(program: &str) -> bool {
     EVALUATORS.contains(&program)
 }
 
-/// The arguments that the command, or one it runs, takes as a script.
+/// The arguments that the command, or one it runs, takes as a script. The second value is false where there are more.
 #[must_use]
-pub fn script_texts(command: &SimpleCommand) -> Vec<String> {
+pub fn script_texts(command: &SimpleCommand) -> (Vec<String>, bool) {
     let words = &command.words;
     let mut texts = split_texts(words);
-    for place in places(words, EVALUATORS) {
+    let places = places(words, EVALUATORS);
+    let mut is_all = places.len() <= MAX_STARTS;
+    for place in places.into_iter().take(MAX_STARTS) {
         let arguments: Vec<&str> = words[place + 1..]
             .iter()
             .map(|word| word.text.as_str())
             .filter(|text| !text.starts_with('-'))
             .collect();
+        is_all &= arguments.len() <= MAX_TEXTS;
         texts.extend(arguments.iter().take(MAX_TEXTS).map(|&text| text.to_owned()));
         if arguments.len() > 1 {
             // `eval` joins its arguments.
             texts.push(arguments.join(" "));
         }
     }
-    texts
+    (texts, is_all)
 }
 
 /// Where the command starts one of these programs; where that is not certain, the first word that is one of them.
@@ -281,7 +236,6 @@ fn places(words: &[Word], programs: &[&str]) -> Vec<usize> {
         let mut rest = (1..words.len()).filter(|&place| words[place].text != ".");
         places.extend(rest.find(is));
     }
-    places.truncate(MAX_STARTS);
     places
 }
 
@@ -290,8 +244,12 @@ fn split_texts(words: &[Word]) -> Vec<String> {
     let Some(&place) = places(words, SPLITTERS).first() else { return Vec::new() };
     let texts = words[place + 1..].iter().map(|word| {
         let text = word.text.as_str();
-        let joined = ["--split-string=", "--command=", "-S", "-c"];
-        joined.iter().find_map(|option| text.strip_prefix(option)).unwrap_or(text)
+        match text.strip_prefix("--").map(|option| option.split_once('=')) {
+            Some(value) => value.map_or(text, |(_, value)| value),
+            // The letter may stand behind others, as in `-iS`.
+            None if text.starts_with('-') => text.split_once(['S', 'c']).map_or(text, |it| it.1),
+            None => text,
+        }
     });
     let texts = texts.filter(|text| text.contains(char::is_whitespace));
     texts.take(MAX_TEXTS).map(str::to_owned).collect()
@@ -350,6 +308,35 @@ mod tests {
         ] {
             assert_eq!(wrapped(&words(line)), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn the_program_of_a_runner_is_certain_only_behind_options_that_are_known() {
+        for (line, places, certain) in [
+            ("env A=1 -u", vec![0, 2], true),
+            ("env -iu X rm", vec![0, 3], true),
+            ("env - rm", vec![0, 2], true),
+            ("env --chdir x rm", vec![0, 3], true),
+            ("env --chd x rm", vec![0, 2], false),
+            ("env --block-signal=INT rm", vec![0, 2], true),
+            ("xargs -0i rm", vec![0, 2], true),
+            ("xargs -n1 -P 4 rm", vec![0, 4], true),
+            ("xargs --process-slot x rm", vec![0, 2], false),
+            ("/usr/bin/time -f x rm", vec![0, 3], true),
+            ("strace --trace file rm", vec![0, 2], false),
+            ("strace -fe file rm", vec![0, 3], true),
+            ("nice -5 rm", vec![0, 2], true),
+            ("sudo --promp x env -i rm", vec![0, 2], false),
+            ("command -pv rm", vec![0], true),
+            ("timeout --odd 5 rm", vec![0, 3], false),
+            ("timeout --odd", vec![0], false),
+            ("flock x rm", vec![0], false),
+            ("find . -exec env rm ; -exec ls ;", vec![0, 3, 4, 7], true),
+        ] {
+            assert_eq!(starts(&words(line)), (places, certain), "{line}");
+        }
+        let many = format!("find .{}", " -exec true ;".repeat(MAX_TAIL + 1));
+        assert!(!starts(&words(&many)).1);
     }
 
     #[test]

@@ -79,6 +79,18 @@ struct Comparison<'a> {
     appends: bool,
 }
 
+/// Commands of git that run others, of git or not, which stand among their words.
+const STARTERS: &[&str] = &[
+    "bisect",
+    "difftool",
+    "filter-branch",
+    "for-each-repo",
+    "hook",
+    "rebase",
+    "shell",
+    "submodule",
+];
+
 impl Comparison<'_> {
     fn run(&self) -> Restriction {
         let (found, at) = self.in_order();
@@ -88,7 +100,7 @@ impl Comparison<'_> {
         match self.alias(at) {
             Some(why) => Restriction::Maybe(why),
             None if self.is_other_command(at) => Restriction::No,
-            None => self.anywhere(),
+            None => self.anywhere(at),
         }
     }
 
@@ -193,26 +205,32 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether git runs one of its own commands that is not the rule's: then all later words are data.
+    /// Whether git runs one of its own commands that is not the rule's and starts no other: then all later words are
+    /// data.
     fn is_other_command(&self, at: usize) -> bool {
         let Some(known) = self.known.filter(|_| self.name == "git" && self.names_command) else {
             return false;
         };
-        let own = self.words.get(at).and_then(Spelling::exact).filter(|text| is_git_command(text));
+        let is_plain = |text: &&str| is_git_command(text) && !STARTERS.contains(text);
+        let own = self.words.get(at).and_then(Spelling::exact).filter(is_plain);
         let wanted = self.tokens.first();
         own.zip(wanted).is_some_and(|(own, wanted)| known.main_name(own) != known.main_name(wanted))
     }
 
-    /// Looks for the words of the rule among all arguments, in their order.
-    fn anywhere(&self) -> Restriction {
-        let end = self.words.iter().position(|word| word.exact() == Some("--"));
+    /// Looks for the words of the rule among all arguments, in their order. The sub-command stands at `at`.
+    fn anywhere(&self, at: usize) -> Restriction {
+        let sub_command = self.words.get(at).and_then(Spelling::exact).unwrap_or_default();
+        let starts = self.name == "git" && STARTERS.contains(&sub_command);
+        // A command that runs others may have theirs behind the mark.
+        let end = self.words.iter().position(|word| !starts && word.exact() == Some("--"));
         let words = self.words.get(1..end.unwrap_or(self.words.len())).unwrap_or_default();
         if let Some(last) = self.tokens.last() {
             let mut tokens = self.tokens.iter().peekable();
             let mut final_word = None;
             for word in words {
                 let Some(token) = tokens.peek() else { break };
-                if word.exact().is_some_and(|text| fits(token, text)) {
+                let is_open = sub_command == "for-each-repo" && word.may_be(token);
+                if is_open || word.exact().is_some_and(|text| fits(token, text)) {
                     tokens.next();
                     final_word = Some(word);
                 }

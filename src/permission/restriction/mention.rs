@@ -4,7 +4,7 @@ use super::{APPENDERS, Restriction, data, occurrences};
 use crate::permission::danger;
 use crate::permission::pattern::CommandPattern;
 use crate::permission::script::{SimpleCommand, Word};
-use crate::permission::spelling::unquoted;
+use crate::permission::spelling::{apart, unquoted};
 use crate::permission::wrapper::{self, base_name};
 
 /// Words behind a mention that are compared.
@@ -20,17 +20,22 @@ pub fn count(command: &SimpleCommand, program: &str) -> usize {
 fn own_text(word: &Word) -> String {
     let starts = ["$(", "`", "<(", ">("];
     let end = starts.iter().filter_map(|start| word.raw.find(start)).min();
-    unquoted(&word.raw[..end.unwrap_or(word.raw.len())])
+    apart(&unquoted(&word.raw[..end.unwrap_or(word.raw.len())]))
 }
 
 /// Whether the word names the program, also in a text, behind `=`, or joined with an option.
 #[must_use]
 pub fn holds(word: &Word, program: &str) -> bool {
+    // `-Orm`, and `-vO'rm x'`, which is a text for a shell.
     let joined = |text: &str| {
-        let mut rest = text.chars();
-        rest.next() == Some('-')
-            && rest.next().is_some_and(|c| c.is_ascii_alphabetic())
-            && rest.as_str() == program
+        let Some(cluster) = text.strip_prefix('-') else { return false };
+        let letters = cluster.chars().take_while(char::is_ascii_alphabetic).count();
+        let most = if text.contains(char::is_whitespace) { letters } else { letters.min(1) };
+        (1..=most).any(|at| {
+            cluster[at..]
+                .strip_prefix(program)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        })
     };
     let text = own_text(word);
     occurrences(&text, program) > 0
@@ -50,7 +55,7 @@ fn arguments(command: &SimpleCommand, program: &str) -> Vec<usize> {
     let words = &command.words;
     let (starts, _) = wrapper::starts(words);
     let from = starts.last().copied().unwrap_or_default();
-    let scripts = wrapper::script_texts(command);
+    let (scripts, _) = wrapper::script_texts(command);
     let is_script = |word: &Word| {
         scripts.iter().any(|text| text.contains(' ') && *text == word.text)
             && !word.text.contains("<<")

@@ -234,6 +234,137 @@ fn a_program_that_an_unknown_one_may_run_asks() {
 }
 
 #[test]
+fn a_program_in_an_expansion_is_found() {
+    each(
+        &[
+            ("Bash(rm:*)", "${x:-rm} v"),
+            ("Bash(rm:*)", "${x-rm} v"),
+            ("Bash(rm:*)", "x=1; ${x:+rm} v"),
+            ("Bash(rm:*)", "x=1; ${x+rm} v"),
+            ("Bash(rm:*)", "${x:=rm} v"),
+            ("Bash(rm:*)", "${x:-r\"\"m} v"),
+            ("Bash(rm:*)", "\"${x:-rm}\" v"),
+            ("Bash(rm:*)", "${1:-rm} v"),
+            ("Bash(rm:*)", "${@:-rm} v"),
+            ("Bash(rm:*)", "${!x:-rm} v"),
+            ("Bash(rm:*)", "${x[0]-rm} v"),
+            ("Bash(rm:*)", "${x:-${y:-rm}} v"),
+            ("Bash(rm:*)", "y=${x:-rm}; $y v"),
+            ("Bash(rm:*)", "env ${x:-rm} v"),
+            ("Bash(git push:*)", "${g:-git} push origin"),
+            ("Bash(git push:*)", "git ${g:-push} origin"),
+            ("Bash(rm:*)", "command $(echo rm) v"),
+            ("Bash(rm:*)", "env $(echo rm) v"),
+            ("Bash(rm:*)", "sudo $(echo rm) v"),
+            ("Bash(rm:*)", "timeout 5 $(echo rm) v"),
+            ("Bash(rm:*)", "ls | xargs $(echo rm)"),
+            ("Bash(rm:*)", "find . -exec $(echo rm) {} +"),
+            ("Bash(rm:*)", "a=r b=m; $a$b v"),
+            ("Bash(rm:*)", "a=r; b=m; \"$a${b}\" v"),
+            ("Bash(rm:*)", "a=r b=m; command $a$b v"),
+            ("Bash(rm:*)", "for a in r; do ${a}m v; done"),
+            ("Bash(rm:*)", "IFS=_; x=rm_v; $x"),
+            ("Bash(rm:*)", "a=rmx; ${a%x} v"),
+            ("Bash(rm:*)", "a=r; b=${a}m; command $b v"),
+        ],
+        Ask,
+    );
+    each(
+        &[
+            ("Bash(rm:*)", "cat ${x:-rm}"),
+            ("Bash(rm:*)", "for f in *.sh; do ./$f; done"),
+            ("Bash(rm:*)", "for i in {1..100}; do ./t$i; done"),
+            ("Bash(rm:*)", "a=farm; $a x"),
+            ("Bash(rm:*)", "a=/opt/farm; ${a}/bin/app x"),
+            ("Bash(rm:*)", "bin=$PWD/app; $bin -v"),
+            ("Bash(rm:*)", "command -v $x"),
+            ("Bash(rm:*)", "c='cargo test'; $c"),
+            ("Bash(rm:*)", "timeout 5 ./target/*/app"),
+        ],
+        Allow,
+    );
+}
+
+#[test]
+fn an_option_that_is_not_known_leaves_open_where_the_program_of_a_runner_stands() {
+    each(
+        &[
+            ("Bash(rm:*)", "strace --trace file rm v"),
+            ("Bash(git push:*)", "strace --trace file git push"),
+            ("Bash(rm:*)", "ls | xargs --process-slot echo rm v"),
+            ("Bash(rm:*)", "env --chd echo rm ../v"),
+            ("Bash(rm:*)", "sudo --promp echo rm v"),
+            ("Bash(rm:*)", "sudo -u$x echo rm v"),
+            ("Bash(rm:*)", "nice --adj echo rm v"),
+        ],
+        Ask,
+    );
+    each(
+        &[
+            ("Bash(rm:*)", "/usr/bin/time -f echo rm v"),
+            ("Bash(rm:*)", "env -a echo rm v"),
+            ("Bash(rm:*)", "env -iS'rm v'"),
+            ("Bash(rm:*)", "strace -fe file rm v"),
+            ("Bash(rm:*)", "timeout --odd 5 rm v"),
+        ],
+        Deny,
+    );
+    each(
+        &[
+            ("Bash(rm:*)", "ls | xargs -0 -n1 -P 4 -I{} grep rm {}"),
+            ("Bash(rm:*)", "sudo -E -u me apt-get install rm"),
+            ("Bash(rm:*)", "timeout -s KILL --foreground 5 grep rm x"),
+            ("Bash(rm:*)", "env -u X -C sub A=1 grep rm x"),
+            ("Bash(rm:*)", "nice -n 5 grep rm x"),
+            ("Bash(rm:*)", "stdbuf -oL grep rm x"),
+        ],
+        Allow,
+    );
+}
+
+#[test]
+fn what_is_beyond_a_limit_is_asked_about() {
+    let deep = r#"bash -c "bash -c 'bash -c \"bash -c \\\"rm v\\\"\"'""#;
+    let four = "-exec true {} \\; ".repeat(4);
+    let many = "-exec true {} \\; ".repeat(80);
+    each(
+        &[
+            ("Bash(rm:*)", deep),
+            ("Bash(rm:*)", &format!("find . {many} -exec rm {{}} +")),
+            ("Bash(rm:*)", &format!("bash -c 'ls' {} 'rm v'", "a ".repeat(20))),
+        ],
+        Ask,
+    );
+    each(&[("Bash(rm:*)", &format!("find . {four} -exec rm {{}} +"))], Deny);
+    each(&[("Bash(rm:*)", "bash -c 'bash -c \"ls x\"'")], Allow);
+}
+
+#[test]
+fn a_command_of_git_that_runs_others_is_looked_into() {
+    each(
+        &[
+            ("Bash(git push:*)", "git for-each-repo --config=a.b push origin"),
+            ("Bash(git push:*)", "git -C x for-each-repo --config=a.b -- push origin"),
+            ("Bash(git push:*)", "git for-each-repo --config=a.b $x origin"),
+            ("Bash(git push:*)", "git submodule foreach git push"),
+            ("Bash(git push:*)", "git bisect run git push"),
+            ("Bash(rm:*)", "git grep -O'rm v' S"),
+            ("Bash(rm:*)", "git grep -vO'rm v' S"),
+        ],
+        Ask,
+    );
+    each(&[("Bash(rm:*)", "compgen -W '$(r\"\"m v)'")], Deny);
+    each(
+        &[
+            ("Bash(git push:*)", "git for-each-repo --config=a.b fetch"),
+            ("Bash(git push:*)", "git submodule update --init"),
+            ("Bash(rm:*)", "gcc -farm x.c"),
+        ],
+        Allow,
+    );
+}
+
+#[test]
 fn words_that_are_data_to_a_command_are_left_alone() {
     each(
         &[
