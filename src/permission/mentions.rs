@@ -10,7 +10,7 @@ use url::Url;
 use super::path::Target;
 use super::recursive::{self, Shown};
 use super::script::{Script, SimpleCommand, Word};
-use super::spelling::{Piece, Spelling, fits, globbed, spell};
+use super::spelling::{Piece, Spelling, filled, fits, globbed, spell};
 use super::wrapper;
 use super::writers::{self, Writes};
 
@@ -130,10 +130,21 @@ impl Mentioned {
         for word in writes {
             mentioned.by_writers.add(&lookup.files(word), true);
         }
-        mentioned.all.unbounded |= lookup.left.is_none();
-        mentioned.by_writers.unbounded |= lookup.left.is_none();
+        let is_unbounded =
+            lookup.left.is_none() || script.all_commands().into_iter().any(changes_globs);
+        mentioned.all.unbounded |= is_unbounded;
+        mentioned.by_writers.unbounded |= is_unbounded;
         mentioned
     }
+}
+
+/// Whether the command may change which files a glob in the line stands for.
+fn changes_globs(command: &SimpleCommand) -> bool {
+    let is = |words: &&[Word]| {
+        let program = words.first().map_or("", |word| wrapper::base_name(&word.text));
+        program == "shopt" || program == "bash" && words.iter().any(|word| word.text.contains('O'))
+    };
+    wrapper::views(command).iter().any(is)
 }
 
 /// Whether the word at this place is the text of a message, such as that of a commit, and no file.
@@ -213,6 +224,11 @@ impl Lookup<'_> {
         let mut texts = Vec::new();
         if !word.literal {
             texts.extend(spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces));
+            // `${name:-file}` names a file, whatever the value of the variable.
+            if let Some(raw) = filled(&word.raw) {
+                let filled = Word { text: raw.clone(), raw, literal: false };
+                texts.extend(spell(&[filled]).into_iter().map(Spelling::into_pieces));
+            }
         }
         self.spend(texts.iter().map(Vec::len).sum::<usize>() / 8);
         for text in texts.iter().flat_map(|text| self.substituted(text)).collect::<Vec<_>>() {

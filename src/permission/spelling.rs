@@ -179,6 +179,30 @@ pub fn apart(text: &str) -> String {
     plain
 }
 
+/// The word as it is written with the text of `${name:-text}` and the like in place of them. `None` where it has none.
+#[must_use]
+pub fn filled(raw: &str) -> Option<String> {
+    let (mut text, mut rest, mut is_filled) = (String::new(), raw, false);
+    while let Some((before, (inner, behind))) =
+        rest.split_once("${").and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let operator = inner.trim_start_matches(is_letter);
+        let operator = operator.strip_prefix(':').unwrap_or(operator);
+        text.push_str(before);
+        match operator.strip_prefix(['-', '+', '=']) {
+            Some(word) => {
+                text.push_str(word);
+                is_filled = true;
+            }
+            None => text.push_str(&format!("${{{inner}}}")),
+        }
+        rest = behind;
+    }
+    text.push_str(rest);
+    is_filled.then_some(text)
+}
+
 /// A rough reading of a line: its commands as far as blanks and operators outside quotes part them.
 #[must_use]
 pub fn segments(line: &str) -> Vec<Vec<Word>> {

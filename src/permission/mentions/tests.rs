@@ -41,6 +41,13 @@ fn no_spelling_takes_a_denied_file_past_the_rule() {
         "docker run --mount type=bind,source=.env,target=/x image",
         "socat FILE:.env,rdonly -",
         "ffmpeg -i 'concat:a|.env' x",
+        "cat ${x:-.env}",
+        "cat \"${x-.e*}\"",
+        "cat ./${x:+.env}",
+        "x=${y:-.env}; cat $x",
+        "cat <> .env",
+        "exec 3<> .env",
+        "cat < .env -n",
     ] {
         assert_eq!(bench.bash(line), Deny, "{line}");
     }
@@ -90,6 +97,18 @@ fn what_may_name_a_denied_file_is_asked_about_past_every_limit() {
 }
 
 #[test]
+fn a_line_that_changes_what_globs_stand_for_is_asked_about() {
+    let bench = bench().allow("Bash");
+    for line in [
+        "shopt -s extglob\ncat @(.env)",
+        "shopt -s nocaseglob; cat .EN*",
+        "bash -O extglob -c 'cat @(.env)'",
+    ] {
+        assert_eq!(bench.bash(line), Ask, "{line}");
+    }
+}
+
+#[test]
 fn plain_work_goes_on_beside_a_rule_against_reading() {
     let bench = bench();
     for line in [
@@ -113,6 +132,7 @@ fn plain_work_goes_on_beside_a_rule_against_reading() {
     }
     let all = bench.allow("Bash");
     assert_eq!(all.bash("cat $x"), Allow);
+    assert_eq!(all.bash("cat ${x:-b.txt} ${x%.env}"), Allow);
     assert_eq!(Bench::new().deny("Read(.env)").mode(Mode::BypassPermissions).bash("cat $x"), Allow);
 }
 

@@ -48,6 +48,8 @@ impl Splitter<'_> {
             if !matches!(operator, "<&-" | ">&-") || !words.is_empty() {
                 self.script.set_unclear("the command has words behind a redirection");
             }
+            // Which of them is the file, and what `<>` does with it, is not told apart.
+            self.script.reads.extend(words.iter().cloned());
             self.script.writes.extend(words);
             return;
         };
@@ -74,6 +76,7 @@ impl Splitter<'_> {
             ">" | ">>" | "&>" | "&>>" | ">|" => self.script.writes.push(target.clone()),
             _ => {
                 self.script.set_unclear("the command has a redirection that is not understood");
+                self.script.reads.push(target.clone());
                 self.script.writes.push(target.clone());
             }
         }
