@@ -56,24 +56,34 @@ fn what_reads_a_folder_above_a_restricted_file_is_a_doubt() {
         "timeout 5 grep -r S .",
         "find . -name a && grep -r S .",
     ];
+    // One project serves for all.
+    let mut bench = bench(&[]).allow("Bash(timeout 5 grep:*)");
+    let programs = bench.rules.clone();
     for line in lines {
         for rule in ["Read(.env)", "Read(./.env)", "Read(/.env)", "Read(.e*)"] {
-            let denied = bench(&[]).allow("Bash(timeout 5 grep:*)").deny(rule);
-            assert_eq!(denied.bash(line), Ask, "{rule}: {line}");
-            let alone = Bench { interactive: false, ..denied };
-            assert_eq!(alone.bash(line), Deny, "{rule}: {line}");
+            bench.rules = programs.clone();
+            bench = bench.deny(rule);
+            assert_eq!(bench.bash(line), Ask, "{rule}: {line}");
+            bench.interactive = false;
+            assert_eq!(bench.bash(line), Deny, "{rule}: {line}");
+            bench.interactive = true;
         }
-        let asked = bench(&[]).allow("Bash(timeout 5 grep:*)").ask("Read(.env)");
-        assert_eq!(asked.bash(line), Ask, "{line}");
-        let exact = bench(&[]).deny("Read(.env)").allow(&format!("Bash({line})"));
-        assert_eq!(exact.bash(line), Allow, "{line}");
-        assert_eq!(bench(&[]).allow("Bash").deny("Read(.env)").bash(line), Allow, "{line}");
-        let elsewhere = bench(&[]).allow("Bash(timeout 5 grep:*)");
-        let elsewhere = elsewhere.deny("Read(~/.ssh/**)").deny("Read(//etc/shadow)");
-        assert_eq!(elsewhere.bash(line), Allow, "{line}");
+        bench.rules = programs.clone();
+        bench = bench.ask("Read(.env)");
+        assert_eq!(bench.bash(line), Ask, "{line}");
+        for allowed in [format!("Bash({line})"), "Bash".to_owned()] {
+            bench.rules = programs.clone();
+            bench = bench.deny("Read(.env)").allow(&allowed);
+            assert_eq!(bench.bash(line), Allow, "{allowed}: {line}");
+        }
+        bench.rules = programs.clone();
+        bench = bench.deny("Read(~/.ssh/**)").deny("Read(//etc/shadow)");
+        assert_eq!(bench.bash(line), Allow, "{line}");
     }
-    assert_eq!(bench(&[]).deny("Read(.env)").bash("cd src && grep -r S .."), Ask);
-    let why = bench(&[]).deny("Read(.env)").bash_judgement("grep -r S .").why;
+    bench.rules = programs;
+    let bench = bench.deny("Read(.env)");
+    assert_eq!(bench.bash("cd src && grep -r S .."), Ask);
+    let why = bench.bash_judgement("grep -r S .").why;
     assert!(why.ends_with("`grep` may show .env, which is in a folder that it reads"), "{why}");
 }
 
