@@ -13,7 +13,7 @@ use super::models::Models;
 use crate::agent::prompt::git_branch;
 use crate::custom::{CustomSources, Customs, Place};
 use crate::exec::child_env;
-use crate::protocol::{EnvOverlay, count};
+use crate::protocol::{EnvOverlay, count, lossy_path};
 use crate::session::SessionStore;
 use crate::subagent::definition::Definition;
 use crate::subagent::registry::{DefinitionSources, Definitions};
@@ -102,7 +102,8 @@ impl Host for Machine {
     async fn sessions(&self) -> Vec<SessionChoice> {
         let (store, cwd) = (self.store.clone(), self.cwd.clone());
         let list = move || {
-            let here = store.list().into_iter().filter(|session| *session.cwd == *cwd);
+            let here =
+                store.list().into_iter().filter(|session| lossy_path::is_same(&session.cwd, &cwd));
             here.map(|session| SessionChoice {
                 id: session.id,
                 title: session.first_prompt.clone(),

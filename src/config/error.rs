@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::protocol::lossy_path;
+
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "origin", rename_all = "snake_case")]
@@ -12,7 +14,11 @@ pub enum Origin {
     /// The defaults inside the program.
     BuiltIn,
     /// A file and its line, counted from 1. The path is as a person would write it.
-    File { path: PathBuf, line: usize },
+    File {
+        #[serde(serialize_with = "lossy_path::serialize")]
+        path: PathBuf,
+        line: usize,
+    },
     /// An environment variable.
     Env { name: &'static str },
     /// An option on the command line, such as `--model`.

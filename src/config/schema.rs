@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::hooks::HookEntry;
 use super::mcp::McpServerConfig;
-use crate::protocol::{HookEvent, Mode};
+use crate::protocol::{HookEvent, Mode, lossy_path};
 
 /// The whole configuration, all layers merged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -78,6 +78,7 @@ pub struct ProviderConfig {
     #[schemars(range(max = 100))]
     pub max_retries: u32,
     /// The file with the answers; of the scripted kind only.
+    #[serde(serialize_with = "lossy_path::option::serialize")]
     pub scenario: Option<PathBuf>,
 }
 
@@ -139,6 +140,7 @@ pub struct PermissionsConfig {
     /// Rules for what never runs.
     pub deny: Vec<String>,
     /// Folders beside the working directory that tools may work in.
+    #[serde(serialize_with = "lossy_path::list::serialize")]
     pub additional_dirs: Vec<PathBuf>,
 }
 

@@ -342,7 +342,7 @@ fn tool_use_result(details: &ToolDetails) -> Value {
             let boundary = json!({"kind": violation, "depth": depth, "limit": limit});
             return json!({"autonomy_boundary": boundary});
         }
-        other => return json!(other),
+        other => return serde_json::to_value(other).unwrap_or_default(),
     };
     let AgentReport { agent_id, name, status, turns, tool_uses, usage, cost, duration_ms, .. } =
         report;

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::lossy_path;
+
 /// The effect of one tool call, said by the tool itself before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -15,7 +17,11 @@ pub enum Access {
     /// Creates or changes files.
     Write { paths: Vec<Target> },
     /// Runs a shell command in `cwd`.
-    Command { line: String, cwd: PathBuf },
+    Command {
+        line: String,
+        #[serde(with = "lossy_path")]
+        cwd: PathBuf,
+    },
     /// Fetches from the network.
     Fetch { url: String },
     /// Starts the named sub-agent.
@@ -30,8 +36,10 @@ pub enum Access {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// As the call names it, absolute, with `.` and `..` taken out.
+    #[serde(with = "lossy_path")]
     pub written: PathBuf,
     /// Where that leads once every link is followed; absent when that cannot be told.
+    #[serde(with = "lossy_path::option", default)]
     pub resolved: Option<PathBuf>,
 }
 

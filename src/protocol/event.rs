@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::command::Sender;
 use super::ids::{AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 use super::journal::Past;
+use super::lossy_path;
 use super::message::{ContentBlock, ResultBlock};
 use super::question::{Mode, Question};
 use super::stream::StreamEvent;
@@ -273,11 +274,21 @@ pub struct AgentInfo {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ToolDetails {
     /// A file was changed: a unified diff with three lines of context, capped.
-    Diff { path: PathBuf, diff: String, added: usize, removed: usize },
+    Diff {
+        #[serde(with = "lossy_path")]
+        path: PathBuf,
+        diff: String,
+        added: usize,
+        removed: usize,
+    },
     /// The to-do list as it now stands.
     Todos { items: Vec<Todo> },
     /// A shell command's end.
-    Command { exit_code: Option<i32>, cwd: PathBuf },
+    Command {
+        exit_code: Option<i32>,
+        #[serde(with = "lossy_path")]
+        cwd: PathBuf,
+    },
     /// A sub-agent's report.
     Agent(Box<AgentReport>),
     /// A boundary of autonomy was crossed.

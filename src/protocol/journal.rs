@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::Outcome;
 use super::ids::{AgentId, AgentPath, ToolUseId};
+use super::lossy_path;
 use super::message::Message;
 use super::usage::{Cost, Usage};
 
@@ -101,6 +102,7 @@ impl Journal for NoJournal {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkout {
     /// Absolute, without links.
+    #[serde(with = "lossy_path")]
     pub path: PathBuf,
     pub branch: String,
     /// The commit that it began with.
@@ -171,7 +173,7 @@ pub struct Below {
     /// The names of the other's tools.
     pub tools: Vec<String>,
     /// The folder that neither of them can leave.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "lossy_path::option", skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
 }
 

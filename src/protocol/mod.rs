@@ -9,6 +9,7 @@ pub mod event;
 pub mod hook;
 pub mod ids;
 pub mod journal;
+pub mod lossy_path;
 pub mod mcp;
 pub mod mcp_name;
 pub mod mention;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::access::Access;
 use super::ids::{AgentPath, QuestionId, ToolUseId};
+use super::lossy_path;
 
 /// How freely tools may act. Named as on the command line.
 #[derive(
@@ -69,6 +70,7 @@ pub struct Question {
     pub input: Value,
     pub access: Access,
     /// Where the call would act.
+    #[serde(with = "lossy_path")]
     pub cwd: PathBuf,
     /// Why it is asked: the mode, or the rule and its file, or "no rule allows psql".
     pub reason: String,

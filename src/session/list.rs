@@ -8,7 +8,9 @@ use jiff::Timestamp;
 
 use super::record::{AgentHeader, Record, SessionHeader};
 use super::writer::last_line;
-use crate::protocol::{AgentId, ChildMeta, ContentBlock, Message, Outcome, Role, SessionId};
+use crate::protocol::{
+    AgentId, ChildMeta, ContentBlock, Message, Outcome, Role, SessionId, lossy_path,
+};
 
 /// Lines at the top among which the first prompt is looked for.
 const TOP_LINES: usize = 20;
@@ -19,6 +21,7 @@ const PROMPT_CHARS: usize = 200;
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SessionSummary {
     pub id: SessionId,
+    #[serde(serialize_with = "lossy_path::serialize")]
     pub cwd: PathBuf,
     pub model: String,
     pub started: Timestamp,

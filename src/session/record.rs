@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{Checkout, ChildMeta, Cost, Message, Outcome, SessionId, Usage};
+use crate::protocol::{
+    Checkout, ChildMeta, Cost, Message, Outcome, SessionId, Usage, lossy_path,
+};
 
 /// The version that new files carry.
 pub const VERSION: u32 = 1;
@@ -114,6 +116,7 @@ pub struct SessionHeader {
     pub version: u32,
     pub id: SessionId,
     /// The working directory.
+    #[serde(with = "lossy_path")]
     pub cwd: PathBuf,
     pub created: Timestamp,
     /// The model at the beginning.

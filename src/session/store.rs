@@ -14,7 +14,9 @@ use super::list::{self, AgentSummary, SessionSummary};
 use super::record::{Record, SessionHeader, VERSION};
 use super::transcript::Transcript;
 use super::writer::{self, agent_file, with_hint};
-use crate::protocol::{AgentId, ChildMeta, End, Journal, Message, Outcome, SessionId, ToolUseId};
+use crate::protocol::{
+    AgentId, ChildMeta, End, Journal, Message, Outcome, SessionId, ToolUseId, lossy_path,
+};
 
 /// Ids that an error lists at most.
 const LISTED: usize = 5;
@@ -221,7 +223,7 @@ impl SessionStore {
         let sessions = self.ids().into_iter();
         let dated = sessions.filter_map(|id| list::header_and_age(&self.dir(id)).ok());
         dated
-            .filter(|(header, _)| header.cwd == cwd || real(&header.cwd) == cwd)
+            .filter(|(header, _)| lossy_path::is_same(&header.cwd, &cwd) || real(&header.cwd) == cwd)
             .max_by_key(|(header, modified)| (*modified, header.id))
             .map(|(header, _)| header.id)
     }

@@ -47,6 +47,11 @@ fn modules_use_only_what_lies_below_them() {
 }
 
 #[test]
+fn paths_are_written_as_text_that_cannot_fail() {
+    report(&check(rules::serialized_paths));
+}
+
+#[test]
 fn files_are_short_and_say_what_they_are_for() {
     report(&check(rules::shape));
 }

@@ -88,6 +88,27 @@ pub fn screen_effects(source: &Source) -> Vec<String> {
     any(source, &["std::fs", "tokio::fs", "std::net", "tokio::net", "fs::read", "fs::write"])
 }
 
+/// serde refuses a path that is not UTF-8, and with it everything around the path: a field of a type that is written
+/// says how its path becomes text.
+pub fn serialized_paths(source: &Source) -> Vec<String> {
+    let mut found = Vec::new();
+    let (mut serialized, mut before) = (false, "");
+    for (at, line) in source.code.lines().enumerate() {
+        let derives = line.contains("derive(") && has_word(line, "Serialize");
+        serialized |= derives || line.trim() == "Serialize,";
+        let has_path = has_word(line, "PathBuf") || line.contains("Path>");
+        let says_how =
+            [before, line].iter().any(|line| line.contains("serde(") && line.contains("with ="));
+        if serialized && has_path && !says_how {
+            found.push(format!("{}:{}: {}", source.path, at + 1, line.trim()));
+        }
+        let ends = line == "}" || (line.ends_with(';') && !line.starts_with(' '));
+        serialized &= !ends;
+        before = line;
+    }
+    found
+}
+
 pub fn shape(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
     if !source.text.starts_with("//!") {
@@ -177,6 +198,20 @@ mod tests {
             "tool/bash.rs",
             &["println!(\"x\");", "eprintln!();", "print!(\"x\");", "dbg!(x);"],
             &["write!(out, \"x\")", "writeln!(out)"],
+        );
+        tries(
+            serialized_paths,
+            "protocol/event.rs",
+            &[
+                "#[derive(Clone, Serialize)]\nstruct A {\n    cwd: PathBuf,\n}",
+                "#[derive(\n    Serialize,\n)]\nenum A {\n    B { cwd: PathBuf },\n}",
+                "#[derive(serde::Serialize)]\nstruct A(Arc<Path>);",
+            ],
+            &[
+                "#[derive(Deserialize)]\nstruct A {\n    cwd: PathBuf,\n}",
+                "#[derive(Serialize)]\nstruct A {\n    #[serde(with = \"lossy_path\")]\n    cwd: PathBuf,\n}",
+                "#[derive(Serialize)]\nstruct A {\n    a: u8,\n}\nstruct B {\n    cwd: PathBuf,\n}",
+            ],
         );
         tries(prints, "headless/text.rs", &["dbg!(x);"], &["println!(\"x\");"]);
         tries(
