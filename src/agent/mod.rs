@@ -21,6 +21,7 @@ use crate::protocol::{
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
 
+mod call_ids;
 pub mod compact;
 mod conversation;
 mod dispatch;

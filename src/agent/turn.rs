@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use futures_util::StreamExt;
 
+use super::call_ids::CallIds;
 use super::meter::Meter;
 use super::operations::Place;
 use super::record::{TurnRecord, turn_started};
@@ -45,6 +46,7 @@ struct Attempt {
     model: Arc<Model>,
     began: Instant,
     partial: Accumulator,
+    calls: CallIds,
     meter: Meter,
     reservation: Reservation,
 }
@@ -121,7 +123,8 @@ impl Agent {
         let input = self.context(if ask.is_last() { &[] } else { &self.specs });
         let reservation = run.budget.reserve(estimate(&model, input)).map_err(Cut::Spent)?;
         let (began, partial) = (Instant::now(), Accumulator::default());
-        Ok((Attempt { model, began, partial, meter: Meter::new(input), reservation }, place))
+        let (calls, meter) = (CallIds::from_history(&self.history), Meter::new(input));
+        Ok((Attempt { model, began, partial, calls, meter, reservation }, place))
     }
 
     fn send(&self, model: &Model, ask: &Ask<'_>) -> EventStream {
@@ -174,7 +177,7 @@ impl Agent {
                 () = run.cancel.cancelled() => return Some(Cut::Cancelled),
                 item = stream.next() => item,
             };
-            let event = match item {
+            let mut event = match item {
                 Some(Ok(event)) => event,
                 Some(Err(error)) => return Some(Cut::Failed(error)),
                 None if attempt.partial.is_whole() => return None,
@@ -186,6 +189,7 @@ impl Agent {
             if let StreamEvent::MessageStart { id, .. } = &event {
                 message_id.clone_from(id);
             }
+            attempt.calls.make_unique(&mut event);
             let finished = attempt.push(&event);
             let paid = attempt.cover(&event);
             if shown {
@@ -211,7 +215,7 @@ impl Agent {
 
     /// Books what an attempt used, also one that failed: the provider charges for it all the same.
     fn settle(&mut self, attempt: Attempt, run: &mut Run<'_>) -> (Arc<Model>, Accumulator) {
-        let Attempt { model, began, partial, meter, reservation } = attempt;
+        let Attempt { model, began, partial, meter, reservation, .. } = attempt;
         let usage = meter.usage(partial.usage(), partial.is_whole());
         if !partial.is_whole() && usage.context() == 0 {
             return (model, partial);

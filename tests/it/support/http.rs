@@ -191,7 +191,9 @@ async fn play(state: &Watched<State>, request: &Recorded, mut reply: Reply) -> R
 async fn play_stream(state: &Watched<State>, request: &Recorded, mut reply: Stream) -> Response {
     state.update(|state| {
         for step in &mut reply.steps {
-            if let Step::ToolUse { id, .. } = step {
+            if let Step::ToolUse { id, .. } = step
+                && id.is_empty()
+            {
                 state.calls += 1;
                 *id = format!("toolu_{:04}", state.calls);
             }
