@@ -277,7 +277,12 @@ impl Frames {
             "subtype": "task_notification", "task_id": path.id(), "tool_use_id": tool_use_id,
             "status": status, "output_file": "", "summary": outcome.text, "usage": track.usage(),
         });
-        vec![self.frame("system", path, updated), self.frame("system", path, notification)]
+        let frames =
+            vec![self.frame("system", path, updated), self.frame("system", path, notification)];
+        // Its last event: a session that starts many agents must not keep them all. A resume starts it anew.
+        self.agents.remove(path);
+        self.open.remove(path);
+        frames
     }
 
     /// A frame that carries a message.

@@ -112,3 +112,16 @@ fn s4_11_a_violation_is_typed_beside_its_result() {
     let boundary = json!({"kind": "depth_exceeded", "depth": 1, "limit": 1});
     assert_eq!(frame["tool_use_result"], json!({"autonomy_boundary": boundary}));
 }
+
+#[test]
+fn an_agent_that_has_ended_is_forgotten_and_one_that_is_resumed_is_known_again() {
+    let mut frames = open();
+    let path = AgentPath::root().child(AgentId::generate());
+    for _ in 0..2 {
+        one(&mut frames, &path, started(true));
+        let finished = EventKind::Finished(Box::new(Outcome::without_work(End::Completed)));
+        let ended = frames_of(&mut frames, &path, finished);
+        assert!(ended.iter().all(|frame| frame["parent_tool_use_id"] == "toolu_1"), "{ended:?}");
+        assert!(frames.agents.is_empty() && frames.open.is_empty());
+    }
+}
