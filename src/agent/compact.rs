@@ -12,7 +12,7 @@ use super::{Agent, Run, Stop, record, size};
 use crate::budget::UsedUp;
 use crate::protocol::{
     Compaction, CompactionState, End, EventKind, EventSink, Failure, JournalError, Message, Reply,
-    Role, Spent, StopReason,
+    Role, StopReason,
 };
 use crate::provider::ErrorKind;
 use crate::tool::ToolSpec;
@@ -167,13 +167,10 @@ impl Agent {
         let mut messages = vec![Message::user_text(format!("{}\n\n{summary}", keep::HEAD))];
         messages.extend(kept);
         let after_tokens = size::prefix(&self.setup.system, &self.specs) + size::tokens(&messages);
-        let (usage, cost) = self.unbooked;
-        let model = self.setup.thinker.as_deref().unwrap_or_default();
-        let spent = Spent { usage, cost, model };
-        let compaction = Compaction { messages: &messages, before_tokens, after_tokens, spent };
+        let model = self.setup.thinker.as_deref();
+        let compaction = Compaction { messages: &messages, before_tokens, after_tokens, model };
         self.setup.journal.compacted(compaction).await.map_err(Undone::Disk)?;
         record::compacted(run.events.path(), self.setup.span, before_tokens, after_tokens);
-        self.unbooked = Default::default();
         self.history = Arc::new(messages);
         self.summaries += 1;
         self.measured = None;

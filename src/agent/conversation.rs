@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::run::{Run, Stop};
 use super::size::Measured;
 use super::{Agent, dispatch};
-use crate::protocol::{ContentBlock, JournalError, Message, Reply, Spent, StopReason};
+use crate::protocol::{ContentBlock, JournalError, Message, Reply, StopReason};
 
 impl Agent {
     /// Takes a whole answer into the conversation; says which calls it holds.
@@ -32,7 +32,7 @@ impl Agent {
             run.text = text;
         }
         if !message.content.is_empty() {
-            self.book(&message).await?;
+            self.write_answer(&message).await?;
             self.push(message);
         }
         let messages = self.history.len();
@@ -72,11 +72,9 @@ impl Agent {
         Arc::make_mut(&mut self.history).push(message);
     }
 
-    /// Writes an answer to the journal, with what it and the failed attempts before it cost.
-    pub(super) async fn book(&mut self, message: &Message) -> Result<(), JournalError> {
-        let (usage, cost) = std::mem::take(&mut self.unbooked);
-        let model = self.setup.thinker.as_deref().unwrap_or_default();
-        self.setup.journal.append(message, Some(Spent { usage, cost, model })).await
+    /// Writes an answer to the journal, with the model that made it.
+    pub(super) async fn write_answer(&self, message: &Message) -> Result<(), JournalError> {
+        self.setup.journal.append(message, self.setup.thinker.as_deref()).await
     }
 }
 

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -75,9 +76,10 @@ impl Agent {
         let (fit, short) = run.budget.take_tool_calls(calls.len());
         // All of them, before the first one can run.
         let calls: Vec<ToolCall> = self.started(calls).collect();
+        let running = AtomicUsize::new(calls.len());
         let answers = calls.into_iter().map(|call| {
             let refused = short.as_ref().filter(|_| call.order >= fit);
-            self.station(call, refused, run, &batch)
+            self.station(call, refused, run, &batch, &running)
         });
         let answers = join_all(answers).await;
         let mut fatal = None;
@@ -106,13 +108,15 @@ impl Agent {
         })
     }
 
-    /// One call from its beginning to its result block, with its record in the log.
+    /// One call from its beginning to its result block, with its record in the log. `running` counts the calls of the
+    /// message that have no result yet.
     async fn station(
         &self,
         call: ToolCall,
         refused: Option<&UsedUp>,
         run: &Run<'_>,
         batch: &CancellationToken,
+        running: &AtomicUsize,
     ) -> (ContentBlock, Option<(Failure, String)>) {
         let span = self.setup.span.child();
         let (id, name) = (call.id.clone(), call.name.clone());
@@ -153,7 +157,31 @@ impl Agent {
             status,
         }
         .write();
-        (result(id, name, outcome, began.elapsed(), run), fatal)
+        let finished = EventKind::ToolFinished {
+            id: id.clone(),
+            name,
+            is_error: outcome.is_error,
+            summary: outcome.summary,
+            content: outcome.content.clone(),
+            details: outcome.details.clone(),
+            took: began.elapsed(),
+        };
+        let ToolOutcome { content, is_error, details, .. } = outcome;
+        let result = ContentBlock::ToolResult { tool_use_id: id, content, is_error, details };
+        self.keep_result(&result, running).await;
+        run.events.emit(finished);
+        (result, fatal)
+    }
+
+    /// Writes a result to the journal while other calls of its message still run: what is done must not be lost when
+    /// the program is killed before the last of them ends. The result of the last one is written at once, in the
+    /// message with all of them.
+    async fn keep_result(&self, result: &ContentBlock, running: &AtomicUsize) {
+        if running.fetch_sub(1, Ordering::Relaxed) > 1
+            && let Err(error) = self.setup.journal.result(result).await
+        {
+            tracing::warn!(%error, "a result could not be written before the others");
+        }
     }
 
     /// Takes one call through its checks and runs it: known, valid, permitted.
@@ -420,27 +448,6 @@ fn panicked(panic: &(dyn Any + Send)) -> ToolError {
     tracing::error!(text, "a tool panicked");
     let message = format!("A tool failed inside: {text}. This is a bug; the log says more.");
     ToolError::fatal(Failure::Internal, message)
-}
-
-/// Tells the screen of a result, and makes the block that the model reads.
-fn result(
-    id: ToolUseId,
-    name: String,
-    outcome: ToolOutcome,
-    took: Duration,
-    run: &Run<'_>,
-) -> ContentBlock {
-    let ToolOutcome { content, is_error, summary, details } = outcome;
-    run.events.emit(EventKind::ToolFinished {
-        id: id.clone(),
-        name,
-        is_error,
-        summary,
-        content: content.clone(),
-        details: details.clone(),
-        took,
-    });
-    ContentBlock::ToolResult { tool_use_id: id, content, is_error, details }
 }
 
 fn failed(error: ToolError) -> (ToolOutcome, Option<(Failure, String)>) {

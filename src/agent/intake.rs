@@ -3,7 +3,8 @@
 use super::run::Run;
 use super::{Agent, Forced};
 use crate::protocol::{
-    ContentBlock, EventKind, EventSink, ImageSource, PromptId, QueuedPrompt, Redactor, Sender,
+    AgentId, ContentBlock, EventKind, EventSink, ImageSource, PromptId, QueuedPrompt, Redactor,
+    Sender,
 };
 
 /// A prompt, as it enters a conversation.
@@ -22,6 +23,8 @@ pub struct Prompt {
     pub note: Option<String>,
     /// The call that the model is to begin with.
     pub force: Option<Forced>,
+    /// The sub-agent whose end it tells of.
+    pub report: Option<AgentId>,
 }
 
 impl Prompt {
@@ -62,8 +65,9 @@ impl Agent {
         run: &Run<'_>,
     ) {
         for queued in queued {
-            let QueuedPrompt { id, text, images, meaning, from, .. } = queued;
-            let prompt = Prompt { id: Some(id), images, from, meaning, ..Prompt::new(text) };
+            let QueuedPrompt { id, text, images, meaning, from, report, .. } = queued;
+            let prompt =
+                Prompt { id: Some(id), images, from, meaning, report, ..Prompt::new(text) };
             if let Some(prompt) = self.let_in(prompt, run.events, run.cancel).await {
                 read_prompt(prompt, &self.setup.redactor, blocks, run.events);
             }
@@ -79,7 +83,7 @@ pub(super) fn read_prompt(
     blocks: &mut Vec<ContentBlock>,
     events: &EventSink,
 ) {
-    let Prompt { id, text, images, meaning, from, results, note, force } = prompt;
+    let Prompt { id, text, images, meaning, from, results, note, force, report } = prompt;
     let (meaning, note) = (
         meaning.map(|meaning| redactor.without_keys(meaning)),
         note.map(|note| redactor.without_keys(note)),
@@ -90,7 +94,11 @@ pub(super) fn read_prompt(
     blocks.splice(0..0, results);
     blocks.extend(note.map(ContentBlock::aside));
     // No wire accepts an empty text.
-    blocks.extend((!text.trim().is_empty()).then(|| ContentBlock::text(text)));
+    blocks.extend((!text.trim().is_empty()).then_some(ContentBlock::Text {
+        text,
+        aside: false,
+        report,
+    }));
     blocks.extend(images.into_iter().map(|source| ContentBlock::Image { source }));
     blocks.extend(meaning.map(ContentBlock::aside));
     blocks.extend(force.map(|force| ContentBlock::aside(force.hint)));

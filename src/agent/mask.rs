@@ -38,7 +38,10 @@ pub(super) fn without_keys(
         }
         // Numbers, and what comes from results that were masked already.
         Some(
-            ToolDetails::Command { .. } | ToolDetails::Agent(_) | ToolDetails::Violation { .. },
+            ToolDetails::Command { .. }
+            | ToolDetails::Agent(_)
+            | ToolDetails::Reported { .. }
+            | ToolDetails::Violation { .. },
         )
         | None => {}
     }

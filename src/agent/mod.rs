@@ -15,8 +15,8 @@ use crate::budget::{Budget, Limits};
 use crate::hook::Hooks;
 use crate::permission::AgentGate;
 use crate::protocol::{
-    ContentBlock, Cost, End, EnvOverlay, EventKind, EventSink, Failure, Journal, Message, Outcome,
-    Redactor, Role, Sender, Span, StopReason, Usage,
+    ContentBlock, End, EnvOverlay, EventKind, EventSink, Failure, Journal, Message, Outcome,
+    Redactor, Role, Sender, Span, StopReason,
 };
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
@@ -109,8 +109,6 @@ pub struct Agent {
     was_stopped: bool,
     /// Whether it ended with what nobody can mend.
     ended_fatally: bool,
-    /// What failed attempts cost: booked in the journal with the next answer.
-    unbooked: (Usage, Cost),
     /// How often a summary has taken the conversation's place.
     summaries: u32,
     /// Whether hooks have not heard of the end of the present run yet.
@@ -132,7 +130,6 @@ impl Agent {
             withheld: Vec::new(),
             was_stopped: false,
             ended_fatally: false,
-            unbooked: Default::default(),
             end_untold: false,
             summaries: 0,
             measured: None,

@@ -16,7 +16,7 @@ use crate::config::models::{ModelInfo, Thinking};
 use crate::permission::{Gate, GateSettings, RuleSet};
 use crate::protocol::{
     Access, Answer, BlockStart, Delta, EventQueue, Mode, NoJournal, PromptId, QueuedPrompt,
-    StreamEvent, ToolUseId,
+    StreamEvent, ToolUseId, Usage,
 };
 use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy};
 use crate::tool::{ToolContext, ToolError, ToolOutcome, TypedTool};

@@ -12,8 +12,8 @@ use super::record::{TurnRecord, turn_started};
 use super::{Agent, Run, Stop, compact};
 use crate::budget::{Estimate, Reservation, UsedUp};
 use crate::protocol::{
-    Accumulator, ContentBlock, Delta, End, EventKind, Failure, Message, Reply, Span, StreamEvent,
-    Usage,
+    Accumulator, ContentBlock, Delta, End, EventKind, Failure, Message, Reply, Span, Spent,
+    StreamEvent, Usage,
 };
 use crate::provider::{EventStream, Model, ProviderError, ToolChoice};
 
@@ -86,7 +86,7 @@ impl Agent {
             let stream = self.send(&attempt.model, ask);
             let cut = self.consume(stream, &mut attempt, ask.is_shown(), run).await;
             drop(place);
-            let (model, partial) = self.settle(attempt, run);
+            let (model, partial) = self.settle(attempt, run).await;
             let error = match cut {
                 None => return Ok(partial.into_reply()),
                 Some(Cut::Failed(error)) => error,
@@ -214,7 +214,10 @@ impl Agent {
     }
 
     /// Books what an attempt used, also one that failed: the provider charges for it all the same.
-    fn settle(&mut self, attempt: Attempt, run: &mut Run<'_>) -> (Arc<Model>, Accumulator) {
+    ///
+    /// The journal gets it here and nowhere else, before anything is done with the answer: what becomes of that, and
+    /// of the run, changes nothing about the money.
+    async fn settle(&self, attempt: Attempt, run: &mut Run<'_>) -> (Arc<Model>, Accumulator) {
         let Attempt { model, began, partial, meter, reservation, .. } = attempt;
         let usage = meter.usage(partial.usage(), partial.is_whole());
         if !partial.is_whole() && usage.context() == 0 {
@@ -222,9 +225,11 @@ impl Agent {
         }
         let cost = model.cost(usage);
         run.usage += usage;
-        self.unbooked.0 += usage;
-        self.unbooked.1 += cost;
         reservation.settle(usage, cost);
+        let spent = Spent { usage, cost, model: &model.name };
+        if let Err(error) = self.setup.journal.spent(spent).await {
+            tracing::warn!(%error, "the cost of a request could not be written yet");
+        }
         TurnRecord {
             agent: run.events.path(),
             span: self.setup.span,
@@ -251,7 +256,7 @@ impl Agent {
         if !text.is_empty() {
             run.text.clone_from(&text);
             let message = Message::assistant(vec![ContentBlock::text(text)]);
-            if let Err(error) = self.book(&message).await {
+            if let Err(error) = self.write_answer(&message).await {
                 return Stop::Disk(error);
             }
             self.push(message);

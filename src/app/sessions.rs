@@ -6,7 +6,8 @@ use crate::command::Report;
 use crate::command::export::{Exported, export};
 use crate::command::sessions::{SessionLine, Transcript, list, not_found, show};
 use crate::protocol::{AgentId, ChildMeta, SessionId};
-use crate::session::{self, Found, SessionStore};
+use crate::session::{self, AgentSummary, CallResult, Found, SessionStore};
+use crate::subagent::end_as_result;
 
 /// The report of the action.
 pub(super) fn report(action: &SessionsAction, setup: &Setup) -> Report {
@@ -27,11 +28,11 @@ pub(super) fn report(action: &SessionsAction, setup: &Setup) -> Report {
 fn exported(prefix: &str, format: ExportFormat, setup: &Setup) -> Result<Report, AppError> {
     let store = setup.store();
     let id = store.find(prefix)?;
-    let main = store.load(id)?;
+    let main = store.load(id, &as_stored)?;
     let session = serde_json::to_value(&main.session).unwrap_or_default();
     let mut agents = vec![part(None, main)];
     for agent in store.agents(id) {
-        let transcript = store.load_agent(id, agent.meta.id)?;
+        let transcript = store.load_agent(id, agent.meta.id, &as_stored)?;
         agents.push(part(Some(agent.meta), transcript));
     }
     Ok(export(&session, &agents, format))
@@ -68,11 +69,11 @@ fn one(prefix: &str, setup: &Setup) -> Result<Report, AppError> {
         Found::Session(id) => id,
         Found::Agent { session, agent } => return child(&store, session, agent),
     };
-    let main = store.load(id)?;
+    let main = store.load(id, &as_stored)?;
     let agents = store.agents(id);
     let mut children = Vec::new();
     for agent in &agents {
-        let transcript = store.load_agent(id, agent.meta.id)?;
+        let transcript = store.load_agent(id, agent.meta.id, &as_stored)?;
         children.push((agent, transcript.past(), transcript.warnings));
     }
     let past = main.past();
@@ -87,9 +88,15 @@ fn one(prefix: &str, setup: &Setup) -> Result<Report, AppError> {
     Ok(show(&shown))
 }
 
+/// The result of a call that is open in its file: its agent's end, whole.
+fn as_stored(agent: &AgentSummary) -> Option<CallResult> {
+    let (text, is_error, details) = end_as_result(&agent.meta, agent.end.as_ref()?, 0);
+    Some(CallResult { text, is_error, details })
+}
+
 /// One sub-agent alone.
 fn child(store: &SessionStore, session: SessionId, id: AgentId) -> Result<Report, AppError> {
-    let transcript = store.load_agent(session, id)?;
+    let transcript = store.load_agent(session, id, &as_stored)?;
     let agents = store.agents(session);
     let summary = agents.iter().find(|agent| agent.meta.id == id);
     let past = transcript.past();

@@ -97,7 +97,7 @@ fn message_as_markdown(message: &Message, out: &mut String) {
     for block in &message.content {
         // Writing to a String cannot fail.
         let _ = match block {
-            ContentBlock::Text { text, aside: true } => {
+            ContentBlock::Text { text, aside: true, .. } => {
                 writeln!(out, "## Beside it\n\n{}\n", text.trim())
             }
             ContentBlock::Text { text, .. } => writeln!(out, "## {speaker}\n\n{}\n", text.trim()),

@@ -109,7 +109,7 @@ fn show_past(past: &Past, out: &mut String) {
 
 fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
     let text = match (block, role) {
-        (ContentBlock::Text { text, aside: true }, _) => {
+        (ContentBlock::Text { text, aside: true, .. }, _) => {
             format!("[beside it: {}]", printable(text.trim()))
         }
         (ContentBlock::Text { text, .. }, Role::User) => format!("› {}", printable(text.trim())),

@@ -117,8 +117,8 @@ impl Frames {
                 });
                 let mut frame =
                     self.message(path, "user", &json!({"role": "user", "content": [block]}));
-                if let Some(details) = details {
-                    frame["tool_use_result"] = tool_use_result(details);
+                if let Some(details) = details.as_ref().and_then(tool_use_result) {
+                    frame["tool_use_result"] = details;
                 }
                 vec![frame]
             }
@@ -340,23 +340,25 @@ fn result_content(content: &[ResultBlock]) -> Value {
     blocks.collect()
 }
 
-fn tool_use_result(details: &ToolDetails) -> Value {
+fn tool_use_result(details: &ToolDetails) -> Option<Value> {
     let report = match details {
         ToolDetails::Agent(report) => report.as_ref(),
         ToolDetails::Violation { violation, depth, limit } => {
             let boundary = json!({"kind": violation, "depth": depth, "limit": limit});
-            return json!({"autonomy_boundary": boundary});
+            return Some(json!({"autonomy_boundary": boundary}));
         }
-        other => return serde_json::to_value(other).unwrap_or_default(),
+        // The result's text says it.
+        ToolDetails::Reported { .. } => return None,
+        other => return serde_json::to_value(other).ok(),
     };
     let AgentReport { agent_id, name, status, turns, tool_uses, usage, cost, duration_ms, .. } =
         report;
-    json!({
+    Some(json!({
         "status": status_word(status), "end": status, "agentId": agent_id, "name": name,
         "totalDurationMs": duration_ms, "totalTokens": usage.counted(),
         "totalToolUseCount": tool_uses, "turns": turns, "usage": usage, "costUSD": cost.usd,
         "shown": report.shown, "total": report.total,
-    })
+    }))
 }
 
 fn status_word(end: &End) -> &'static str {

@@ -47,14 +47,25 @@ pub struct QueuedPrompt {
     /// Whether the agent may start sub-agents while it works on this.
     #[serde(default = "yes")]
     pub sub_agents: bool,
+    /// The sub-agent whose end it tells of.
+    #[serde(default)]
+    pub report: Option<AgentId>,
 }
 
 impl QueuedPrompt {
     /// What a person has typed.
     #[must_use]
     pub fn typed(id: PromptId, text: impl Into<String>, when: When) -> Self {
-        let (from, meaning) = (Sender::Person, None);
-        Self { id, text: text.into(), images: Vec::new(), meaning, when, from, sub_agents: true }
+        Self {
+            id,
+            text: text.into(),
+            images: Vec::new(),
+            meaning: None,
+            when,
+            from: Sender::Person,
+            sub_agents: true,
+            report: None,
+        }
     }
 }
 

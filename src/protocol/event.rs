@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::command::Sender;
-use super::ids::{AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
+use super::ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 use super::journal::Past;
 use super::lossy_path;
 use super::message::{ContentBlock, ResultBlock};
@@ -291,6 +291,8 @@ pub enum ToolDetails {
     },
     /// A sub-agent's report.
     Agent(Box<AgentReport>),
+    /// The call told of a sub-agent's end.
+    Reported { agent_id: AgentId },
     /// A boundary of autonomy was crossed.
     Violation { violation: ViolationKind, depth: u32, limit: u32 },
 }
@@ -321,7 +323,7 @@ pub enum TodoStatus {
 /// The structured side of a sub-agent's result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentReport {
-    pub agent_id: super::ids::AgentId,
+    pub agent_id: AgentId,
     pub name: String,
     pub status: End,
     pub turns: u32,

@@ -9,16 +9,22 @@ use serde::{Deserialize, Serialize};
 use super::event::Outcome;
 use super::ids::{AgentId, AgentPath, ToolUseId};
 use super::lossy_path;
-use super::message::Message;
+use super::message::{ContentBlock, Message};
 use super::usage::{Cost, Usage};
 
 /// The transcript of one agent: append-only, and the truth of which events are only the picture.
 #[async_trait]
 pub trait Journal: Send + Sync {
     /// Writes one whole message. An agent awaits this *before* it acts on the message.
-    /// `spent` is what was used for it: by the request that made it, and by those that failed before.
-    async fn append(&self, message: &Message, spent: Option<Spent<'_>>)
-    -> Result<(), JournalError>;
+    /// `model` made it: its thoughts are signed by that one. `None` for a message that no model made.
+    async fn append(&self, message: &Message, model: Option<&str>) -> Result<(), JournalError>;
+
+    /// Writes the result of one call while others of the same message still run, so that what is done stays done. The
+    /// message that follows holds it again.
+    async fn result(&self, result: &ContentBlock) -> Result<(), JournalError>;
+
+    /// Books what one attempt at a request cost, as soon as that is known and whatever becomes of the answer.
+    async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError>;
 
     /// Writes which messages stand for the whole conversation from here on. What was written before stays.
     async fn compacted(&self, compaction: Compaction<'_>) -> Result<(), JournalError>;
@@ -36,12 +42,11 @@ pub trait Journal: Send + Sync {
     fn is_kept(&self) -> bool;
 }
 
-/// What an assistant message cost.
+/// The cost of one attempt at a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spent<'a> {
     pub usage: Usage,
     pub cost: Cost,
-    /// The model that made the message: its thoughts are signed by it.
     pub model: &'a str,
 }
 
@@ -53,8 +58,8 @@ pub struct Compaction<'a> {
     /// Tokens of the whole context, about.
     pub before_tokens: u64,
     pub after_tokens: u64,
-    /// What the summary cost.
-    pub spent: Spent<'a>,
+    /// The model whose thoughts `messages` hold.
+    pub model: Option<&'a str>,
 }
 
 /// One entry of a stored conversation, as a person reads it.
@@ -75,7 +80,15 @@ pub struct NoJournal;
 
 #[async_trait]
 impl Journal for NoJournal {
-    async fn append(&self, _: &Message, _: Option<Spent<'_>>) -> Result<(), JournalError> {
+    async fn append(&self, _: &Message, _: Option<&str>) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn result(&self, _: &ContentBlock) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn spent(&self, _: Spent<'_>) -> Result<(), JournalError> {
         Ok(())
     }
 
@@ -91,6 +104,43 @@ impl Journal for NoJournal {
 
     fn child(&self, _: ChildMeta) -> Arc<dyn Journal> {
         Arc::new(Self)
+    }
+
+    fn is_kept(&self) -> bool {
+        false
+    }
+}
+
+/// The journal of an agent whose conversation is not kept. Its spending is booked in the journal above it, so that
+/// the session's file still holds every dollar.
+pub struct SpendingJournal(pub Arc<dyn Journal>);
+
+#[async_trait]
+impl Journal for SpendingJournal {
+    async fn append(&self, _: &Message, _: Option<&str>) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn result(&self, _: &ContentBlock) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError> {
+        self.0.spent(spent).await
+    }
+
+    async fn compacted(&self, _: Compaction<'_>) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn works_in(&self, _: &Checkout) {}
+
+    async fn finish(&self, _: &Outcome) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn child(&self, _: ChildMeta) -> Arc<dyn Journal> {
+        Arc::new(Self(self.0.clone()))
     }
 
     fn is_kept(&self) -> bool {

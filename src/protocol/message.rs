@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::ToolDetails;
-use super::ids::ToolUseId;
+use super::ids::{AgentId, ToolUseId};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +49,20 @@ impl Message {
         texts.join("\n\n")
     }
 
+    /// The sub-agents whose end this message tells of: as the result of a call, or as a report that came by itself.
+    pub fn reported_agents(&self) -> impl Iterator<Item = AgentId> {
+        self.content.iter().filter_map(|block| match block {
+            ContentBlock::Text { report, .. } => *report,
+            ContentBlock::ToolResult { details: Some(ToolDetails::Agent(report)), .. } => {
+                Some(report.agent_id)
+            }
+            ContentBlock::ToolResult {
+                details: Some(ToolDetails::Reported { agent_id }), ..
+            } => Some(*agent_id),
+            _ => None,
+        })
+    }
+
     /// The ids of the tool calls in this message, in call order.
     pub fn tool_use_ids(&self) -> impl Iterator<Item = &ToolUseId> {
         self.content.iter().filter_map(|block| match block {
@@ -68,6 +82,9 @@ pub enum ContentBlock {
         /// model to read.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         aside: bool,
+        /// The sub-agent whose end it tells of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<AgentId>,
     },
     /// The model's reasoning. `signature` is opaque and must be echoed unchanged to the provider that made it.
     Thinking {
@@ -107,13 +124,13 @@ impl ContentBlock {
     /// A text block.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into(), aside: false }
+        Self::Text { text: text.into(), aside: false, report: None }
     }
 
     /// A text for the model beside what a person has written.
     #[must_use]
     pub fn aside(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into(), aside: true }
+        Self::Text { text: text.into(), aside: true, report: None }
     }
 
     /// The text of a text block.

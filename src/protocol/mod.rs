@@ -35,8 +35,8 @@ pub use event::{
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use journal::{
-    Below, Caps, Checkout, ChildMeta, Compaction, Journal, JournalError, NoJournal, Past, Spent,
-    Terms,
+    Below, Caps, Checkout, ChildMeta, Compaction, Journal, JournalError, NoJournal, Past,
+    SpendingJournal, Spent, Terms,
 };
 pub use mcp::{McpServer, McpState, McpStatus, McpTransport, McpWish, shown_url};
 pub use mcp_name::MCP_PREFIX;

@@ -1,6 +1,5 @@
 //! Puts a session and its main agent together from parts that the composition root decided on.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,13 +17,16 @@ use crate::exec::Sandbox;
 use crate::hook::{HookSet, Hooks, SessionFacts};
 use crate::permission::Gate;
 use crate::protocol::{
-    AgentPath, Cost, EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, Past,
-    Redactor, SessionId, Span, Usage,
+    EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, Past, Redactor, SessionId, Span,
 };
 use crate::provider::{Model, ModelSlot, ModelSource};
-use crate::session::{AgentSummary, NewSession, Opened, SessionStore, Transcript};
+use crate::session::{
+    AgentSummary, CallResult, LostReport, NewSession, Opened, SessionStore, Transcript,
+};
 use crate::subagent::registry::{DefinitionSources, Definitions};
-use crate::subagent::{AgentTree, Caller, Factory, Settings, Slots, Workplace, faces};
+use crate::subagent::{
+    AgentTree, Caller, Factory, Settings, Slots, Workplace, end_as_result, faces,
+};
 use crate::tool::mcp::Mcp;
 use crate::tool::{BuiltinSettings, Tool, ToolRegistry, builtin, lists};
 
@@ -104,6 +106,8 @@ pub(super) struct Session {
     pub model: Option<String>,
     /// Its sub-agents, all ended; taken when the session is shown.
     pub agents: Vec<AgentSummary>,
+    /// Those whose end main has not read of; taken with `agents`.
+    pub lost_reports: Vec<LostReport>,
     /// What was found out and mended while it was read.
     pub notices: Vec<String>,
     /// What the tree may spend: one account per session.
@@ -121,6 +125,7 @@ impl Session {
             past: Vec::new(),
             model: None,
             agents: Vec::new(),
+            lost_reports: Vec::new(),
             notices: Vec::new(),
             budget: Budget::new(limits),
             hooks: Hooks::default(),
@@ -144,6 +149,7 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
     let transcript = folder.map(|folder| folder.join("transcript.jsonl")).unwrap_or_default();
     session.hooks = Hooks::new(parts.hooks.clone(), SessionFacts { id: Some(id), transcript });
     let Some(store) = parts.store.clone() else { return Ok(session) };
+    let stored_result = stored_result(parts.subagents.settings.result_max_chars);
     match open {
         Open::New(id) => {
             let journal = store.create(new_session(parts, id));
@@ -151,21 +157,24 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
         }
         Open::Fork { from, to } => {
             let new = new_session(parts, to);
-            let forked = tokio::task::spawn_blocking(move || store.fork(from, new)).await;
+            let forked =
+                tokio::task::spawn_blocking(move || store.fork(from, new, &stored_result)).await;
             let forked = forked.map_err(|error| error.to_string())?;
             let Opened { journal, transcript, .. } = forked.map_err(|error| error.to_string())?;
             session.journal = journal;
             session.read(transcript);
         }
         Open::Stored(id) => {
-            let opened = tokio::task::spawn_blocking(move || store.open(id)).await;
+            let opened = tokio::task::spawn_blocking(move || store.open(id, &stored_result)).await;
             let opened = opened.map_err(|error| error.to_string())?;
-            let Opened { journal, transcript, agents } =
+            let Opened { journal, transcript, agents, spent_by_agents, lost_reports } =
                 opened.map_err(|error| error.to_string())?;
             session.journal = journal;
             session.budget.charge(transcript.usage, transcript.cost);
-            session.budget.charge(Usage::default(), cost_of(&agents));
+            let (usage, cost) = spent_by_agents;
+            session.budget.charge(usage, cost);
             session.agents = agents;
+            session.lost_reports = lost_reports;
             session.read(transcript);
         }
     }
@@ -182,21 +191,13 @@ fn new_session(parts: &Parts, id: SessionId) -> NewSession {
     }
 }
 
-/// What the agents of a session have cost, as far as their ends tell.
-fn cost_of(agents: &[AgentSummary]) -> Cost {
-    let ended: HashMap<&AgentPath, Cost> = agents
-        .iter()
-        .filter_map(|agent| Some((&agent.meta.path, agent.end.as_ref()?.cost)))
-        .collect();
-    let mut total = Cost::default();
-    for (path, cost) in &ended {
-        // The cost of an agent holds what those below it have cost.
-        let mut above = std::iter::successors(path.parent(), AgentPath::parent);
-        if !above.any(|path| ended.contains_key(&path)) {
-            total += *cost;
-        }
+/// The result of a call that had started an agent, for `SessionStore`.
+pub(super) fn stored_result(max_chars: usize) -> impl Fn(&AgentSummary) -> Option<CallResult> {
+    move |agent| {
+        let outcome = agent.end.as_ref()?;
+        let (text, is_error, details) = end_as_result(&agent.meta, outcome, max_chars);
+        Some(CallResult { text, is_error, details })
     }
-    total
 }
 
 /// A main agent, and what is kept beside it between its runs.

@@ -151,6 +151,9 @@ impl Runtime {
         end_background(&self.parts).await;
         // Nobody calls them any more.
         self.parts.mcp.end().await;
+        if self.sync().await.is_err() {
+            tracing::error!("putting the session onto the disk failed inside");
+        }
     }
 
     async fn handle(&mut self, command: Command) {
@@ -251,11 +254,11 @@ impl Runtime {
                 return;
             }
         };
-        let QueuedPrompt { id, text, images, meaning, from, sub_agents, .. } = prompt;
+        let QueuedPrompt { id, text, images, meaning, from, sub_agents, report, .. } = prompt;
         let note = self.shell.take_printed();
         self.sub_agents = sub_agents;
-        let prompt =
-            Prompt { id: Some(id), images, from, meaning, note, force, ..Prompt::new(text) };
+        let id = Some(id);
+        let prompt = Prompt { id, images, from, meaning, note, force, report, ..Prompt::new(text) };
         self.run_main(model, Some(prompt)).await;
     }
 
@@ -340,6 +343,8 @@ impl Runtime {
     /// Takes the agent back, and goes on with what was queued for the end.
     async fn run_ended(&mut self, ended: Option<Box<Agent>>) {
         let run = self.run.take();
+        // The answer is out by now.
+        drop(self.sync());
         let stopped = run.is_some_and(|run| run.cancel.is_cancelled());
         let Some(agent) = ended else {
             // Only a bug gets here. The transcript is the truth: the agent is built anew from it.

@@ -1,25 +1,31 @@
 //! Sub-agents of earlier runs: made known when a session is opened, and gone on with when the person wants that.
 
 use super::Runtime;
-use super::assemble::Session;
+use super::assemble::{Session, stored_result};
 use super::offer::Offer;
 use crate::protocol::{AgentId, End, EventKind, NoticeLevel, SessionId};
-use crate::session::{AgentSummary, OpenedAgent};
+use crate::session::{AgentSummary, LostReport, OpenedAgent};
 use crate::subagent::{Phase, Stored, restored};
 
 impl Runtime {
     /// Takes the stored agents of a session into the tree, and tells the front end of them. Each has ended: those that
     /// were cut off are marked as interrupted in their files by now.
-    pub(super) fn restore(&self, agents: Vec<AgentSummary>) {
+    ///
+    /// Main reads of an end that its conversation does not have with the next prompt: it is not woken for that, which
+    /// would cost money that nobody has asked it to spend.
+    pub(super) fn restore(&self, agents: Vec<AgentSummary>, lost: &[LostReport]) {
         let max_chars = self.parts.subagents.settings.result_max_chars;
         let known = agents.into_iter().filter_map(|AgentSummary { meta, end, .. }| {
             let events = self.parts.events.sink_at(meta.path.clone());
-            let ended = restored(&meta, end?, max_chars);
+            let lost = lost.iter().find(|lost| lost.id == meta.id);
+            let worktree = lost.and_then(|lost| lost.worktree.as_ref());
+            let (ended, message) = restored(&meta, end?, worktree, max_chars);
             let (info, outcome) = (ended.info.clone().into(), ended.outcome.clone().into());
             events.emit(EventKind::Restored { info, outcome });
-            Some((events, ended))
+            Some((events, ended, lost.map(|_| message)))
         });
         self.tree.restore(known);
+        self.inbox.hush();
     }
 
     /// Goes on with an ended agent in the background. What is in the way becomes one notice.
@@ -65,7 +71,11 @@ impl Runtime {
     async fn open_agent(&self, session: SessionId, id: AgentId) -> Result<OpenedAgent, String> {
         let kept = self.parts.store.clone().filter(|_| self.parts.subagents.settings.persist);
         let store = kept.ok_or("its transcript was not stored, so it cannot go on")?;
-        let opened = tokio::task::spawn_blocking(move || store.open_agent(session, id)).await;
+        let max_chars = self.parts.subagents.settings.result_max_chars;
+        let opened = tokio::task::spawn_blocking(move || {
+            store.open_agent(session, id, &stored_result(max_chars))
+        })
+        .await;
         opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
 

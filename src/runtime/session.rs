@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::task::JoinHandle;
+
 use super::model::model_changed;
 use super::{END_WAIT, Runtime, assemble, end_background};
 use crate::protocol::{EventKind, NoJournal, NoticeLevel, SessionId};
@@ -46,7 +48,8 @@ impl Runtime {
         self.shell.take_printed();
         let history = std::mem::take(&mut session.past);
         self.events.emit(EventKind::SessionOpened { id: session.id, history });
-        self.restore(std::mem::take(&mut session.agents));
+        let lost = std::mem::take(&mut session.lost_reports);
+        self.restore(std::mem::take(&mut session.agents), &lost);
         if let Some(model) = &self.model {
             self.events.emit(model_changed(&model.get()));
         }
@@ -60,6 +63,17 @@ impl Runtime {
         self.session_begins(open, &before);
         self.start_servers();
         Ok(())
+    }
+
+    /// Puts what the session has written onto the disk, beside everything else. Whoever waits for it waits for earlier
+    /// calls too.
+    pub(super) fn sync(&self) -> JoinHandle<()> {
+        let store = self.parts.store.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Some(Err(error)) = store.map(|store| store.sync()) {
+                tracing::warn!(%error, "the session could not be put onto the disk");
+            }
+        })
     }
 
     pub(super) async fn reload(&mut self) {

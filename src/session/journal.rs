@@ -10,9 +10,10 @@ use jiff::Timestamp;
 use tokio::sync::Mutex;
 
 use super::record::{AgentHeader, Record, VERSION};
+use super::sync::UnsyncedFiles;
 use super::writer::{self, Tail, agent_file, make_dir, with_hint};
 use crate::protocol::{
-    Checkout, ChildMeta, Compaction, Journal, JournalError, Message, Outcome, Spent,
+    Checkout, ChildMeta, Compaction, ContentBlock, Journal, JournalError, Message, Outcome, Spent,
 };
 
 /// The transcript of one agent as a file. It appears on disk with the first message.
@@ -20,6 +21,7 @@ pub(super) struct FileJournal {
     /// The session's folder.
     dir: PathBuf,
     path: PathBuf,
+    unsynced: UnsyncedFiles,
     state: Arc<Mutex<State>>,
 }
 
@@ -45,26 +47,41 @@ struct Top {
 
 impl FileJournal {
     /// A file that does not exist yet, or is empty. `lines` are its first ones, with `count` messages in them.
-    pub fn new(dir: &Path, path: PathBuf, lines: Vec<u8>, count: u64) -> Self {
+    pub fn new(
+        dir: &Path,
+        path: PathBuf,
+        (lines, count): (Vec<u8>, u64),
+        unsynced: UnsyncedFiles,
+    ) -> Self {
         let may_exist = path.exists();
         let top = Top { lines, meta: None, may_exist };
-        Self::with(dir, path, State { tail: None, top, count })
+        Self::with(dir, path, State { tail: None, top, count }, unsynced)
     }
 
     /// A file that is open already.
-    pub fn opened(dir: &Path, path: PathBuf, tail: Tail<File>, count: u64) -> Self {
-        Self::with(dir, path, State { tail: Some(tail), top: Top::default(), count })
+    pub fn opened(
+        dir: &Path,
+        path: PathBuf,
+        (tail, count): (Tail<File>, u64),
+        unsynced: UnsyncedFiles,
+    ) -> Self {
+        Self::with(dir, path, State { tail: Some(tail), top: Top::default(), count }, unsynced)
     }
 
-    fn with(dir: &Path, path: PathBuf, state: State) -> Self {
-        Self { dir: dir.to_owned(), path, state: Arc::new(Mutex::new(state)) }
+    fn with(dir: &Path, path: PathBuf, state: State, unsynced: UnsyncedFiles) -> Self {
+        Self { dir: dir.to_owned(), path, unsynced, state: Arc::new(Mutex::new(state)) }
     }
 
     /// Writes one record. Once it has begun it is done to its end, also when the caller is dropped.
     async fn write(&self, record: Record) -> Result<(), JournalError> {
         let mut state = self.state.clone().lock_owned().await;
         let path = self.path.clone();
-        let written = tokio::task::spawn_blocking(move || state.write(&path, record));
+        let unsynced = self.unsynced.clone();
+        let written = tokio::task::spawn_blocking(move || {
+            let result = state.write(&path, record);
+            unsynced.add(&path);
+            result
+        });
         let result = written.await.unwrap_or_else(|panic| Err(io::Error::other(panic)));
         result.map_err(|source| JournalError {
             path: self.path.display().to_string(),
@@ -87,16 +104,27 @@ impl State {
                 *n = self.count + 1;
                 *n
             }
-            Record::Compacted { n, .. } | Record::End { n, .. } => {
+            Record::Result { n, .. }
+            | Record::Compacted { n, .. }
+            | Record::Spent { n, .. }
+            | Record::End { n, .. } => {
                 *n = self.count;
                 *n
             }
             _ => self.count,
         };
+        let line = record.to_line()?;
         let mut lines = self.top.lines.clone();
-        lines.extend(record.to_line()?);
-        if let Some(tail) = &mut self.tail {
-            tail.append(&lines)?;
+        lines.extend(&line);
+        if let Some(tail) = &mut self.tail
+            && let Err(error) = tail.append(&lines)
+        {
+            // A message that could not be written has not happened. Money is gone all the same: it is booked with
+            // the next line.
+            if matches!(record, Record::Spent { .. }) {
+                self.top.lines = lines;
+            }
+            return Err(error);
         }
         self.top.lines = Vec::new();
         self.count = count;
@@ -129,33 +157,39 @@ fn count_messages(path: &Path) -> io::Result<u64> {
 
 #[async_trait]
 impl Journal for FileJournal {
-    async fn append(
-        &self,
-        message: &Message,
-        spent: Option<Spent<'_>>,
-    ) -> Result<(), JournalError> {
+    async fn append(&self, message: &Message, model: Option<&str>) -> Result<(), JournalError> {
         self.write(Record::Message {
             at: Timestamp::now(),
             n: 0,
             message: message.clone(),
-            usage: spent.map(|spent| spent.usage),
-            cost: spent.map(|spent| spent.cost),
-            model: spent.map(|spent| spent.model.to_owned()),
+            usage: None,
+            cost: None,
+            model: model.map(str::to_owned),
         })
         .await
     }
 
+    async fn result(&self, result: &ContentBlock) -> Result<(), JournalError> {
+        self.write(Record::Result { at: Timestamp::now(), n: 0, result: result.clone() }).await
+    }
+
+    async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError> {
+        let Spent { usage, cost, model } = spent;
+        let model = Some(model.to_owned());
+        self.write(Record::Spent { at: Timestamp::now(), n: 0, usage, cost, model }).await
+    }
+
     async fn compacted(&self, compaction: Compaction<'_>) -> Result<(), JournalError> {
-        let Compaction { messages, before_tokens, after_tokens, spent } = compaction;
+        let Compaction { messages, before_tokens, after_tokens, model } = compaction;
         self.write(Record::Compacted {
             at: Timestamp::now(),
             n: 0,
             messages: messages.to_vec(),
             before_tokens,
             after_tokens,
-            usage: spent.usage,
-            cost: spent.cost,
-            model: Some(spent.model.to_owned()).filter(|model| !model.is_empty()),
+            usage: None,
+            cost: None,
+            model: model.map(str::to_owned),
         })
         .await
     }
@@ -177,7 +211,8 @@ impl Journal for FileJournal {
         let small = serde_json::to_vec_pretty(&header).unwrap_or_default();
         let lines = Record::Agent(Box::new(header)).to_line().unwrap_or_default();
         let top = Top { lines, meta: Some((beside, small)), may_exist: true };
-        Arc::new(Self::with(&self.dir, path, State { tail: None, top, count: 0 }))
+        let state = State { tail: None, top, count: 0 };
+        Arc::new(Self::with(&self.dir, path, state, self.unsynced.clone()))
     }
 
     fn is_kept(&self) -> bool {

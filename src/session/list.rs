@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::record::{AgentHeader, Record, SessionHeader};
 use super::writer::last_line;
 use crate::protocol::{
-    AgentId, ChildMeta, ContentBlock, Message, Outcome, Role, SessionId, lossy_path,
+    AgentId, ChildMeta, ContentBlock, Cost, Message, Outcome, Role, SessionId, Usage, lossy_path,
 };
 
 /// Lines at the top among which the first prompt is looked for.
@@ -37,6 +37,9 @@ pub struct SessionSummary {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct AgentSummary {
     pub meta: ChildMeta,
+    /// Of its file.
+    #[serde(skip)]
+    pub version: u32,
     pub started: Timestamp,
     pub last: Timestamp,
     /// How its last run ended; absent when it still runs, or was cut off.
@@ -89,7 +92,29 @@ pub fn agent(path: &Path) -> io::Result<AgentSummary> {
     };
     let (last, messages, end) = bottom(path)?;
     let last = last.unwrap_or(header.created);
-    Ok(AgentSummary { meta: header.agent, started: header.created, last, end, messages })
+    let AgentHeader { version, created: started, agent: meta } = header;
+    Ok(AgentSummary { meta, version, started, last, end, messages })
+}
+
+/// The cost of one agent's requests in all of its runs, without those of agents below it.
+pub fn spent(path: &Path) -> io::Result<(Usage, Cost)> {
+    /// The part of a line that tells of money. Whole messages need not be read for that.
+    #[derive(serde::Deserialize)]
+    struct Line {
+        usage: Option<Usage>,
+        cost: Option<Cost>,
+    }
+    let mut lines = BufReader::new(File::open(path)?);
+    let mut line = Vec::new();
+    let (mut usage, mut cost) = (Usage::default(), Cost::default());
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        if let Ok(line) = serde_json::from_slice::<Line>(&line) {
+            usage += line.usage.unwrap_or_default();
+            cost += line.cost.unwrap_or_default();
+        }
+        line.clear();
+    }
+    Ok((usage, cost))
 }
 
 /// The ids of a session's sub-agents, by the names of their files.
@@ -133,7 +158,7 @@ fn first_prompt(lines: &mut impl BufRead) -> String {
 /// What a person has written, on one line.
 fn one_line(message: &Message) -> String {
     let texts = message.content.iter().filter_map(|block| match block {
-        ContentBlock::Text { text, aside: false } => Some(text),
+        ContentBlock::Text { text, aside: false, .. } => Some(text),
         _ => None,
     });
     let words: Vec<&str> = texts.flat_map(|text| text.split_whitespace()).collect();

@@ -9,10 +9,15 @@ mod list;
 mod record;
 mod repair;
 mod store;
+mod sync;
 mod transcript;
+mod unanswered;
 mod writer;
 
 pub use list::{AgentSummary, SessionSummary};
 pub use record::{AgentHeader, Record, SessionHeader, VERSION};
-pub use store::{FindError, Found, NewSession, Opened, OpenedAgent, SessionStore, StoreError};
+pub use store::{
+    FindError, Found, LostReport, NewSession, Opened, OpenedAgent, SessionStore, StoreError,
+};
 pub use transcript::{Transcript, Warning};
+pub use unanswered::{CallResult, EndAsResult};

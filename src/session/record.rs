@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{
-    Checkout, ChildMeta, Cost, Message, Outcome, SessionId, Usage, lossy_path,
+    Checkout, ChildMeta, ContentBlock, Cost, Message, Outcome, SessionId, Usage, lossy_path,
 };
 
-/// The version that new files carry.
-pub const VERSION: u32 = 1;
+/// The version that new files carry. Since 2, the transcript that reads of a sub-agent's end says whose end it is.
+pub const VERSION: u32 = 2;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,14 +27,24 @@ pub enum Record {
         #[serde(default)]
         n: u64,
         message: Message,
-        /// Of the request that made an assistant message.
+        /// In old files only: what the request cost that made an assistant message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
-        /// The model that made it.
+        /// The model that made it, whose thoughts it holds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+    },
+    /// The result of one call, while others of the same message still ran. The next message holds it too; only a
+    /// file that was cut off before that needs it.
+    Result {
+        at: Timestamp,
+        /// As of the message before.
+        #[serde(default)]
+        n: u64,
+        /// A tool result.
+        result: ContentBlock,
     },
     /// From here on these messages are the conversation. Those before stay in the file, to be read by a person.
     Compacted {
@@ -48,12 +58,23 @@ pub enum Record {
         before_tokens: u64,
         #[serde(default)]
         after_tokens: u64,
-        /// Of the requests for the summary.
-        #[serde(default)]
-        usage: Usage,
-        #[serde(default)]
-        cost: Cost,
+        /// In old files only: what the requests for the summary cost.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<Cost>,
         /// The model whose thoughts `messages` hold.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+    },
+    /// One attempt at a request was paid for, whether or not a message came of it.
+    Spent {
+        at: Timestamp,
+        /// As of the message before.
+        #[serde(default)]
+        n: u64,
+        usage: Usage,
+        cost: Cost,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
@@ -89,7 +110,9 @@ impl Record {
     pub fn count(&self) -> Option<u64> {
         match self {
             Self::Message { n, .. }
+            | Self::Result { n, .. }
             | Self::Compacted { n, .. }
+            | Self::Spent { n, .. }
             | Self::Worktree { n, .. }
             | Self::End { n, .. } => Some(*n).filter(|n| *n > 0),
             _ => None,
@@ -102,9 +125,11 @@ impl Record {
         match self {
             Self::Session(header) => Some(header.created),
             Self::Agent(header) => Some(header.created),
-            Self::Message { at, .. } | Self::Compacted { at, .. } | Self::End { at, .. } => {
-                Some(*at)
-            }
+            Self::Message { at, .. }
+            | Self::Result { at, .. }
+            | Self::Compacted { at, .. }
+            | Self::Spent { at, .. }
+            | Self::End { at, .. } => Some(*at),
             Self::Worktree { .. } | Self::Unknown => None,
         }
     }

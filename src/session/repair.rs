@@ -2,38 +2,70 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::protocol::{AgentId, ContentBlock, Message, ResultBlock, Role, ToolUseId};
+use crate::protocol::{ContentBlock, Message, ResultBlock, Role, ToolUseId};
+
+/// A conversation as its file has it, valid or not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Raw {
+    pub messages: Vec<Message>,
+    /// How many of the first messages stand for what a summary has put away.
+    pub replacing: usize,
+    /// Results that came before the message with all results of their calls, which the file does not have.
+    pub early: Vec<ContentBlock>,
+}
 
 /// A conversation that any model takes.
 #[derive(Debug, Default, PartialEq)]
 pub struct Mended {
     pub messages: Vec<Message>,
-    /// The last of `messages`, when it was made up to close the calls that were open at the end.
+    /// How many blocks at the beginning of `messages` stand for what a summary has put away.
+    pub replacing: usize,
+    /// The last of `messages`, when it closes calls that were open at the end of the file.
     pub missing: Option<Message>,
     pub warnings: Vec<String>,
 }
 
-/// Mends a conversation. What is valid stays as it is; `child_of` names the sub-agent that a call had started.
-pub fn mend(raw: Vec<Message>, child_of: impl Fn(&ToolUseId) -> Option<AgentId>) -> Mended {
+/// Mends a conversation. What is valid stays as it is; `unanswered` makes the result of a call that has none.
+pub fn mend(raw: Raw, unanswered: impl Fn(&ToolUseId) -> ContentBlock) -> Mended {
     let mut mender = Mender {
-        child_of,
+        unanswered,
         seen: HashSet::new(),
         open: Vec::new(),
         renamed: HashMap::new(),
         mended: Mended::default(),
     };
-    for message in raw.into_iter().filter(|message| !message.content.is_empty()) {
+    let Raw { messages, replacing, early } = raw;
+    for (at, message) in messages.into_iter().enumerate() {
         match message.role {
+            _ if message.content.is_empty() => {}
             Role::Assistant => mender.assistant(message),
             Role::User => mender.user(message),
         }
+        // Counted as messages of the file until here: blocks come and go, messages of the file do not.
+        if at + 1 == replacing {
+            mender.mended.replacing = mender.blocks();
+        }
     }
-    mender.close();
+    mender.close(early);
     mender.mended
 }
 
+/// The result of a call that was cut off.
+pub fn interrupted(id: &ToolUseId) -> ContentBlock {
+    result(id, "interrupted: the program ended before this call finished".to_owned())
+}
+
+fn result(id: &ToolUseId, text: String) -> ContentBlock {
+    ContentBlock::ToolResult {
+        tool_use_id: id.clone(),
+        content: vec![ResultBlock::text(text)],
+        is_error: true,
+        details: None,
+    }
+}
+
 struct Mender<F> {
-    child_of: F,
+    unanswered: F,
     /// Call ids of the whole conversation.
     seen: HashSet<ToolUseId>,
     /// Calls of the last message that have no result yet.
@@ -43,9 +75,9 @@ struct Mender<F> {
     mended: Mended,
 }
 
-impl<F: Fn(&ToolUseId) -> Option<AgentId>> Mender<F> {
+impl<F: Fn(&ToolUseId) -> ContentBlock> Mender<F> {
     fn assistant(&mut self, mut message: Message) {
-        self.close();
+        self.close(Vec::new());
         self.mended.missing = None;
         if self.mended.messages.is_empty() {
             self.warn("the beginning of the conversation is missing");
@@ -94,7 +126,7 @@ impl<F: Fn(&ToolUseId) -> Option<AgentId>> Mender<F> {
         }
         for id in open.iter().filter(|id| !answered.contains(*id)) {
             self.mended.warnings.push(format!("the call {id} has no result"));
-            content.push(self.interrupted(id));
+            content.push(self.made_up(id));
         }
         content.append(&mut rest);
         if !content.is_empty() {
@@ -102,30 +134,38 @@ impl<F: Fn(&ToolUseId) -> Option<AgentId>> Mender<F> {
         }
     }
 
-    /// Closes the calls that are still open.
-    fn close(&mut self) {
+    /// Closes the calls that are still open: with the results that came early, and made-up ones for the others.
+    fn close(&mut self, early: Vec<ContentBlock>) {
         let open = std::mem::take(&mut self.open);
         if open.is_empty() {
             return;
         }
-        let message = Message::user(open.iter().map(|id| self.interrupted(id)).collect());
+        let mut early: HashMap<ToolUseId, ContentBlock> = early
+            .into_iter()
+            .filter_map(|block| match &block {
+                ContentBlock::ToolResult { tool_use_id, .. } => Some((tool_use_id.clone(), block)),
+                _ => None,
+            })
+            .collect();
+        let results = open.iter().map(|id| early.remove(id).unwrap_or_else(|| self.made_up(id)));
+        let message = Message::user(results.collect());
         self.mended.missing = Some(message.clone());
         self.push(message);
     }
 
-    fn interrupted(&self, id: &ToolUseId) -> ContentBlock {
-        let mut text = "interrupted: the program ended before this call finished".to_owned();
-        if let Some(agent) = (self.child_of)(id) {
-            text.push_str(&format!(
-                "; the sub-agent {agent} that it had started was stopped with it, and its transcript is kept"
-            ));
+    /// The result of an open call that nobody has answered.
+    fn made_up(&self, id: &ToolUseId) -> ContentBlock {
+        let original = self.renamed.iter().find(|(_, fresh)| *fresh == id).map(|(old, _)| old);
+        let mut block = (self.unanswered)(original.unwrap_or(id));
+        if let ContentBlock::ToolResult { tool_use_id, .. } = &mut block {
+            tool_use_id.clone_from(id);
         }
-        ContentBlock::ToolResult {
-            tool_use_id: id.clone(),
-            content: vec![ResultBlock::text(text)],
-            is_error: true,
-            details: None,
-        }
+        block
+    }
+
+    /// How many blocks there are by now.
+    fn blocks(&self) -> usize {
+        self.mended.messages.iter().map(|message| message.content.len()).sum()
     }
 
     /// Adds a message; two of one side in a row become one.
@@ -213,11 +253,13 @@ mod tests {
             ("a", "u a", false),
             ("", "", false),
         ] {
-            let mended = mend(raw.split_whitespace().map(message).collect(), |_| None);
+            let of = |messages| Raw { messages, ..Raw::default() };
+            let messages = raw.split_whitespace().map(message).collect();
+            let mended = mend(of(messages), interrupted);
             let found: Vec<String> = mended.messages.iter().map(picture).collect();
             assert_eq!(found.join(" "), expected, "{raw}");
             assert_eq!(mended.missing.is_some(), has_missing, "{raw}");
-            let again = mend(mended.messages.clone(), |_| None);
+            let again = mend(of(mended.messages.clone()), interrupted);
             assert_eq!((again.messages, again.missing), (mended.messages, None), "{raw}");
         }
     }

@@ -12,19 +12,28 @@ use jiff::Timestamp;
 use super::journal::FileJournal;
 use super::list::{self, AgentSummary, SessionSummary};
 use super::record::{Record, SessionHeader, VERSION};
+use super::repair;
+use super::sync::UnsyncedFiles;
 use super::transcript::Transcript;
+use super::unanswered::{EndAsResult, results};
 use super::writer::{self, agent_file, with_hint};
 use crate::protocol::{
-    AgentId, ChildMeta, End, Journal, Message, Outcome, SessionId, ToolUseId, lossy_path,
+    AgentId, AgentPath, Checkout, ChildMeta, Cost, End, Journal, Outcome, Role, SessionId, Usage,
+    lossy_path,
 };
 
 /// Ids that an error lists at most.
 const LISTED: usize = 5;
 
+/// From this version on, main's file says whose ends it has.
+const REPORTS_SINCE: u32 = 2;
+
 /// Where sessions are kept.
 #[derive(Clone, Debug)]
 pub struct SessionStore {
     root: PathBuf,
+    /// The files that its journals have written.
+    unsynced: UnsyncedFiles,
 }
 
 /// What a new session says about itself.
@@ -42,6 +51,19 @@ pub struct Opened {
     pub transcript: Transcript,
     /// Its sub-agents; those that were cut off have ended as interrupted.
     pub agents: Vec<AgentSummary>,
+    /// Their usage and cost together, in all of their runs.
+    pub spent_by_agents: (Usage, Cost),
+    /// Those whose end main has not read of.
+    pub lost_reports: Vec<LostReport>,
+}
+
+/// The end of a sub-agent that is not in main's conversation: it worked in the background, and the program ended
+/// before main had read its report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LostReport {
+    pub id: AgentId,
+    /// Its own worktree, if it worked in one.
+    pub worktree: Option<Checkout>,
 }
 
 /// A sub-agent that goes on.
@@ -89,23 +111,38 @@ impl SessionStore {
     /// The store below a data directory. Touches nothing.
     #[must_use]
     pub fn new(data_dir: &Path) -> Self {
-        Self { root: data_dir.join("sessions") }
+        Self { root: data_dir.join("sessions"), unsynced: UnsyncedFiles::default() }
     }
 
     /// The journal of a new session. Nothing is written before its first message.
     pub fn create(&self, new: NewSession) -> Result<Arc<dyn Journal>, StoreError> {
-        Ok(Arc::new(self.new_journal(new, None, &[])?))
+        Ok(Arc::new(self.new_journal(new, None, &Transcript::default())?))
     }
 
     /// A new session that begins with the history of another one, which stays as it is.
-    pub fn fork(&self, from: SessionId, new: NewSession) -> Result<Opened, StoreError> {
-        let transcript = self.load(from)?;
-        let journal = self.new_journal(new, Some(from), &transcript.messages)?;
-        Ok(Opened { journal: Arc::new(journal), transcript, agents: Vec::new() })
+    pub fn fork(
+        &self,
+        from: SessionId,
+        new: NewSession,
+        end_as_result: &EndAsResult<'_>,
+    ) -> Result<Opened, StoreError> {
+        let transcript = self.load(from, end_as_result)?;
+        let journal = self.new_journal(new, Some(from), &transcript)?;
+        Ok(Opened {
+            journal: Arc::new(journal),
+            transcript,
+            agents: Vec::new(),
+            spent_by_agents: Default::default(),
+            lost_reports: Vec::new(),
+        })
     }
 
     /// Goes on with a session: mends what a crash left behind, in its files too, and locks it for this process.
-    pub fn open(&self, id: SessionId) -> Result<Opened, StoreError> {
+    pub fn open(
+        &self,
+        id: SessionId,
+        end_as_result: &EndAsResult<'_>,
+    ) -> Result<Opened, StoreError> {
         let dir = self.dir(id);
         let path = transcript_file(&dir);
         let reading = |source| StoreError::Read { id, path: path.clone(), source };
@@ -115,23 +152,36 @@ impl SessionStore {
             return Err(reading(io::ErrorKind::NotFound.into()));
         }
         let (mut tail, _) = writer::open(&path, true).map_err(writing)?;
-        let interrupted = list::agents(&dir).into_iter().filter(|agent| agent.end.is_none());
-        for agent in interrupted {
-            match end_agent(&dir, &agent) {
+        // Those below first: the end of one is the result of a call of the one above.
+        let known = list::agents(&dir);
+        for agent in known.iter().rev().filter(|agent| agent.end.is_none()) {
+            match self.end_agent(&dir, agent, &known, end_as_result) {
                 // It works in this very process, which has lost its main agent alone.
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
                 ended => ended.map_err(writing)?,
             }
         }
         let agents = list::agents(&dir);
-        let transcript = Transcript::read(&path, started_by(&agents)).map_err(reading)?;
+        let root = AgentPath::root();
+        let unanswered = results(&agents, &root, end_as_result);
+        let transcript = Transcript::read(&path, unanswered).map_err(reading)?;
         let count = append_missing(&mut tail, &transcript).map_err(writing)?;
-        let journal = FileJournal::opened(&dir, path.clone(), tail, count);
-        Ok(Opened { journal: Arc::new(journal), transcript, agents })
+        self.unsynced.add(&path);
+        let unsynced = self.unsynced.clone();
+        let journal = FileJournal::opened(&dir, path.clone(), (tail, count), unsynced);
+        let spent_by_agents = spent_within(&dir, &agents, &root);
+        let lost_reports = lost_reports(&dir, &agents, &transcript);
+        let journal = Arc::new(journal);
+        Ok(Opened { journal, transcript, agents, spent_by_agents, lost_reports })
     }
 
     /// Goes on with a sub-agent: closes the calls that are open in its file, and locks that for this process.
-    pub fn open_agent(&self, id: SessionId, agent: AgentId) -> Result<OpenedAgent, StoreError> {
+    pub fn open_agent(
+        &self,
+        id: SessionId,
+        agent: AgentId,
+        end_as_result: &EndAsResult<'_>,
+    ) -> Result<OpenedAgent, StoreError> {
         let dir = self.dir(id);
         let path = agent_file(&dir, agent, "jsonl");
         let reading = |source| StoreError::Read { id, path: path.clone(), source };
@@ -139,27 +189,52 @@ impl SessionStore {
             |source| StoreError::Write { id, path: path.clone(), source: with_hint(source) };
         let meta = list::agent(&path).map_err(reading)?.meta;
         let (mut tail, _) = writer::open(&path, true).map_err(writing)?;
-        let transcript =
-            Transcript::read(&path, started_by(&list::agents(&dir))).map_err(reading)?;
+        let agents = list::agents(&dir);
+        let unanswered = results(&agents, &meta.path, end_as_result);
+        let transcript = Transcript::read(&path, unanswered).map_err(reading)?;
         let count = append_missing(&mut tail, &transcript).map_err(writing)?;
-        let journal = Arc::new(FileJournal::opened(&dir, path.clone(), tail, count));
+        let unsynced = self.unsynced.clone();
+        let journal = FileJournal::opened(&dir, path.clone(), (tail, count), unsynced);
+        let journal = Arc::new(journal);
         Ok(OpenedAgent { journal, transcript, meta })
     }
 
     /// Reads a session without changing it.
-    pub fn load(&self, id: SessionId) -> Result<Transcript, StoreError> {
+    pub fn load(
+        &self,
+        id: SessionId,
+        end_as_result: &EndAsResult<'_>,
+    ) -> Result<Transcript, StoreError> {
         let dir = self.dir(id);
         let path = transcript_file(&dir);
-        Transcript::read(&path, started_by(&list::agents(&dir)))
+        let agents = list::agents(&dir);
+        Transcript::read(&path, results(&agents, &AgentPath::root(), end_as_result))
             .map_err(|source| StoreError::Read { id, path, source })
     }
 
     /// Reads a sub-agent's transcript without changing it.
-    pub fn load_agent(&self, id: SessionId, agent: AgentId) -> Result<Transcript, StoreError> {
+    pub fn load_agent(
+        &self,
+        id: SessionId,
+        agent: AgentId,
+        end_as_result: &EndAsResult<'_>,
+    ) -> Result<Transcript, StoreError> {
         let dir = self.dir(id);
         let path = agent_file(&dir, agent, "jsonl");
-        Transcript::read(&path, started_by(&list::agents(&dir)))
-            .map_err(|source| StoreError::Read { id, path, source })
+        // Where its header was lost, it is most likely one of main's.
+        let own = list::agent(&path)
+            .map_or_else(|_| AgentPath::root().child(agent), |agent| agent.meta.path);
+        let agents = list::agents(&dir);
+        Transcript::read(&path, results(&agents, &own, end_as_result))
+            .map_err(|source| StoreError::Read { id, path: path.clone(), source })
+    }
+
+    /// Puts all that its journals have written onto the disk.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn sync(&self) -> io::Result<()> {
+        self.unsynced.sync()
     }
 
     /// The sub-agents of a session, oldest first.
@@ -223,7 +298,9 @@ impl SessionStore {
         let sessions = self.ids().into_iter();
         let dated = sessions.filter_map(|id| list::header_and_age(&self.dir(id)).ok());
         dated
-            .filter(|(header, _)| lossy_path::is_same(&header.cwd, &cwd) || real(&header.cwd) == cwd)
+            .filter(|(header, _)| {
+                lossy_path::is_same(&header.cwd, &cwd) || real(&header.cwd) == cwd
+            })
             .max_by_key(|(header, modified)| (*modified, header.id))
             .map(|(header, _)| header.id)
     }
@@ -258,7 +335,7 @@ impl SessionStore {
         &self,
         new: NewSession,
         forked_from: Option<SessionId>,
-        history: &[Message],
+        history: &Transcript,
     ) -> Result<FileJournal, StoreError> {
         let NewSession { id, cwd, model, provider } = new;
         let dir = self.dir(id);
@@ -271,7 +348,9 @@ impl SessionStore {
         let header =
             SessionHeader { version: VERSION, id, cwd, created, model, provider, forked_from };
         let mut records = vec![Record::Session(header)];
-        for (n, message) in (1..).zip(history) {
+        for (n, message) in (1..).zip(&history.messages) {
+            // The history holds thoughts of this model alone, and no other model may get them.
+            let model = history.model.clone().filter(|_| message.role == Role::Assistant);
             let message = message.clone();
             records.push(Record::Message {
                 at: created,
@@ -279,7 +358,7 @@ impl SessionStore {
                 message,
                 usage: None,
                 cost: None,
-                model: None,
+                model,
             });
         }
         let mut lines = Vec::new();
@@ -291,7 +370,40 @@ impl SessionStore {
             })?;
             lines.extend(line);
         }
-        Ok(FileJournal::new(&dir, path, lines, history.len() as u64))
+        let count = history.messages.len() as u64;
+        Ok(FileJournal::new(&dir, path, (lines, count), self.unsynced.clone()))
+    }
+
+    /// Marks a sub-agent that was cut off as interrupted, so that nothing takes it for a running one.
+    fn end_agent(
+        &self,
+        dir: &Path,
+        agent: &AgentSummary,
+        known: &[AgentSummary],
+        end_as_result: &EndAsResult<'_>,
+    ) -> io::Result<()> {
+        let path = agent_file(dir, agent.meta.id, "jsonl");
+        let (mut tail, _) = writer::open(&path, true)?;
+        // Those below it have an end by now.
+        let agents = list::agents(dir);
+        let unanswered = results(&agents, &agent.meta.path, end_as_result);
+        let transcript = Transcript::read(&path, unanswered)?;
+        let n = append_missing(&mut tail, &transcript)?;
+        let took = agent.last.duration_since(agent.started);
+        let (_, cost) = spent_within(dir, known, &agent.meta.path);
+        let outcome = Outcome {
+            end: End::Interrupted,
+            text: transcript.last_text(),
+            turns: transcript.turns(),
+            tool_uses: transcript.tool_uses(),
+            usage: transcript.usage,
+            cost,
+            took: Duration::try_from(took).unwrap_or_default(),
+        };
+        let end = Record::End { at: Timestamp::now(), n, outcome };
+        tail.append(&end.to_line()?)?;
+        self.unsynced.add(&path);
+        Ok(())
     }
 
     fn ids(&self) -> Vec<SessionId> {
@@ -322,9 +434,37 @@ fn transcript_file(dir: &Path) -> PathBuf {
     dir.join("transcript.jsonl")
 }
 
-/// Which sub-agent a call had started.
-fn started_by(agents: &[AgentSummary]) -> impl Fn(&ToolUseId) -> Option<AgentId> {
-    |call| agents.iter().rfind(|agent| agent.meta.tool_use_id == *call).map(|agent| agent.meta.id)
+/// Usage and cost of the agent at `path` and of all below it, in all of their runs. Each dollar is in one file.
+fn spent_within(dir: &Path, agents: &[AgentSummary], path: &AgentPath) -> (Usage, Cost) {
+    let within = agents.iter().filter(|agent| agent.meta.path.is_within(path));
+    within.fold(Default::default(), |(mut usage, mut cost), agent| {
+        // A file that cannot be read has told nothing of its agent either.
+        let spent = list::spent(&agent_file(dir, agent.meta.id, "jsonl")).unwrap_or_default();
+        usage += spent.0;
+        cost += spent.1;
+        (usage, cost)
+    })
+}
+
+/// The agents of main whose last end is not in its conversation.
+///
+/// An end goes from the agent's file to main's in this order: the end is written, its report waits in main's queue,
+/// main reads it and writes that down. What was written before the end tells of an earlier run. Agents further down
+/// report to one that is gone with its queue; a resume of that one starts with what it knows.
+fn lost_reports(dir: &Path, agents: &[AgentSummary], main: &Transcript) -> Vec<LostReport> {
+    let lost = agents.iter().filter(|agent| {
+        let reported = main.reported.get(&agent.meta.id);
+        agent.meta.path.depth() == 1
+            && agent.version >= REPORTS_SINCE
+            && agent.end.is_some()
+            && reported.is_none_or(|at| *at < agent.last)
+    });
+    lost.map(|agent| {
+        let id = agent.meta.id;
+        let transcript = Transcript::read(&agent_file(dir, id, "jsonl"), repair::interrupted);
+        LostReport { id, worktree: transcript.ok().and_then(|transcript| transcript.worktree) }
+    })
+    .collect()
 }
 
 /// Closes the calls that were open at the end of the file, in the file. Answers with its number of messages.
@@ -338,26 +478,6 @@ fn append_missing<F: writer::Lines>(
         Record::Message { at: Timestamp::now(), n, message, usage: None, cost: None, model: None };
     tail.append(&record.to_line()?)?;
     Ok(n)
-}
-
-/// Marks a sub-agent that was cut off as interrupted, so that nothing takes it for a running one.
-fn end_agent(dir: &Path, agent: &AgentSummary) -> io::Result<()> {
-    let path = agent_file(dir, agent.meta.id, "jsonl");
-    let (mut tail, _) = writer::open(&path, true)?;
-    let transcript = Transcript::read(&path, started_by(&list::agents(dir)))?;
-    let n = append_missing(&mut tail, &transcript)?;
-    let took = agent.last.duration_since(agent.started);
-    let outcome = Outcome {
-        end: End::Interrupted,
-        text: transcript.last_text(),
-        turns: transcript.turns(),
-        tool_uses: transcript.tool_uses(),
-        usage: transcript.usage,
-        cost: transcript.cost,
-        took: Duration::try_from(took).unwrap_or_default(),
-    };
-    let end = Record::End { at: Timestamp::now(), n, outcome };
-    tail.append(&end.to_line()?)
 }
 
 #[cfg(test)]

@@ -1,5 +1,9 @@
 //! Reads a transcript line by line, and loses nothing that can be made sense of.
+//!
+//! Two things come of the same lines: the conversation as a model may read it, and the past as the user reads it. A
+//! summary and a change of the model shorten the first and never the second.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -7,7 +11,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::record::{AgentHeader, Record, SessionHeader};
-use super::repair;
+use super::repair::{Raw, mend};
 use crate::protocol::{
     AgentId, Checkout, ContentBlock, Cost, Message, Outcome, Past, Role, ToolUseId, Usage,
 };
@@ -22,13 +26,11 @@ pub struct Transcript {
     /// The conversation as it goes on: from the last summary, if there is one. Every call has its result; calls
     /// that were open at the end have one that says so.
     pub messages: Vec<Message>,
-    /// What summaries have put away, as it was written.
-    earlier: Vec<Past>,
-    /// How many blocks at the beginning of `messages` stand for what is in `earlier`.
-    replacing: usize,
+    /// All that was said, for the user.
+    past: Vec<Past>,
     /// How the last run ended; absent when it was cut off, or still goes on.
     pub end: Option<Outcome>,
-    /// What the requests of this agent used together.
+    /// The usage of all requests of this agent, in all of its runs.
     pub usage: Usage,
     pub cost: Cost,
     /// When the last line was written.
@@ -43,19 +45,29 @@ pub struct Transcript {
     pub(super) missing: Option<Message>,
     /// Message lines in the file.
     pub(super) count: u64,
+    /// The sub-agents whose end is in the conversation, each with the time when that was last written.
+    pub(super) reported: HashMap<AgentId, Timestamp>,
+}
+
+/// The part of the conversation that has been read so far.
+#[derive(Default)]
+struct Reading {
+    raw: Raw,
+    /// How many of the first messages in `raw` may hold thoughts of another model than the last one.
+    foreign: usize,
 }
 
 /// Something odd about a file, in words for the person.
 pub type Warning = String;
 
 impl Transcript {
-    /// Reads one file. `child_of` knows which sub-agent a call had started.
+    /// Reads one file. `unanswered` makes the result of a call that has none.
     pub(super) fn read(
         path: &Path,
-        child_of: impl Fn(&ToolUseId) -> Option<AgentId>,
+        unanswered: impl Fn(&ToolUseId) -> ContentBlock,
     ) -> io::Result<Self> {
         let mut transcript = Self::default();
-        let mut raw = Vec::new();
+        let mut reading = Reading::default();
         let mut reader = BufReader::new(File::open(path)?);
         let mut line = Vec::new();
         for number in 1_usize.. {
@@ -64,7 +76,7 @@ impl Transcript {
                 break;
             }
             match serde_json::from_slice(&line) {
-                Ok(record) => transcript.take(record, &mut raw),
+                Ok(record) => transcript.take(record, &mut reading),
                 Err(_) if line.trim_ascii().is_empty() => {}
                 Err(_) if !line.ends_with(b"\n") => {
                     transcript.warnings.push("the last line is cut off; it is left out".to_owned());
@@ -74,19 +86,33 @@ impl Transcript {
                     .push(format!("line {number} is left out, because it cannot be read: {error}")),
             }
         }
-        let mended = repair::mend(raw, child_of);
-        transcript.messages = mended.messages;
-        transcript.missing = mended.missing;
-        transcript.warnings.extend(mended.warnings);
+        transcript.close(reading, unanswered);
         Ok(transcript)
     }
 
-    /// All that was said, for a person: also what summaries have put away, and not the summaries themselves.
+    /// Makes the past and a valid conversation of what was read.
+    fn close(&mut self, reading: Reading, unanswered: impl Fn(&ToolUseId) -> ContentBlock) {
+        let Reading { raw, foreign } = reading;
+        // The user reads the thoughts of every model; a model gets only its own back.
+        let own = (foreign > 0).then(|| {
+            let mut own = raw.clone();
+            own.messages[..foreign].iter_mut().for_each(forget_thoughts);
+            mend(own, &unanswered).messages
+        });
+        let mended = mend(raw, &unanswered);
+        self.past.extend(behind(&mended.messages, mended.replacing).map(Past::Message));
+        self.warnings.extend(mended.warnings);
+        if let Some(missing) = &mended.missing {
+            self.note_reports(missing, Timestamp::now());
+        }
+        self.missing = mended.missing;
+        self.messages = own.unwrap_or(mended.messages);
+    }
+
+    /// All that was said, for the user: also what summaries have put away, and not the summaries themselves.
     #[must_use]
     pub fn past(&self) -> Vec<Past> {
-        let mut past = self.earlier.clone();
-        past.extend(behind(&self.messages, self.replacing).map(Past::Message));
-        past
+        self.past.clone()
     }
 
     /// The number of requests that were answered, without those for a summary.
@@ -102,8 +128,7 @@ impl Transcript {
     }
 
     fn count_past(&self, count: impl Fn(&Message) -> usize) -> u32 {
-        let past = self.past();
-        let counts = past.iter().map(|past| match past {
+        let counts = self.past.iter().map(|past| match past {
             Past::Message(message) => count(message),
             Past::Compacted { .. } => 0,
         });
@@ -117,42 +142,56 @@ impl Transcript {
         last.map(Message::text).unwrap_or_default()
     }
 
-    fn answered_by(&mut self, model: Option<String>, raw: &mut [Message]) {
+    fn book(&mut self, usage: Option<Usage>, cost: Option<Cost>) {
+        self.usage += usage.unwrap_or_default();
+        self.cost += cost.unwrap_or_default();
+    }
+
+    fn note_reports(&mut self, message: &Message, at: Timestamp) {
+        self.reported.extend(message.reported_agents().map(|id| (id, at)));
+    }
+
+    fn answered_by(&mut self, model: Option<String>, reading: &mut Reading) {
         if model.is_none() || model == self.model {
             return;
         }
         if self.model.is_some() {
-            forget_thoughts(raw);
+            reading.foreign = reading.raw.messages.len();
         }
         self.model = model;
     }
 
-    fn take(&mut self, record: Record, raw: &mut Vec<Message>) {
+    fn take(&mut self, record: Record, reading: &mut Reading) {
         if let Some(at) = record.at() {
             self.last = Some(at);
         }
         match record {
             Record::Session(header) => self.session = Some(header),
             Record::Agent(header) => self.agent = Some(*header),
-            Record::Message { message, usage, cost, model, .. } => {
-                self.answered_by(model, raw);
-                self.usage += usage.unwrap_or_default();
-                self.cost += cost.unwrap_or_default();
+            Record::Message { at, message, usage, cost, model, .. } => {
+                self.answered_by(model, reading);
+                self.book(usage, cost);
+                self.note_reports(&message, at);
                 self.end = None;
                 self.count += 1;
-                raw.push(message);
+                // A message of the user holds all results of the calls before it.
+                reading.raw.early.clear();
+                reading.raw.messages.push(message);
             }
+            Record::Result { result, .. } => reading.raw.early.push(result),
             Record::Compacted {
                 messages, before_tokens, after_tokens, usage, cost, model, ..
             } => {
-                self.answered_by(model, raw);
-                self.usage += usage;
-                self.cost += cost;
-                self.earlier.extend(behind(raw, self.replacing).map(Past::Message));
-                self.earlier.push(Past::Compacted { before_tokens, after_tokens });
-                self.replacing = messages.iter().map(|message| message.content.len()).sum();
-                *raw = messages;
+                self.answered_by(model, reading);
+                self.book(usage, cost);
+                let Raw { messages: before, replacing, .. } = std::mem::take(&mut reading.raw);
+                self.past.extend(before.into_iter().skip(replacing).map(Past::Message));
+                self.past.push(Past::Compacted { before_tokens, after_tokens });
+                let replacing = messages.len();
+                *reading =
+                    Reading { raw: Raw { messages, replacing, early: Vec::new() }, foreign: 0 };
             }
+            Record::Spent { usage, cost, .. } => self.book(Some(usage), Some(cost)),
             Record::Worktree { checkout, .. } => self.worktree = Some(checkout),
             Record::End { outcome, .. } => self.end = Some(outcome),
             Record::Unknown => {}
@@ -171,12 +210,10 @@ fn behind(messages: &[Message], mut blocks: usize) -> impl Iterator<Item = Messa
 }
 
 /// Thoughts are signed by the model that had them, and refused by every other.
-fn forget_thoughts(messages: &mut [Message]) {
-    for message in messages {
-        message.content.retain(|block| {
-            !matches!(block, ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. })
-        });
-    }
+fn forget_thoughts(message: &mut Message) {
+    message.content.retain(|block| {
+        !matches!(block, ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. })
+    });
 }
 
 fn is_answer(message: &Message) -> bool {

@@ -17,7 +17,7 @@ use crate::config::OnLimit;
 use crate::permission::AgentGate;
 use crate::protocol::{
     AgentId, AgentInfo, AgentPath, Below, Caps, ChildMeta, End, EventSink, Failure, Journal,
-    NoJournal, NoticeLevel, ResultBlock, Terms, ToolDetails,
+    NoticeLevel, ResultBlock, SpendingJournal, Terms, ToolDetails,
 };
 use crate::provider::{Model, ModelSlot};
 use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, canonical_name};
@@ -307,7 +307,7 @@ impl Executor {
         (terms, inherited): (Terms, usize),
     ) -> Arc<dyn Journal> {
         if !self.factory.settings.persist {
-            return Arc::new(NoJournal);
+            return Arc::new(SpendingJournal(self.caller.journal.clone()));
         }
         self.caller.journal.child(ChildMeta {
             id,
@@ -367,7 +367,9 @@ impl Ended {
         if let End::Failed { failure, message } = &self.outcome.end
             && failure.is_fatal()
         {
-            return Err(ToolError::fatal(*failure, format!("{}: {message}", self.info.name)));
+            let details = ToolDetails::Agent(Box::new(self.report.clone()));
+            let message = format!("{}: {message}", self.info.name);
+            return Err(ToolError::fatal(*failure, message).with_details(details));
         }
         Ok(ToolOutcome {
             content: vec![ResultBlock::text(self.text.clone())],

@@ -32,8 +32,8 @@ impl Host<'_> {
             }
             // It may have been taken back again.
             let Some(next) = self.member.inbox().take_first() else { continue };
-            let QueuedPrompt { id, text, meaning, from, .. } = next;
-            let prompt = Prompt { id: Some(id), from, meaning, ..Prompt::new(text) };
+            let QueuedPrompt { id, text, meaning, from, report, .. } = next;
+            let prompt = Prompt { id: Some(id), from, meaning, report, ..Prompt::new(text) };
             let run = work(self.agent, Some(prompt), self.events, self.member).await;
             answer = Some(self.answer(&run));
             total = sum(&total, run);

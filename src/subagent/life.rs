@@ -18,7 +18,7 @@ use crate::agent::{Agent, Prompt};
 use crate::config::ChildAuth;
 use crate::exec::ShellReach;
 use crate::protocol::{
-    AgentId, End, EventKind, EventSink, Failure, Journal, JournalError, NoticeLevel, Outcome,
+    AgentId, End, EventKind, EventSink, Failure, Journal, JournalError, NoticeLevel, Outcome, Role,
     Sender,
 };
 
@@ -145,7 +145,9 @@ pub(super) async fn work(
 /// Writes what a fork goes on with into its own transcript, so that this can be read and resumed by itself.
 async fn inherit(fork: &Fork, journal: &dyn Journal) -> Result<(), JournalError> {
     for message in &fork.messages {
-        journal.append(message, None).await?;
+        // Its thoughts are the original's, whatever model the fork has.
+        let model = fork.thinker.as_deref().filter(|_| message.role == Role::Assistant);
+        journal.append(message, model).await?;
     }
     Ok(())
 }

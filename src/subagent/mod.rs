@@ -25,6 +25,6 @@ pub mod worktree;
 pub use executor::{Caller, Executor};
 pub use factory::{Factory, Settings};
 pub use order::DEFAULT_AGENT;
-pub use resume::{NotResumed, Stored, restored};
+pub use resume::{NotResumed, Stored, end_as_result, restored};
 pub use tree::{AgentTree, Ended, Listed, Phase, Slots, Status};
 pub use workplace::Workplace;

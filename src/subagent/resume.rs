@@ -10,12 +10,12 @@ use super::factory::Plan;
 use super::life::Child;
 use super::order::{Fork, Order, ToolAccess};
 use super::report::{Reporter, words};
-use super::tree::{Ended, Joining, OverLimit};
+use super::tree::{Ended, Ending, Joining, OverLimit};
 use crate::budget::Budget;
 use crate::permission::AgentGate;
 use crate::protocol::{
     AgentInfo, AgentPath, Below, Checkout, ChildMeta, End, EnvOverlay, EventSink, Journal, Message,
-    Outcome, Span, Terms,
+    Outcome, Span, Terms, ToolDetails,
 };
 use crate::provider::{ChildModel, Model, ModelError};
 
@@ -71,13 +71,48 @@ pub enum NotResumed {
     OverLimit { name: String, over: OverLimit },
 }
 
-/// An agent of an earlier process as the tree keeps it. `max_chars` bounds what its parent gets; 0 is no limit.
+/// An agent of an earlier process as the tree keeps it, and the message that tells its parent of its end. `max_chars`
+/// bounds what its parent gets; 0 is no limit.
 #[must_use]
-pub fn restored(meta: &ChildMeta, outcome: Outcome, max_chars: usize) -> Ended {
+pub fn restored(
+    meta: &ChildMeta,
+    outcome: Outcome,
+    worktree: Option<&Checkout>,
+    max_chars: usize,
+) -> (Ended, String) {
     let info = AgentInfo { max_turns: outcome.turns, ..info(meta) };
+    let kept = worktree.filter(|worktree| worktree.path.exists());
+    let note = kept.map(|worktree| {
+        format!("its worktree is {} on the branch {}", worktree.path.display(), worktree.branch)
+    });
+    let note = note.as_deref();
+    let reporter = Reporter { id: meta.id, name: &meta.name, max_chars, kept: true, note };
+    let Ending { outcome, report, text, message, .. } = reporter.ending(outcome);
+    (Ended { info, outcome, report, text }, message)
+}
+
+/// The result of the call that had started a stored agent and waited for it, when the program ended before the call
+/// had its result: the text, whether it is an error, and whose end it is.
+#[must_use]
+pub fn end_as_result(
+    meta: &ChildMeta,
+    outcome: &Outcome,
+    max_chars: usize,
+) -> (String, bool, ToolDetails) {
     let reporter = Reporter { id: meta.id, name: &meta.name, max_chars, kept: true, note: None };
-    let ending = reporter.ending(outcome);
-    Ended { info, outcome: ending.outcome, report: ending.report, text: ending.text }
+    let (text, report) = reporter.report(outcome);
+    let text = match &outcome.end {
+        End::Interrupted => format!(
+            "interrupted: the program ended before this call finished; the sub-agent {} that it had started was \
+             stopped with it, and its transcript is kept\n\n{text}",
+            meta.id
+        ),
+        End::Failed { failure, message } if failure.is_fatal() => {
+            format!("{}: {message}", meta.name)
+        }
+        _ => text,
+    };
+    (text, outcome.end != End::Completed, ToolDetails::Agent(Box::new(report)))
 }
 
 /// What a transcript says of its agent. The task's title stands for the task.

@@ -28,6 +28,8 @@ mod driven;
 mod headless;
 #[cfg(feature = "sub-agents")]
 mod hooks;
+#[cfg(feature = "sub-agents")]
+mod journal;
 mod layering;
 #[cfg(feature = "sub-agents")]
 mod mcp;

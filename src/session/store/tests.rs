@@ -4,10 +4,12 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use serde_json::json;
 
 use super::*;
+use crate::protocol::event::AgentReport;
 use crate::protocol::{
-    AgentPath, ChildMeta, Compaction, ContentBlock, Cost, Message, Past, ResultBlock, Spent, Terms,
-    Usage,
+    AgentPath, ChildMeta, Compaction, ContentBlock, Cost, Message, Past, ResultBlock,
+    SpendingJournal, Spent, Terms, ToolDetails, ToolUseId, Usage,
 };
+use crate::session::CallResult;
 
 struct Bench {
     dir: tempfile::TempDir,
@@ -81,6 +83,45 @@ fn outcome() -> Outcome {
     }
 }
 
+fn spent(output_tokens: u64, usd: f64) -> Spent<'static> {
+    let usage = Usage { output_tokens, ..Usage::default() };
+    Spent { usage, cost: Cost::known(usd), model: "m" }
+}
+
+/// An end in the words of these tests.
+fn worded(agent: &AgentSummary) -> Option<CallResult> {
+    let Outcome { end, text, .. } = agent.end.as_ref()?;
+    let report = AgentReport {
+        agent_id: agent.meta.id,
+        name: agent.meta.name.clone(),
+        status: end.clone(),
+        turns: 1,
+        tool_uses: 0,
+        usage: Usage::default(),
+        cost: Cost::default(),
+        duration_ms: 1,
+        shown: 0,
+        total: 0,
+    };
+    let is_error = *end != End::Completed;
+    let text = if is_error { format!("{} was interrupted", agent.meta.id) } else { text.clone() };
+    Some(CallResult { text, is_error, details: ToolDetails::Agent(Box::new(report)) })
+}
+
+impl Bench {
+    fn load(&self, id: SessionId) -> Transcript {
+        self.store.load(id, &worded).unwrap()
+    }
+
+    fn load_agent(&self, id: SessionId, agent: AgentId) -> Transcript {
+        self.store.load_agent(id, agent, &worded).unwrap()
+    }
+
+    fn open(&self, id: SessionId) -> Opened {
+        self.store.open(id, &worded).unwrap()
+    }
+}
+
 fn said(text: &str) -> Message {
     Message::assistant(vec![ContentBlock::text(text)])
 }
@@ -94,9 +135,10 @@ async fn what_is_written_is_read_again_and_nothing_is_there_before_the_first_mes
     let usage = Usage { output_tokens: 7, ..Usage::default() };
     let spent = Spent { usage, cost: Cost::known(0.5), model: "m" };
     journal.append(&Message::user_text("hello\nthere"), None).await.unwrap();
-    journal.append(&said("hi"), Some(spent)).await.unwrap();
+    journal.spent(spent).await.unwrap();
+    journal.append(&said("hi"), Some("m")).await.unwrap();
     journal.finish(&outcome()).await.unwrap();
-    let transcript = bench.store.load(id).unwrap();
+    let transcript = bench.load(id);
     assert_eq!(transcript.messages, [Message::user_text("hello\nthere"), said("hi")]);
     assert_eq!((transcript.usage, transcript.cost), (spent.usage, spent.cost));
     assert_eq!((transcript.end, transcript.warnings), (Some(outcome()), vec![]));
@@ -123,7 +165,7 @@ async fn sub_agents_have_files_of_their_own() {
     drop(first);
     let again = journal.child(child(one, "c1"));
     again.append(&Message::user_text("more"), None).await.unwrap();
-    let transcript = bench.store.load_agent(id, one).unwrap();
+    let transcript = bench.load_agent(id, one);
     assert_eq!((transcript.messages.len(), transcript.end), (3, None));
     assert_eq!(bench.store.agents(id)[0].messages, 3);
 }
@@ -142,12 +184,12 @@ async fn a_crash_at_any_point_leaves_a_session_that_can_go_on() {
     let header = whole.iter().position(|&byte| byte == b'\n').unwrap() + 1;
     for cut in (header..=whole.len()).step_by(7) {
         fs::write(bench.file(id), &whole[..cut]).unwrap();
-        let opened = bench.store.open(id).unwrap();
+        let opened = bench.open(id);
         let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count() - 1;
         assert!(opened.transcript.messages.len() >= lines, "cut at {cut}");
         opened.journal.append(&Message::user_text("on"), None).await.unwrap();
         drop(opened);
-        let again = bench.store.open(id).unwrap().transcript;
+        let again = bench.open(id).transcript;
         assert_eq!(again.missing, None, "cut at {cut}");
         let odd: Vec<_> = again.warnings.iter().filter(|text| !text.contains("c2")).collect();
         assert!(odd.is_empty(), "cut at {cut}: {odd:?}");
@@ -163,28 +205,23 @@ async fn resuming_closes_open_calls_and_ends_cut_off_sub_agents_once() {
     journal.append(&call("c1"), None).await.unwrap();
     let below = journal.child(child(agent, "c1"));
     below.append(&Message::user_text("look"), None).await.unwrap();
-    below
-        .append(
-            &call("d1"),
-            Some(Spent { usage: Usage::default(), cost: Cost::known(0.1), model: "m" }),
-        )
-        .await
-        .unwrap();
+    below.spent(spent(1, 0.1)).await.unwrap();
+    below.append(&call("d1"), Some("m")).await.unwrap();
     drop((journal, below));
-    let untouched = bench.store.load(id).unwrap();
+    let untouched = bench.load(id);
     assert_eq!(bench.store.agents(id)[0].end, None);
-    let opened = bench.store.open(id).unwrap();
-    assert_eq!(opened.transcript.messages, untouched.messages);
+    let opened = bench.open(id);
+    assert_eq!(opened.transcript.messages.len(), untouched.messages.len());
     let text = format!("{:?}", opened.transcript.messages.last().unwrap());
-    assert!(text.contains("ended before this call finished") && text.contains(&agent.to_string()));
+    assert!(text.contains(&format!("{agent} was interrupted")), "{text}");
     let end = opened.agents[0].end.clone().unwrap();
     assert_eq!((end.end, end.turns, end.cost), (End::Interrupted, 1, Cost::known(0.1)));
     drop(opened);
     let before = fs::read(bench.file(id)).unwrap();
-    let again = bench.store.open(id).unwrap();
+    let again = bench.open(id);
     assert_eq!((again.transcript.missing, again.transcript.warnings), (None, vec![]));
     assert_eq!(fs::read(bench.file(id)).unwrap(), before);
-    let below = bench.store.load_agent(id, agent).unwrap();
+    let below = bench.load_agent(id, agent);
     assert_eq!((below.messages.len(), below.missing), (3, None));
 }
 
@@ -196,7 +233,7 @@ async fn lines_of_other_versions_and_broken_lines_are_passed_over() {
     drop(journal);
     let mut file = fs::OpenOptions::new().append(true).open(bench.file(id)).unwrap();
     file.write_all(b"{\"type\":\"from_the_future\",\"x\":1}\n{broken}\n\n").unwrap();
-    let opened = bench.store.open(id).unwrap();
+    let opened = bench.open(id);
     assert_eq!(opened.transcript.messages, [Message::user_text("go")]);
     assert_eq!(opened.transcript.warnings.len(), 1);
     assert!(opened.transcript.warnings[0].starts_with("line 4 is left out"));
@@ -225,14 +262,14 @@ async fn only_one_process_at_a_time_writes_to_a_session() {
     let bench = Bench::new();
     let (id, journal) = bench.create();
     journal.append(&Message::user_text("go"), None).await.unwrap();
-    let error = bench.store.open(id).err().unwrap().to_string();
+    let error = bench.store.open(id, &worded).err().unwrap().to_string();
     assert!(error.contains("another caliban is writing"), "{error}");
     assert!(bench.store.remove(id).is_err());
     assert!(matches!(bench.store.create(bench.session(id)), Err(StoreError::Exists(_))));
     drop(journal);
-    bench.store.open(id).unwrap();
+    bench.open(id);
     bench.store.remove(id).unwrap();
-    assert!(matches!(bench.store.open(id), Err(StoreError::Read { .. })));
+    assert!(matches!(bench.store.open(id, &worded), Err(StoreError::Read { .. })));
 }
 
 #[tokio::test]
@@ -243,10 +280,10 @@ async fn a_fork_begins_with_the_history_and_leaves_the_original_alone() {
     journal.append(&call("c1"), None).await.unwrap();
     let before = fs::read(bench.file(id)).unwrap();
     let copy = SessionId::generate();
-    let opened = bench.store.fork(id, bench.session(copy)).unwrap();
+    let opened = bench.store.fork(id, bench.session(copy), &worded).unwrap();
     assert!(!bench.store.dir(copy).exists());
     opened.journal.append(&Message::user_text("on"), None).await.unwrap();
-    let transcript = bench.store.load(copy).unwrap();
+    let transcript = bench.load(copy);
     assert_eq!(transcript.session.unwrap().forked_from, Some(id));
     assert_eq!(transcript.messages[..2], opened.transcript.messages[..2]);
     assert_eq!(fs::read(bench.file(id)).unwrap(), before);
@@ -292,24 +329,22 @@ async fn sessions_are_found_by_prefix_and_by_directory() {
 async fn a_compacted_session_goes_on_from_its_summary_and_keeps_all_for_the_person() {
     let bench = Bench::new();
     let (id, journal) = bench.create();
-    let spent = |tokens| Spent {
-        usage: Usage { output_tokens: tokens, ..Usage::default() },
-        cost: Cost::known(0.5),
-        model: "m",
-    };
     let (go, summary) = (Message::user_text("go"), Message::user_text("summary"));
     journal.append(&go, None).await.unwrap();
-    journal.append(&call("c1"), Some(spent(1))).await.unwrap();
+    journal.spent(spent(1, 0.5)).await.unwrap();
+    journal.append(&call("c1"), Some("m")).await.unwrap();
     journal.append(&result("c1", "ok", false), None).await.unwrap();
     let kept = [summary.clone(), call("c1"), result("c1", "ok", false)];
+    journal.spent(spent(2, 0.5)).await.unwrap();
     let compaction =
-        Compaction { messages: &kept, before_tokens: 900, after_tokens: 70, spent: spent(2) };
+        Compaction { messages: &kept, before_tokens: 900, after_tokens: 70, model: Some("m") };
     journal.compacted(compaction).await.unwrap();
     // Nothing follows yet: what is kept is the whole conversation.
-    assert_eq!(bench.store.load(id).unwrap().messages, kept);
-    journal.append(&said("done"), Some(spent(4))).await.unwrap();
+    assert_eq!(bench.load(id).messages, kept);
+    journal.spent(spent(4, 0.5)).await.unwrap();
+    journal.append(&said("done"), Some("m")).await.unwrap();
     journal.finish(&outcome()).await.unwrap();
-    let transcript = bench.store.load(id).unwrap();
+    let transcript = bench.load(id);
     assert_eq!(transcript.messages, [&kept[..], &[said("done")]].concat());
     let message = |message: &Message| Past::Message(message.clone());
     let mark = Past::Compacted { before_tokens: 900, after_tokens: 70 };
@@ -322,24 +357,23 @@ async fn a_compacted_session_goes_on_from_its_summary_and_keeps_all_for_the_pers
     drop(journal);
     // A fork begins with the summary.
     let fork = SessionId::generate();
-    let opened = bench.store.fork(id, bench.session(fork)).unwrap();
+    let opened = bench.store.fork(id, bench.session(fork), &worded).unwrap();
     opened.journal.append(&Message::user_text("more"), None).await.unwrap();
-    assert_eq!(bench.store.load(fork).unwrap().messages[0], summary);
+    assert_eq!(bench.load(fork).messages[0], summary);
 }
 
 #[tokio::test]
 async fn a_summary_that_is_joined_with_the_next_prompt_hides_none_of_it() {
     let bench = Bench::new();
     let (id, journal) = bench.create();
-    let spent = Spent { usage: Usage::default(), cost: Cost::default(), model: "m" };
     let (go, next) = (Message::user_text("go"), Message::user_text("next"));
     journal.append(&go, None).await.unwrap();
     journal.append(&said("done"), None).await.unwrap();
     let messages = &[Message::user_text("summary")];
-    let compaction = Compaction { messages, before_tokens: 9, after_tokens: 7, spent };
+    let compaction = Compaction { messages, before_tokens: 9, after_tokens: 7, model: None };
     journal.compacted(compaction).await.unwrap();
     journal.append(&next, None).await.unwrap();
-    let transcript = bench.store.load(id).unwrap();
+    let transcript = bench.load(id);
     assert_eq!(transcript.messages.len(), 1);
     let mark = Past::Compacted { before_tokens: 9, after_tokens: 7 };
     let past = [Past::Message(go), Past::Message(said("done")), mark, Past::Message(next)];
@@ -356,9 +390,9 @@ async fn a_sub_agent_goes_on_in_its_file_with_its_open_calls_closed_and_is_found
     child_journal.append(&Message::user_text("look"), None).await.unwrap();
     child_journal.append(&call("t2"), None).await.unwrap();
     child_journal.finish(&outcome()).await.unwrap();
-    assert!(bench.store.open_agent(id, agent).is_err(), "its file has one writer");
+    assert!(bench.store.open_agent(id, agent, &worded).is_err(), "its file has one writer");
     drop(child_journal);
-    let opened = bench.store.open_agent(id, agent).unwrap();
+    let opened = bench.store.open_agent(id, agent, &worded).unwrap();
     assert_eq!((opened.meta.id, opened.transcript.end), (agent, Some(outcome())));
     assert_eq!(opened.transcript.messages.len(), 3);
     opened.journal.append(&Message::user_text("go on"), None).await.unwrap();
@@ -368,4 +402,178 @@ async fn a_sub_agent_goes_on_in_its_file_with_its_open_calls_closed_and_is_found
     let found = bench.store.find_any(&agent.to_string());
     assert_eq!(found, Ok(Found::Agent { session: id, agent }));
     assert_eq!(bench.store.find_any(&id.to_string()), Ok(Found::Session(id)));
+}
+
+fn thought(model: &str, text: &str) -> Message {
+    let thinking = format!("a thought of {model}");
+    let thinking = ContentBlock::Thinking { thinking, signature: "signed".to_owned() };
+    Message::assistant(vec![thinking, ContentBlock::text(text)])
+}
+
+fn has_thoughts(transcript: &Transcript) -> bool {
+    let mut blocks = transcript.messages.iter().flat_map(|message| &message.content);
+    blocks.any(|block| matches!(block, ContentBlock::Thinking { .. }))
+}
+
+#[tokio::test]
+async fn the_past_stays_whole_after_a_summary_and_a_change_of_the_model() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let (go, kept) = (Message::user_text("go"), thought("m", "kept"));
+    journal.append(&go, None).await.unwrap();
+    journal.append(&kept, Some("m")).await.unwrap();
+    let messages = &[Message::user_text("summary"), kept.clone()];
+    let compaction = Compaction { messages, before_tokens: 9, after_tokens: 7, model: Some("m") };
+    journal.compacted(compaction).await.unwrap();
+    let later = [Message::user_text("on"), said("first"), Message::user_text("more"), said("last")];
+    for message in &later {
+        let model = (message.role == Role::Assistant).then_some("other");
+        journal.append(message, model).await.unwrap();
+    }
+    let transcript = bench.load(id);
+    assert!(!has_thoughts(&transcript), "the other model does not get them");
+    let message = |message: &Message| Past::Message(message.clone());
+    let mark = Past::Compacted { before_tokens: 9, after_tokens: 7 };
+    let mut past = vec![message(&go), message(&kept), mark];
+    past.extend(later.iter().map(message));
+    assert_eq!(transcript.past(), past);
+    assert_eq!((transcript.turns(), transcript.messages.len()), (3, 6));
+}
+
+#[tokio::test]
+async fn a_fork_remembers_whose_thoughts_its_history_holds() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&thought("m", "hm"), Some("m")).await.unwrap();
+    let copy = SessionId::generate();
+    let opened = bench.store.fork(id, bench.session(copy), &worded).unwrap();
+    opened.journal.append(&Message::user_text("on"), None).await.unwrap();
+    assert!(has_thoughts(&bench.load(copy)), "the same model may have them");
+    assert_eq!(bench.load(copy).model.as_deref(), Some("m"));
+    opened.journal.append(&said("other"), Some("other")).await.unwrap();
+    assert!(!has_thoughts(&bench.load(copy)));
+}
+
+#[tokio::test]
+async fn results_that_came_before_a_kill_stay_and_a_sub_agents_own_end_is_its_result() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let calls = ["c1", "c2", "c3", "c4"].map(|id| call(id).content.remove(0));
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&Message::assistant(calls.to_vec()), Some("m")).await.unwrap();
+    let early = result("c2", "early", false).content.remove(0);
+    journal.result(&early).await.unwrap();
+    // c3 had started an agent that is done, c4 one that is not. A call of c3's own has the id of main's.
+    let (done, cut, below) = (AgentId::generate(), AgentId::generate(), AgentId::generate());
+    for (agent, call, ends) in [(done, "c3", true), (cut, "c4", false)] {
+        let journal = journal.child(child(agent, call));
+        journal.append(&Message::user_text("look"), None).await.unwrap();
+        if ends {
+            journal.finish(&outcome()).await.unwrap();
+        }
+    }
+    let meta = ChildMeta { path: AgentPath::root().child(done).child(below), ..child(below, "c1") };
+    let grandchild = journal.child(meta);
+    grandchild.append(&Message::user_text("look"), None).await.unwrap();
+    grandchild.finish(&outcome()).await.unwrap();
+    drop((journal, grandchild));
+    let opened = bench.open(id);
+    let results = &opened.transcript.messages[2].content;
+    let shown = results.iter().map(|block| match block {
+        ContentBlock::ToolResult { content, is_error, .. } => match &content[0] {
+            ResultBlock::Text { text } => (text.clone(), *is_error),
+            ResultBlock::Image { .. } => panic!("an image"),
+        },
+        other => panic!("{other:?}"),
+    });
+    let interrupted = "interrupted: the program ended before this call finished".to_owned();
+    let expected = [
+        (interrupted, true),
+        ("early".to_owned(), false),
+        ("done".to_owned(), false),
+        (format!("{cut} was interrupted"), true),
+    ];
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
+    assert_eq!(opened.lost_reports, [], "both ends are results now");
+    drop(opened);
+    let again = bench.open(id);
+    assert_eq!((again.transcript.missing, again.transcript.warnings), (None, vec![]));
+}
+
+#[tokio::test]
+async fn an_end_that_main_has_not_read_of_is_found_until_it_has() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let agent = AgentId::generate();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&call("c1"), None).await.unwrap();
+    journal.append(&result("c1", "it works in the background", false), None).await.unwrap();
+    let end = async |text: &str| {
+        let journal = journal.child(child(agent, "c1"));
+        journal.append(&Message::user_text(text), None).await.unwrap();
+        journal.finish(&outcome()).await.unwrap();
+    };
+    let read = async || {
+        let report =
+            ContentBlock::Text { text: "it is done".to_owned(), aside: false, report: Some(agent) };
+        journal.append(&Message::user(vec![report]), None).await.unwrap();
+    };
+    let lost = || {
+        let agents = bench.store.agents(id);
+        let lost = lost_reports(&bench.store.dir(id), &agents, &bench.load(id));
+        lost.into_iter().map(|lost| lost.id).collect::<Vec<_>>()
+    };
+    end("look").await;
+    assert_eq!(lost(), [agent]);
+    read().await;
+    assert_eq!(lost(), []);
+    // It is resumed, and ends again.
+    end("go on").await;
+    assert_eq!(lost(), [agent]);
+    read().await;
+    assert_eq!(lost(), []);
+}
+
+#[tokio::test]
+async fn every_dollar_counts_whatever_became_of_the_request_and_of_the_agent() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let (one, two) = (AgentId::generate(), AgentId::generate());
+    let path = AgentPath::root().child(one);
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    // Nothing came of it.
+    journal.spent(spent(1, 1.0)).await.unwrap();
+    let first = journal.child(child(one, "c1"));
+    for _ in 0..2 {
+        first.append(&Message::user_text("look"), None).await.unwrap();
+        first.spent(spent(10, 2.0)).await.unwrap();
+        first.finish(&outcome()).await.unwrap();
+    }
+    first.append(&Message::user_text("look"), None).await.unwrap();
+    let below = first.child(ChildMeta { path: path.child(two), ..child(two, "c2") });
+    below.append(&Message::user_text("look"), None).await.unwrap();
+    below.spent(spent(100, 8.0)).await.unwrap();
+    // One that is not kept.
+    SpendingJournal(below.clone()).child(child(two, "c3")).spent(spent(1000, 16.0)).await.unwrap();
+    drop((journal, first, below));
+    let opened = bench.open(id);
+    assert_eq!((opened.transcript.usage.output_tokens, opened.transcript.cost.usd), (1, 1.0));
+    let (usage, cost) = opened.spent_by_agents;
+    assert_eq!((usage.output_tokens, cost.usd), (1120, 28.0));
+    let end = opened.agents.iter().find(|agent| agent.meta.id == one).unwrap().end.clone().unwrap();
+    assert_eq!((end.end, end.cost.usd), (End::Interrupted, 28.0), "with those below it");
+}
+
+#[tokio::test]
+async fn a_session_in_a_directory_that_is_not_utf_8_is_stored_and_found() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bench = Bench::new();
+    let cwd = bench.dir.path().join(std::ffi::OsStr::from_bytes(b"a\xffb"));
+    let id = SessionId::generate();
+    let journal = bench.store.create(NewSession { cwd: cwd.clone(), ..bench.session(id) }).unwrap();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    assert_eq!(bench.store.newest_in(&cwd), Some(id));
+    assert_eq!(bench.store.newest_in(bench.dir.path()), None);
+    serde_json::to_value(bench.store.list()).unwrap();
 }

@@ -86,6 +86,7 @@ impl TypedTool for Cancel {
             format!("{name} has ended already ({}): nothing was done.", previous_state.as_str())
         };
         let answer = Answer { success, previous_state, message };
-        Ok(target::json(&answer, if success { "cancelled" } else { "had ended" }, false))
+        let outcome = target::json(&answer, if success { "cancelled" } else { "had ended" }, false);
+        Ok(if success { target::reporting(agent.id, outcome) } else { outcome })
     }
 }

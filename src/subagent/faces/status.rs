@@ -67,6 +67,7 @@ impl TypedTool for StatusTool {
         if agent.status().is_final() {
             factory.tree.handed_over(agent.id, &self.executor.caller().inbox);
         }
-        Ok(target::json(&answer, agent.status().as_str(), false))
+        let outcome = target::json(&answer, agent.status().as_str(), false);
+        Ok(if agent.status().is_final() { target::reporting(agent.id, outcome) } else { outcome })
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::protocol::{AgentId, AgentPath};
+use crate::protocol::{AgentId, AgentPath, ToolDetails};
 use crate::subagent::Executor;
 use crate::subagent::report::{cut, words};
 use crate::subagent::tree::{Listed, Phase, Status};
@@ -123,6 +123,11 @@ fn page(text: &str, offset: usize, limit: usize) -> String {
         "" => rest.chars().take(limit).collect(),
         page => page.to_owned(),
     }
+}
+
+/// The same for a call that has told of an agent's end, so that nobody tells it again.
+pub(super) fn reporting(id: AgentId, outcome: ToolOutcome) -> ToolOutcome {
+    ToolOutcome { details: Some(ToolDetails::Reported { agent_id: id }), ..outcome }
 }
 
 /// One JSON object as a call's only text.

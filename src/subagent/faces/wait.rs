@@ -98,6 +98,7 @@ impl TypedTool for Wait {
         let limit = self.executor.factory().settings.result_max_chars;
         let answer = StatusAnswer::of(&agent, 0, limit);
         let failed = agent.status().is_final() && agent.status() != Status::Completed;
-        Ok(target::json(&answer, agent.status().as_str(), failed))
+        let outcome = target::json(&answer, agent.status().as_str(), failed);
+        Ok(if agent.status().is_final() { target::reporting(id, outcome) } else { outcome })
     }
 }

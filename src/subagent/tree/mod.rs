@@ -86,10 +86,11 @@ impl AgentTree {
     }
 
     /// Takes in agents of an earlier process that have ended, so that they can be asked about and resumed.
-    pub fn restore(&self, ended: impl IntoIterator<Item = (EventSink, Ended)>) {
+    /// A message waits in main's queue like that of any other end, until main has read of it in one way or another.
+    pub fn restore(&self, ended: impl IntoIterator<Item = (EventSink, Ended, Option<String>)>) {
         let mut state = self.lock();
-        for (events, ended) in ended {
-            state.restore(&events, ended);
+        for (events, ended, message) in ended {
+            state.restore(&events, ended, message);
         }
     }
 

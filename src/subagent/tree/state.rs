@@ -122,9 +122,18 @@ impl State {
         Ok(Membership::new(tree.clone(), events, handle))
     }
 
-    pub fn restore(&mut self, events: &EventSink, ended: Ended) {
+    pub fn restore(&mut self, events: &EventSink, ended: Ended, message: Option<String>) {
         let path = events.path().clone();
         let Some(id) = path.id() else { return };
+        let pushed = message.map(|text| {
+            let number = self.next_message();
+            self.main.push(QueuedPrompt {
+                from: Sender::Agent { name: ended.info.name.clone() },
+                report: Some(id),
+                ..QueuedPrompt::typed(number, text, When::NextStep)
+            });
+            (self.main.clone(), number)
+        });
         self.joined += 1;
         self.count_name(&ended.info.agent, &ended.info.name);
         let entry = Entry {
@@ -145,9 +154,9 @@ impl State {
             done: watch::Sender::new(Some(Arc::new(ended))),
             detached: CancellationToken::new(),
             announcement: None,
-            report_to: Inbox::default(),
+            report_to: self.main.clone(),
             events: events.clone(),
-            pushed: None,
+            pushed,
         };
         self.entries.insert(id, entry);
         self.keep_ended(id);
@@ -193,6 +202,7 @@ impl State {
             }
             let report = QueuedPrompt {
                 from: Sender::Agent { name: entry.info.name.clone() },
+                report: Some(id),
                 ..QueuedPrompt::typed(number, told, When::NextStep)
             };
             entry.report_to.push_told(report, || entry.events.emit(finished));

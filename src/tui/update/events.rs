@@ -385,7 +385,7 @@ fn open_session(model: &mut Model, history: &[Past], another: bool) {
 fn recall(transcript: &mut Transcript, message: &Message) {
     for block in &message.content {
         match (block, message.role) {
-            (ContentBlock::Text { text, aside: true }, _) => {
+            (ContentBlock::Text { text, aside: true, .. }, _) => {
                 let text = crate::tui::words::beside(text);
                 transcript.push(ItemKind::Notice { level: NoticeLevel::Info, text });
             }

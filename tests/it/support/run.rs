@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,8 @@ pub struct Run<'a> {
     args: Vec<String>,
     env: Vec<(String, String)>,
     stdin: Input,
+    /// Its working directory, when that is not the project.
+    folder: Option<PathBuf>,
     /// The largest file that it may write, in kilobytes.
     file_limit: Option<u32>,
     /// The program as another user finds it, and the words that start it as that user.
@@ -65,7 +67,8 @@ pub struct Finished {
 impl<'a> Run<'a> {
     pub fn new<'b>(world: &'a World, args: impl IntoIterator<Item = &'b str>) -> Self {
         let args = args.into_iter().map(str::to_owned).collect();
-        Self { world, args, env: Vec::new(), stdin: Input::Empty, file_limit: None, user: None }
+        let (env, stdin) = (Vec::new(), Input::Empty);
+        Self { world, args, env, stdin, folder: None, file_limit: None, user: None }
     }
 
     /// More arguments.
@@ -77,6 +80,12 @@ impl<'a> Run<'a> {
     /// A variable for this run alone.
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Starts in this folder.
+    pub fn within(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
         self
     }
 
@@ -142,7 +151,8 @@ impl<'a> Run<'a> {
                 shell
             }
         };
-        command.args(&self.args).current_dir(self.world.project_dir()).env_clear();
+        let folder = self.folder.unwrap_or_else(|| self.world.project_dir());
+        command.args(&self.args).current_dir(folder).env_clear();
         command.envs(self.world.variables().iter().cloned()).envs(self.env);
         let piped = !matches!(self.stdin, Input::Empty);
         command.stdin(if piped { Stdio::piped() } else { Stdio::null() });

@@ -1,0 +1,50 @@
+//! Puts files onto the disk, so that they outlive a power loss. A killed program loses nothing without that.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The files that were written since they were last put onto the disk. Clones are the same set.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnsyncedFiles(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    files: Mutex<BTreeSet<PathBuf>>,
+    /// Held while files are put onto the disk: who comes second waits for what the first has taken.
+    turn: Mutex<()>,
+}
+
+impl UnsyncedFiles {
+    /// Notes that a file was written.
+    pub fn add(&self, path: &Path) {
+        let mut files = self.0.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if !files.contains(path) {
+            files.insert(path.to_owned());
+        }
+    }
+
+    /// Puts all that was written so far onto the disk, with the folders that name it. Blocks.
+    pub fn sync(&self) -> io::Result<()> {
+        let _turn = self.0.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let files =
+            std::mem::take(&mut *self.0.files.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut folders = BTreeSet::new();
+        let mut result = Ok(());
+        for file in &files {
+            folders.extend(file.ancestors().skip(1).take(2));
+            result = result.and(sync(file));
+        }
+        folders.into_iter().fold(result, |result, folder| result.and(sync(folder)))
+    }
+}
+
+/// Puts one file or folder onto the disk, unless it is gone.
+fn sync(path: &Path) -> io::Result<()> {
+    match File::open(path).and_then(|file| file.sync_data()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
