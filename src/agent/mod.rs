@@ -284,7 +284,8 @@ impl Agent {
             if let Some(what) = run.budget.used_up() {
                 return Ok(End::Budget { what });
             }
-            let reply = self.ask_with_room(run, last).await?;
+            let only = calls_spent.is_none() && run.is_at_only_turn();
+            let reply = self.ask_with_room(run, last && !only).await?;
             let stop_reason = reply.stop_reason.clone();
             let calls = self.accept(reply, run).await?;
             run.check_forced(&calls);
@@ -296,7 +297,7 @@ impl Agent {
                 }
                 continue;
             }
-            if last {
+            if last && (calls.is_empty() || !only) {
                 self.refuse(&calls, "This call was not run: no tools are available any more.")
                     .await?;
                 return Ok(run.end_of_last_turn(calls_spent, calls.is_empty()));
@@ -325,13 +326,15 @@ impl Agent {
             let done = self.dispatch(calls, run).await;
             blocks = done.results;
             let stopped = run.stopped.get().is_some();
-            if done.fatal.is_none() && !stopped && !run.cancel.is_cancelled() {
+            let may_go_on = done.fatal.is_none() && !stopped && !run.cancel.is_cancelled();
+            if may_go_on && !last {
                 self.read_queue(&mut blocks, run).await;
                 continue;
             }
             self.keep(Message::user(blocks)).await?;
             return Ok(match done.fatal {
                 Some((failure, message)) => End::Failed { failure, message },
+                None if may_go_on => End::MaxTurns { limit: run.turns },
                 None => End::Cancelled { before_start: false },
             });
         }

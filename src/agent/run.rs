@@ -69,6 +69,12 @@ impl Run<'_> {
         self.last_turn.is_some_and(|last| self.turns + 1 >= last)
     }
 
+    /// Whether the main agent's next turn is its first and its last: nothing was done yet that it could sum up, so its
+    /// calls run, and the limit ends the run behind them.
+    pub(super) fn is_at_only_turn(&self) -> bool {
+        self.turns == 0 && self.is_at_last_turn() && self.events.path().is_root()
+    }
+
     /// How a run ends whose last turn was for its summary. One whose only turn this was, and that was answered, was
     /// not cut short by a limit; any other counts as cut short, because nobody knows what it still wanted to do.
     pub(super) fn end_of_last_turn(&self, calls_spent: Option<UsedUp>, answered: bool) -> End {

@@ -326,6 +326,44 @@ async fn the_turn_limit_is_exit_5_with_the_summary_printed() {
 }
 
 #[tokio::test]
+async fn the_only_turn_offers_tools_and_its_calls_run() {
+    let scene = Scene::new();
+    let first = text("I write.").tool_use("Bash", json!({ "command": "echo one >> ran.txt" }));
+    scene.server.when("HELLO-1").reply(first).then(text("unused"));
+    let args = ["-p", "HELLO-1", "--max-turns", "1", "--dangerously-skip-permissions"];
+    let run = scene.world.run(args).args(["--output-format", "stream-json"]).finish().await;
+    run.assert_code(5);
+    let result = run.result();
+    assert_eq!((&result["subtype"], &result["num_turns"]), (&json!("error_max_turns"), &json!(1)));
+    assert_eq!(result["terminal_reason"], "max_turns");
+    assert_eq!(scene.world.read("ran.txt"), "one\n");
+    assert_eq!(scene.server.requests().len(), 1);
+    assert!(scene.server.requests()[0].offers_tools());
+    let results = run.frames().into_iter().filter(|frame| frame["type"] == "user").count();
+    assert_eq!(results, 1, "{run}");
+    // An answer without a call is whole; and what the call gave is there when the session goes on.
+    let run = scene.world.run(["-p", "-c", "go on", "--max-turns", "1"]).finish().await;
+    run.assert_code(0);
+    assert_eq!(run.stdout, "unused\n");
+    let results = scene.server.requests()[1].tool_results();
+    assert!(!results[0].is_error, "{results:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_sub_agent_with_one_turn_is_still_asked_for_its_answer() {
+    let scene = Scene::new();
+    let mut call = agent("CHILD-A");
+    call["max_turns"] = json!(1);
+    scene.server.when("HELLO-1").reply(tool_use("AgentTool", call)).then(text("done"));
+    scene.server.when("CHILD-A").reply(text("seen"));
+    let run = scene.world.run(["-p", "HELLO-1"]).finish().await;
+    run.assert_code(0);
+    assert!(!scene.server.requests_of("CHILD-A")[0].offers_tools());
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn the_money_limit_is_exit_5() {
     let scene = Scene::new();
     let dear = text("so far").tool_use("Bash", bash("true")).usage(1000, 120_000);
