@@ -93,8 +93,9 @@ impl TypedTool for AgentTool {
     }
 
     fn check(&self, input: &Input) -> Result<(), InvalidInput> {
-        if input.run_in_background.is_some() && !self.spec.has_field("run_in_background") {
-            let why = "`run_in_background`: unknown field. It is there with the lifecycle tools.";
+        // `false` asks for what happens anyway.
+        if input.run_in_background == Some(true) && !self.spec.has_field("run_in_background") {
+            let why = "`run_in_background` can only be false: agents in the background need the lifecycle tools.";
             return Err(InvalidInput(why.to_owned()));
         }
         if input.max_turns == Some(0) {
