@@ -232,5 +232,5 @@ fn text_of(reply: Reply) -> Result<String, Undone> {
 }
 
 fn too_long(stop: &Stop) -> bool {
-    matches!(stop, Stop::End(End::Failed { failure: Failure::ContextFull, .. }))
+    matches!(stop, Stop::Refused(End::Failed { failure: Failure::ContextFull, .. }, _))
 }

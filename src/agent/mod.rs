@@ -206,6 +206,7 @@ impl Agent {
         self.ended_fatally = matches!(end, End::Failed { failure, .. } if failure.is_fatal());
         let outcome = Outcome {
             end,
+            api_error: run.api_error,
             text: run.text,
             turns: run.turns,
             tool_uses: run.tool_uses,
@@ -238,6 +239,10 @@ impl Agent {
     async fn drive_to_the_end(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> End {
         match self.drive(prompt, run).await {
             Ok(end) | Err(Stop::End(end)) => end,
+            Err(Stop::Refused(end, error)) => {
+                run.api_error = Some(error);
+                end
+            }
             Err(Stop::Disk(error)) => {
                 End::Failed { failure: Failure::Storage, message: error.to_string() }
             }

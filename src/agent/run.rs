@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Forced;
 use crate::budget::{Budget, UsedUp};
-use crate::protocol::{End, EventSink, JournalError, Usage};
+use crate::protocol::{ApiError, End, EventSink, JournalError, Usage};
 
 /// What one run has come to so far.
 pub(super) struct Run<'a> {
@@ -32,6 +32,8 @@ pub(super) struct Run<'a> {
     pub(super) held_back: u32,
     /// Why a hook has ended it.
     pub(super) stopped: OnceLock<String>,
+    /// The provider's refusal that has ended it.
+    pub(super) api_error: Option<ApiError>,
 }
 
 impl<'a> Run<'a> {
@@ -54,6 +56,7 @@ impl<'a> Run<'a> {
             forced: None,
             held_back: 0,
             stopped: OnceLock::new(),
+            api_error: None,
         }
     }
 }
@@ -61,6 +64,8 @@ impl<'a> Run<'a> {
 /// Why a run ends before the model says so.
 pub(super) enum Stop {
     End(End),
+    /// The provider refused a request for good.
+    Refused(End, ApiError),
     Disk(JournalError),
 }
 

@@ -12,8 +12,8 @@ use super::record::{TurnRecord, turn_started};
 use super::{Agent, Run, Stop, compact};
 use crate::budget::{Estimate, Reservation, UsedUp};
 use crate::protocol::{
-    Accumulator, ContentBlock, Delta, End, EventKind, Failure, Message, Reply, Span, Spent,
-    StreamEvent, Usage,
+    Accumulator, ApiError, ContentBlock, Delta, End, EventKind, Failure, Message, Reply, Span,
+    Spent, StreamEvent, Usage,
 };
 use crate::provider::{EventStream, Model, ProviderError, ToolChoice};
 
@@ -262,7 +262,13 @@ impl Agent {
             self.push(message);
         }
         let before_start = self.has_not_begun(run);
-        Stop::End(cut.end(before_start))
+        match &cut {
+            Cut::Failed(error) => {
+                let error = ApiError { status: error.status };
+                Stop::Refused(cut.end(before_start), error)
+            }
+            _ => Stop::End(cut.end(before_start)),
+        }
     }
 }
 

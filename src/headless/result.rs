@@ -9,18 +9,19 @@ use crate::protocol::{End, Failure, Outcome, clock, count};
 
 /// The body of the frame for a prompt that was worked on.
 pub(super) fn of(outcome: &Outcome, totals: &Totals, info: &SessionInfo) -> Value {
-    let subtype = match outcome.end {
-        End::Completed => "success",
-        End::MaxTurns { .. } => "error_max_turns",
-        End::Budget { .. } => "error_max_budget_usd",
-        _ => "error_during_execution",
+    let error = error_text(&outcome.end);
+    // As the SDK wants it: what a provider refuses is told in the place of the answer.
+    let (result, errors) = match (outcome.api_error, error) {
+        (Some(_), Some(error)) => (error, Vec::new()),
+        (_, error) => (outcome.text.clone(), error.into_iter().collect()),
     };
-    let errors: Vec<_> = error_text(&outcome.end).into_iter().collect();
     json!({
-        "subtype": subtype,
+        "subtype": subtype(outcome),
         "is_error": outcome.end != End::Completed,
         "error_kind": error_kind(&outcome.end),
-        "result": outcome.text,
+        "result": result,
+        "terminal_reason": terminal_reason(outcome),
+        "api_error_status": outcome.api_error.and_then(|error| error.status),
         "stop_reason": (outcome.end == End::Completed).then_some("end_turn"),
         "duration_ms": millis(totals.began.elapsed()),
         "duration_api_ms": millis(totals.api_time),
@@ -31,6 +32,27 @@ pub(super) fn of(outcome: &Outcome, totals: &Totals, info: &SessionInfo) -> Valu
         "permission_denials": denials(totals, info),
         "errors": errors,
     })
+}
+
+fn subtype(outcome: &Outcome) -> &'static str {
+    match outcome.end {
+        _ if outcome.api_error.is_some() => "success",
+        End::Completed => "success",
+        End::MaxTurns { .. } => "error_max_turns",
+        End::Budget { .. } => "error_max_budget_usd",
+        _ => "error_during_execution",
+    }
+}
+
+/// Why the work ended, in the SDK's words; nothing where it has none, and where there was no work.
+fn terminal_reason(outcome: &Outcome) -> Option<&'static str> {
+    match outcome.end {
+        _ if outcome.api_error.is_some() => Some("api_error"),
+        End::Completed => (outcome.turns > 0).then_some("completed"),
+        End::MaxTurns { .. } => Some("max_turns"),
+        End::Cancelled { .. } => Some("aborted_streaming"),
+        _ => None,
+    }
 }
 
 /// The body of the frame for a prompt that could not be read.

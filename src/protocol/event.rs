@@ -430,11 +430,21 @@ impl Failure {
     }
 }
 
+/// A request that the provider refused for good, so that its agent could not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiError {
+    /// The HTTP status of the refusal; absent when there was no answer, or the refusal came inside one.
+    pub status: Option<u16>,
+}
+
 /// The result of one run of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     #[serde(flatten)]
     pub end: End,
+    /// The refusal that `end` tells of, where a provider's refusal ended the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_error: Option<ApiError>,
     /// The final text, or what there was of it.
     pub text: String,
     /// Requests made.
@@ -453,6 +463,7 @@ impl Outcome {
     pub fn without_work(end: End) -> Self {
         Self {
             end,
+            api_error: None,
             text: String::new(),
             turns: 0,
             tool_uses: 0,

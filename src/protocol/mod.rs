@@ -29,8 +29,8 @@ pub use access::{Access, Target};
 pub use command::{Command, QueuedPrompt, Sender, When};
 pub use env::{DEPTH_VARIABLE, EnvOverlay};
 pub use event::{
-    AgentEvent, AgentInfo, CompactionState, End, EventKind, Failure, NoticeLevel, Outcome,
-    ShellEnd, ToolDetails, ViolationKind, clock, count,
+    AgentEvent, AgentInfo, ApiError, CompactionState, End, EventKind, Failure, NoticeLevel,
+    Outcome, ShellEnd, ToolDetails, ViolationKind, clock, count,
 };
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};

@@ -11,6 +11,8 @@ pub struct ProviderError {
     pub kind: ErrorKind,
     /// One line for a person: what happened, at which endpoint.
     pub message: String,
+    /// The HTTP status of the answer that refused it; absent when there was none.
+    pub status: Option<u16>,
     /// How long the server asked us to wait.
     pub retry_after: Option<Duration>,
     /// The server's own word on repeating the request, where it gave one.
@@ -52,7 +54,8 @@ impl ProviderError {
     /// An error without advice on waiting.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None, should_retry: None }
+        let message = message.into();
+        Self { kind, message, status: None, retry_after: None, should_retry: None }
     }
 
     /// Whether the same request may succeed later.

@@ -71,7 +71,7 @@ fn rejection(answer: &Rejection<'_>, endpoint: &Endpoint, now: Timestamp) -> Pro
         let kind = report.kind_of_status(status, retry_after.is_some());
         (kind, describe(kind, Some(status), &report.message, endpoint))
     };
-    ProviderError { kind, message, retry_after, should_retry }
+    ProviderError { kind, message, status: Some(status), retry_after, should_retry }
 }
 
 /// Whether a body is HTML rather than an answer of an API.

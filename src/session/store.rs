@@ -393,6 +393,7 @@ impl SessionStore {
         let (_, cost) = spent_within(dir, known, &agent.meta.path);
         let outcome = Outcome {
             end: End::Interrupted,
+            api_error: None,
             text: transcript.last_text(),
             turns: transcript.turns(),
             tool_uses: transcript.tool_uses(),

@@ -145,6 +145,7 @@ mod tests {
     fn outcome(end: End, text: &str) -> Outcome {
         Outcome {
             end,
+            api_error: None,
             text: text.to_owned(),
             turns: 3,
             tool_uses: 2,

@@ -53,6 +53,7 @@ pub fn agent_choice(name: &str) -> AgentChoice {
 pub fn finish(end: End, text: &str) -> EventKind {
     EventKind::Finished(Box::new(Outcome {
         end,
+        api_error: None,
         text: text.to_owned(),
         turns: 1,
         tool_uses: 0,

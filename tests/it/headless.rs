@@ -134,7 +134,7 @@ async fn a_refused_request_is_exit_1_with_the_reason_on_stderr_and_in_the_frame(
     assert!(run.stderr.contains("the moon is full"), "{run}");
     let result = run.result();
     assert_eq!(result["is_error"], true);
-    assert_eq!(result["subtype"], "error_during_execution");
+    assert_eq!((&result["subtype"], &result["api_error_status"]), (&json!("success"), &json!(400)));
     assert!(result.to_string().contains("the moon is full"), "{result}");
     scene.server.finish();
 }

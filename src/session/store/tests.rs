@@ -74,6 +74,7 @@ fn child(id: AgentId, call: &str) -> ChildMeta {
 fn outcome() -> Outcome {
     Outcome {
         end: End::Completed,
+        api_error: None,
         text: "done".to_owned(),
         turns: 1,
         tool_uses: 0,
