@@ -37,6 +37,10 @@ pub enum EventKind {
         id: SessionId,
         history: Vec<Past>,
     },
+    /// Another session could not be opened: the present one stays (main agent only).
+    SessionFailed {
+        why: String,
+    },
     /// A sub-agent exists, or one that had ended goes on. The first event of its path, unless it was restored.
     Started(Box<AgentInfo>),
     /// A sub-agent of an earlier process, which has ended. The first event of its path.

@@ -1,5 +1,6 @@
 //! Commands in, events out: owns the main agent of a session and serves one front end.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, Inbox, Prompt};
 use crate::hook::Leaving;
 use crate::protocol::{
-    AgentPath, Answer, Command, End, EventKind, EventSink, Failure, NoticeLevel, Outcome, PromptId,
-    QuestionId, QueuedPrompt, SessionId, ShellId,
+    AgentPath, Answer, Command, CompactionState, End, EventKind, EventSink, Failure, NoticeLevel,
+    Outcome, PromptId, QuestionId, QueuedPrompt, SessionId, ShellId,
 };
 use crate::provider::ModelSlot;
 use crate::subagent::{AgentTree, faces};
@@ -59,6 +60,8 @@ pub struct Runtime {
     run: Option<Run>,
     /// Prompts for the run after the one that is being stopped.
     next: Vec<QueuedPrompt>,
+    /// What can only be done between runs, and came while one was not over.
+    deferred: VecDeque<Command>,
     /// A failure in the background has ended main's work: only a prompt makes it go on.
     halted: bool,
     /// Whether main may start sub-agents in its present run.
@@ -103,6 +106,7 @@ impl Runtime {
             inbox,
             run: None,
             next: Vec::new(),
+            deferred: VecDeque::new(),
             halted: false,
             sub_agents: true,
             shell,
@@ -114,6 +118,12 @@ impl Runtime {
     /// Serves commands until `Shutdown`, or until the front end is gone. Nothing runs any more when this returns.
     pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>) {
         let leaving = loop {
+            if self.run.is_none()
+                && let Some(command) = self.deferred.pop_front()
+            {
+                self.handle(command).await;
+                continue;
+            }
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
@@ -180,23 +190,36 @@ impl Runtime {
             }
             Command::ResumeAgent(id) => self.resume_agent(id).await,
             Command::KillShell(id) => self.kill_shell(&id),
-            Command::CancelTurn => {
-                if let Some(run) = &self.run {
-                    run.cancel.cancel();
-                }
-            }
+            Command::CancelTurn => self.cancel_turn(),
             Command::Answer { id, answer } => self.answer(id, answer),
             Command::SetMode(mode) => {
                 self.parts.gate.set_mode(mode);
                 self.events.emit(EventKind::ModeChanged { mode });
             }
             Command::SetModel { provider, model } => self.set_model(provider, model),
+            // A front end sends these when it has heard that main is done, which is a moment before the run is over.
+            Command::Compact { .. } | Command::Clear | Command::Resume(_) if self.run.is_some() => {
+                self.deferred.push_back(command);
+            }
             Command::Shell { line } => self.shell.start(line, &self.events),
             Command::CancelShell => self.shell.cancel(),
             Command::Compact { instructions } => self.compact(instructions).await,
             Command::Clear => self.change_session(Open::New(SessionId::generate())).await,
             Command::Resume(id) => self.change_session(Open::Stored(id)).await,
             Command::Quit | Command::Shutdown => {}
+        }
+    }
+
+    /// Stops the run, and a compaction that has not begun.
+    fn cancel_turn(&mut self) {
+        if let Some(run) = &self.run {
+            run.cancel.cancel();
+        }
+        let before = self.deferred.len();
+        self.deferred.retain(|command| !matches!(command, Command::Compact { .. }));
+        for _ in self.deferred.len()..before {
+            let state = CompactionState::Cancelled;
+            self.events.emit(EventKind::Compaction { by_hand: true, state });
         }
     }
 
@@ -295,10 +318,6 @@ impl Runtime {
 
     /// Replaces the conversation by a summary of it. Only between runs.
     async fn compact(&mut self, instructions: Option<String>) {
-        if self.run.is_some() {
-            self.events.notice(NoticeLevel::Warning, "/compact waits: main works · Esc stops it");
-            return;
-        }
         let Some(model) = self.model.clone() else {
             self.events.notice(NoticeLevel::Error, "No model yet · /model");
             return;

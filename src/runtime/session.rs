@@ -22,14 +22,10 @@ pub enum Open {
 }
 
 impl Runtime {
-    /// Leaves the present session for another. Only between runs: the front end stops a run first.
+    /// Leaves the present session for another. Only between runs.
     pub(super) async fn change_session(&mut self, open: Open) {
-        if self.run.is_some() {
-            self.events.notice(NoticeLevel::Warning, "main works: stop it first (Esc)");
-            return;
-        }
-        if let Err(error) = self.open(open).await {
-            self.events.notice(NoticeLevel::Error, error);
+        if let Err(why) = self.open(open).await {
+            self.events.emit(EventKind::SessionFailed { why });
         }
     }
 

@@ -57,6 +57,7 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
         EventKind::Notice { .. }
             | EventKind::AnswerRefused { .. }
             | EventKind::SessionOpened { .. }
+            | EventKind::SessionFailed { .. }
     );
     if about_work {
         model.run.follow(&kind, now);
@@ -120,6 +121,7 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
             model.main.shell_finished(line, &text, status);
         }
         EventKind::Notice { level, text } => notice(model, level, text),
+        EventKind::SessionFailed { why } => notice(model, NoticeLevel::Error, why),
         EventKind::Finished(outcome) => main_finished(model, &outcome, effects),
         kind => transcribe(&mut model.main, kind, now),
     }
