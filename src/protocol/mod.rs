@@ -19,6 +19,7 @@ pub mod printable;
 pub mod question;
 pub mod redact;
 pub mod sink;
+pub mod slash;
 pub mod span;
 pub mod start;
 pub mod stream;

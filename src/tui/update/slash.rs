@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::{Command, Mode};
+use crate::protocol::{Command, Mode, slash};
 use crate::tui::composer::MenuItem;
 use crate::tui::figures::{count, money, tokens};
 use crate::tui::host::{CommandChoice, HostRequest, McpServers};
@@ -100,9 +100,7 @@ fn written(model: &Model, name: &str) -> bool {
 
 /// The name behind the slash, if the draft looks like a command.
 fn name_in(draft: &str) -> Option<&str> {
-    let name = draft.trim().strip_prefix('/')?.split(char::is_whitespace).next()?;
-    let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':' | '.');
-    (!name.is_empty() && name.chars().all(plain)).then_some(name)
+    slash::split(draft).map(|(name, _)| name)
 }
 
 /// Runs the draft if it is a command. Answers false when it is not.
