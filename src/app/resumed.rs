@@ -1,7 +1,8 @@
-//! The model of a session that goes on: the one that it began with, unless the person names another.
+//! What a session that goes on keeps: the model that it began with, and the name of the tool that starts sub-agents,
+//! unless the user names others.
 
 use super::Setup;
-use crate::config::KeySource;
+use crate::config::{AgentToolName, KeySource, Origin};
 use crate::runtime::Open;
 
 /// Lets a stored session keep its provider and model. Neither an option nor a file may name one: those go first. Where
@@ -31,4 +32,22 @@ pub(super) fn keep_model(setup: &mut Setup, open: &Open) {
         "The session began with {model} of {provider}, but {missing} now. Put that right and resume again, or go on with another model."
     );
     setup.loaded.notices.push(notice);
+}
+
+/// Decides under which name models are offered the tool that starts sub-agents. A file that names it goes first, then the
+/// name that a stored session has used; of a new session that a program drives it is the one that programs look for.
+pub(super) fn name_agent_tool(setup: &mut Setup, open: &Open, driven: bool) {
+    if *setup.loaded.origins.of("subagents.tool_name") != Origin::BuiltIn {
+        return;
+    }
+    let name = match open {
+        Open::New(_) if driven => AgentToolName::Agent,
+        Open::New(_) => return,
+        Open::Stored(id) | Open::Fork { from: id, .. } => {
+            let Ok(header) = setup.store().header(*id) else { return };
+            let used = header.agent_tool.as_deref().and_then(AgentToolName::named);
+            used.unwrap_or(AgentToolName::AgentTool)
+        }
+    };
+    setup.loaded.config.subagents.tool_name = name;
 }

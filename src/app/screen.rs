@@ -37,6 +37,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     let open = session(&cli.session, &setup)?;
     if let Some(open) = &open {
         resumed::keep_model(&mut setup, open);
+        resumed::name_agent_tool(&mut setup, open, false);
     }
     let events = EventQueue::unhurried();
     let catalogue = parts::catalogue(&setup)?;

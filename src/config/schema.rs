@@ -304,6 +304,12 @@ pub enum AgentToolName {
 }
 
 impl AgentToolName {
+    /// The name that is written like this.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::AgentTool, Self::Agent, Self::Task].into_iter().find(|known| known.name() == name)
+    }
+
     /// The name as models see it.
     #[must_use]
     pub fn name(self) -> &'static str {

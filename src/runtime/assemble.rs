@@ -188,6 +188,7 @@ fn new_session(parts: &Parts, id: SessionId) -> NewSession {
         cwd: parts.cwd.to_path_buf(),
         model: model.map(|model| model.name.clone()).unwrap_or_default(),
         provider: model.map(|model| model.provider.name().to_owned()).unwrap_or_default(),
+        agent_tool: Some(parts.subagents.settings.tool_name.clone()),
     }
 }
 

@@ -149,6 +149,9 @@ pub struct SessionHeader {
     pub model: String,
     #[serde(default)]
     pub provider: String,
+    /// The name under which its models were offered the tool that starts sub-agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_tool: Option<String>,
     /// The session whose history this one begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<SessionId>,

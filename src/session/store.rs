@@ -43,6 +43,8 @@ pub struct NewSession {
     pub cwd: PathBuf,
     pub model: String,
     pub provider: String,
+    /// The name under which models are offered the tool that starts sub-agents.
+    pub agent_tool: Option<String>,
 }
 
 /// A session that goes on.
@@ -337,7 +339,7 @@ impl SessionStore {
         forked_from: Option<SessionId>,
         history: &Transcript,
     ) -> Result<FileJournal, StoreError> {
-        let NewSession { id, cwd, model, provider } = new;
+        let NewSession { id, cwd, model, provider, agent_tool } = new;
         let dir = self.dir(id);
         let path = transcript_file(&dir);
         // An empty file is what a full disk left of a first message.
@@ -345,8 +347,16 @@ impl SessionStore {
             return Err(StoreError::Exists(id));
         }
         let created = Timestamp::now();
-        let header =
-            SessionHeader { version: VERSION, id, cwd, created, model, provider, forked_from };
+        let header = SessionHeader {
+            version: VERSION,
+            id,
+            cwd,
+            created,
+            model,
+            provider,
+            agent_tool,
+            forked_from,
+        };
         let mut records = vec![Record::Session(header)];
         for (n, message) in (1..).zip(&history.messages) {
             // The history holds thoughts of this model alone, and no other model may get them.

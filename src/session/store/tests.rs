@@ -30,7 +30,7 @@ impl Bench {
 
     fn session(&self, id: SessionId) -> NewSession {
         let cwd = self.dir.path().to_owned();
-        NewSession { id, cwd, model: "m".to_owned(), provider: "p".to_owned() }
+        NewSession { id, cwd, model: "m".to_owned(), provider: "p".to_owned(), agent_tool: None }
     }
 
     fn file(&self, id: SessionId) -> PathBuf {
