@@ -90,11 +90,11 @@ impl Agent {
             let error = match cut {
                 None => return Ok(partial.into_reply()),
                 Some(Cut::Failed(error)) => error,
-                Some(cut) => return Err(Unanswered { text: partial.text(), cut }),
+                Some(cut) => return Err(unanswered(&model, &partial, cut, ask, run)),
             };
             retries += 1;
             let Some(wait) = model.retry.next(retries, &error) else {
-                return Err(Unanswered { text: partial.text(), cut: Cut::Failed(error) });
+                return Err(unanswered(&model, &partial, Cut::Failed(error), ask, run));
             };
             tracing::info!(%error, retries, "a request is repeated");
             run.events.emit(EventKind::Retrying {
@@ -170,7 +170,6 @@ impl Agent {
         shown: bool,
         run: &Run<'_>,
     ) -> Option<Cut> {
-        let mut message_id = String::new();
         loop {
             let item = tokio::select! {
                 biased;
@@ -186,9 +185,6 @@ impl Agent {
                     return Some(Cut::Failed(error));
                 }
             };
-            if let StreamEvent::MessageStart { id, .. } = &event {
-                message_id.clone_from(id);
-            }
             attempt.calls.make_unique(&mut event);
             let finished = attempt.push(&event);
             let paid = attempt.cover(&event);
@@ -196,8 +192,12 @@ impl Agent {
                 show(event, run);
             }
             if let Some(block) = finished.filter(|_| shown) {
-                let message_id = message_id.clone();
-                run.events.emit(EventKind::BlockFinished { message_id, block });
+                run.events.emit(EventKind::BlockFinished {
+                    message_id: attempt.partial.id().to_owned(),
+                    model: attempt.model.name.clone(),
+                    block,
+                    usage: attempt.partial.usage(),
+                });
             }
             if let Err(used_up) = paid {
                 return Some(Cut::Spent(used_up));
@@ -330,6 +330,25 @@ fn begin_turn(run: &mut Run<'_>, span: Span, model: &str) {
     run.budget.count_turn();
     run.events.emit(EventKind::TurnStarted { turn: run.turns, limit: run.last_turn });
     turn_started(run.events.path(), span, run.turns, model);
+}
+
+/// The end of an answer that nobody asks for again. What there is of its open block is shown, for it stays.
+fn unanswered(
+    model: &Model,
+    partial: &Accumulator,
+    cut: Cut,
+    ask: &Ask<'_>,
+    run: &Run<'_>,
+) -> Unanswered {
+    if let Some(text) = partial.open_text().filter(|_| ask.is_shown()) {
+        run.events.emit(EventKind::BlockCut {
+            message_id: partial.id().to_owned(),
+            model: model.name.clone(),
+            text: text.to_owned(),
+            usage: partial.usage(),
+        });
+    }
+    Unanswered { text: partial.text(), cut }
 }
 
 /// The end of a run whose model cannot be held to a budget in dollars.

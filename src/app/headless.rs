@@ -62,8 +62,7 @@ pub(super) fn run(cli: &Cli, mut setup: Setup) -> Result<u8, AppError> {
     parts::run(async {
         match prompt {
             Some(prompt) => {
-                let backend =
-                    Backend::prepare(cli, setup, open, Initialize::default(), None).await?;
+                let backend = Backend::prepare(cli, setup, open, None, None).await?;
                 serve(backend, PromptSource::One(prompt), Face::of(&cli.print)).await
             }
             None => Box::pin(driven(cli, setup, open)).await,
@@ -76,7 +75,6 @@ async fn driven(cli: &Cli, setup: Setup, open: Open) -> Result<u8, AppError> {
     let (link, introduction) = Link::open(asks_program(cli)).await;
     let prepared = match introduction.transpose() {
         Ok(introduction) => {
-            let introduction = introduction.unwrap_or_default();
             Backend::prepare(cli, setup, open, introduction, Some(link.peer())).await
         }
         Err(why) => Err(AppError::Usage(why)),
@@ -107,7 +105,7 @@ fn greeting(info: &SessionInfo) -> Value {
     let commands: Vec<_> = info.slash_commands.iter().map(command).collect();
     let agents: Vec<_> = info.agents.iter().map(|name| json!({"name": name})).collect();
     json!({
-        "commands": commands, "agents": agents, "output_style": "default",
+        "commands": commands, "agents": agents, "output_style": info.output_style,
         "available_output_styles": ["default"],
         "models": [{"value": info.model, "displayName": info.model, "description": ""}],
         "account": {}, "pid": std::process::id(),
@@ -129,11 +127,14 @@ pub(super) struct Backend {
 impl Backend {
     async fn prepare(
         cli: &Cli,
-        setup: Setup,
+        mut setup: Setup,
         open: Open,
-        initialize: Initialize,
+        introduction: Option<Initialize>,
         peer: Option<SharedPeer>,
     ) -> Result<Self, AppError> {
+        resumed::name_agent_tool(&mut setup, &open, introduction.is_some());
+        let subagent_text = introduction.as_ref().is_none_or(|it| it.forward_subagent_text);
+        let initialize = introduction.unwrap_or_default();
         let hooks = callbacks(initialize.hooks, peer.as_ref())?;
         let setup = setup.with_agents(initialize.agents.as_deref())?;
         let catalogue = parts::catalogue(&setup)?;
@@ -167,6 +168,7 @@ impl Backend {
         }
         parts.hooks.register(hooks);
         let info = info(&setup, &parts, &model, Face::of(&cli.print).format);
+        let info = SessionInfo { subagent_text, ..info };
         let tells_state = setup.env.non_empty(READS_STATE).is_some();
         let asker = match &cli.drive.permission_prompt_tool {
             Some(PromptTool::Mcp(name)) => Some(AskTool::named(name, mcp)),
@@ -330,7 +332,10 @@ pub(super) fn info(
             Some(KeySource::Missing { .. } | KeySource::NotNeeded) | None => "none".to_owned(),
         },
         limits: limits(model, parts.catalogue.clone()),
+        agent_tool: setup.loaded.config.subagents.tool_name.name().to_owned(),
         task_name: setup.loaded.config.subagents.compat_task_name,
+        output_style: setup.loaded.output_style().unwrap_or("default").to_owned(),
+        subagent_text: true,
     }
 }
 

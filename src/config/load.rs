@@ -72,6 +72,14 @@ pub struct Loaded {
     pub(super) merged: Table,
 }
 
+impl Loaded {
+    /// The output style that the highest settings file names. It is a name for programs: it does nothing here.
+    #[must_use]
+    pub fn output_style(&self) -> Option<&str> {
+        self.settings.iter().rev().find_map(|file| file.output_style.as_deref())
+    }
+}
+
 impl Config {
     /// The defaults alone.
     pub fn built_in() -> Result<Self, ConfigError> {

@@ -63,6 +63,8 @@ pub struct SettingsFile {
     pub hooks: HookList,
     /// Servers of `.mcp.json` that are not to be used, by name.
     pub disabled_servers: Vec<String>,
+    /// `outputStyle`: frames name it, and it does nothing here.
+    pub output_style: Option<String>,
 }
 
 impl SettingsFile {
@@ -131,6 +133,10 @@ pub fn parse(
                 .get("hooks")
                 .map_or(Ok(HookList::default()), |hooks| hooks::of_node(hooks, &at))?,
             disabled_servers: names(node.get(DISABLED_SERVERS))?,
+            output_style: node
+                .get("outputStyle")
+                .and_then(|style| style.text("outputStyle").ok())
+                .map(str::to_owned),
         })
     };
     read().map_err(|fault| ConfigError::invalid(&at(fault.line), fault.message))

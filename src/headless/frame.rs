@@ -18,6 +18,9 @@ use crate::protocol::{
     Outcome, ResultBlock, Sender, SessionId, ToolDetails, ToolUseId, Usage,
 };
 
+/// The text of the frame behind an answer that the user has stopped.
+const INTERRUPTED: &str = "[Request interrupted by user]";
+
 /// Makes frames of events. Knows which call started which agent.
 #[derive(Debug)]
 pub struct Frames {
@@ -26,8 +29,16 @@ pub struct Frames {
     served: Served,
     session: Option<SessionId>,
     agents: HashMap<AgentPath, Track>,
-    /// Whole blocks of answers that are not whole yet: a repeated request makes them void.
-    open: HashMap<AgentPath, Vec<(String, ContentBlock)>>,
+    /// The answers that are not whole yet, by their ids: a repeated request makes their frames void.
+    open: HashMap<AgentPath, String>,
+}
+
+/// A block of an answer, and what its frame tells of the answer.
+struct Block<'a> {
+    message_id: &'a str,
+    model: &'a str,
+    block: ContentBlock,
+    usage: &'a Usage,
 }
 
 /// What is known of one sub-agent.
@@ -84,30 +95,43 @@ impl Frames {
                 vec![self.message(path, "user", &json!({"role": "user", "content": text}))]
             }
             EventKind::Streamed(event) => {
-                vec![self.frame("stream_event", path, json!({"event": step::of(event)}))]
+                vec![self.frame(
+                    "stream_event",
+                    path,
+                    json!({"event": step::of(event, &self.info)}),
+                )]
             }
-            EventKind::BlockFinished { message_id, block } => {
-                let open = self.open.entry(path.clone()).or_default();
-                open.push((message_id.clone(), block.clone()));
+            EventKind::TurnStarted { .. } => {
+                self.open.remove(path);
                 Vec::new()
             }
+            EventKind::BlockFinished { message_id, model, block, usage } => {
+                self.open.insert(path.clone(), message_id.clone());
+                self.assistant(path, Block { message_id, model, block: block.clone(), usage })
+            }
+            EventKind::BlockCut { message_id, model, text, usage } => {
+                let block = ContentBlock::text(text.clone());
+                self.assistant(path, Block { message_id, model, block, usage })
+            }
             EventKind::Retrying { attempt, limit, wait, reason } => {
-                self.open.remove(path);
+                let void = self.open.remove(path);
                 vec![self.frame(
                     "system",
                     path,
                     json!({
                         "subtype": "api_retry", "attempt": attempt, "max_retries": limit,
-                        "retry_delay_ms": millis(*wait), "error": reason,
+                        "retry_delay_ms": millis(*wait), "error": reason, "void_message_id": void,
                     }),
                 )]
             }
-            EventKind::TurnFinished { usage, model, whole, .. } => {
+            EventKind::TurnFinished { usage, whole, .. } => {
                 if let Some(track) = self.agents.get_mut(path) {
                     track.tokens += usage.counted();
                 }
-                let blocks = self.open.remove(path).unwrap_or_default();
-                if *whole { self.assistant(path, blocks, usage, model) } else { Vec::new() }
+                if *whole {
+                    self.open.remove(path);
+                }
+                Vec::new()
             }
             EventKind::ToolStarted { name, summary, .. } => self.task_progress(path, name, summary),
             EventKind::ToolFinished { id, is_error, content, details, .. } => {
@@ -135,6 +159,7 @@ impl Frames {
             }
             EventKind::MovedToBackground => self.task_moved(path),
             EventKind::Finished(outcome) if !path.is_root() => self.task_ended(path, outcome),
+            EventKind::Finished(outcome) => self.interrupted(&outcome.end),
             _ => Vec::new(),
         }
     }
@@ -168,7 +193,16 @@ impl Frames {
 
     fn init(&self) -> Value {
         let SessionInfo {
-            cwd, model, mode, tools, agents, slash_commands, skills, key_source, ..
+            cwd,
+            model,
+            mode,
+            tools,
+            agents,
+            slash_commands,
+            skills,
+            key_source,
+            output_style,
+            ..
         } = &self.info;
         let tools = tools.iter().chain(&self.served.tools);
         let tools: Vec<_> = tools.map(|tool| self.info.tool_name(tool)).collect();
@@ -183,7 +217,7 @@ impl Frames {
             json!({
                 "subtype": "init", "cwd": cwd, "tools": tools, "agents": agents, "mcp_servers": servers,
                 "model": model, "permissionMode": mode, "slash_commands": slash_commands, "skills": skills,
-                "apiKeySource": key_source,
+                "apiKeySource": key_source, "output_style": output_style,
                 // Of this program; the SDK looks for it under that name.
                 "claude_code_version": env!("CARGO_PKG_VERSION"),
             }),
@@ -208,24 +242,29 @@ impl Frames {
         vec![self.frame("system", path, body)]
     }
 
-    fn assistant(
-        &self,
-        path: &AgentPath,
-        blocks: Vec<(String, ContentBlock)>,
-        usage: &Usage,
-        model: &str,
-    ) -> Vec<Value> {
-        let frames = blocks.into_iter().map(|(id, block)| {
-            self.message(
-                path,
-                "assistant",
-                &json!({
-                    "id": id, "type": "message", "role": "assistant", "model": model,
-                    "content": [assistant_block(block)], "stop_reason": null, "usage": usage,
-                }),
-            )
-        });
-        frames.collect()
+    /// The frame of a block. Of sub-agents, what they write and think may stay out.
+    fn assistant(&self, path: &AgentPath, block: Block<'_>) -> Vec<Value> {
+        let Block { message_id, model, block, usage } = block;
+        let is_call = matches!(block, ContentBlock::ToolUse { .. });
+        if !path.is_root() && !is_call && !self.info.subagent_text {
+            return Vec::new();
+        }
+        vec![self.message(
+            path,
+            "assistant",
+            &json!({
+                "id": message_id, "type": "message", "role": "assistant", "model": model,
+                "content": [assistant_block(block, &self.info)], "stop_reason": null, "usage": usage,
+            }),
+        )]
+    }
+
+    /// What programs look for where the user has stopped a run.
+    fn interrupted(&self, end: &End) -> Vec<Value> {
+        let End::Cancelled { .. } = end else { return Vec::new() };
+        let content = json!([{"type": "text", "text": INTERRUPTED}]);
+        let message = json!({"role": "user", "content": content});
+        vec![self.message(&AgentPath::root(), "user", &message)]
     }
 
     fn task_started(&mut self, path: &AgentPath, info: &AgentInfo) -> Value {
@@ -245,6 +284,7 @@ impl Frames {
 
     fn task_progress(&mut self, path: &AgentPath, tool: &str, summary: &str) -> Vec<Value> {
         let Some(track) = self.agents.get_mut(path) else { return Vec::new() };
+        let tool = self.info.call_name(tool);
         track.tool_uses += 1;
         let body = json!({
             "subtype": "task_progress", "task_id": path.id(),
@@ -312,9 +352,10 @@ impl Frames {
 }
 
 /// A block as the SDK reads it.
-fn assistant_block(block: ContentBlock) -> Value {
+fn assistant_block(block: ContentBlock, info: &SessionInfo) -> Value {
     match block {
         ContentBlock::ToolUse { id, name, input, .. } => {
+            let name = info.call_name(&name);
             json!({"type": "tool_use", "id": id, "name": name, "input": input})
         }
         // The SDK demands a signature, which other wires do not have.

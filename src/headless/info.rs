@@ -21,8 +21,14 @@ pub struct SessionInfo {
     /// Where the key came from, such as `ANTHROPIC_API_KEY`, or `none`.
     pub key_source: String,
     pub limits: LimitsOf,
-    /// Whether the tool that starts sub-agents is listed as `Task`. Its calls keep the name that the model used.
+    /// The name under which models are offered the tool that starts sub-agents.
+    pub agent_tool: String,
+    /// Whether that tool is listed as `Task`. Its calls keep the name under which it is offered.
     pub task_name: bool,
+    /// The name of the output style, for programs that look for it.
+    pub output_style: String,
+    /// Whether frames tell what sub-agents write and think, besides their calls.
+    pub subagent_text: bool,
 }
 
 impl SessionInfo {
@@ -31,6 +37,15 @@ impl SessionInfo {
     pub fn tool_name<'a>(&self, tool: &'a str) -> &'a str {
         match tool {
             "AgentTool" | "Agent" | "Task" if self.task_name => "Task",
+            other => other,
+        }
+    }
+
+    /// The name of a tool in frames of its calls: models use each of its names for the tool that starts sub-agents.
+    #[must_use]
+    pub fn call_name<'a>(&'a self, tool: &'a str) -> &'a str {
+        match tool {
+            "AgentTool" | "Agent" | "Task" => &self.agent_tool,
             other => other,
         }
     }

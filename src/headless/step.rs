@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::info::SessionInfo;
 use crate::protocol::{BlockStart, Delta, StreamEvent};
 
 /// The event object of a `stream_event` frame.
-pub(super) fn of(event: &StreamEvent) -> Value {
+pub(super) fn of(event: &StreamEvent, info: &SessionInfo) -> Value {
     match event {
         StreamEvent::MessageStart { id, model, usage } => json!({
             "type": "message_start",
@@ -15,7 +16,7 @@ pub(super) fn of(event: &StreamEvent) -> Value {
             },
         }),
         StreamEvent::BlockStart { index, block } => {
-            json!({"type": "content_block_start", "index": index, "content_block": start(block)})
+            json!({"type": "content_block_start", "index": index, "content_block": start(block, info)})
         }
         StreamEvent::BlockDelta { index, delta } => {
             json!({"type": "content_block_delta", "index": index, "delta": piece(delta)})
@@ -30,12 +31,13 @@ pub(super) fn of(event: &StreamEvent) -> Value {
     }
 }
 
-fn start(block: &BlockStart) -> Value {
+fn start(block: &BlockStart, info: &SessionInfo) -> Value {
     match block {
         BlockStart::Text => json!({"type": "text", "text": ""}),
         BlockStart::Thinking => json!({"type": "thinking", "thinking": "", "signature": ""}),
         BlockStart::RedactedThinking { data } => json!({"type": "redacted_thinking", "data": data}),
         BlockStart::ToolUse { id, name } => {
+            let name = info.call_name(name);
             json!({"type": "tool_use", "id": id, "name": name, "input": {}})
         }
     }

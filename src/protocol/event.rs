@@ -93,7 +93,18 @@ pub enum EventKind {
     /// A block of the answer is whole; it stands for the deltas before it.
     BlockFinished {
         message_id: String,
+        /// The model that is asked.
+        model: String,
         block: ContentBlock,
+        /// As reported so far: the end of the answer may report more.
+        usage: Usage,
+    },
+    /// The answer ends in the middle of a block for good. This text of the block stays in the conversation.
+    BlockCut {
+        message_id: String,
+        model: String,
+        text: String,
+        usage: Usage,
     },
     /// The running request failed and will be repeated: what it had streamed is void.
     Retrying {

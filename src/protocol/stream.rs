@@ -177,6 +177,22 @@ impl Accumulator {
         None
     }
 
+    /// The id of the answer; empty before it began.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The text of the block that is still open; `None` where that is no text, or a blank one.
+    #[must_use]
+    pub fn open_text(&self) -> Option<&str> {
+        let open = self.blocks.iter().rev().find(|open| !open.closed)?;
+        match &open.block {
+            Partial::Text(text) if !text.trim().is_empty() => Some(text),
+            _ => None,
+        }
+    }
+
     /// Whether the answer came to its end.
     #[must_use]
     pub fn is_whole(&self) -> bool {

@@ -21,6 +21,8 @@ pub struct Initialize {
     pub append_system_prompt: Option<String>,
     /// The skills that models are offered; absent: all.
     pub skills: Option<Vec<String>>,
+    /// Whether frames tell what sub-agents write and think, besides their calls.
+    pub forward_subagent_text: bool,
     /// What does not count, for the person.
     pub notices: Vec<String>,
 }
@@ -47,9 +49,7 @@ struct Body {
     /// Servers that live in the program come with `--mcp-config` all the same.
     #[serde(rename = "sdkMcpServers")]
     _sdk_mcp_servers: Option<Vec<String>>,
-    /// Frames of sub-agents are always forwarded.
-    #[serde(rename = "forwardSubagentText")]
-    _forward_subagent_text: Option<bool>,
+    forward_subagent_text: Option<bool>,
     exclude_dynamic_sections: Option<bool>,
     skills: Option<Skills>,
     json_schema: Option<Value>,
@@ -127,6 +127,7 @@ impl Initialize {
             hooks,
             system_prompt: body.system_prompt.map(Texts::joined),
             append_system_prompt: body.append_system_prompt,
+            forward_subagent_text: body.forward_subagent_text == Some(true),
             skills: match body.skills {
                 Some(Skills::Named(names)) => Some(names),
                 Some(Skills::All(All::All)) | None => None,
@@ -197,6 +198,7 @@ mod tests {
         let first = hook(Some("Bash"), &["hook_0", "hook_1"], Some(Duration::from_millis(2500)));
         assert_eq!(initialize.hooks, [first, hook(None, &["hook_2"], None)]);
         assert_eq!(initialize.notices, [""; 0]);
+        assert!(initialize.forward_subagent_text);
         assert_eq!(read(&json!({"hooks": null})), Ok(Initialize::default()));
         for (skills, expected) in [
             (json!(["a"]), Some(vec!["a".to_owned()])),

@@ -15,7 +15,10 @@ fn open() -> Frames {
         agents: Vec::new(),
         key_source: "none".to_owned(),
         limits,
+        agent_tool: "AgentTool".to_owned(),
         task_name: false,
+        output_style: "default".to_owned(),
+        subagent_text: true,
     });
     assert!(!frames.is_open());
     let id = SessionId::generate();

@@ -266,7 +266,7 @@ async fn s2_16_an_agent_call_that_is_not_allowed_falls_through_to_the_permission
         let mut client = connect(&scene, &ASKS).await;
         client.prompt("HELLO-1");
         let question = client.question("can_use_tool").await;
-        assert_eq!(question.body["tool_name"], "AgentTool");
+        assert_eq!(question.body["tool_name"], "Agent");
         assert_eq!(question.body["input"], agent("CHILD-A"));
         client.answer(&question, json!({ "behavior": behavior, "message": "no" }));
         end(client).await;
