@@ -15,7 +15,7 @@ use super::{AppError, COMMAND_CAPACITY, Setup, log, resumed, session};
 use crate::cli::{Cli, InputFormat, OutputFormat, PrintArgs, PromptTool};
 use crate::config::models::Catalogue;
 use crate::config::{KeySource, Loaded};
-use crate::custom::{Custom, Customs};
+use crate::custom::{Custom, CustomSources, Customs};
 use crate::headless::{
     self, Asker, Backstage, EVENT_CAPACITY, Headless, HookCallbacks, Initialize, LimitsOf, Link,
     ModelLimits, PromptSource, Served, SessionInfo, SlashCommand,
@@ -161,6 +161,7 @@ impl Backend {
             mcp: mcp.clone(),
             gate: gate.clone(),
             only: wishes.tools.clone(),
+            custom: setup.custom(),
         });
         let mut parts = setup.parts(wishes, gate, Some(model.clone()), models, catalogue);
         if let Some(skills) = initialize.skills {
@@ -213,6 +214,7 @@ struct Behind {
     gate: Gate,
     /// Only these tools, when given.
     only: Option<Vec<String>>,
+    custom: CustomSources,
 }
 
 #[async_trait]
@@ -237,6 +239,14 @@ impl Backstage for Behind {
         shown.collect()
     }
 
+    async fn commands(&self) -> Vec<SlashCommand> {
+        load(self.custom.clone()).await.callable().map(|custom| slash_command(custom)).collect()
+    }
+
+    async fn expands(&self, prompt: &str) -> bool {
+        load(self.custom.clone()).await.expand(prompt).is_some()
+    }
+
     async fn served(&self) -> Served {
         let servers = self.mcp.settled_status(SERVERS_WAIT).await;
         let tools = self.mcp.main().offered().tools;
@@ -246,6 +256,14 @@ impl Backstage for Behind {
         };
         let names = names.filter(|name| is_listed(name) && !self.gate.withholds(name));
         Served { servers, tools: names.collect() }
+    }
+}
+
+/// Reads the commands and skills as their files are now.
+async fn load(sources: CustomSources) -> Customs {
+    match tokio::task::spawn_blocking(move || Customs::load(&sources)).await {
+        Ok(customs) => customs,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 
@@ -323,7 +341,9 @@ pub(super) fn info(
         model: model.name.clone(),
         mode: parts.gate.mode(),
         tools: parts.tool_names(&agents, &customs),
-        slash_commands: customs.callable().map(|custom| slash_command(custom)).collect(),
+        slash_commands: headless::own_commands()
+            .chain(customs.callable().map(|custom| slash_command(custom)))
+            .collect(),
         skills: customs.skills().map(|skill| skill.name.clone()).collect(),
         agents: agents.iter().map(|agent| agent.name.clone()).collect(),
         key_source: match source {

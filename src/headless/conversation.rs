@@ -13,9 +13,10 @@ use super::input::Asked;
 use super::intake::{Intake, Next};
 use super::output::Output;
 use super::questions::Questions;
+use super::slash::{self, Slash};
 use crate::protocol::{
-    AgentEvent, AgentPath, Command, EventKind, EventQueue, Outcome, PromptId, QuestionId,
-    QueuedPrompt, When,
+    AgentEvent, AgentPath, Command, CompactionState, End, EventKind, EventQueue, Failure, Outcome,
+    PromptId, QuestionId, QueuedPrompt, When,
 };
 
 /// How many events are written between two looks at stdin.
@@ -34,6 +35,8 @@ pub(super) struct Conversation {
     pub questions: Questions,
     pub desk: Desk,
     pub tally: Tally,
+    /// Whether the program has introduced itself, and so reads every result.
+    pub driven: bool,
     /// What was told last of what the run does; absent where nobody asked to be told.
     pub state: Option<State>,
 }
@@ -90,6 +93,26 @@ struct Sent {
     asked: Asked,
     /// It waits behind a run that something else had started.
     queued: bool,
+    work: Work,
+}
+
+/// What a prompt came to, which decides by what it ends. Each ends with one result:
+///
+/// | work | begins with | ends with |
+/// |---|---|---|
+/// | `Run` | `Command::Prompt` | `Finished`, `PromptRefused`; `PromptReturned` puts it back into the intake |
+/// | `Clear` | `Command::Clear` | `SessionOpened`, `SessionFailed` |
+/// | `Compact` | `Command::Compact` | `Compaction` by hand that is over: done, failed or cancelled |
+/// | `Answer` | nothing | its own text, at once |
+///
+/// `Finished` also ends `Compact`, for it is all that a bug inside leaves. The runtime carries `Clear` and `Compact` out
+/// when the run before is over, so neither can be lost between the end of a run and its last event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    Run,
+    Clear,
+    Compact,
+    Answer,
 }
 
 impl Conversation {
@@ -135,12 +158,20 @@ impl Conversation {
     /// Deals with what has come over stdin as far as it can be dealt with now, in order: a prompt is sent when the one
     /// before it has its answer, a request is answered at once, also before the first frame.
     async fn take_in(&mut self) -> io::Result<()> {
-        while let Some(next) = self.intake.next(self.tally.sent.is_none(), self.output.is_open()) {
+        let mut held = false;
+        loop {
+            let idle = self.tally.sent.is_none() && !held;
+            let Some(next) = self.intake.next(idle, self.output.is_open()) else { break };
             match next {
-                Next::Prompt(Ok(asked)) => self.send(asked).await,
+                Next::Prompt(Ok(asked)) => match Slash::parse(&asked.text) {
+                    Some(slash) if asked.images.is_empty() => {
+                        held = !self.command(slash, asked).await?;
+                    }
+                    _ => self.send(asked).await,
+                },
                 Next::Prompt(Err(why)) => {
                     self.output.next_prompt();
-                    self.output.refuse(&why).await?;
+                    self.output.refuse(&why, None).await?;
                     self.tally.ended_with(BAD_INPUT);
                 }
                 Next::Request(request) => {
@@ -184,16 +215,79 @@ impl Conversation {
         Ok(())
     }
 
-    async fn send(&mut self, asked: Asked) {
+    /// Carries a command out. Answers false where it has to wait: its result names the session, which is not open yet.
+    async fn command(&mut self, slash: Slash, asked: Asked) -> io::Result<bool> {
+        if let Slash::Other(_) = slash
+            && self.desk.backstage().expands(&asked.text).await
+        {
+            self.send(asked).await;
+            return Ok(true);
+        }
+        if !self.output.is_open() {
+            self.intake.put_back(asked);
+            return Ok(false);
+        }
+        match slash {
+            Slash::Clear => self.order(asked, Work::Clear, Command::Clear).await,
+            Slash::Compact { instructions } => {
+                self.order(asked, Work::Compact, Command::Compact { instructions }).await;
+            }
+            Slash::Context => self.reply(asked, &self.desk.context()).await?,
+            Slash::Cost => self.reply(asked, &slash::cost(self.output.totals())).await?,
+            Slash::Help => {
+                let written = self.desk.backstage().commands().await;
+                self.reply(asked, &slash::help(written)).await?;
+            }
+            Slash::Other(name) if self.driven => {
+                self.reply(asked, &slash::unknown(&name)).await?;
+            }
+            Slash::Other(name) => {
+                self.output.next_prompt();
+                self.output.refuse(&slash::unknown(&name), asked.origin.as_ref()).await?;
+                self.tally.ended_with(BAD_INPUT);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Answers a prompt at once, without the model.
+    async fn reply(&mut self, asked: Asked, text: &str) -> io::Result<()> {
+        self.begin(asked, Work::Answer);
+        self.tell_state().await?;
+        self.answer(text).await
+    }
+
+    /// Writes the answer to the prompt that was worked on.
+    async fn answer(&mut self, text: &str) -> io::Result<()> {
+        let sent = self.tally.sent.take();
+        let origin = sent.and_then(|sent| sent.asked.origin);
+        self.output.own_answer(text, origin.as_ref()).await?;
+        self.tally.ended_with(0);
+        Ok(())
+    }
+
+    /// Has the runtime do what a prompt asks for.
+    async fn order(&mut self, asked: Asked, work: Work, command: Command) {
+        self.begin(asked, work);
+        // A closed channel means that the runtime is gone, which the caller watches.
+        let _ = self.commands.send(command).await;
+    }
+
+    fn begin(&mut self, asked: Asked, work: Work) -> PromptId {
         let id = PromptId(self.tally.next_id);
         self.tally.next_id += 1;
         self.output.next_prompt();
+        self.tally.sent = Some(Sent { id, asked, queued: false, work });
+        id
+    }
+
+    async fn send(&mut self, asked: Asked) {
+        let id = self.begin(asked.clone(), Work::Run);
         let prompt = QueuedPrompt {
             sub_agents: asked.sub_agents,
-            images: asked.images.clone(),
-            ..QueuedPrompt::typed(id, asked.text.clone(), When::Done)
+            images: asked.images,
+            ..QueuedPrompt::typed(id, asked.text, When::Done)
         };
-        self.tally.sent = Some(Sent { id, asked, queued: false });
         // A closed channel means that the runtime is gone, which the caller watches.
         let _ = self.commands.send(Command::Prompt { to: AgentPath::root(), prompt }).await;
     }
@@ -215,9 +309,48 @@ impl Conversation {
             EventKind::PromptReturned { id, .. } => self.take_back(*id),
             EventKind::PromptRefused { id, why, .. } => self.refused(*id, why).await?,
             EventKind::Finished(outcome) => self.finished(outcome).await?,
+            EventKind::SessionOpened { id, .. } if self.works_on(Work::Clear) => {
+                self.answer(&format!("The conversation was cleared. New session: {id}")).await?;
+            }
+            EventKind::SessionFailed { why } if self.works_on(Work::Clear) => {
+                self.failed(why).await?;
+            }
+            EventKind::Compaction { by_hand: true, state } if self.works_on(Work::Compact) => {
+                self.compacted(state).await?;
+            }
             _ => {}
         }
         Ok(())
+    }
+
+    fn works_on(&self, work: Work) -> bool {
+        self.tally.sent.as_ref().is_some_and(|sent| sent.work == work)
+    }
+
+    async fn compacted(&mut self, state: &CompactionState) -> io::Result<()> {
+        match state {
+            CompactionState::Started => Ok(()),
+            CompactionState::Done { before_tokens, after_tokens } => {
+                let text = format!(
+                    "The conversation was compacted from about {before_tokens} to {after_tokens} tokens."
+                );
+                self.answer(&text).await
+            }
+            CompactionState::Failed { why } => {
+                self.answer(&format!("The conversation was not compacted: {why}")).await
+            }
+            CompactionState::Cancelled => {
+                let end = End::Cancelled { before_start: false };
+                self.finished(&Outcome::without_work(end)).await
+            }
+        }
+    }
+
+    /// Ends the prompt that was worked on: it could not be carried out.
+    async fn failed(&mut self, why: &str) -> io::Result<()> {
+        let failure = Failure::Storage;
+        let end = End::Failed { failure, message: why.to_owned() };
+        self.finished(&Outcome::without_work(end)).await
     }
 
     fn mark(&mut self, id: PromptId, queued: bool) {
@@ -234,15 +367,17 @@ impl Conversation {
     }
 
     async fn refused(&mut self, id: PromptId, why: &str) -> io::Result<()> {
-        self.tally.sent.take_if(|sent| sent.id == id);
+        let sent = self.tally.sent.take_if(|sent| sent.id == id);
         self.tally.ended_with(BAD_INPUT);
-        self.output.refuse(why).await
+        let origin = sent.and_then(|sent| sent.asked.origin);
+        self.output.refuse(why, origin.as_ref()).await
     }
 
     async fn finished(&mut self, outcome: &Outcome) -> io::Result<()> {
-        self.output.result(outcome).await?;
+        let sent = self.tally.sent.take_if(|sent| !sent.queued);
+        let origin = sent.and_then(|sent| sent.asked.origin);
+        self.output.result(outcome, origin.as_ref()).await?;
         self.tally.ended_with(exit_code(&outcome.end));
-        self.tally.sent.take_if(|sent| !sent.queued);
         Ok(())
     }
 }

@@ -83,10 +83,7 @@ impl Frames {
     pub fn of(&mut self, event: &AgentEvent) -> Vec<Value> {
         let path = &event.path;
         match &event.kind {
-            EventKind::SessionOpened { id, .. } => {
-                self.session = Some(*id);
-                vec![self.init()]
-            }
+            EventKind::SessionOpened { id, .. } => self.opened(*id),
             EventKind::Started(info) => vec![self.task_started(path, info)],
             // The program that drives us knows what it sent itself.
             EventKind::PromptRead { text, from, .. }
@@ -158,6 +155,7 @@ impl Frames {
                 vec![self.frame("system", path, body)]
             }
             EventKind::MovedToBackground => self.task_moved(path),
+            EventKind::SessionFailed { why } => vec![self.notice(path, NoticeLevel::Error, why)],
             EventKind::Finished(outcome) if !path.is_root() => self.task_ended(path, outcome),
             EventKind::Finished(outcome) => self.interrupted(&outcome.end),
             _ => Vec::new(),
@@ -172,14 +170,27 @@ impl Frames {
 
     /// The last frame of a prompt that was worked on.
     #[must_use]
-    pub fn result(&self, outcome: &Outcome, totals: &Totals) -> Value {
-        self.frame("result", &AgentPath::root(), result::of(outcome, totals, &self.info))
+    pub fn result(&self, outcome: &Outcome, totals: &Totals, origin: Option<&Value>) -> Value {
+        let body = result::of(outcome, totals, &self.info);
+        self.frame("result", &AgentPath::root(), with_origin(body, origin))
     }
 
     /// The frame that answers a prompt which could not be read.
     #[must_use]
-    pub fn refusal(&self, why: &str, totals: &Totals) -> Value {
-        self.frame("result", &AgentPath::root(), result::refusal(why, totals, &self.info))
+    pub fn refusal(&self, why: &str, totals: &Totals, origin: Option<&Value>) -> Value {
+        let body = result::refusal(why, totals, &self.info);
+        self.frame("result", &AgentPath::root(), with_origin(body, origin))
+    }
+
+    /// The frame of an answer that no model has made.
+    #[must_use]
+    pub fn own_answer(&self, text: &str) -> Value {
+        let message = json!({
+            "id": Uuid::now_v7(), "type": "message", "role": "assistant", "model": "<synthetic>",
+            "content": [{"type": "text", "text": text}], "stop_reason": null,
+            "usage": Usage::default(),
+        });
+        self.message(&AgentPath::root(), "assistant", &message)
     }
 
     /// The frame that tells what the run does. The SDK keeps it to itself.
@@ -189,6 +200,17 @@ impl Frames {
             "subtype": "session_state_changed", "state": state.word(), "sdk_host_only": true,
         });
         self.frame("system", &AgentPath::root(), body)
+    }
+
+    /// A session is open. Where there was another, its last frame says that its conversation is gone.
+    fn opened(&mut self, id: SessionId) -> Vec<Value> {
+        let replaces = self.session.is_some_and(|before| before != id);
+        let reset = replaces.then(|| {
+            let body = json!({"new_conversation_id": Uuid::now_v7()});
+            self.frame("conversation_reset", &AgentPath::root(), body)
+        });
+        self.session = Some(id);
+        reset.into_iter().chain([self.init()]).collect()
     }
 
     fn init(&self) -> Value {
@@ -349,6 +371,14 @@ impl Frames {
         frame.insert("timestamp".to_owned(), json!(Timestamp::now()));
         Value::Object(frame)
     }
+}
+
+/// A result that says whose prompt it answers, where its program has said so.
+fn with_origin(mut body: Value, origin: Option<&Value>) -> Value {
+    if let Some(origin) = origin {
+        body["origin"] = origin.clone();
+    }
+    body
 }
 
 /// A block as the SDK reads it.

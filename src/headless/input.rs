@@ -40,12 +40,14 @@ pub(super) struct Asked {
     pub images: Vec<ImageSource>,
     /// Whether sub-agents may be started for it.
     pub sub_agents: bool,
+    /// Who the program says has written it; its result says so again.
+    pub origin: Option<Value>,
 }
 
 impl Asked {
     /// A prompt of nothing but a text.
     pub fn text(text: String) -> Self {
-        Self { text, images: Vec::new(), sub_agents: true }
+        Self { text, images: Vec::new(), sub_agents: true, origin: None }
     }
 }
 
@@ -85,6 +87,7 @@ struct UserFrame {
     message: UserMessage,
     parent_tool_use_id: Option<String>,
     subagents: Option<bool>,
+    origin: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -174,7 +177,8 @@ impl UserFrame {
         if text.trim().is_empty() && images.is_empty() {
             return Err("the prompt is blank".to_owned());
         }
-        Ok(Asked { text, images, sub_agents: self.subagents.unwrap_or(true) })
+        let origin = self.origin.filter(Value::is_object);
+        Ok(Asked { text, images, sub_agents: self.subagents.unwrap_or(true), origin })
     }
 }
 

@@ -24,6 +24,7 @@ mod output;
 mod questions;
 mod result;
 mod signals;
+mod slash;
 mod stdin;
 mod stdout;
 mod step;
@@ -39,6 +40,7 @@ pub use output::{say, say_rest};
 pub use questions::Asker;
 use questions::{AskPeer, Questions};
 use signals::Signals;
+pub use slash::own_commands;
 
 /// How many events may wait for a slow reader of stdout before the agents wait for it.
 pub const EVENT_CAPACITY: usize = 256;
@@ -84,7 +86,8 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         PromptSource::One(prompt) => Link::one(prompt),
         PromptSource::Link(link) => *link,
     };
-    let tally = Tally::new(link.introduced());
+    let driven = link.introduced();
+    let tally = Tally::new(driven);
     let asker = asker.unwrap_or_else(|| Arc::new(AskPeer(link.peer())));
     let Link { stdout, client, intake, .. } = link;
     let conversation = Conversation {
@@ -96,6 +99,7 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         client,
         questions: Questions::to(asker),
         tally,
+        driven,
         state: tells_state.then(State::default),
     };
     let stop = CancellationToken::new();

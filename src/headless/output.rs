@@ -13,7 +13,7 @@ use super::stdout::Stdout;
 use super::totals::Totals;
 use crate::cli::OutputFormat;
 use crate::protocol::{
-    AgentEvent, CompactionState, EventKind, EventQueue, NoticeLevel, Outcome, printable,
+    AgentEvent, CompactionState, End, EventKind, EventQueue, NoticeLevel, Outcome, printable,
 };
 
 /// The two ways out of a run.
@@ -63,10 +63,25 @@ impl Output {
         }
     }
 
+    /// Writes an answer of our own, and its result.
+    pub async fn own_answer(&mut self, text: &str, origin: Option<&Value>) -> io::Result<()> {
+        if self.format == OutputFormat::StreamJson {
+            let frame = self.frames.own_answer(text);
+            self.frames_out(&[frame]).await?;
+        }
+        let text = text.to_owned();
+        self.result(&Outcome { text, ..Outcome::without_work(End::Completed) }, origin).await
+    }
+
+    /// What the session has used so far.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
     /// Writes the answer or the result frame, and on stderr why it is not all that it should be.
-    pub async fn result(&mut self, outcome: &Outcome) -> io::Result<()> {
+    pub async fn result(&mut self, outcome: &Outcome, origin: Option<&Value>) -> io::Result<()> {
         if self.format != OutputFormat::Text {
-            let frame = self.frames.result(outcome, &self.totals);
+            let frame = self.frames.result(outcome, &self.totals, origin);
             self.frames_out(&[frame]).await?;
         } else if !outcome.text.is_empty() {
             self.text(&outcome.text).await?;
@@ -78,9 +93,9 @@ impl Output {
     }
 
     /// Says that a prompt could not be read.
-    pub async fn refuse(&mut self, why: &str) -> io::Result<()> {
+    pub async fn refuse(&mut self, why: &str, origin: Option<&Value>) -> io::Result<()> {
         if self.format != OutputFormat::Text {
-            let frame = self.frames.refusal(why, &self.totals);
+            let frame = self.frames.refusal(why, &self.totals, origin);
             self.frames_out(&[frame]).await?;
         }
         say(&format!("caliban: {why}"))
@@ -123,7 +138,9 @@ impl Output {
     /// What a person should know on stderr, and in verbose runs what is done.
     fn remark(&self, event: &AgentEvent) -> Option<String> {
         Some(match &event.kind {
-            EventKind::Notice { .. } | EventKind::AnswerRefused { .. } => {
+            EventKind::Notice { .. }
+            | EventKind::AnswerRefused { .. }
+            | EventKind::SessionFailed { .. } => {
                 return warning(&event.kind);
             }
             EventKind::Retrying { attempt, limit, wait, reason } => {
@@ -160,7 +177,9 @@ fn warning(kind: &EventKind) -> Option<String> {
         EventKind::Notice { level: NoticeLevel::Warning | NoticeLevel::Error, text } => {
             Some(format!("caliban: {text}"))
         }
-        EventKind::AnswerRefused { why, .. } => Some(format!("caliban: {why}")),
+        EventKind::AnswerRefused { why, .. } | EventKind::SessionFailed { why } => {
+            Some(format!("caliban: {why}"))
+        }
         _ => None,
     }
 }

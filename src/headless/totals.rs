@@ -53,6 +53,11 @@ impl Totals {
     /// Takes one event into account.
     pub fn add(&mut self, event: &AgentEvent) {
         match &event.kind {
+            // The account is the session's.
+            EventKind::SessionOpened { .. } => {
+                self.cost = Cost::default();
+                self.models.clear();
+            }
             EventKind::TurnFinished { usage, cost, model, api_time, .. } => {
                 self.api_time += *api_time;
                 self.cost += *cost;

@@ -212,7 +212,9 @@ async fn the_first_frame_names_commands_and_skills() {
     let run = scene.world.run(["-p", "HELLO-1", "--output-format", "stream-json"]).finish().await;
     run.assert_code(0);
     let init = run.frames().remove(0);
-    assert_eq!(init["slash_commands"], json!(["init", "mend", "pdf"]));
+    let own = ["clear", "compact", "context", "cost", "help", "usage"];
+    let written = ["init", "mend", "pdf"];
+    assert_eq!(init["slash_commands"], json!([&own[..], &written[..]].concat()));
     assert_eq!(init["skills"], json!(["pdf"]));
     let offered = scene.server.requests()[0].tool_names().join(" ");
     let listed: Vec<&str> =

@@ -6,6 +6,7 @@ use crate::support::client::{ARGS, Client};
 use crate::support::scene::{Scene, agent, bash, calls};
 use crate::support::script::{Reply, dynamic, text, tool_use};
 
+mod commands;
 mod frames;
 mod hooks;
 mod partial;

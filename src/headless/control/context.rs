@@ -27,12 +27,21 @@ impl Context {
                 self.model.clone_from(model);
                 self.used = usage.context();
             }
+            EventKind::SessionOpened { .. } => self.used = 0,
             EventKind::ModelChanged { model, .. } => self.model.clone_from(model),
             EventKind::Compaction { state: CompactionState::Done { after_tokens, .. }, .. } => {
                 self.used = *after_tokens;
             }
             _ => {}
         }
+    }
+
+    /// As a line for a reader.
+    pub fn text(&self) -> String {
+        let Self { model, used, .. } = self;
+        let window = self.limits.get(model).context_window;
+        let percent = (used * 100).checked_div(window).unwrap_or(0);
+        format!("Context: {used} of {window} tokens ({percent} %), model {model}")
     }
 
     /// In the shape that the SDK reads. Providers report one number for the whole conversation, so there is one

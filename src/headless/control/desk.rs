@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::super::info::SessionInfo;
+use super::super::info::{SessionInfo, SlashCommand};
 use super::context::Context;
 use super::request::{Ask, Request};
 use crate::protocol::{AgentEvent, AgentId, Command, EventKind, McpStatus};
@@ -20,6 +20,16 @@ pub trait Backstage: Send + Sync {
 
     /// The MCP servers and their state, in the shape that the SDK reads.
     fn mcp_servers(&self) -> Vec<Value>;
+
+    /// The commands and skills that can be called now.
+    async fn commands(&self) -> Vec<SlashCommand> {
+        Vec::new()
+    }
+
+    /// Whether a prompt calls a command or skill, be it a broken one.
+    async fn expands(&self, _prompt: &str) -> bool {
+        false
+    }
 
     /// What servers offer, once they are up or have failed, or after a few seconds at the latest.
     async fn served(&self) -> Served {
@@ -61,6 +71,11 @@ impl Desk {
     /// What only the composition root knows.
     pub fn backstage(&self) -> Arc<dyn Backstage> {
         self.backstage.clone()
+    }
+
+    /// How full the main agent's window is, in words.
+    pub fn context(&self) -> String {
+        self.context.text()
     }
 
     /// Keeps what a later request may ask for.

@@ -206,6 +206,29 @@ async fn the_agent_tool_takes_a_call_that_is_not_for_the_background() {
 }
 
 #[tokio::test]
+async fn a_result_says_whose_prompt_it_answers_where_the_program_has_said_so() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one")).then(text("two"));
+    let mut client = connect(&scene, &[]).await;
+    let prompt = |text: &str, origin: Value| {
+        let message = json!({ "role": "user", "content": text });
+        json!({ "type": "user", "message": message, "parent_tool_use_id": null, "origin": origin })
+    };
+    let human = json!({ "kind": "human" });
+    for (text, origin) in [
+        ("HELLO-1", human.clone()),
+        ("again", Value::Null),
+        ("/cost", human.clone()),
+        (" ", Value::Null),
+    ] {
+        client.send(&prompt(text, origin.clone()));
+        assert_eq!(client.result().await["origin"], origin, "{text}");
+    }
+    client.close().await;
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn the_first_frame_names_the_output_style() {
     let scene = Scene::new();
     let mut client = connect(&scene, &[]).await;

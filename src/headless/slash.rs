@@ -1,0 +1,109 @@
+//! The commands of the screen that also work without one: carried out or answered here, and never sent to the model.
+
+use super::info::SlashCommand;
+use super::totals::Totals;
+use crate::protocol::{Usage, slash};
+
+/// Every command with what it does, in the order of the help.
+const COMMANDS: [(&str, &str, &str); 6] = [
+    ("clear", "start an empty session", ""),
+    ("compact", "replace the conversation by a summary, to make room", "[what to keep]"),
+    ("context", "show how full the model's window is", ""),
+    ("cost", "show what the session has used", ""),
+    ("help", "list the commands", ""),
+    ("usage", "show what the session has used", ""),
+];
+
+/// What a prompt that looks like a command asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Slash {
+    Clear,
+    Compact {
+        instructions: Option<String>,
+    },
+    Context,
+    Cost,
+    Help,
+    /// No command of ours: one that the user has written, or a mistake.
+    Other(String),
+}
+
+impl Slash {
+    /// Reads a prompt; `None` when it does not look like a command.
+    pub fn parse(prompt: &str) -> Option<Self> {
+        let (name, arguments) = slash::split(prompt)?;
+        Some(match name {
+            "clear" => Self::Clear,
+            "compact" => {
+                let instructions = Some(arguments.to_owned()).filter(|text| !text.is_empty());
+                Self::Compact { instructions }
+            }
+            "context" => Self::Context,
+            "cost" | "usage" => Self::Cost,
+            "help" => Self::Help,
+            other => Self::Other(other.to_owned()),
+        })
+    }
+}
+
+/// The commands of this table, for the lists of the handshake and the first frame.
+pub fn own_commands() -> impl Iterator<Item = SlashCommand> {
+    COMMANDS.into_iter().map(|(name, description, argument_hint)| SlashCommand {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        argument_hint: argument_hint.to_owned(),
+    })
+}
+
+/// The answer to a name that is no command.
+pub(super) fn unknown(name: &str) -> String {
+    let known = COMMANDS.map(|(name, ..)| format!("/{name}")).join(" ");
+    format!("Unknown command: /{name}. The commands are {known}; /help also lists your own.")
+}
+
+/// The answer to `/help`: the commands of the table, then those that the user has written.
+pub(super) fn help(written: Vec<SlashCommand>) -> String {
+    let line = |command: SlashCommand| {
+        let SlashCommand { name, description, argument_hint } = command;
+        let hint =
+            if argument_hint.is_empty() { String::new() } else { format!(" {argument_hint}") };
+        format!("/{name}{hint} - {description}")
+    };
+    own_commands().chain(written).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The answer to `/cost`: dollars and tokens of the session, sub-agents included.
+pub(super) fn cost(totals: &Totals) -> String {
+    let mut lines = vec![format!("Session cost: ${:.4}, sub-agents included", totals.cost.usd)];
+    for (model, (usage, cost)) in &totals.models {
+        let Usage {
+            input_tokens: input,
+            output_tokens: output,
+            cache_read_input_tokens: read,
+            cache_creation_input_tokens: written,
+            ..
+        } = usage;
+        lines.push(format!(
+            "{model}: {input} input, {output} output, {read} cache read, {written} cache write tokens (${:.4})",
+            cost.usd
+        ));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_of_the_table_is_carried_out_here() {
+        for (name, ..) in COMMANDS {
+            let slash = Slash::parse(&format!("/{name}")).unwrap();
+            assert!(!matches!(slash, Slash::Other(_)), "{name}");
+        }
+        let instructions = Some("the names".to_owned());
+        assert_eq!(Slash::parse("/compact  the names"), Some(Slash::Compact { instructions }));
+        assert_eq!(Slash::parse("/team:review x"), Some(Slash::Other("team:review".to_owned())));
+        assert_eq!(Slash::parse("/etc/hosts is broken"), None);
+    }
+}
