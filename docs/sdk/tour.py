@@ -59,12 +59,12 @@ async def say(client, prompt):
 
 async def a_query_with_an_agent():
     model = Model({
-        "Ask": [[call("Task", subagent_type="scout", description="look around", prompt="Scout it")],
+        "Ask": [[call("Agent", subagent_type="scout", description="look around", prompt="Scout it")],
                 [text("The scout says: all quiet.")]],
         "Scout": [[text("All quiet.")]],
     })
     scout = AgentDefinition(description="Looks around.", prompt="You look around.", tools=["Read"])
-    chosen = options(model, agents={"scout": scout})
+    chosen = options(model, agents={"scout": scout}, forward_subagent_text=True)
     async for message in query(prompt="Ask the scout.", options=chosen):
         show(message)
 
@@ -147,7 +147,7 @@ async def interrupt_mode_model_and_state():
         "Sleep": [[call("Bash", command="sleep 600", description="wait")]],
         "Write": [[call("Write", file_path="note.txt", content="hello")], [text("Written.")]],
         "Think": [[text("By another model.")]],
-        "Send": [[call("Task", subagent_type="general-purpose", description="wait long",
+        "Send": [[call("Agent", subagent_type="general-purpose", description="wait long",
                        prompt="Wait for ever")], [text("It was stopped.")]],
         "Wait": [[text("Waiting "), "hold"]],
     })
