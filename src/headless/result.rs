@@ -10,7 +10,7 @@ use crate::protocol::{End, Failure, Outcome, clock, count};
 /// The body of the frame for a prompt that was worked on.
 pub(super) fn of(outcome: &Outcome, totals: &Totals, info: &SessionInfo) -> Value {
     let error = error_text(&outcome.end);
-    // As the SDK wants it: what a provider refuses is told in the place of the answer.
+    // The SDK reads the error of a refused request in place of the answer.
     let (result, errors) = match (outcome.api_error, error) {
         (Some(_), Some(error)) => (error, Vec::new()),
         (_, error) => (outcome.text.clone(), error.into_iter().collect()),
