@@ -6,15 +6,18 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, ValueEnum};
 
+use crate::config::models::ThinkingOverride;
 use crate::config::{Overrides, SettingSources, list, schema::LEVELS};
 use crate::protocol::{Mode, SessionId};
 
 mod command;
+mod drive;
 
 pub use command::{
-    AgentsAction, Command, ConfigAction, ExportFormat, McpAction, McpAddArgs, McpKind,
+    AgentsAction, AuthAction, Command, ConfigAction, ExportFormat, McpAction, McpAddArgs, McpKind,
     PermissionsAction, SessionsAction,
 };
+pub use drive::{DriveArgs, InputFormat, PermissionPrompts, PromptTool, reads_frames, summary};
 
 const USAGE: &str = "caliban [OPTIONS] [PROMPT]\n       caliban [OPTIONS] <COMMAND>";
 
@@ -79,55 +82,6 @@ pub struct PrintArgs {
     pub verbose: bool,
 }
 
-/// How another program drives a run without a screen.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
-#[command(next_help_heading = "Driven by a program")]
-pub struct DriveArgs {
-    /// How prompts come to a run without a screen [default: text]; stream-json implies --print.
-    #[arg(long, value_name = "FORMAT")]
-    pub input_format: Option<InputFormat>,
-
-    /// With --output-format stream-json: also frames with the pieces of answers, as they come.
-    #[arg(long)]
-    pub include_partial_messages: bool,
-
-    /// Who is asked where a person would be: an MCP tool such as mcp__approver__ask, or stdio, the program that writes
-    /// to stdin.
-    #[arg(long, value_name = "NAME")]
-    pub permission_prompt_tool: Option<PromptTool>,
-}
-
-/// Who answers permission questions where there is no screen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PromptTool {
-    /// The program at the other end of stdin and stdout.
-    Stdio,
-    /// A tool of an MCP server, by its name on the wire.
-    Mcp(String),
-}
-
-impl std::str::FromStr for PromptTool {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "stdio" => Ok(Self::Stdio),
-            name if name.starts_with("mcp__") => Ok(Self::Mcp(name.to_owned())),
-            _ => Err("stdio, or an MCP tool such as mcp__approver__ask".to_owned()),
-        }
-    }
-}
-
-/// How prompts come to a run without a screen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum InputFormat {
-    /// One prompt: the argument, stdin, or both.
-    #[default]
-    Text,
-    /// One JSON object a line on stdin, each a prompt; needs --output-format stream-json.
-    StreamJson,
-}
-
 /// What a run without a screen writes to stdout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
@@ -156,6 +110,22 @@ pub struct ModelArgs {
     #[arg(long, value_name = "LEVEL")]
     pub effort: Option<String>,
 
+    /// Let the model think: as much as it decides, or not at all.
+    #[arg(long, value_name = "HOW")]
+    pub thinking: Option<ThinkingMode>,
+
+    /// Let the model think for at most this many tokens; 0 is not at all.
+    #[arg(long, value_name = "N", conflicts_with = "thinking")]
+    pub max_thinking_tokens: Option<u32>,
+
+    /// Use this model instead while the other one is overloaded.
+    #[arg(long, value_name = "MODEL")]
+    pub fallback_model: Option<String>,
+
+    /// Be the agent of this definition: its prompt, tools, model and mode.
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+
     /// Use this system prompt instead of the built-in one.
     #[arg(long, value_name = "TEXT")]
     pub system_prompt: Option<String>,
@@ -175,6 +145,16 @@ pub struct ModelArgs {
     /// Stop when this many US dollars are spent, sub-agents included.
     #[arg(long, value_name = "X", value_parser = dollars)]
     pub max_budget_usd: Option<f64>,
+}
+
+/// Whether the model thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ThinkingMode {
+    /// As much as it decides.
+    #[value(alias = "enabled")]
+    Adaptive,
+    /// Not at all.
+    Disabled,
 }
 
 /// What may be touched. LISTs are separated by commas or spaces: "Bash(git diff:*),Read".
@@ -204,6 +184,10 @@ pub struct ToolArgs {
     /// Run everything that no rule denies: the same as the mode bypassPermissions.
     #[arg(long)]
     pub dangerously_skip_permissions: bool,
+
+    /// Let the mode bypassPermissions be chosen later on. Switches nothing on by itself.
+    #[arg(long)]
+    pub allow_dangerously_skip_permissions: bool,
 
     /// Sub-agents for this run: {"NAME": {"description": "when to use it", "prompt": "who it is"}}.
     #[arg(long, value_name = "JSON")]
@@ -252,7 +236,7 @@ pub struct SessionArgs {
     pub session_id: Option<SessionId>,
 
     /// Keep nothing on disk.
-    #[arg(long, conflicts_with_all = ["continue_newest", "resume", "session_id"])]
+    #[arg(long, alias = "no-session-persistence", conflicts_with_all = ["continue_newest", "resume", "session_id"])]
     pub no_session: bool,
 }
 
@@ -267,6 +251,14 @@ pub struct CommonArgs {
     /// What the log file keeps.
     #[arg(long, value_name = "LEVEL", value_parser = LEVELS, global = true)]
     pub log_level: Option<String>,
+
+    /// Log everything: the same as --log-level debug.
+    #[arg(long, global = true, conflicts_with = "log_level")]
+    pub debug: bool,
+
+    /// Write the log to this file as well, as --debug has it.
+    #[arg(long, value_name = "FILE", global = true, conflicts_with = "log_level")]
+    pub debug_file: Option<PathBuf>,
 
     /// The colours of the screen.
     #[arg(long, value_name = "NAME", global = true)]
@@ -294,6 +286,25 @@ impl ToolArgs {
     #[must_use]
     pub fn offered(&self) -> Option<Vec<String>> {
         self.tools.as_deref().map(flat).filter(|tools| tools != &["default"])
+    }
+}
+
+impl ModelArgs {
+    /// How these arguments change the way models think.
+    fn thinking(&self) -> Option<ThinkingOverride> {
+        let mode = self.thinking.map(|mode| match mode {
+            ThinkingMode::Adaptive => ThinkingOverride::Adaptive,
+            ThinkingMode::Disabled => ThinkingOverride::Disabled,
+        });
+        mode.or(self.max_thinking_tokens.map(ThinkingOverride::Tokens))
+    }
+}
+
+impl CommonArgs {
+    /// What the log keeps.
+    fn level(&self) -> Option<String> {
+        let debug = self.debug || self.debug_file.is_some();
+        self.log_level.clone().or_else(|| debug.then(|| "debug".to_owned()))
     }
 }
 
@@ -332,16 +343,10 @@ impl Cli {
             Some(Command::Demo(print)) => print,
             _ => &self.print,
         };
-        let DriveArgs { input_format, include_partial_messages, permission_prompt_tool } =
-            &self.drive;
-        let given = [
-            ("--output-format", print.output_format.is_some()),
-            ("--verbose", print.verbose),
-            ("--input-format", input_format.is_some()),
-            ("--include-partial-messages", *include_partial_messages),
-            ("--permission-prompt-tool", permission_prompt_tool.is_some()),
-        ];
-        let stray = given.into_iter().find(|(_, given)| *given && !print.print);
+        let given =
+            [("--output-format", print.output_format.is_some()), ("--verbose", print.verbose)];
+        let mut given = given.into_iter().chain(self.drive.given());
+        let stray = given.find(|(_, given)| *given && !print.print);
         stray.map(|(flag, _)| flag)
     }
 
@@ -360,7 +365,10 @@ impl Cli {
             additional_dirs: tools.add_dir.clone(),
             max_turns: model.max_turns,
             max_usd: model.max_budget_usd,
-            log_level: common.log_level.clone(),
+            log_level: common.level(),
+            debug_file: common.debug_file.clone(),
+            thinking: model.thinking(),
+            fallback_model: model.fallback_model.clone(),
             theme: common.theme.clone(),
             no_sub_agent: tools.no_sub_agent,
             settings: tools.settings.clone(),

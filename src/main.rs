@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use caliban::cli::Cli;
+use caliban::cli::{self, Cli};
 use caliban::protocol::printable;
 use caliban::{app, config, exec};
 
@@ -13,10 +13,18 @@ const USAGE: u8 = 2;
 fn main() -> ExitCode {
     // First of all: from here on the keys in memory are ours alone.
     exec::hide_memory();
-    let cli = match Cli::from_args(config::env::args()) {
+    let args: Vec<_> = config::env::args().collect();
+    let cli = match Cli::from_args(args.clone()) {
         Ok(cli) => cli,
         // An error repeats the arguments, and those may come from anywhere.
-        Err(error) if error.use_stderr() => return fail(&error.to_string(), USAGE),
+        Err(error) if error.use_stderr() => {
+            if cli::reads_frames(&args) {
+                let why = cli::summary(&error);
+                app::refuse_handshake(&why);
+                return fail(&format!("caliban: {why}\n"), USAGE);
+            }
+            return fail(&error.to_string(), USAGE);
+        }
         // Help and version: clap knows where each is printed.
         Err(error) => error.exit(),
     };

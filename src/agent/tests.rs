@@ -138,6 +138,7 @@ impl Bench {
             wanted_tokens: 1000,
             effort: None,
             retry: RetryPolicy::default(),
+            fallback: None,
         };
         let count = Count(ToolSpec::of::<Nothing>("Count", "Counts."), ran.clone());
         let agent = Agent::new(AgentSetup {

@@ -1,7 +1,7 @@
 //! One answer of the model: the request, its stream, and its repetition when it fails.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 
@@ -15,7 +15,10 @@ use crate::protocol::{
     Accumulator, ApiError, ContentBlock, Delta, End, EventKind, Failure, Message, Reply, Span,
     Spent, StreamEvent, Usage,
 };
-use crate::provider::{EventStream, Model, ProviderError, ToolChoice};
+use crate::provider::{ErrorKind, EventStream, Model, ProviderError, ToolChoice};
+
+/// How often a model may be overloaded in a row before its fallback answers.
+const MAX_OVERLOADS: u32 = 3;
 
 /// What the model is asked for.
 pub(super) enum Ask<'a> {
@@ -77,7 +80,7 @@ impl Agent {
         ask: &Ask<'_>,
         run: &mut Run<'_>,
     ) -> Result<Reply, Unanswered> {
-        let mut retries = 0;
+        let (mut retries, mut overloads) = (0, 0);
         loop {
             let (mut attempt, place) = self.admit(ask, run).await.map_err(Unanswered::without)?;
             if retries == 0 && ask.is_shown() {
@@ -93,7 +96,15 @@ impl Agent {
                 Some(cut) => return Err(unanswered(&model, &partial, cut, ask, run)),
             };
             retries += 1;
-            let Some(wait) = model.retry.next(retries, &error) else {
+            overloads = if error.kind == ErrorKind::Overloaded { overloads + 1 } else { 0 };
+            let wait = model.retry.next(retries, &error);
+            if overloads == MAX_OVERLOADS || (overloads > 0 && wait.is_none()) {
+                overloads = 0;
+                if self.fall_back(&model, retries, &error, run) {
+                    continue;
+                }
+            }
+            let Some(wait) = wait else {
                 return Err(unanswered(&model, &partial, Cut::Failed(error), ask, run));
             };
             tracing::info!(%error, retries, "a request is repeated");
@@ -110,6 +121,29 @@ impl Agent {
                 () = tokio::time::sleep(wait) => {}
             }
         }
+    }
+
+    /// Lets another model answer from here on, if there is one for this case.
+    fn fall_back(&self, model: &Model, retries: u32, error: &ProviderError, run: &Run<'_>) -> bool {
+        let Some(fallback) = &model.fallback else { return false };
+        run.events.emit(EventKind::Retrying {
+            attempt: retries,
+            limit: model.retry.max_retries,
+            wait: Duration::ZERO,
+            reason: format!("{} {} answers from here on.", error.message, fallback.name),
+        });
+        // The user may have chosen another one meanwhile.
+        if self.setup.model.get().name == model.name {
+            self.setup.model.set((**fallback).clone());
+        }
+        if run.events.path().is_root() {
+            run.events.emit(EventKind::ModelChanged {
+                provider: fallback.provider.name().to_owned(),
+                model: fallback.name.clone(),
+                context_window: Some(fallback.info.context_window),
+            });
+        }
+        true
     }
 
     /// Waits for a place at work, and sets aside what the request may cost.

@@ -43,6 +43,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         wanted_tokens: setup.loaded.config.model.max_tokens,
         effort: None,
         retry: RetryPolicy::default(),
+        fallback: None,
     };
     let events =
         if print { EventQueue::with_capacity(EVENT_CAPACITY) } else { EventQueue::unhurried() };
@@ -60,6 +61,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
             backstage: Arc::new(OneModel),
             asker: None,
             tells_state: false,
+            replays: false,
         };
         return parts::run(headless::serve(backend, PromptSource::One(prompt), face));
     }

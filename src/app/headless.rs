@@ -1,4 +1,16 @@
 //! Starts a headless run: prompts from the arguments and stdin, the runtime behind them.
+//!
+//! A driven start goes through these states; a handshake gets exactly one answer on every way:
+//!
+//! | state | next | on failure |
+//! |---|---|---|
+//! | arguments | setup | `refuse_handshake`: reads the first line and answers it if it is a handshake |
+//! | setup, log, session | first line read | the same |
+//! | first line is a handshake | backend prepared | `Link::refuse` |
+//! | first line is anything else | backend prepared | stderr alone |
+//! | backend prepared | accepted, served | results, per prompt |
+//!
+//! A failed start waits for the first line at most `HANDSHAKE_WAIT`, and not at all on a terminal.
 
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
@@ -7,6 +19,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tracing_appender::non_blocking::WorkerGuard;
 
 use super::ask_tool::AskTool;
 use super::models::Models;
@@ -22,7 +35,7 @@ use crate::headless::{
 };
 use crate::hook::Hook;
 use crate::permission::Gate;
-use crate::protocol::{Command, EventQueue, SharedPeer};
+use crate::protocol::{Command, EventQueue, SharedPeer, Wants};
 use crate::provider::{Model, ModelError, ModelSource};
 use crate::runtime::{Open, Parts, Runtime};
 use crate::subagent::registry::Definitions;
@@ -35,30 +48,29 @@ const STDIN_LIMIT: u64 = 8 << 20;
 /// The variable by which the SDK says that it reads `session_state_changed`.
 const READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
 
+/// How long a start that has failed waits for a handshake to answer.
+const HANDSHAKE_WAIT: Duration = Duration::from_secs(5);
+
 /// How long the first frame waits for MCP servers.
 const SERVERS_WAIT: Duration = Duration::from_secs(5);
 
 /// How long a run that is done waits for agents in the background before they are cancelled.
 const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
 
-/// Runs the prompts and answers with the exit code.
-pub(super) fn run(cli: &Cli, mut setup: Setup) -> Result<u8, AppError> {
-    setup.check_depth()?;
-    let prompt = prompt_of(cli)?;
-    let Some(open) = session(&cli.session, &setup)? else {
-        return Err(AppError::Usage(
-            "--resume needs an id here: caliban sessions lists them".to_owned(),
-        ));
-    };
-    resumed::keep_model(&mut setup, &open);
-    let _log = log::start(&setup);
-    if cli.print.output_format == Some(OutputFormat::StreamJson) {
-        let Loaded { inert, starts, .. } = &setup.loaded;
-        for line in setup.trust.notice(inert).into_iter().chain(setup.trust.start_notice(starts)) {
-            // The frames tell the program; who reads its log has to see it too. When stderr is gone, nobody does.
-            let _ = headless::say(&format!("caliban: {line}"));
+/// Runs the prompts and answers with the exit code. A driving program gets the reason of a start that fails as the
+/// answer to its handshake too.
+pub(super) fn run(cli: &Cli, setup: Result<Setup, AppError>) -> Result<u8, AppError> {
+    let is_driven = cli.drive.input_format == Some(InputFormat::StreamJson);
+    let begun = setup.and_then(|setup| begin(cli, setup));
+    let (setup, open, prompt, _log) = match begun {
+        Ok(begun) => begun,
+        Err(error) => {
+            if is_driven {
+                refuse_handshake(&error.to_string());
+            }
+            return Err(error);
         }
-    }
+    };
     parts::run(async {
         match prompt {
             Some(prompt) => {
@@ -68,6 +80,46 @@ pub(super) fn run(cli: &Cli, mut setup: Setup) -> Result<u8, AppError> {
             None => Box::pin(driven(cli, setup, open)).await,
         }
     })
+}
+
+/// Does everything that comes before the handshake is read.
+fn begin(
+    cli: &Cli,
+    mut setup: Setup,
+) -> Result<(Setup, Open, Option<String>, Option<WorkerGuard>), AppError> {
+    setup.check_depth()?;
+    let prompt = prompt_of(cli)?;
+    let Some(open) = session(&cli.session, &setup)? else {
+        return Err(AppError::Usage(
+            "--resume needs an id here: caliban sessions lists them".to_owned(),
+        ));
+    };
+    resumed::keep_model(&mut setup, &open);
+    let log = log::start(&setup)?;
+    if cli.print.output_format == Some(OutputFormat::StreamJson) {
+        let Loaded { inert, starts, .. } = &setup.loaded;
+        for line in setup.trust.notice(inert).into_iter().chain(setup.trust.start_notice(starts)) {
+            // The frames tell the program; who reads its log has to see it too. When stderr is gone, nobody does.
+            let _ = headless::say(&format!("caliban: {line}"));
+        }
+    }
+    Ok((setup, open, prompt, log))
+}
+
+/// Answers the handshake of a program that waits for it with an error. Returns at once where nothing can drive this
+/// program, and soon where nothing comes.
+pub fn refuse_handshake(why: &str) {
+    if std::io::stdin().is_terminal() {
+        return;
+    }
+    // The caller reports the same error on stderr.
+    let _ = parts::run(async {
+        let refused = async {
+            let (link, _) = Link::open(false).await;
+            link.refuse(why).await;
+        };
+        Ok(tokio::time::timeout(HANDSHAKE_WAIT, refused).await)
+    });
 }
 
 /// Runs what another program sends. What it says first may tell what the agents are made of.
@@ -93,7 +145,7 @@ async fn driven(cli: &Cli, setup: Setup, open: Open) -> Result<u8, AppError> {
 
 /// Whether permission questions go to the driving program.
 fn asks_program(cli: &Cli) -> bool {
-    cli.drive.permission_prompt_tool == Some(PromptTool::Stdio)
+    cli.drive.prompt_tool() == Some(&PromptTool::Stdio)
 }
 
 /// What the program that introduces itself is told of us.
@@ -108,7 +160,7 @@ fn greeting(info: &SessionInfo) -> Value {
         "commands": commands, "agents": agents, "output_style": info.output_style,
         "available_output_styles": ["default"],
         "models": [{"value": info.model, "displayName": info.model, "description": ""}],
-        "account": {}, "pid": std::process::id(),
+        "account": {}, "pid": std::process::id(), "mcp_servers_applied": true,
     })
 }
 
@@ -122,6 +174,8 @@ pub(super) struct Backend {
     pub asker: Option<Arc<dyn Asker>>,
     /// Whether the driving program wants to know when the run is idle.
     pub tells_state: bool,
+    /// Whether it wants each prompt repeated.
+    pub replays: bool,
 }
 
 impl Backend {
@@ -137,23 +191,27 @@ impl Backend {
         let initialize = introduction.unwrap_or_default();
         let hooks = callbacks(initialize.hooks, peer.as_ref())?;
         let setup = setup.with_agents(initialize.agents.as_deref())?;
+        let mut setup = setup.with_servers(&initialize.servers)?;
+        let definition = setup.main_agent(cli)?;
         let catalogue = parts::catalogue(&setup)?;
-        let events = match cli.drive.include_partial_messages {
-            true => EventQueue::with_steps(EVENT_CAPACITY),
-            false => EventQueue::with_capacity(EVENT_CAPACITY),
+        let wants = Wants {
+            steps: cli.drive.include_partial_messages,
+            hooks: cli.drive.include_hook_events,
         };
-        let asks = cli.drive.permission_prompt_tool.is_some();
+        let events = EventQueue::with_wants(EVENT_CAPACITY, wants);
+        let asks = cli.drive.prompt_tool().is_some();
         let gate = setup.gate(asks, &events)?;
         let models = Arc::new(setup.models(&catalogue));
         let mcp = setup.mcp(peer);
         let wishes = Wishes::of(cli, events, mcp.clone())?;
-        let mut wishes = Wishes {
+        let wishes = Wishes {
             notices: [setup.loaded.notices.clone(), initialize.notices].concat(),
             patience: Some(BACKGROUND_WAIT),
             system_prompt: initialize.system_prompt.or(wishes.system_prompt),
             append_system_prompt: initialize.append_system_prompt.or(wishes.append_system_prompt),
             ..wishes
         };
+        let mut wishes = wishes.with_definition(definition);
         let model = models.first().await?.ok_or_else(no_model)?;
         wishes.notices.extend(models.notice(&model));
         let backstage = Arc::new(Behind {
@@ -171,11 +229,12 @@ impl Backend {
         let info = info(&setup, &parts, &model, Face::of(&cli.print).format);
         let info = SessionInfo { subagent_text, ..info };
         let tells_state = setup.env.non_empty(READS_STATE).is_some();
-        let asker = match &cli.drive.permission_prompt_tool {
+        let asker = match cli.drive.prompt_tool() {
             Some(PromptTool::Mcp(name)) => Some(AskTool::named(name, mcp)),
             _ => None,
         };
-        Ok(Self { info, parts, open, backstage, asker, tells_state })
+        let replays = cli.drive.replay_user_messages;
+        Ok(Self { info, parts, open, backstage, asker, tells_state, replays })
     }
 }
 
@@ -293,7 +352,7 @@ pub(super) async fn serve(
     face: Face,
 ) -> Result<u8, AppError> {
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
-    let Backend { info, parts, open, backstage, asker, tells_state } = backend;
+    let Backend { info, parts, open, backstage, asker, tells_state, replays } = backend;
     let Face { format, verbose } = face;
     let events = parts.events.clone();
     let mut runtime = Runtime::new(parts);
@@ -308,6 +367,7 @@ pub(super) async fn serve(
         backstage,
         asker,
         tells_state,
+        replays,
     };
     let code = tokio::select! {
         code = headless::run(headless, prompts) => code?,
@@ -387,7 +447,13 @@ fn prompt_of(cli: &Cli) -> Result<Option<String>, AppError> {
     if cli.drive.include_partial_messages && !frames {
         return refuse("--include-partial-messages needs --output-format stream-json");
     }
+    if cli.drive.include_hook_events && !frames {
+        return refuse("--include-hook-events needs --output-format stream-json");
+    }
     if cli.drive.input_format.unwrap_or_default() == InputFormat::Text {
+        if cli.drive.replay_user_messages {
+            return refuse("--replay-user-messages needs --input-format stream-json");
+        }
         if asks_program(cli) {
             return refuse("--permission-prompt-tool stdio needs --input-format stream-json");
         }
@@ -396,7 +462,8 @@ fn prompt_of(cli: &Cli) -> Result<Option<String>, AppError> {
     if !frames {
         return refuse("--input-format stream-json needs --output-format stream-json");
     }
-    if cli.prompt.is_some() {
+    // Programs pass an empty word behind an option without a value.
+    if cli.prompt.as_deref().is_some_and(|prompt| !prompt.trim().is_empty()) {
         return refuse(
             "with --input-format stream-json prompts come over stdin, not as an argument",
         );

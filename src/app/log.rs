@@ -1,13 +1,16 @@
 //! The log file: NDJSON, one file a day, the newest few kept.
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::EnvFilter;
 
-use super::Setup;
+use super::{AppError, Setup};
 use crate::protocol::Redactor;
 use daily::DailyFile;
 
@@ -42,15 +45,53 @@ impl<W: Write> Write for Guarded<W> {
     }
 }
 
+/// The places that the log is written to. A place that fails does not keep the other from its records.
+struct Tee {
+    daily: Option<DailyFile>,
+    debug: Option<File>,
+}
+
+impl Write for Tee {
+    fn write(&mut self, record: &[u8]) -> io::Result<usize> {
+        let daily = self.daily.as_mut().map_or(Ok(()), |file| file.write_all(record));
+        let debug = self.debug.as_mut().map_or(Ok(()), |file| file.write_all(record));
+        daily.and(debug).map(|()| record.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.daily.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
 /// Starts the log; what is still buffered is written when the guard is dropped.
-/// Without a place to write there is no log, and that is no reason not to work.
-pub(super) fn start(setup: &Setup) -> Option<WorkerGuard> {
+/// Without a folder to write to there is no log, and that is no reason not to work.
+///
+/// # Errors
+/// When the file of --debug-file cannot be written.
+pub(super) fn start(setup: &Setup) -> Result<Option<WorkerGuard>, AppError> {
+    let debug = setup.overrides.debug_file.as_deref().map(|path| debug_file(&setup.cwd.join(path)));
+    Ok(start_with(setup, debug.transpose()?))
+}
+
+/// Opens a file for the log to be added to, which only its owner can read.
+fn debug_file(path: &Path) -> Result<File, AppError> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).mode(0o600).open(path).map_err(|error| {
+        AppError::Usage(format!("--debug-file {}: {error}: name another file", path.display()))
+    })
+}
+
+fn start_with(setup: &Setup, debug: Option<File>) -> Option<WorkerGuard> {
     let config = &setup.loaded.config;
     let filter = config.log.level.as_str();
     if filter == "off" {
         return None;
     }
-    let appender = DailyFile::open(&setup.dirs.logs()).ok()?;
+    let daily = DailyFile::open(&setup.dirs.logs()).ok();
+    if daily.is_none() && debug.is_none() {
+        return None;
+    }
+    let appender = Tee { daily, debug };
     // The level counts for what we say; libraries speak up only when something is wrong.
     let filter = match filter.contains(['=', ',']) {
         true => filter.to_owned(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cli::{Cli, Command, ConfigAction, PermissionsAction, SessionArgs};
+use crate::cli::{AuthAction, Cli, Command, ConfigAction, PermissionsAction, SessionArgs};
 use crate::command;
 use crate::config::models::ModelsError;
 use crate::config::trust::TrustError;
@@ -24,10 +24,12 @@ use crate::tui::{self, TuiError};
 mod ask_tool;
 mod demo;
 mod doctor;
+mod handshake;
 mod headless;
 mod host;
 mod keys;
 mod log;
+mod main_agent;
 mod mcp;
 mod models;
 mod parts;
@@ -38,6 +40,8 @@ mod rules;
 mod screen;
 mod sessions;
 mod trust;
+
+pub use headless::refuse_handshake;
 
 /// How many stored commands of a front end may wait for the runtime.
 const COMMAND_CAPACITY: usize = 64;
@@ -113,12 +117,16 @@ impl AppError {
 pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
     let setup = || Setup::load(cli, env.clone(), &cli.overrides());
     let report = match &cli.command {
-        None if cli.print.print => return headless::run(cli, setup()?),
+        None if cli.print.print => return headless::run(cli, setup()),
         None => return screen::run(cli, setup()?),
         Some(Command::Demo(print)) => return demo::run(cli, env, print),
         Some(Command::Doctor) => return doctor::run(cli, env),
         Some(Command::Sandbox { write, program }) => {
             return Ok(command::sandbox::become_confined(write, program));
+        }
+        Some(Command::Auth { action: AuthAction::Status { json } }) => {
+            let setup = setup()?;
+            command::auth::status(&setup.loaded.config, &setup.env, *json)
         }
         Some(Command::Completions { shell }) => command::completions::completions(*shell),
         Some(Command::Agents { action }) => {

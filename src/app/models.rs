@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::Setup;
-use crate::config::models::Catalogue;
+use crate::config::models::{Catalogue, ThinkingOverride};
 use crate::config::{Choice, Config};
 use crate::protocol::EnvOverlay;
 use crate::provider::{ChildModel, Model, ModelError, ModelSource, Provider, RetryPolicy};
@@ -25,6 +25,9 @@ pub struct Models {
     env: EnvOverlay,
     catalogue: Arc<Catalogue>,
     pool: Pool,
+    thinking: Option<ThinkingOverride>,
+    /// What answers instead while a model is overloaded.
+    fallback: Option<String>,
 }
 
 impl Models {
@@ -36,6 +39,8 @@ impl Models {
             pool: Pool::new(setup, config.clone()),
             env: setup.env.clone(),
             catalogue: catalogue.clone(),
+            thinking: setup.overrides.thinking,
+            fallback: setup.overrides.fallback_model.clone(),
             config,
         }
     }
@@ -67,10 +72,22 @@ impl Models {
         Rules { config: &self.config.subagents, catalogue: &self.catalogue }
     }
 
-    /// The model of this name at a provider.
+    /// The model of this name at a provider, with the one that stands in for it.
     fn at(&self, provider: Arc<dyn Provider>, model: &str) -> Result<Model, ModelError> {
+        let main = self.alone(provider.clone(), model)?;
+        let fallback = self.fallback.as_deref();
+        let other = fallback.filter(|name| self.catalogue.resolve_alias(name) != main.name);
+        let other = other.map(|name| self.alone(provider, name).map(Arc::new)).transpose()?;
+        Ok(Model { fallback: other, ..main })
+    }
+
+    /// The model of this name alone.
+    fn alone(&self, provider: Arc<dyn Provider>, model: &str) -> Result<Model, ModelError> {
         let name = self.catalogue.resolve_alias(model).to_owned();
-        let info = self.catalogue.get(&name);
+        let mut info = self.catalogue.get(&name);
+        if let Some(thinking) = self.thinking {
+            info.thinking = thinking.apply(info.thinking);
+        }
         if info.price.is_none() && self.config.budget.max_usd.is_some() {
             let why = format!(
                 "No price is known for {name}, so a budget in dollars cannot hold: put its price into models.toml, or leave the budget out"
@@ -84,6 +101,7 @@ impl Models {
             name,
             effort: self.config.model.effort.clone(),
             retry: RetryPolicy { max_retries: settings.max_retries },
+            fallback: None,
             provider,
         })
     }

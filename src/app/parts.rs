@@ -27,6 +27,8 @@ pub(super) struct Wishes {
     /// Whether sessions are stored.
     pub stored: bool,
     pub tools: Option<Vec<String>>,
+    /// None of these tools.
+    pub without: Vec<String>,
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
     /// How long main, when it is done, waits for its agents in the background; `None` where it is woken by them.
@@ -51,6 +53,7 @@ impl Wishes {
             events,
             stored: !cli.session.no_session,
             tools: cli.tools.offered(),
+            without: Vec::new(),
             system_prompt,
             append_system_prompt: cli.model.append_system_prompt.clone(),
             patience: None,
@@ -178,6 +181,7 @@ impl Setup {
                 ..BuiltinSettings::new(self.cwd.clone())
             },
             tools: wishes.tools,
+            without: wishes.without,
             cwd: self.cwd.clone(),
             env: self.loaded.variables.over(&self.env),
             date: config::env::today(),

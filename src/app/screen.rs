@@ -39,6 +39,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         resumed::keep_model(&mut setup, open);
         resumed::name_agent_tool(&mut setup, open, false);
     }
+    let definition = setup.main_agent(cli)?;
     let events = EventQueue::unhurried();
     let catalogue = parts::catalogue(&setup)?;
     let gate = setup.gate(true, &events)?;
@@ -52,7 +53,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     };
     let open = open.unwrap_or_else(|| Open::New(SessionId::generate()));
     let mcp = setup.mcp(None);
-    let mut wishes = Wishes::of(cli, events.clone(), mcp.clone())?;
+    let mut wishes = Wishes::of(cli, events.clone(), mcp.clone())?.with_definition(definition);
     let setup = Arc::new(setup);
     let models = Arc::new(setup.models(&catalogue));
     let (theirs, for_gate, for_catalogue) = (setup.clone(), gate.clone(), catalogue.clone());
@@ -102,7 +103,7 @@ pub(super) fn show(
     shown: Shown,
 ) -> Result<u8, AppError> {
     let config = &setup.loaded.config;
-    let log = log::start(setup);
+    let log = log::start(setup)?;
     let Shown { events, catalogue, models, gate, open, mut start, mcp } = shown;
     let typed = std::mem::take(&mut start.typed);
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);

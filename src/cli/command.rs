@@ -55,6 +55,11 @@ pub enum Command {
         #[command(subcommand)]
         action: PermissionsAction,
     },
+    /// Whether the chosen provider has a key, and where it comes from; exit code 1 when there is none.
+    Auth {
+        #[command(subcommand)]
+        action: AuthAction,
+    },
     /// Check keys, endpoints, terminal, files: each line says ok or what to do; exit code 1 when something is wrong.
     Doctor,
     /// Print shell completions.
@@ -66,6 +71,16 @@ pub enum Command {
         write: Vec<PathBuf>,
         #[arg(last = true, required = true)]
         program: Vec<OsString>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub enum AuthAction {
+    /// The provider and the place of its key, never the key.
+    Status {
+        /// As one JSON object.
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::protocol::printable;
 
 pub mod agents;
+pub mod auth;
 pub mod completions;
 pub mod config;
 pub mod demo;

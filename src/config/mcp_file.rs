@@ -102,6 +102,11 @@ pub(super) fn of_flag(value: &str, cwd: &Path) -> Result<Vec<McpEntry>, ConfigEr
     all(&text, |line| Origin::File { path: path.clone(), line: line.unwrap_or(1) })
 }
 
+/// The servers of a JSON text that no option and no file holds.
+pub fn of_json(text: &str, origin: &Origin) -> Result<Vec<McpEntry>, ConfigError> {
+    all(text, |_| origin.clone())
+}
+
 /// All servers of a text.
 fn all(text: &str, at: impl Fn(Option<usize>) -> Origin) -> Result<Vec<McpEntry>, ConfigError> {
     let servers =

@@ -49,7 +49,7 @@ pub use layers::Origins;
 pub use load::{Loaded, Sources, load, load_for, rule_files};
 pub use matcher::Matcher;
 pub use mcp::{McpEntry, McpServerConfig};
-pub use mcp_file::MCP_FILE;
+pub use mcp_file::{MCP_FILE, of_json as mcp_of_json};
 pub use mcp_place::{McpEditError, McpPlace, McpScope};
 pub use overrides::Overrides;
 pub use project::Project;

@@ -51,8 +51,45 @@ pub enum Thinking {
     Off,
     /// The model decides; a summary of its thoughts is asked for.
     Adaptive,
+    /// The model is told not to think, as it would by default.
+    Disabled,
     /// Older models: a fixed budget of thinking tokens.
     Budget(u32),
+}
+
+/// How the command line changes the way models think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinkingOverride {
+    /// As the catalogue says.
+    Adaptive,
+    Disabled,
+    /// At most so many tokens, where a model takes a number.
+    Tokens(u32),
+}
+
+impl Thinking {
+    /// Whether a summary of thoughts is of use.
+    #[must_use]
+    pub fn is_on(self) -> bool {
+        matches!(self, Self::Adaptive | Self::Budget(_))
+    }
+}
+
+impl ThinkingOverride {
+    /// The way a model thinks that the catalogue describes like this. A model that cannot think is not made to.
+    #[must_use]
+    pub fn apply(self, thinking: Thinking) -> Thinking {
+        match (self, thinking) {
+            (Self::Disabled | Self::Tokens(0), Thinking::Adaptive | Thinking::Disabled) => {
+                Thinking::Disabled
+            }
+            (Self::Disabled | Self::Tokens(0), Thinking::Off | Thinking::Budget(_)) => {
+                Thinking::Off
+            }
+            (Self::Tokens(limit), Thinking::Budget(_)) => Thinking::Budget(limit),
+            (Self::Tokens(_) | Self::Adaptive, thinking) => thinking,
+        }
+    }
 }
 
 /// US dollars per million tokens.

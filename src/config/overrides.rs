@@ -1,9 +1,12 @@
 //! The two highest layers: the environment and the command line.
 
+use std::path::PathBuf;
+
 use toml::Value;
 
 use super::error::Origin;
 use super::layers::Setting;
+use super::models::ThinkingOverride;
 use super::setting_sources::SettingSources;
 use crate::protocol::{EnvOverlay, Mode};
 
@@ -31,6 +34,11 @@ pub struct Overrides {
     pub max_turns: Option<u32>,
     pub max_usd: Option<f64>,
     pub log_level: Option<String>,
+    /// `--debug-file`: where the log goes too; relative to the working directory.
+    pub debug_file: Option<PathBuf>,
+    /// `--thinking` and `--max-thinking-tokens`.
+    pub thinking: Option<ThinkingOverride>,
+    pub fallback_model: Option<String>,
     pub theme: Option<String>,
     pub no_sub_agent: bool,
     /// `--settings`: JSON or a file of the settings.json shape.

@@ -39,6 +39,8 @@ pub(super) struct Conversation {
     pub driven: bool,
     /// What was told last of what the run does; absent where nobody asked to be told.
     pub state: Option<State>,
+    /// Whether each prompt is repeated as a frame when the agent reads it.
+    pub replays: bool,
 }
 
 /// What a run does, for a program that must know when stdin may be closed.
@@ -305,7 +307,10 @@ impl Conversation {
         }
         match &event.kind {
             EventKind::PromptQueued { id } => self.mark(*id, true),
-            EventKind::PromptRead { id: Some(id), .. } => self.mark(*id, false),
+            EventKind::PromptRead { id: Some(id), .. } => {
+                self.mark(*id, false);
+                self.replay(*id).await?;
+            }
             EventKind::PromptReturned { id, .. } => self.take_back(*id),
             EventKind::PromptRefused { id, why, .. } => self.refused(*id, why).await?,
             EventKind::Finished(outcome) => self.finished(outcome).await?,
@@ -356,6 +361,14 @@ impl Conversation {
     fn mark(&mut self, id: PromptId, queued: bool) {
         if let Some(sent) = self.tally.sent.as_mut().filter(|sent| sent.id == id) {
             sent.queued = queued;
+        }
+    }
+
+    /// Repeats a prompt that the agent reads now, for a program that asked for that.
+    async fn replay(&mut self, id: PromptId) -> io::Result<()> {
+        match &self.tally.sent {
+            Some(sent) if self.replays && sent.id == id => self.output.replay(&sent.asked).await,
+            _ => Ok(()),
         }
     }
 

@@ -10,9 +10,10 @@ use uuid::Uuid;
 use super::control::Served;
 use super::conversation::State;
 use super::info::SessionInfo;
+use super::input::Asked;
 use super::totals::Totals;
 use super::{result, step};
-use crate::protocol::event::AgentReport;
+use crate::protocol::event::{AgentReport, HookRun};
 use crate::protocol::{
     AgentEvent, AgentInfo, AgentPath, CompactionState, ContentBlock, End, EventKind, NoticeLevel,
     Outcome, ResultBlock, Sender, SessionId, ToolDetails, ToolUseId, Usage,
@@ -130,6 +131,21 @@ impl Frames {
                 }
                 Vec::new()
             }
+            // Nothing is written before the first frame.
+            EventKind::HookStarted(run) if self.is_open() => {
+                vec![self.frame("system", path, hook_body("hook_started", run))]
+            }
+            EventKind::HookFinished { hook, outcome, stdout, stderr, exit_code }
+                if self.is_open() =>
+            {
+                let mut frame = self.frame("system", path, hook_body("hook_response", hook));
+                frame["outcome"] = json!(outcome);
+                frame["output"] = json!(format!("{stdout}{stderr}"));
+                frame["stdout"] = json!(stdout);
+                frame["stderr"] = json!(stderr);
+                frame["exit_code"] = json!(exit_code);
+                vec![frame]
+            }
             EventKind::ToolStarted { name, summary, .. } => self.task_progress(path, name, summary),
             EventKind::ToolFinished { id, is_error, content, details, .. } => {
                 let block = json!({
@@ -211,6 +227,18 @@ impl Frames {
         });
         self.session = Some(id);
         reset.into_iter().chain([self.init()]).collect()
+    }
+
+    /// The frame that repeats a prompt, under the id that its sender gave it.
+    #[must_use]
+    pub(super) fn replay(&self, asked: &Asked) -> Value {
+        let message = json!({"role": "user", "content": asked.content()});
+        let mut frame = self.message(&AgentPath::root(), "user", &message);
+        frame["isReplay"] = true.into();
+        if let Some(uuid) = &asked.uuid {
+            frame["uuid"] = uuid.as_str().into();
+        }
+        frame
     }
 
     fn init(&self) -> Value {
@@ -379,6 +407,14 @@ fn with_origin(mut body: Value, origin: Option<&Value>) -> Value {
         body["origin"] = origin.clone();
     }
     body
+}
+
+/// What frames about a hook have in common.
+fn hook_body(subtype: &str, run: &HookRun) -> Value {
+    json!({
+        "subtype": subtype, "hook_id": run.id, "hook_name": run.name,
+        "hook_event": run.event.name(),
+    })
 }
 
 /// A block as the SDK reads it.

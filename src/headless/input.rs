@@ -5,7 +5,7 @@
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::claim::Claim;
 use super::control::Request;
@@ -42,12 +42,24 @@ pub(super) struct Asked {
     pub sub_agents: bool,
     /// Who the program says has written it; its result says so again.
     pub origin: Option<Value>,
+    /// The id that its sender gave it.
+    pub uuid: Option<String>,
 }
 
 impl Asked {
     /// A prompt of nothing but a text.
     pub fn text(text: String) -> Self {
-        Self { text, images: Vec::new(), sub_agents: true, origin: None }
+        Self { text, images: Vec::new(), sub_agents: true, origin: None, uuid: None }
+    }
+
+    /// The content of the message that it came in: a text, or blocks if there are images.
+    pub fn content(&self) -> Value {
+        if self.images.is_empty() {
+            return self.text.as_str().into();
+        }
+        let text = (!self.text.is_empty()).then(|| json!({"type": "text", "text": self.text}));
+        let images = self.images.iter().map(|image| json!({"type": "image", "source": image}));
+        text.into_iter().chain(images).collect()
     }
 }
 
@@ -88,6 +100,7 @@ struct UserFrame {
     parent_tool_use_id: Option<String>,
     subagents: Option<bool>,
     origin: Option<Value>,
+    uuid: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -177,8 +190,9 @@ impl UserFrame {
         if text.trim().is_empty() && images.is_empty() {
             return Err("the prompt is blank".to_owned());
         }
+        let sub_agents = self.subagents.unwrap_or(true);
         let origin = self.origin.filter(Value::is_object);
-        Ok(Asked { text, images, sub_agents: self.subagents.unwrap_or(true), origin })
+        Ok(Asked { text, images, sub_agents, origin, uuid: self.uuid })
     }
 }
 
@@ -229,8 +243,6 @@ fn image(source: Value) -> Result<ImageSource, String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn whole(text: &str) -> Line {

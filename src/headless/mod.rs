@@ -31,7 +31,7 @@ mod step;
 mod totals;
 
 use control::Desk;
-pub use control::{Backstage, HookCallbacks, Initialize, Served};
+pub use control::{Backstage, HandshakeServers, HookCallbacks, Initialize, SdkServer, Served};
 use conversation::{Conversation, State, Tally};
 pub use info::{LimitsOf, ModelLimits, SessionInfo, SlashCommand};
 pub use link::{Introduction, Link};
@@ -69,6 +69,8 @@ pub struct Headless {
     pub asker: Option<Arc<dyn Asker>>,
     /// Whether frames tell when the run begins to work and when it is idle.
     pub tells_state: bool,
+    /// Whether each prompt is repeated as a frame when the agent reads it.
+    pub replays: bool,
 }
 
 /// Sends the prompts one after the other and writes what comes of them. Answers with the exit code: that of the first
@@ -79,8 +81,17 @@ pub struct Headless {
 /// # Errors
 /// When stdout or stderr cannot be written, or the signals cannot be listened to.
 pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
-    let Headless { commands, events, info, format, verbose, backstage, asker, tells_state } =
-        headless;
+    let Headless {
+        commands,
+        events,
+        info,
+        format,
+        verbose,
+        backstage,
+        asker,
+        tells_state,
+        replays,
+    } = headless;
     let mut signals = Signals::listen()?;
     let link = match prompts {
         PromptSource::One(prompt) => Link::one(prompt),
@@ -101,6 +112,7 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         tally,
         driven,
         state: tells_state.then(State::default),
+        replays,
     };
     let stop = CancellationToken::new();
     let written = conversation.run(&stop);

@@ -8,6 +8,7 @@ use super::control::Served;
 use super::conversation::State;
 use super::frame::Frames;
 use super::info::SessionInfo;
+use super::input::Asked;
 use super::result;
 use super::stdout::Stdout;
 use super::totals::Totals;
@@ -109,6 +110,11 @@ impl Output {
     /// Tells what the run does.
     pub async fn state(&mut self, state: State) -> io::Result<()> {
         self.frames_out(&[self.frames.state(state)]).await
+    }
+
+    /// Repeats a prompt.
+    pub async fn replay(&mut self, asked: &Asked) -> io::Result<()> {
+        self.frames_out(&[self.frames.replay(asked)]).await
     }
 
     /// Says something to the person.

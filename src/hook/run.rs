@@ -11,9 +11,11 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{self, Answer, first_line};
 use super::said::{Opinion, Said};
 use super::set::{Command, Hook, Runner};
-use crate::exec::{Exit, Filter, StartDirs};
+use crate::exec::{Exit, Filter, Filtered, StartDirs};
+use crate::protocol::event::{HookOutcome, HookRun};
 use crate::protocol::{
-    EnvOverlay, EventSink, HookEvent, NoticeLevel, PeerRequest, Redactor, SharedPeer, ToolUseId,
+    EnvOverlay, EventKind, EventSink, HookEvent, NoticeLevel, PeerRequest, Redactor, SharedPeer,
+    ToolUseId,
 };
 
 /// How much of each output is read. Bytes.
@@ -26,7 +28,7 @@ pub(super) struct Place {
     /// These variables, and those that name the project.
     pub env: EnvOverlay,
     pub starts: StartDirs,
-    /// Masks keys in what hooks say to the user.
+    /// Keeps keys out of what is told of a hook.
     pub redactor: Redactor,
 }
 
@@ -46,6 +48,25 @@ pub(super) struct Round {
     pub tool_use_id: Option<ToolUseId>,
     pub place: Arc<Place>,
     pub events: EventSink,
+}
+
+/// What a command printed, and how it ended.
+#[derive(Default)]
+struct Output {
+    stdout: String,
+    stderr: String,
+    exit_code: Option<i32>,
+}
+
+impl Output {
+    fn of(done: &Filtered) -> Self {
+        let exit_code = match done.exit {
+            Exit::Code(code) => Some(code),
+            Exit::Signal(_) | Exit::Cancelled | Exit::TimedOut(_) => None,
+        };
+        let (stdout, stderr) = (done.stdout.text.clone(), done.stderr.text.clone());
+        Self { stdout, stderr, exit_code }
+    }
 }
 
 /// Why a hook had nothing to say.
@@ -75,11 +96,18 @@ impl Round {
         ended: Option<&str>,
     ) -> Option<Said> {
         let began = Instant::now();
+        let name = hook.describe();
+        let run = self.tell_start(&name);
+        let mut output = Output::default();
         let answer = match &hook.runner {
-            Runner::Command(command) => self.command(hook, command, input, cancel).await,
+            Runner::Command(command) => {
+                self.command(hook, command, input, cancel, &mut output).await
+            }
             Runner::Callback { id, peer } => self.callback(hook, id, peer, cancel).await,
         };
-        let name = hook.describe();
+        if let Some(run) = run {
+            self.tell_end(run, &answer, output);
+        }
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         tracing::debug!(hook = name, ms, ok = answer.is_ok(), "a hook has run");
         let tell = |line: &str| {
@@ -102,12 +130,40 @@ impl Round {
         }
     }
 
+    /// Tells a reader who wants to know that a hook runs now.
+    fn tell_start(&self, name: &str) -> Option<HookRun> {
+        if !self.events.wants_hooks() {
+            return None;
+        }
+        let (id, name) = (uuid::Uuid::now_v7().to_string(), name.to_owned());
+        let run = HookRun { id, name, event: self.event };
+        self.events.emit(EventKind::HookStarted(run.clone()));
+        Some(run)
+    }
+
+    /// The same when it has run.
+    fn tell_end(&self, hook: HookRun, answer: &Result<Answer, Silence>, output: Output) {
+        let Output { stdout, stderr, exit_code } = output;
+        self.events.emit(EventKind::HookFinished {
+            hook,
+            outcome: match answer {
+                Ok(_) => HookOutcome::Success,
+                Err(Silence::Failed(_)) => HookOutcome::Error,
+                Err(Silence::Cancelled) => HookOutcome::Cancelled,
+            },
+            stdout: self.place.redactor.without_keys(stdout),
+            stderr: self.place.redactor.without_keys(stderr),
+            exit_code,
+        });
+    }
+
     async fn command(
         &self,
         hook: &Hook,
         command: &Command,
         input: &[u8],
         cancel: &CancellationToken,
+        output: &mut Output,
     ) -> Result<Answer, Silence> {
         let Place { project, env, starts, .. } = &*self.place;
         let limit = hook.timeout;
@@ -126,6 +182,9 @@ impl Round {
             Ok(done) => done,
             Err(error) => return self.not_started(hook, error.to_string()),
         };
+        if self.events.wants_hooks() {
+            *output = Output::of(&done);
+        }
         if done.exit == Exit::Cancelled {
             return Err(Silence::Cancelled);
         }

@@ -137,7 +137,7 @@ pub struct HookSettings {
     pub env: EnvOverlay,
     /// Names of further variables that commands must not see.
     pub secrets: Vec<String>,
-    /// Masks keys in what hooks say to the user.
+    /// Keeps keys out of what is told of a hook.
     pub redactor: Redactor,
 }
 

@@ -58,14 +58,8 @@ impl Bench {
             temp: Vec::new(),
             home: None,
         });
-        let set = HookSet::new(HookSettings {
-            hooks,
-            project,
-            starts,
-            env,
-            secrets,
-            redactor: Redactor::default(),
-        });
+        let redactor = Redactor::default();
+        let set = HookSet::new(HookSettings { hooks, project, starts, env, secrets, redactor });
         let (queue, cancel) = (EventQueue::unhurried(), CancellationToken::new());
         Self { folder, elsewhere, set, queue, cancel }
     }
@@ -210,14 +204,8 @@ async fn a_call_whose_hook_cannot_be_started_is_denied_and_all_else_goes_on() {
         ..StartSettings::default()
     });
     let env = EnvOverlay::default();
-    bench.set = HookSet::new(HookSettings {
-        hooks,
-        project,
-        starts,
-        env,
-        secrets: Vec::new(),
-        redactor: Redactor::default(),
-    });
+    let (secrets, redactor) = Default::default();
+    bench.set = HookSet::new(HookSettings { hooks, project, starts, env, secrets, redactor });
     let advice = "set TMPDIR to a folder outside of the project";
     let Some(Opinion::Deny { why }) = before_bash(&bench).await.opinion else {
         panic!("it is let through")

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::command::Sender;
+use super::hook::HookEvent;
 use super::ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 use super::journal::Past;
 use super::lossy_path;
@@ -121,6 +122,18 @@ pub enum EventKind {
         model: String,
         api_time: Duration,
         whole: bool,
+    },
+    /// A hook begins to run: only where the reader asked for it.
+    HookStarted(HookRun),
+    /// A hook has run: only where the reader asked for it.
+    HookFinished {
+        hook: HookRun,
+        outcome: HookOutcome,
+        /// What a command printed.
+        stdout: String,
+        stderr: String,
+        /// Absent for callbacks, and for commands that were ended.
+        exit_code: Option<i32>,
     },
     /// A call runs now: it was valid and allowed. `summary` is one line, such as `"fn route"`.
     ToolStarted {
@@ -252,6 +265,24 @@ impl fmt::Display for ShellEnd {
             Self::Killed => f.write_str("killed"),
         }
     }
+}
+
+/// One run of one hook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookRun {
+    pub id: String,
+    /// What the user knows the hook by, such as `hook PreToolUse(Bash): ./lint.sh`.
+    pub name: String,
+    pub event: HookEvent,
+}
+
+/// How a run of a hook ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookOutcome {
+    Success,
+    Error,
+    Cancelled,
 }
 
 /// How loud a notice is.

@@ -49,7 +49,7 @@ pub use printable::{
 };
 pub use question::{Allowance, Answer, MAX_SHOWN, Mode, Question, RuleFile};
 pub use redact::{MaskedStream, Redactor};
-pub use sink::{EventQueue, EventSink};
+pub use sink::{EventQueue, EventSink, Wants};
 pub use span::{Span, SpanId};
 pub use start::StartDir;
 pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent};

@@ -25,8 +25,16 @@ struct Shared {
     /// Wakes writers when there is room again.
     drained: Notify,
     capacity: usize,
-    /// Whether the reader wants every step of an answer.
-    steps: bool,
+    wants: Wants,
+}
+
+/// Events that only some readers want.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// Every step of an answer ([`EventKind::Streamed`]) rather than its text alone.
+    pub steps: bool,
+    /// The beginning and the end of each hook.
+    pub hooks: bool,
 }
 
 #[derive(Debug, Default)]
@@ -49,22 +57,18 @@ impl EventQueue {
     /// A queue that agents wait for (in [`EventSink::ready`]) while it holds `capacity` events or more.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
-        Self::new(capacity, false)
+        Self::with_wants(capacity, Wants::default())
     }
 
-    /// The same for a reader that wants every step of an answer ([`EventKind::Streamed`]) rather than its text alone.
+    /// The same for a reader that wants more than others.
     #[must_use]
-    pub fn with_steps(capacity: usize) -> Self {
-        Self::new(capacity, true)
-    }
-
-    fn new(capacity: usize, steps: bool) -> Self {
+    pub fn with_wants(capacity: usize, wants: Wants) -> Self {
         Self(Arc::new(Shared {
             state: Mutex::default(),
             filled: Notify::new(),
             drained: Notify::new(),
             capacity,
-            steps,
+            wants,
         }))
     }
 
@@ -179,7 +183,13 @@ impl EventSink {
     /// Whether the reader wants every step of an answer.
     #[must_use]
     pub fn wants_steps(&self) -> bool {
-        self.queue.0.steps
+        self.queue.0.wants.steps
+    }
+
+    /// Whether the reader wants to know of each hook.
+    #[must_use]
+    pub fn wants_hooks(&self) -> bool {
+        self.queue.0.wants.hooks
     }
 
     /// Puts an event into the queue. Never waits.

@@ -21,6 +21,8 @@ pub struct Model {
     /// How hard to think, in the provider's words.
     pub effort: Option<String>,
     pub retry: RetryPolicy,
+    /// What answers instead once this one stays overloaded.
+    pub fallback: Option<Arc<Model>>,
 }
 
 impl Model {

@@ -49,6 +49,8 @@ pub struct Parts {
     pub builtin: BuiltinSettings,
     /// Only these tools, when given; by any of their names.
     pub tools: Option<Vec<String>>,
+    /// None of these tools; by any of their names.
+    pub without: Vec<String>,
     pub cwd: Arc<Path>,
     pub env: EnvOverlay,
     /// The day, such as `2026-11-20`.
@@ -331,7 +333,8 @@ fn session_tools(
 impl Parts {
     /// Whether the person lets this session have the tool at all.
     pub(super) fn allows(&self, tool: &str) -> bool {
-        self.tools.as_ref().is_none_or(|names| names.iter().any(|name| lists(name, tool)))
+        let named = |names: &[String]| names.iter().any(|name| lists(name, tool));
+        self.tools.as_deref().is_none_or(named) && !named(&self.without)
     }
 
     /// These tools and those that main is offered of its servers.

@@ -13,6 +13,7 @@ mod partial;
 mod permission;
 mod servers;
 mod sources;
+mod start;
 
 const MODEL: [&str; 2] = ["--model", "claude-sonnet-5"];
 
@@ -83,8 +84,8 @@ async fn agents_of_the_handshake_are_on_offer_beside_those_of_the_flag() {
 async fn a_handshake_that_cannot_be_met_is_refused_and_nothing_runs() {
     let scene = Scene::new();
     let agents = json!({ "agents": { "x": { "description": "d" } } });
-    let hooks = json!({ "hooks": { "Nonsense": [{ "hookCallbackIds": ["h"] }] } });
-    for (fields, named) in [(agents, "`prompt` is missing"), (hooks, "`Nonsense`")] {
+    let hooks = json!({ "hooks": { "Stop": [{ "hookCallbackIds": "h" }] } });
+    for (fields, named) in [(agents, "`prompt` is missing"), (hooks, "`hooks` of Stop")] {
         let mut client = start(&scene, &[]);
         let why = client.initialize(fields).await.unwrap_err();
         assert!(why.contains(named), "{why}");

@@ -20,7 +20,7 @@ mod real;
 mod start;
 
 /// The server of the tests.
-fn stub() -> PathBuf {
+pub fn stub() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/mcp/stub.sh")
 }
 

@@ -113,6 +113,7 @@ fn t32_a_history_fits_when_it_leaves_the_model_room_for_an_answer() {
             thinking: Thinking::Off,
         },
         wanted_tokens: 8_000,
+        fallback: None,
         effort: None,
         retry: RetryPolicy::default(),
     };

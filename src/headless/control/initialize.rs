@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Request;
 use crate::protocol::HookEvent;
@@ -23,8 +23,26 @@ pub struct Initialize {
     pub skills: Option<Vec<String>>,
     /// Whether frames tell what sub-agents write and think, besides their calls.
     pub forward_subagent_text: bool,
+    pub servers: HandshakeServers,
     /// What does not count, for the person.
     pub notices: Vec<String>,
+}
+
+/// MCP servers of the handshake.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HandshakeServers {
+    /// Servers for this program to start or connect to, as `--mcp-config` takes them.
+    pub own: Option<String>,
+    /// Servers inside of the driving program.
+    pub sdk: Vec<SdkServer>,
+}
+
+/// An MCP server inside of the driving program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SdkServer {
+    pub name: String,
+    /// How long one call may take.
+    pub timeout: Option<Duration>,
 }
 
 /// Hooks that live in the driving program.
@@ -42,19 +60,32 @@ pub struct HookCallbacks {
 struct Body {
     #[serde(rename = "subtype")]
     _subtype: String,
-    hooks: Option<BTreeMap<String, Vec<Matcher>>>,
+    hooks: Option<Map<String, Value>>,
     agents: Option<Map<String, Value>>,
     system_prompt: Option<Texts>,
     append_system_prompt: Option<String>,
-    /// Servers that live in the program come with `--mcp-config` all the same.
-    #[serde(rename = "sdkMcpServers")]
-    _sdk_mcp_servers: Option<Vec<String>>,
+    sdk_mcp_servers: Option<Vec<String>>,
+    sdk_mcp_server_configs: Option<BTreeMap<String, SdkServerConfig>>,
+    /// What such servers would answer at first. They are asked themselves.
+    #[serde(rename = "sdkMcpServerManifests")]
+    _sdk_mcp_server_manifests: Option<Value>,
+    mcp_servers: Option<Map<String, Value>>,
     forward_subagent_text: Option<bool>,
     exclude_dynamic_sections: Option<bool>,
     skills: Option<Skills>,
     json_schema: Option<Value>,
     #[serde(flatten)]
     others: Map<String, Value>,
+}
+
+/// The settings of a server inside of the program.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SdkServerConfig {
+    /// Milliseconds.
+    timeout: Option<u64>,
+    /// Whether its tools are asked about.
+    tools: Option<Vec<Value>>,
 }
 
 /// One text, or several that stand one below the other.
@@ -103,25 +134,31 @@ impl Initialize {
     pub(in crate::headless) fn read(request: &Request) -> Result<Self, String> {
         let body = Body::deserialize(request.body.as_ref().map_err(Clone::clone)?)
             .map_err(|error| format!("initialize: {error}"))?;
+        // Each of these would take rights away, or change what comes out.
+        let present = |field: &str| body.others.get(field).is_some_and(is_said);
         for (field, asked) in [
             ("excludeDynamicSections", body.exclude_dynamic_sections == Some(true)),
             ("jsonSchema", body.json_schema.is_some()),
+            ("disallowedTools", present("disallowedTools")),
+            ("managedSettings", present("managedSettings")),
+            ("plugins", present("plugins")),
+            ("settings", present("settings")),
+            ("toolAliases", present("toolAliases")),
         ] {
             if asked {
                 return Err(format!("initialize: `{field}` is not supported: leave it out"));
             }
         }
-        let mut hooks = Vec::new();
-        for (event, matchers) in body.hooks.unwrap_or_default() {
-            for matcher in matchers {
-                hooks.push(matcher.of(&event)?);
-            }
-        }
-        let said = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
-        let others = body.others.iter().filter(|(_, value)| said(value));
-        let notices = others.map(|(name, _)| {
+        let servers = HandshakeServers {
+            own: body.mcp_servers.map(|servers| json!({"mcpServers": servers}).to_string()),
+            sdk: sdk_servers(body.sdk_mcp_servers, body.sdk_mcp_server_configs)?,
+        };
+        let (hooks, strange) = callbacks(body.hooks.unwrap_or_default())?;
+        let others = body.others.iter().filter(|(_, value)| is_said(value));
+        let others = others.map(|(name, _)| {
             format!("`{}` in initialize is not known and does nothing", name.escape_debug())
         });
+        let notices = strange.into_iter().chain(others);
         Ok(Self {
             agents: body.agents.map(|agents| Value::Object(agents).to_string()),
             hooks,
@@ -132,18 +169,67 @@ impl Initialize {
                 Some(Skills::Named(names)) => Some(names),
                 Some(Skills::All(All::All)) | None => None,
             },
+            servers,
             notices: notices.collect(),
         })
     }
 }
 
-impl Matcher {
-    fn of(self, event: &str) -> Result<HookCallbacks, String> {
-        let Some(event) = HookEvent::named(event) else {
-            let known = HookEvent::ALL.map(HookEvent::name).join(", ");
-            let event = event.escape_debug();
-            return Err(format!("initialize: there is no hook event `{event}`; there are {known}"));
+/// Whether a field says anything.
+fn is_said(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+/// The servers of these names.
+fn sdk_servers(
+    names: Option<Vec<String>>,
+    configs: Option<BTreeMap<String, SdkServerConfig>>,
+) -> Result<Vec<SdkServer>, String> {
+    let configs = configs.unwrap_or_default();
+    let server = |name: String| {
+        let config = configs.get(&name);
+        let policy = config.and_then(|config| config.tools.as_ref());
+        if policy.is_some_and(|tools| !tools.is_empty()) {
+            let name = name.escape_debug();
+            return Err(format!(
+                "initialize: `tools` of the server `{name}` in `sdkMcpServerConfigs` is not supported: \
+                 use permission rules such as mcp__{name}__TOOL"
+            ));
+        }
+        let timeout = config.and_then(|config| config.timeout).map(Duration::from_millis);
+        Ok(SdkServer { name, timeout })
+    };
+    names.unwrap_or_default().into_iter().map(server).collect()
+}
+
+/// The callbacks for events that happen here, and one line about those for others.
+fn callbacks(hooks: Map<String, Value>) -> Result<(Vec<HookCallbacks>, Option<String>), String> {
+    let (mut all, mut strange) = (Vec::new(), Vec::new());
+    for (name, matchers) in hooks {
+        let Some(event) = HookEvent::named(&name) else {
+            strange.push(name.escape_debug().to_string());
+            continue;
         };
+        let matchers = Vec::<Matcher>::deserialize(matchers)
+            .map_err(|error| format!("initialize: `hooks` of {name}: {error}"))?;
+        for matcher in matchers {
+            all.push(matcher.of(event)?);
+        }
+    }
+    let known = HookEvent::ALL.map(HookEvent::name).join(", ");
+    let notice = (!strange.is_empty()).then(|| {
+        format!("initialize: hooks for {} never run here; events are {known}", strange.join(", "))
+    });
+    Ok((all, notice))
+}
+
+impl Matcher {
+    fn of(self, event: HookEvent) -> Result<HookCallbacks, String> {
         if self.on_failure.as_deref().is_some_and(|wanted| wanted != "continue") {
             let name = event.name();
             return Err(format!(
@@ -166,7 +252,6 @@ impl Matcher {
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
-    use serde_json::json;
 
     use super::*;
 
@@ -197,6 +282,8 @@ mod tests {
         };
         let first = hook(Some("Bash"), &["hook_0", "hook_1"], Some(Duration::from_millis(2500)));
         assert_eq!(initialize.hooks, [first, hook(None, &["hook_2"], None)]);
+        let calc = SdkServer { name: "calc".to_owned(), timeout: None };
+        assert_eq!(initialize.servers.sdk, [calc]);
         assert_eq!(initialize.notices, [""; 0]);
         assert!(initialize.forward_subagent_text);
         assert_eq!(read(&json!({"hooks": null})), Ok(Initialize::default()));
@@ -223,7 +310,8 @@ mod tests {
             json!({"hooks": {event: [matcher]}})
         };
         for (fields, named) in [
-            (hook("PostModelSwitch", "matcher", json!("x")), "no hook event `PostModelSwitch`"),
+            (json!({"plugins": [{}]}), "`plugins`"),
+            (json!({"disallowedTools": ["Bash"]}), "`disallowedTools`"),
             (hook("Stop", "onFailure", json!("block")), "`onFailure`"),
             (hook("Stop", "timeout", json!(-1)), "`timeout`"),
             (hook("Stop", "colour", json!("red")), "colour"),
@@ -238,5 +326,8 @@ mod tests {
         }
         let told = read(&json!({"somethingNew": 1})).unwrap().notices;
         assert!(told[0].contains("`somethingNew`"), "{told:?}");
+        let foreign = read(&hook("PostModelSwitch", "contextOnly", json!(true))).unwrap();
+        assert_eq!(foreign.hooks, []);
+        assert!(foreign.notices[0].contains("hooks for PostModelSwitch"), "{foreign:?}");
     }
 }

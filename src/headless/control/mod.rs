@@ -9,6 +9,6 @@ mod request;
 
 pub(super) use desk::Desk;
 pub use desk::{Backstage, Served};
-pub use initialize::{HookCallbacks, Initialize};
+pub use initialize::{HandshakeServers, HookCallbacks, Initialize, SdkServer};
 pub(super) use peer::{Client, Delivered};
 pub(super) use request::Request;

@@ -60,6 +60,7 @@ struct Body<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ThinkingConfig {
     Adaptive { display: &'static str },
+    Disabled,
     Enabled { budget_tokens: u32 },
 }
 
@@ -234,6 +235,7 @@ fn forced<'a>(request: &ModelRequest<'a>) -> Option<Forced<'a>> {
 fn thinking(request: &ModelRequest<'_>) -> Option<ThinkingConfig> {
     match request.thinking {
         Thinking::Off => None,
+        Thinking::Disabled => Some(ThinkingConfig::Disabled),
         Thinking::Adaptive => Some(ThinkingConfig::Adaptive { display: "summarized" }),
         Thinking::Budget(budget) => {
             let fitting = if budget < request.max_tokens { budget } else { request.max_tokens / 2 };

@@ -323,7 +323,7 @@ fn thinking(request: &ModelRequest<'_>) -> Option<ThinkingConfig> {
         Thinking::Budget(budget) if level.is_none() => Some(budget),
         _ => None,
     };
-    let include_thoughts = request.thinking != Thinking::Off;
+    let include_thoughts = request.thinking.is_on();
     let asked = include_thoughts || level.is_some();
     asked.then_some(ThinkingConfig {
         include_thoughts,

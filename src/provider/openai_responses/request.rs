@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::super::turns::{Turn, data_url, result_pieces, turns};
-use super::super::{ModelRequest, Thinking, ToolChoice};
+use super::super::{ModelRequest, ToolChoice};
 use super::thought;
 use crate::protocol::{ContentBlock, ImageSource, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;
@@ -135,7 +135,7 @@ fn include(model: &str) -> &'static [&'static str] {
 
 /// A summary is asked for where the model is known to reason: some others refuse the question.
 fn reasoning<'a>(request: &ModelRequest<'a>) -> Option<Reasoning<'a>> {
-    let summary = (request.thinking != Thinking::Off).then_some("auto");
+    let summary = request.thinking.is_on().then_some("auto");
     let asked = request.effort.is_some() || summary.is_some();
     asked.then_some(Reasoning { effort: request.effort, summary })
 }

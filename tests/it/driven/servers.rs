@@ -115,6 +115,72 @@ async fn a_tool_of_the_program_is_called_like_any_other() {
 }
 
 #[tokio::test]
+async fn a_server_that_only_the_handshake_names_lives_in_the_program() {
+    let scene = Scene::new();
+    // A file of the project cannot take its place.
+    let command = json!({ "command": "bash", "args": ["-c", "touch started"] });
+    scene.world.write(".mcp.json", &json!({ "mcpServers": { "calc": command } }).to_string());
+    scene.world.trust();
+    let call = tool_use("mcp__calc__add", json!({ "a": 2, "b": 3 }));
+    scene.server.when("HELLO-1").reply(call).then(text("five"));
+    let mut client = super::start(&scene, &ADD);
+    let handshake = json!({
+        "sdkMcpServers": ["calc"],
+        "sdkMcpServerConfigs": { "calc": { "timeout": 60_000 } },
+        "sdkMcpServerManifests": { "calc": { "initializeResult": {} } },
+    });
+    client.initialize(handshake).await.unwrap();
+    let result = turn(&mut client, "HELLO-1", "add", |_| "5".to_owned()).await;
+    assert_eq!(result["result"], "five");
+    let status = client.request(request("mcp_status")).await.unwrap();
+    assert_eq!(status["mcpServers"].as_array().unwrap().len(), 1, "{status}");
+    assert_eq!(status["mcpServers"][0]["status"], "connected");
+    let run = client.close().await;
+    run.assert_code(0);
+    assert!(!run.frames().iter().any(|frame| frame["subtype"] == "notice"), "{run}");
+    assert!(!scene.world.exists("started"));
+    assert_eq!(scene.server.requests()[1].tool_result().text, "5");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_policy_for_tools_of_the_programs_server_is_refused_by_name() {
+    let scene = Scene::new();
+    let mut client = super::start(&scene, &[]);
+    let policy = json!({ "calc": { "tools": [{ "name": "add", "policy": "always_ask" }] } });
+    let fields = json!({ "sdkMcpServers": ["calc"], "sdkMcpServerConfigs": policy });
+    let why = client.initialize(fields).await.unwrap_err();
+    assert!(why.contains("`calc`") && why.contains("sdkMcpServerConfigs"), "{why}");
+    client.close().await.assert_code(2);
+}
+
+#[tokio::test]
+async fn servers_to_start_can_come_with_the_handshake() {
+    let scene = Scene::new();
+    let call = tool_use("mcp__stub__echo", json!({}));
+    scene.server.when("HELLO-1").reply(call).then(text("done"));
+    let args = ["--await-initialize", "--allowed-tools", "mcp__stub__echo"];
+    let mut client = super::start(&scene, &args);
+    let log = scene.world.project_dir().join("stub.log");
+    let server = json!({
+        "command": "bash", "args": [mcp::stub()],
+        "env": { "STUB_LOG": log, "STUB_TOOLS": mcp::tools(&["echo"]) },
+    });
+    let response = client.initialize(json!({ "mcpServers": { "stub": server } })).await.unwrap();
+    assert_eq!(response["mcp_servers_applied"], true);
+    assert_eq!(client.turn("HELLO-1").await["result"], "done");
+    client.close().await.assert_code(0);
+    assert!(!scene.server.requests()[1].tool_result().is_error);
+    scene.server.finish();
+    let scene = Scene::new();
+    let mut client = super::start(&scene, &["--await-initialize"]);
+    let broken = json!({ "mcpServers": { "stub": { "type": "carrier-pigeon" } } });
+    let why = client.initialize(broken).await.unwrap_err();
+    assert!(why.contains("stub"), "{why}");
+    client.close().await.assert_code(2);
+}
+
+#[tokio::test]
 async fn s2_16_a_permission_prompt_tool_receives_the_question_and_decides() {
     let scene = Scene::new();
     let touch = |file: &str| tool_use("Bash", bash(&format!("touch {file}")));

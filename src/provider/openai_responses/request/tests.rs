@@ -2,6 +2,7 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::*;
+use crate::config::models::Thinking;
 use crate::protocol::Message;
 
 fn json_of(request: &ModelRequest<'_>) -> Value {
