@@ -123,6 +123,7 @@ impl Bench {
             project_dir: "/".into(),
             protected: Vec::new(),
             programs: Vec::new(),
+            bypass_disabled: false,
         });
         let info = ModelInfo {
             known: true,
@@ -268,10 +269,10 @@ async fn a_question_that_a_change_of_mode_settles_is_not_approved_by_the_user() 
                 EventKind::PermissionAsked(_) => {
                     // Keeps the call from running when it is permitted.
                     place = operations.enter(&cancel).await;
-                    gate.set_mode(Mode::BypassPermissions);
+                    gate.set_mode(Mode::BypassPermissions).unwrap();
                 }
                 EventKind::QuestionClosed { .. } => {
-                    gate.set_mode(Mode::Default);
+                    gate.set_mode(Mode::Default).unwrap();
                     return drop(place.take());
                 }
                 _ => {}

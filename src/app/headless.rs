@@ -35,7 +35,7 @@ use crate::headless::{
 };
 use crate::hook::Hook;
 use crate::permission::Gate;
-use crate::protocol::{Command, EventQueue, SharedPeer, Wants};
+use crate::protocol::{Command, EventQueue, Mode, SharedPeer, Wants};
 use crate::provider::{Model, ModelError, ModelSource};
 use crate::runtime::{Open, Parts, Runtime};
 use crate::subagent::registry::Definitions;
@@ -88,6 +88,7 @@ fn begin(
     mut setup: Setup,
 ) -> Result<(Setup, Open, Option<String>, Option<WorkerGuard>), AppError> {
     setup.check_depth()?;
+    setup.check_sandbox()?;
     let prompt = prompt_of(cli)?;
     let Some(open) = session(&cli.session, &setup)? else {
         return Err(AppError::Usage(
@@ -281,6 +282,10 @@ impl Backstage for Behind {
     async fn check_model(&self, name: &str) -> Result<(), String> {
         let found = self.models.resolve(None, name).await;
         found.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn check_mode(&self, mode: Mode) -> Result<(), String> {
+        self.gate.check_mode(mode).map_err(|why| why.to_string())
     }
 
     fn mcp_servers(&self) -> Vec<Value> {

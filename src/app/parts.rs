@@ -94,6 +94,7 @@ impl Setup {
             project_dir: self.loaded.project.config_root.clone(),
             protected: self.protected(),
             programs: self.program_folders(),
+            bypass_disabled: self.loaded.bypass_disabled,
         };
         Ok(Gate::following(settings, Box::new(files)))
     }
@@ -229,6 +230,17 @@ impl Setup {
     pub(super) fn check_depth(&self) -> Result<(), AppError> {
         let (depth, limit) = (self.depth()?, self.loaded.config.subagents.max_depth);
         if depth > limit { Err(AppError::TooDeep { depth, limit }) } else { Ok(()) }
+    }
+
+    /// Refuses to start where a settings file demands a sandbox.
+    pub(super) fn check_sandbox(&self) -> Result<(), AppError> {
+        match &self.loaded.sandbox_required {
+            None => Ok(()),
+            Some(origin) => Err(AppError::Usage(format!(
+                "{origin}: `sandbox.failIfUnavailable` demands a sandbox for commands, and there is none here, so \
+                 nothing was run: set it to false there, or pass --settings '{{\"sandbox\": {{\"enabled\": false}}}}'"
+            ))),
+        }
     }
 
     fn subagents(&self) -> SubAgents {

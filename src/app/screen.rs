@@ -34,6 +34,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         Settled::Start(setup, typed) => (*setup, typed),
         Settled::Leave(code) => return Ok(code),
     };
+    setup.check_sandbox()?;
     let open = session(&cli.session, &setup)?;
     if let Some(open) = &open {
         resumed::keep_model(&mut setup, open);

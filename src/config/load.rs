@@ -21,7 +21,7 @@ use super::settings_file::{self, SettingsFile};
 use super::settings_layer::Variables;
 use super::start::ProjectStart;
 use super::trust::Trust;
-use super::{Dirs, document};
+use super::{Dirs, document, prohibition};
 use crate::protocol::{EnvOverlay, RuleFile};
 
 mod reading;
@@ -64,6 +64,10 @@ pub struct Loaded {
     pub mcp: Vec<McpEntry>,
     /// The files of the settings.json shape that are there, lowest first, the one of `--settings` last.
     pub settings: Vec<SettingsFile>,
+    /// Whether a settings file disables the mode `bypassPermissions`.
+    pub bypass_disabled: bool,
+    /// Where a settings file demands a sandbox, without which nothing may run.
+    pub sandbox_required: Option<Origin>,
     /// What settings files set for commands, hooks and servers.
     pub variables: Variables,
     /// The files that were looked for, lowest first, and whether each was there.
@@ -116,6 +120,9 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
         ..
     } = Reading::of(*sources, &project)?;
     fill_providers(&mut layers.merged);
+    let Layers { merged, origins } = &mut layers;
+    let bypass_disabled = prohibition::bypass(&settings, merged, origins, &mut notices)?;
+    notices.extend(prohibition::unused(&settings));
     let mut config = typed(&layers)?;
     resolve_paths(&mut config, &layers.origins, sources);
     let mut hooks = hooks::of_tables(&config.hooks, &layers.origins, &mut starts, &mut notices)?;
@@ -137,6 +144,8 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
         starts,
         hooks,
         mcp,
+        sandbox_required: prohibition::sandbox(&settings),
+        bypass_disabled,
         settings,
         variables,
         files,

@@ -29,6 +29,7 @@ mod mcp_text;
 pub mod models;
 pub mod node;
 mod overrides;
+mod prohibition;
 mod project;
 mod provider;
 pub mod replace;
@@ -60,7 +61,7 @@ pub use schema::{
     SubagentsConfig, TuiConfig,
 };
 pub use setting_sources::SettingSources;
-pub use settings_file::{Owner, SettingsFile, Written, WrittenPermissions};
+pub use settings_file::{Owner, SettingsFile, Written, WrittenPermissions, WrittenSandbox};
 pub use settings_layer::Variables;
 pub use start::{EntryCwd, ProjectStart, names_file, relative_word, ways as start_ways};
 pub use trust::Trust;

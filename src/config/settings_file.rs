@@ -1,5 +1,5 @@
 //! Files of the shape that Claude Code's `settings.json` has, as far as it concerns this program: `permissions`,
-//! `hooks`, `env` and `disabledMcpjsonServers`. What else stands there is for other programs and passed over.
+//! `hooks`, `env`, `sandbox` and `disabledMcpjsonServers`. What else stands there is for other programs and passed over.
 
 use std::path::{Path, PathBuf};
 
@@ -65,6 +65,19 @@ pub struct SettingsFile {
     pub disabled_servers: Vec<String>,
     /// `outputStyle`: frames name it, and it does nothing here.
     pub output_style: Option<String>,
+    pub sandbox: WrittenSandbox,
+    /// Where `permissions.disableBypassPermissionsMode` says `disable`.
+    pub no_bypass: Option<Origin>,
+    /// Settings that change nothing here, each with its place: `statusLine (.claude/settings.json:4)`.
+    pub unused: Vec<String>,
+}
+
+/// `sandbox` of a settings file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WrittenSandbox {
+    pub enabled: Option<bool>,
+    /// `failIfUnavailable`.
+    pub required: Option<(bool, Origin)>,
 }
 
 impl SettingsFile {
@@ -137,9 +150,55 @@ pub fn parse(
                 .get("outputStyle")
                 .and_then(|style| style.text("outputStyle").ok())
                 .map(str::to_owned),
+            sandbox: sandbox(node.get("sandbox"), &at)?,
+            no_bypass: no_bypass(node.get("permissions"), &at)?,
+            unused: unused(&node, &at),
         })
     };
     read().map_err(|fault| ConfigError::invalid(&at(fault.line), fault.message))
+}
+
+/// Keys of Claude Code that change nothing here. A `sandbox` that is off is no loss, and neither is the usual style.
+fn unused(node: &Node, at: &impl Fn(Option<usize>) -> Origin) -> Vec<String> {
+    let is_said = |key: &str, value: &Node| match key {
+        "sandbox" => value.get("enabled").and_then(Node::scalar) == Some("true"),
+        "outputStyle" => value.scalar() != Some("default"),
+        _ => true,
+    };
+    let keys = ["sandbox", "statusLine", "outputStyle"];
+    let said = keys.into_iter().filter_map(|key| {
+        let value = node.get(key).filter(|value| is_said(key, value))?;
+        Some(format!("{key} ({})", at(value.line)))
+    });
+    said.collect()
+}
+
+fn sandbox(
+    node: Option<&Node>,
+    at: &impl Fn(Option<usize>) -> Origin,
+) -> Result<WrittenSandbox, Misfit> {
+    let Some(node) = node else { return Ok(WrittenSandbox::default()) };
+    node.table("sandbox")?;
+    let switch = |key: &str| -> Result<Option<(bool, Origin)>, Misfit> {
+        let Some(value) = node.get(key) else { return Ok(None) };
+        let on = value.scalar().and_then(|text| text.parse().ok());
+        let on = on.ok_or_else(|| value.must_be(&format!("sandbox.{key}"), "true or false"))?;
+        Ok(Some((on, at(value.line))))
+    };
+    let enabled = switch("enabled")?.map(|(on, _)| on);
+    Ok(WrittenSandbox { enabled, required: switch("failIfUnavailable")? })
+}
+
+fn no_bypass(
+    permissions: Option<&Node>,
+    at: &impl Fn(Option<usize>) -> Origin,
+) -> Result<Option<Origin>, Misfit> {
+    const KEY: &str = "disableBypassPermissionsMode";
+    let Some(value) = permissions.and_then(|node| node.get(KEY)) else { return Ok(None) };
+    match value.text(&format!("permissions.{KEY}"))? {
+        "disable" => Ok(Some(at(value.line))),
+        _ => Err(value.must_be(&format!("permissions.{KEY}"), "\"disable\"")),
+    }
 }
 
 fn names(node: Option<&Node>) -> Result<Vec<String>, Misfit> {

@@ -16,7 +16,7 @@ use super::rule::{Base, List, Origin, Rule, RuleSet};
 use super::rule_file;
 use super::session_rules::AllowCeiling;
 use super::source::RuleSource;
-use super::standing::Standing;
+use super::standing::{ModeOf, Standing};
 use super::starts::Unreadable;
 use crate::protocol::{Allowance, Answer, Mode, QuestionId, RuleFile, Target};
 
@@ -40,7 +40,14 @@ pub struct GateSettings {
     pub protected: Vec<ProtectedPlace>,
     /// The folders of `PATH`.
     pub programs: Vec<PathBuf>,
+    /// Whether no agent may ever be in the mode `bypassPermissions`.
+    pub bypass_disabled: bool,
 }
+
+/// The mode `bypassPermissions` was asked for, and a settings file disables it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("bypassPermissions is disabled by `disableBypassPermissionsMode` in a settings file")]
+pub struct BypassDisabled;
 
 /// The rules, the mode and the open questions of a whole tree of agents. Clones are the same gate.
 #[derive(Clone)]
@@ -49,6 +56,7 @@ pub struct Gate(Arc<Shared>);
 pub(super) struct Shared {
     places: Arc<Places>,
     interactive: bool,
+    bypass_disabled: bool,
     /// Where the rules change; absent where they stay. Locked before `state`, never after it.
     pub(super) source: Option<Mutex<Box<dyn RuleSource>>>,
     state: Mutex<State>,
@@ -102,7 +110,7 @@ impl Gate {
     }
 
     fn build(settings: GateSettings, source: Option<Mutex<Box<dyn RuleSource>>>) -> Self {
-        let GateSettings { mode, rules, interactive, .. } = settings;
+        let GateSettings { mode, rules, interactive, bypass_disabled, .. } = settings;
         let places = Places {
             dirs: settings.dirs.into(),
             home: settings.home,
@@ -122,6 +130,7 @@ impl Gate {
         Self(Arc::new(Shared {
             places: Arc::new(places),
             interactive,
+            bypass_disabled,
             source,
             state: Mutex::new(state),
         }))
@@ -130,17 +139,33 @@ impl Gate {
     /// The present mode.
     #[must_use]
     pub fn mode(&self) -> Mode {
-        self.0.lock().mode
+        self.0.mode_for(ModeOf::Session, self.0.lock().mode)
+    }
+
+    /// Checks that agents may be in a mode.
+    ///
+    /// # Errors
+    /// When it is `bypassPermissions`, and that is disabled.
+    pub fn check_mode(&self, mode: Mode) -> Result<(), BypassDisabled> {
+        match mode {
+            Mode::BypassPermissions if self.0.bypass_disabled => Err(BypassDisabled),
+            _ => Ok(()),
+        }
     }
 
     /// Changes the mode for every agent's next call, and judges the open questions again.
-    pub fn set_mode(&self, mode: Mode) {
+    ///
+    /// # Errors
+    /// When the mode is disabled: it stays as it was.
+    pub fn set_mode(&self, mode: Mode) -> Result<(), BypassDisabled> {
+        self.check_mode(mode)?;
         {
             let mut state = self.0.lock();
             state.mode = mode;
             state.revision += 1;
         }
         self.0.settle();
+        Ok(())
     }
 
     /// Answers a question. False when it is not open any more. After an error it still is.
@@ -247,13 +272,22 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The mode that an agent's calls are judged by when the session is in this one. Every judgement asks here, so a
+    /// disabled mode cannot come from anywhere: not from the start, nor from a definition.
+    fn mode_for(&self, agent: ModeOf, session: Mode) -> Mode {
+        match agent.given(session) {
+            Mode::BypassPermissions if self.bypass_disabled => Mode::Default,
+            mode => mode,
+        }
+    }
+
     /// The files that the shared deny rules, those of the agent's definition and the ask rules keep an agent from coming
     /// upon. An ask rule that was asked about `place` itself hides nothing there, and none does where the mode has
     /// answered for the user.
     fn unreadable(&self, standing: &Standing, cwd: &Path, place: Option<&Target>) -> Unreadable {
         let (rules, mode) = {
             let state = self.lock();
-            (state.rules.clone(), standing.mode.given(state.mode))
+            (state.rules.clone(), self.mode_for(standing.mode, state.mode))
         };
         let denied = rules.deny.iter().chain(standing.bounds.iter().flat_map(|it| &it.deny));
         let asks = self.interactive || mode != Mode::BypassPermissions;
@@ -279,7 +313,7 @@ impl Shared {
     fn with_policy<T>(&self, standing: &Standing, f: impl FnOnce(&Policy<'_>, u64) -> T) -> T {
         let (mode, rules, revision) = {
             let state = self.lock();
-            (standing.mode.given(state.mode), state.rules.clone(), state.revision)
+            (self.mode_for(standing.mode, state.mode), state.rules.clone(), state.revision)
         };
         let grants = standing.grants.get();
         let policy = Policy {
@@ -354,7 +388,7 @@ impl Shared {
         let rules = self.parse(texts, &Origin::File(path.clone()))?;
         let (mode, mut all) = {
             let state = self.lock();
-            (asked.standing.mode.given(state.mode), (*state.rules).clone())
+            (self.mode_for(asked.standing.mode, state.mode), (*state.rules).clone())
         };
         all.allow.extend(rules.iter().cloned());
         let grants = asked.standing.grants.get();

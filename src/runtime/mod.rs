@@ -192,10 +192,10 @@ impl Runtime {
             Command::KillShell(id) => self.kill_shell(&id),
             Command::CancelTurn => self.cancel_turn(),
             Command::Answer { id, answer } => self.answer(id, answer),
-            Command::SetMode(mode) => {
-                self.parts.gate.set_mode(mode);
-                self.events.emit(EventKind::ModeChanged { mode });
-            }
+            Command::SetMode(mode) => match self.parts.gate.set_mode(mode) {
+                Ok(()) => self.events.emit(EventKind::ModeChanged { mode }),
+                Err(why) => self.events.notice(NoticeLevel::Warning, why.to_string()),
+            },
             Command::SetModel { provider, model } => self.set_model(provider, model),
             // A front end sends these when it has heard that main is done, which is a moment before the run is over.
             Command::Compact { .. } | Command::Clear | Command::Resume(_) if self.run.is_some() => {

@@ -56,6 +56,8 @@ mod secrets;
 mod server;
 #[cfg(feature = "sub-agents")]
 mod session;
+#[cfg(feature = "sub-agents")]
+mod settings;
 mod shell_fuzz;
 #[cfg(feature = "sub-agents")]
 mod shells;

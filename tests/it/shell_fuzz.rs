@@ -46,6 +46,7 @@ fn gate(project: PathBuf) -> Gate {
         project_dir: project,
         protected: Vec::new(),
         programs: Vec::new(),
+        bypass_disabled: false,
     })
 }
 

@@ -10,13 +10,18 @@ use tokio::sync::mpsc;
 use super::super::info::{SessionInfo, SlashCommand};
 use super::context::Context;
 use super::request::{Ask, Request};
-use crate::protocol::{AgentEvent, AgentId, Command, EventKind, McpStatus};
+use crate::protocol::{AgentEvent, AgentId, Command, EventKind, McpStatus, Mode};
 
 /// What only the composition root knows.
 #[async_trait]
 pub trait Backstage: Send + Sync {
     /// Whether a model of this name can answer; the error is one line.
     async fn check_model(&self, name: &str) -> Result<(), String>;
+
+    /// Whether agents may be in this mode; the error is one line.
+    fn check_mode(&self, _mode: Mode) -> Result<(), String> {
+        Ok(())
+    }
 
     /// The MCP servers and their state, in the shape that the SDK reads.
     fn mcp_servers(&self) -> Vec<Value>;
@@ -99,7 +104,10 @@ impl Desk {
                 return Err("initialize must be the first line of stdin".to_owned());
             }
             Ask::Interrupt => self.send(Command::CancelTurn).await,
-            Ask::SetPermissionMode(mode) => self.send(Command::SetMode(mode)).await,
+            Ask::SetPermissionMode(mode) => {
+                self.backstage.check_mode(mode)?;
+                self.send(Command::SetMode(mode)).await;
+            }
             Ask::SetModel(name) => {
                 let model = name.unwrap_or_else(|| self.model.clone());
                 self.backstage.check_model(&model).await?;

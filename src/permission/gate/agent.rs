@@ -79,7 +79,7 @@ impl AgentGate {
     /// The mode that this agent's calls are judged by now.
     #[must_use]
     pub fn mode(&self) -> Mode {
-        self.standing.mode.given(self.shared.lock().mode)
+        self.shared.mode_for(self.standing.mode, self.shared.lock().mode)
     }
 
     /// The files that rules, the shared ones and those of its definition, keep this agent from coming upon in `cwd`, when

@@ -26,6 +26,7 @@ impl Bench {
             project_dir,
             protected: Vec::new(),
             programs: Vec::new(),
+            bypass_disabled: false,
         });
         Self { dir, queue: EventQueue::unhurried(), gate }
     }
@@ -300,10 +301,10 @@ async fn a_preview_is_made_once_and_only_for_a_question() {
     let confirmed = with_call("psql", &cwd, |call| agent.confirm(call, Some(&approval)));
     assert_eq!(confirmed, Ok(()), "the user approved the rule that came with the preview");
     bench.closed().await;
-    let plan = || bench.gate.set_mode(Mode::Plan);
+    let plan = || bench.gate.set_mode(Mode::Plan).unwrap();
     assert!(denied(decide("make", &plan).await).contains("plan mode"));
     assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
-    bench.gate.set_mode(Mode::Default);
+    bench.gate.set_mode(Mode::Default).unwrap();
     let stop = || cancel.cancel();
     assert_eq!(decide("make", &stop).await, Verdict::Cancelled);
     assert!(bench.gate.0.lock().waiting.is_empty());
@@ -348,10 +349,10 @@ async fn a_change_of_mode_counts_at_once_for_every_agent() {
     let bench = Bench::new(true);
     let agent = bench.agent("a");
     let open = bench.ask(&agent, "psql").await;
-    bench.gate.set_mode(Mode::Plan);
+    bench.gate.set_mode(Mode::Plan).unwrap();
     assert!(denied(open.verdict.await.unwrap()).contains("plan mode"));
     assert!(denied(bench.now(&agent, "psql").await).contains("plan mode"));
-    bench.gate.set_mode(Mode::BypassPermissions);
+    bench.gate.set_mode(Mode::BypassPermissions).unwrap();
     assert_eq!(bench.now(&agent, "psql").await, Verdict::Allowed);
 }
 
