@@ -18,7 +18,7 @@ use super::mask;
 use super::record::CallRecord;
 use super::{Agent, Run};
 use crate::budget::{Budget, UsedUp};
-use crate::permission::{Advice, Approval, Call, Verdict};
+use crate::permission::{Advice, Approval, BeforeQuestion, Call, Verdict};
 use crate::protocol::{
     Access, ContentBlock, EventKind, Failure, HookEvent, ResultBlock, Span, ToolUseId, clock,
 };
@@ -76,20 +76,24 @@ impl Agent {
         let (fit, short) = run.budget.take_tool_calls(calls.len());
         // All of them, before the first one can run.
         let calls: Vec<ToolCall> = self.started(calls).collect();
-        let running = AtomicUsize::new(calls.len());
+        let kept = self.setup.hooks.listen(HookEvent::PostToolBatch).then(|| calls.clone());
+        // A hook that hears of the batch takes its time after the last call.
+        let running = AtomicUsize::new(calls.len() + usize::from(kept.is_some()));
         let answers = calls.into_iter().map(|call| {
             let refused = short.as_ref().filter(|_| call.order >= fit);
             self.station(call, refused, run, &batch, &running)
         });
         let answers = join_all(answers).await;
         let mut fatal = None;
-        let results = answers
-            .into_iter()
-            .map(|(result, error)| {
-                fatal = fatal.take().or(error);
-                result
-            })
-            .collect();
+        let results = answers.into_iter().map(|(result, error)| {
+            fatal = fatal.take().or(error);
+            result
+        });
+        let mut results: Vec<_> = results.collect();
+        if let Some(calls) = kept.filter(|calls| !calls.is_empty()) {
+            let at = Station { span: self.setup.span, run, cancel: &batch };
+            self.after_batch(&calls, &mut results, at).await;
+        }
         Dispatched { results, fatal }
     }
 
@@ -108,8 +112,8 @@ impl Agent {
         })
     }
 
-    /// One call from its beginning to its result block, with its record in the log. `running` counts the calls of the
-    /// message that have no result yet.
+    /// One call from its beginning to its result block, with its record in the log. `running` counts what the
+    /// message with the results waits for.
     async fn station(
         &self,
         call: ToolCall,
@@ -173,9 +177,9 @@ impl Agent {
         (result, fatal)
     }
 
-    /// Writes a result to the journal while other calls of its message still run: what is done must not be lost when
-    /// the program is killed before the last of them ends. The result of the last one is written at once, in the
-    /// message with all of them.
+    /// Writes a result to the journal while other calls of its message, or a hook, still run: what is done must not be
+    /// lost when the program is killed before the last of them ends. Otherwise the result of the last one is written
+    /// at once, in the message with all of them.
     async fn keep_result(&self, result: &ContentBlock, running: &AtomicUsize) {
         if running.fetch_sub(1, Ordering::Relaxed) > 1
             && let Err(error) = self.setup.journal.result(result).await
@@ -255,13 +259,18 @@ impl Agent {
             masked: self.setup.redactor.stream(),
         };
         let began = Instant::now();
-        let kept = self.setup.hooks.listen(HookEvent::PostToolUse).then(|| call.clone());
+        let events = [HookEvent::PostToolUse, HookEvent::PostToolUseFailure];
+        let listen = events.into_iter().any(|event| self.setup.hooks.listen(event));
+        let kept = listen.then(|| call.clone());
         let limits = [tool.time_limit(), self.setup.operations.call_limit()];
-        let outcome = run_tool(tool, call.input, context, run_longer(limits, &run.budget)).await?;
+        let outcome = run_tool(tool, call.input, context, run_longer(limits, &run.budget)).await;
         drop(place);
-        match kept {
-            Some(call) => Ok(self.after_call(tool, &call, outcome, began.elapsed(), at).await),
-            None => Ok(outcome),
+        let (Some(call), took) = (kept, began.elapsed()) else { return outcome };
+        match outcome {
+            Ok(outcome) if !outcome.is_error => {
+                Ok(self.after_call(tool, &call, outcome, took, at).await)
+            }
+            failed => self.after_failure(tool, &call, failed, took, at).await,
         }
     }
 
@@ -272,8 +281,9 @@ impl Agent {
         tool: &dyn Tool,
         call: ToolCall,
         heard: &Heard,
-        Station { run, cancel, .. }: Station<'_>,
+        at: Station<'_>,
     ) -> Result<Permitted, ToolError> {
+        let Station { run, cancel, .. } = at;
         let access = tool.access(&call.input, &call.directory);
         let advice = heard.advice.clone();
         let request = Call { advice, ..self.asked_call(tool, &call, &access) };
@@ -282,10 +292,13 @@ impl Agent {
         // that one takes is not the agent's time.
         let preview = async {
             pause = Some(run.budget.pause());
+            if let Some(answer) = self.before_question(tool, &call, at).await {
+                return answer;
+            }
             self.tell_of_question(tool, run);
-            tool.preview(&call.input, &access).await
+            BeforeQuestion::Ask(tool.preview(&call.input, &access).await)
         };
-        let verdict = self.setup.gate.decide(&request, preview, cancel).await;
+        let verdict = self.setup.gate.decide_with(&request, preview, cancel).await;
         drop(pause);
         match verdict {
             Verdict::Allowed => Ok(Permitted { call, access, approval: None }),

@@ -105,9 +105,6 @@ impl Agent {
         took: Duration,
         at: Station<'_>,
     ) -> ToolOutcome {
-        if outcome.is_error {
-            return outcome;
-        }
         let here = self.here_of(call, at);
         let (call, response) = (told(tool, call), outcome.content.as_slice());
         let moment = Moment::PostToolUse { call, response, took };
@@ -207,19 +204,19 @@ impl Agent {
         said.block.or(said.stop).map(|why| format!("a hook forbids it: {why}"))
     }
 
-    fn here<'a>(&'a self, events: &'a EventSink) -> Here<'a> {
+    pub(super) fn here<'a>(&'a self, events: &'a EventSink) -> Here<'a> {
         Here { cwd: &self.setup.cwd, mode: self.setup.gate.mode(), events }
     }
 
     /// The same for a call, which may start in another directory.
-    fn here_of<'a>(&self, call: &'a ToolCall, at: Station<'a>) -> Here<'a> {
+    pub(super) fn here_of<'a>(&self, call: &'a ToolCall, at: Station<'a>) -> Here<'a> {
         Here { cwd: &call.directory, mode: self.setup.gate.mode(), events: at.run.events }
     }
 }
 
 impl Station<'_> {
     /// Ends the run: the other calls now, itself when all have their results.
-    fn stop(&self, why: String) {
+    pub(super) fn stop(&self, why: String) {
         let text = match why.as_str() {
             "" => "a hook has ended the turn".to_owned(),
             why => format!("a hook has ended the turn: {why}"),
@@ -232,6 +229,6 @@ impl Station<'_> {
 }
 
 /// A call as hooks hear of it.
-fn told<'a>(tool: &'a dyn Tool, call: &'a ToolCall) -> HookCall<'a> {
+pub(super) fn told<'a>(tool: &'a dyn Tool, call: &'a ToolCall) -> HookCall<'a> {
     HookCall { id: &call.id, tool: &tool.spec().name, input: &call.input }
 }

@@ -33,6 +33,7 @@ mod linger;
 mod mask;
 mod meter;
 mod operations;
+mod outcome_hooks;
 pub mod prompt;
 mod record;
 mod run;

@@ -302,7 +302,7 @@ mod tests {
             ("[permissions]\ndeny = \"Read\"", "2: `permissions.deny` must be a list, not a text"),
             (
                 "[[hooks.PreToolUse]]\ncommand = \"x\"\n[[hooks.Pretooluse]]\ncommand = \"x\"",
-                "3: unknown key `Pretooluse` in [hooks]; allowed: PreToolUse, PostToolUse, UserPromptSubmit, SubagentStart, SubagentStop, Stop, SessionStart, SessionEnd, PreCompact, Notification",
+                "3: unknown key `Pretooluse` in [hooks]; allowed: PreToolUse, PostToolUse, PostToolUseFailure, PostToolBatch, PermissionRequest, UserPromptSubmit, SubagentStart, SubagentStop, Stop, SessionStart, SessionEnd, PreCompact, Notification",
             ),
             (
                 "[[hooks.Stop]]\ncommand = \"x\"\n[[hooks.Stop]]\ncomand = \"x\"",

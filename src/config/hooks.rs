@@ -70,7 +70,7 @@ impl HookConfig {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HookList {
     pub hooks: Vec<HookConfig>,
-    /// What stands there for other programs and is not run here: `PermissionRequest (line 4)`.
+    /// What stands there for other programs and is not run here: `PermissionDenied (line 4)`.
     pub passed_over: Vec<String>,
 }
 
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn what_is_for_other_programs_is_passed_over_and_named() {
         let list = read(
-            r#"{"PermissionRequest": [{"hooks": [{"type": "command", "command": "x"}]}],
+            r#"{"PermissionDenied": [{"hooks": [{"type": "command", "command": "x"}]}],
                 "Stop": [{"hooks": [{"type": "prompt", "prompt": "done?"},
                 {"type": "command", "command": "x", "if": "Bash(git *)"}]}]}"#,
         )
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(
             list.passed_over,
             [
-                "PermissionRequest (line 1)",
+                "PermissionDenied (line 1)",
                 "a Stop hook of type prompt (line 2)",
                 "a Stop hook with `if` (line 3)"
             ]

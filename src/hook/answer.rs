@@ -72,6 +72,9 @@ fn can_block(event: HookEvent) -> bool {
     match event {
         HookEvent::PreToolUse
         | HookEvent::PostToolUse
+        | HookEvent::PostToolUseFailure
+        | HookEvent::PostToolBatch
+        | HookEvent::PermissionRequest
         | HookEvent::UserPromptSubmit
         | HookEvent::SubagentStop
         | HookEvent::Stop
@@ -85,7 +88,12 @@ fn can_block(event: HookEvent) -> bool {
 
 fn no(event: HookEvent, why: String) -> Said {
     match event {
-        HookEvent::PreToolUse => Said { opinion: Some(Opinion::Deny { why }), ..Said::default() },
+        HookEvent::PreToolUse | HookEvent::PermissionRequest => {
+            Said { opinion: Some(Opinion::Deny { why }), ..Said::default() }
+        }
+        // The call has failed already, so there is nothing left to object to.
+        HookEvent::PostToolUseFailure => Said { context: vec![why], ..Said::default() },
+        HookEvent::PostToolBatch => Said { stop: Some(first_line(&why)), ..Said::default() },
         _ => Said { block: Some(why), ..Said::default() },
     }
 }
@@ -141,6 +149,10 @@ pub(super) fn of_json(event: HookEvent, json: Value) -> Result<Answer, String> {
         };
         said.input = specific.updated_input.map(Value::Object);
     }
+    let mut lines: Vec<_> = system_message.iter().map(|text| first_line(text)).collect();
+    if let Some(decision) = specific.decision.filter(|_| event == HookEvent::PermissionRequest) {
+        lines.extend(decision.apply(&mut said));
+    }
     if go_on == Some(false) {
         said.stop = Some(stop_reason.map(|why| first_line(&why)).unwrap_or_default());
     }
@@ -151,7 +163,6 @@ pub(super) fn of_json(event: HookEvent, json: Value) -> Result<Answer, String> {
         HookEvent::Stop | HookEvent::SubagentStop => said.block = said.block.or(context),
         _ => said.context.extend(context),
     }
-    let lines = system_message.iter().map(|text| first_line(text)).collect();
     Ok(Answer { said, lines })
 }
 
@@ -184,6 +195,48 @@ struct Specific {
     permission_decision_reason: Option<String>,
     updated_input: Option<serde_json::Map<String, Value>>,
     additional_context: Option<String>,
+    /// The answer to a question.
+    decision: Option<QuestionDecision>,
+}
+
+/// What a hook answers in the user's place.
+#[derive(Deserialize)]
+#[serde(tag = "behavior", rename_all = "lowercase", rename_all_fields = "camelCase")]
+enum QuestionDecision {
+    Allow {
+        updated_input: Option<serde_json::Map<String, Value>>,
+        updated_permissions: Option<Vec<Value>>,
+    },
+    Deny {
+        message: Option<String>,
+        interrupt: Option<bool>,
+    },
+}
+
+impl QuestionDecision {
+    /// Puts the decision into what the hook says. Returns a line for the user about what does not count.
+    fn apply(self, said: &mut Said) -> Option<String> {
+        match self {
+            Self::Allow { updated_input, updated_permissions } => {
+                said.opinion = Some(Opinion::Allow);
+                said.input = updated_input.map(Value::Object);
+                let kept = updated_permissions.is_some_and(|updates| !updates.is_empty());
+                kept.then(|| {
+                    "updatedPermissions does nothing in a hook: it allows this call alone"
+                        .to_owned()
+                })
+            }
+            Self::Deny { message, interrupt } => {
+                let message = message.filter(|message| !message.trim().is_empty());
+                let why = message.map_or_else(|| "it gave no reason".to_owned(), |why| head(&why));
+                if interrupt == Some(true) {
+                    said.stop = Some(first_line(&why));
+                }
+                said.opinion = Some(Opinion::Deny { why });
+                None
+            }
+        }
+    }
 }
 
 #[derive(Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::moment::{Moment, Need, ToolCall, trigger};
+use super::moment::{FinishedCall, Moment, Need, ToolCall, trigger};
 use super::{Here, Hooks};
 use crate::protocol::{HookEvent, ResultBlock};
 
@@ -29,6 +29,14 @@ pub(super) fn of(event: HookEvent, moment: &Moment<'_>, hooks: &Hooks, here: Her
             put("tool_response", self::response(*call, response));
             put("duration_ms", u64::try_from(took.as_millis()).unwrap_or(u64::MAX).into());
         }
+        Moment::PostToolUseFailure { call, error, interrupted, took } => {
+            put_call(*call, &mut put);
+            put("error", (*error).into());
+            put("is_interrupt", (*interrupted).into());
+            put("duration_ms", u64::try_from(took.as_millis()).unwrap_or(u64::MAX).into());
+        }
+        Moment::PostToolBatch(calls) => put("tool_calls", calls.iter().map(finished).collect()),
+        Moment::PermissionRequest(call) => put_call(*call, &mut put),
         Moment::UserPromptSubmit { prompt } => put("prompt", (*prompt).into()),
         Moment::SubagentStart => {}
         Moment::Stop { again, last } => {
@@ -61,6 +69,15 @@ fn put_call(call: ToolCall<'_>, put: &mut impl FnMut(&str, Value)) {
     put("tool_name", call.known_as().into());
     put("tool_input", call.known_input());
     put("tool_use_id", call.id.to_string().into());
+}
+
+/// One call of a batch. Its result is what the model reads.
+fn finished(finished: &FinishedCall<'_>) -> Value {
+    let FinishedCall { call, response } = finished;
+    json!({
+        "tool_name": call.known_as(), "tool_input": call.known_input(), "tool_use_id": call.id,
+        "tool_response": response,
+    })
 }
 
 /// A result in the shape that scripts know of the tool.

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{AgentId, EventSink, HookEvent, Mode, SessionId, Wait, tell_wait};
 
-pub use moment::{Leaving, Moment, Need, Opening, ToolCall};
+pub use moment::{FinishedCall, Leaving, Moment, Need, Opening, ToolCall};
 use run::Round;
 pub use said::{Opinion, Said};
 pub use set::{Hook, HookSet, HookSettings};

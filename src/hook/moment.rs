@@ -18,6 +18,18 @@ pub enum Moment<'a> {
         response: &'a [ResultBlock],
         took: Duration,
     },
+    /// A call has run and failed.
+    PostToolUseFailure {
+        call: ToolCall<'a>,
+        error: &'a str,
+        /// Whether the user stopped it.
+        interrupted: bool,
+        took: Duration,
+    },
+    /// All calls of a message have their results.
+    PostToolBatch(&'a [FinishedCall<'a>]),
+    /// The user is about to be asked about a call.
+    PermissionRequest(ToolCall<'a>),
     /// A person's prompt is about to enter the conversation.
     UserPromptSubmit {
         prompt: &'a str,
@@ -48,6 +60,13 @@ pub struct ToolCall<'a> {
     pub id: &'a ToolUseId,
     pub tool: &'a str,
     pub input: &'a Value,
+}
+
+/// A tool call and its result.
+#[derive(Clone, Copy, Debug)]
+pub struct FinishedCall<'a> {
+    pub call: ToolCall<'a>,
+    pub response: &'a [ResultBlock],
 }
 
 /// How a session begins.
@@ -88,6 +107,9 @@ impl Moment<'_> {
         match self {
             Self::PreToolUse(_) => HookEvent::PreToolUse,
             Self::PostToolUse { .. } => HookEvent::PostToolUse,
+            Self::PostToolUseFailure { .. } => HookEvent::PostToolUseFailure,
+            Self::PostToolBatch(_) => HookEvent::PostToolBatch,
+            Self::PermissionRequest(_) => HookEvent::PermissionRequest,
             Self::UserPromptSubmit { .. } => HookEvent::UserPromptSubmit,
             Self::SubagentStart => HookEvent::SubagentStart,
             Self::Stop { .. } if in_sub_agent => HookEvent::SubagentStop,
@@ -104,8 +126,11 @@ impl Moment<'_> {
     pub(super) fn names<'a>(&'a self, agent: Option<&'a str>) -> Option<Vec<&'a str>> {
         let one = |name: &'a str| Some(vec![name]);
         match self {
-            Self::PreToolUse(call) | Self::PostToolUse { call, .. } => Some(call.names()),
-            Self::UserPromptSubmit { .. } => None,
+            Self::PreToolUse(call)
+            | Self::PostToolUse { call, .. }
+            | Self::PostToolUseFailure { call, .. }
+            | Self::PermissionRequest(call) => Some(call.names()),
+            Self::UserPromptSubmit { .. } | Self::PostToolBatch(_) => None,
             Self::SubagentStart => one(agent.unwrap_or_default()),
             Self::Stop { .. } => agent.and_then(one),
             Self::SessionStart { opening, .. } => one(opening.name()),
@@ -117,7 +142,10 @@ impl Moment<'_> {
 
     pub(super) fn tool_use_id(&self) -> Option<&ToolUseId> {
         match self {
-            Self::PreToolUse(call) | Self::PostToolUse { call, .. } => Some(call.id),
+            Self::PreToolUse(call)
+            | Self::PostToolUse { call, .. }
+            | Self::PostToolUseFailure { call, .. }
+            | Self::PermissionRequest(call) => Some(call.id),
             _ => None,
         }
     }

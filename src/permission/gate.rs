@@ -22,7 +22,7 @@ use crate::protocol::{Allowance, Answer, Mode, QuestionId, RuleFile, Target};
 
 mod agent;
 
-pub use agent::AgentGate;
+pub use agent::{AgentGate, BeforeQuestion};
 
 /// What a gate is made of.
 #[derive(Clone, Debug)]

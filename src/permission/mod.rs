@@ -33,7 +33,7 @@ mod wrapper;
 mod writers;
 
 pub use bounds::{Bounds, check as check_bound, tool_of};
-pub use gate::{AgentGate, BypassDisabled, Gate, GateSettings, Verdict};
+pub use gate::{AgentGate, BeforeQuestion, BypassDisabled, Gate, GateSettings, Verdict};
 pub use judge::{Advice, Call, Decision, Judgement, Policy, judge};
 pub use path::Places;
 pub use protected::{ProtectedPlace, Reason};

@@ -21,6 +21,12 @@ pub enum HookEvent {
     PreToolUse,
     /// After a tool call that ran.
     PostToolUse,
+    /// After a tool call that ran and failed.
+    PostToolUseFailure,
+    /// After all tool calls of one message, before the model reads their results.
+    PostToolBatch,
+    /// Before the user is asked about a tool call.
+    PermissionRequest,
     /// Before a prompt enters the conversation.
     UserPromptSubmit,
     SubagentStart,
@@ -43,9 +49,12 @@ impl std::fmt::Display for HookEvent {
 }
 
 impl HookEvent {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::PreToolUse,
         Self::PostToolUse,
+        Self::PostToolUseFailure,
+        Self::PostToolBatch,
+        Self::PermissionRequest,
         Self::UserPromptSubmit,
         Self::SubagentStart,
         Self::SubagentStop,
@@ -62,6 +71,9 @@ impl HookEvent {
         match self {
             Self::PreToolUse => "PreToolUse",
             Self::PostToolUse => "PostToolUse",
+            Self::PostToolUseFailure => "PostToolUseFailure",
+            Self::PostToolBatch => "PostToolBatch",
+            Self::PermissionRequest => "PermissionRequest",
             Self::UserPromptSubmit => "UserPromptSubmit",
             Self::SubagentStart => "SubagentStart",
             Self::SubagentStop => "SubagentStop",

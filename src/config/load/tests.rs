@@ -599,11 +599,11 @@ fn a_mistake_in_a_hook_names_the_file_and_the_line_also_of_a_project_that_is_not
 fn hooks_that_are_not_run_here_are_named_in_one_notice() {
     let world = World::new(&[(
         "repo/.claude/settings.json",
-        "{\"hooks\": {\"PermissionRequest\": [],\n\"Stop\": [{\"hooks\": [{\"type\": \"prompt\"}]}]}}",
+        "{\"hooks\": {\"PermissionDenied\": [],\n\"Stop\": [{\"hooks\": [{\"type\": \"prompt\"}]}]}}",
     )]);
     let loaded = world.load().unwrap();
     let [notice] = &loaded.notices[..] else { panic!("{:?}", loaded.notices) };
-    let named = ".claude/settings.json: not run here: PermissionRequest (line 1), a Stop hook of type prompt (line 2)";
+    let named = ".claude/settings.json: not run here: PermissionDenied (line 1), a Stop hook of type prompt (line 2)";
     let means = "; a hook that runs is of type command, without `if`, for one of PreToolUse, ";
     assert!(notice.starts_with(&format!("{named}{means}")), "{notice}");
 }

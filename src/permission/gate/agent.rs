@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +28,19 @@ impl Gate {
             standing: Standing::new(self.0.places.clone()),
         }
     }
+}
+
+/// What comes before a question to the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BeforeQuestion {
+    /// The user is asked, and sees this.
+    Ask(Option<String>),
+    /// Somebody said yes in the user's place. It holds for what the call would do now.
+    Allow,
+    /// The same for another input, which has to pass [`AgentGate::recheck`].
+    Change(Value),
+    /// Somebody said no in the user's place, for this reason.
+    Deny(String),
 }
 
 /// The gate as one agent sees it. Clones share the agent's grants.
@@ -100,13 +114,31 @@ impl AgentGate {
         self.tell_denied(call, &Verdict::Denied { reason });
     }
 
-    /// Decides on a call, and asks the user where that is needed. `preview` shows the user what would happen; it is
-    /// awaited, once, only when a question is to be opened. Ends at once when `cancel` fires; when it is dropped, an
-    /// open question is withdrawn.
+    /// Decides on a call as [`Self::decide_with`] does, where nobody answers in the user's place.
     pub async fn decide(
         &self,
         call: &Call<'_>,
         preview: impl Future<Output = Option<String>>,
+        cancel: &CancellationToken,
+    ) -> Verdict {
+        self.decide_with(call, async { BeforeQuestion::Ask(preview.await) }, cancel).await
+    }
+
+    /// Decides on a call, and asks the user where that is needed. `preview` answers in the user's place, or shows the
+    /// user what would happen; it is awaited, once, only when a question is to be opened. Ends at once when `cancel`
+    /// fires; when it is dropped, an open question is withdrawn.
+    ///
+    /// ```text
+    /// judged: allow | deny | nobody to ask ─────────────────────────▶ verdict
+    /// judged: ask ─▶ preview ─▶ allow | change | deny ──────────────▶ verdict
+    ///                        └▶ ask ─▶ judged again ─▶ question open ▶ verdict, by the user, by rules or by the mode
+    /// ```
+    /// A verdict that allows is judged once more before the call runs ([`Self::confirm`], [`Self::recheck`]), so rules
+    /// that change while the preview is awaited hold.
+    pub async fn decide_with(
+        &self,
+        call: &Call<'_>,
+        preview: impl Future<Output = BeforeQuestion>,
         cancel: &CancellationToken,
     ) -> Verdict {
         let (mut preview, mut shown) = (Some(preview), None);
@@ -125,10 +157,16 @@ impl AgentGate {
                 Decision::Ask => {}
             }
             if let Some(preview) = preview.take() {
-                shown = tokio::select! {
+                let before = tokio::select! {
                     biased;
                     () = cancel.cancelled() => return Verdict::Cancelled,
-                    shown = preview => shown,
+                    before = preview => before,
+                };
+                shown = match before {
+                    BeforeQuestion::Ask(shown) => shown,
+                    BeforeQuestion::Allow => break Verdict::Approved(Approval::of(&judgement)),
+                    BeforeQuestion::Change(input) => break Verdict::Changed { input },
+                    BeforeQuestion::Deny(reason) => break Verdict::Denied { reason },
                 };
                 // Rules and files may be others by now: the question is about what holds when it opens.
                 continue;

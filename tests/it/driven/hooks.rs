@@ -145,3 +145,101 @@ async fn a_matcher_that_cannot_be_read_refuses_the_handshake() {
     assert!(why.contains("PreToolUse") && why.contains("matcher"), "{why}");
     client.close().await.assert_code(2);
 }
+
+#[tokio::test]
+async fn a_callback_can_answer_a_question_in_the_users_place() {
+    let scene = Scene::new();
+    let touch = |file: &str| tool_use("Bash", bash(&format!("touch {file}")));
+    for file in ["a.txt", "b.txt", "c.txt", "d.txt"] {
+        scene.server.when("HELLO-1").reply(touch(file));
+    }
+    scene.server.when("HELLO-1").reply(text("done"));
+    let mut client = start(&scene, &["--permission-prompt-tool", "stdio"]);
+    let hooks = json!({ "PermissionRequest": [{ "matcher": "Bash", "hookCallbackIds": ["PermissionRequest"] }] });
+    client.initialize(json!({ "hooks": hooks })).await.unwrap();
+    client.prompt("HELLO-1");
+    let decide = |decision: Value| json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision } });
+    let event = "PermissionRequest";
+    let told = answer(&mut client, event, decide(json!({ "behavior": "allow" }))).await;
+    assert_eq!(told["input"]["tool_name"], "Bash");
+    assert_eq!(told["input"]["tool_input"]["command"], "touch a.txt");
+    let no = json!({ "behavior": "deny", "message": "WHY-77" });
+    answer(&mut client, event, decide(no)).await;
+    let changed = json!({ "behavior": "allow", "updatedInput": bash("touch e.txt") });
+    answer(&mut client, event, decide(changed)).await;
+    answer(&mut client, event, json!({})).await;
+    let question = client.question("can_use_tool").await;
+    assert_eq!(question.body["input"]["command"], "touch d.txt", "only this one is left");
+    client.answer(&question, json!({ "behavior": "allow" }));
+    let result = client.result().await;
+    assert_eq!(result["permission_denials"].as_array().unwrap().len(), 1, "{result}");
+    client.close().await.assert_code(0);
+    let made = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"].map(|file| scene.world.exists(file));
+    assert_eq!(made, [true, false, false, true, true]);
+    assert!(scene.server.requests()[2].tool_result().text.contains("WHY-77"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_callback_cannot_answer_for_a_deny_rule_and_may_end_the_turn() {
+    let scene = Scene::new();
+    let rm = tool_use("Bash", bash("rm -f x"));
+    let touch = tool_use("Bash", bash("touch a.txt"));
+    scene.server.when("HELLO-1").reply(rm).then(touch);
+    let args = ["--permission-prompt-tool", "stdio", "--disallowed-tools", "Bash(rm:*)"];
+    let mut client = start(&scene, &args);
+    let hooks = json!({ "PermissionRequest": [{ "hookCallbackIds": ["PermissionRequest"] }] });
+    client.initialize(json!({ "hooks": hooks })).await.unwrap();
+    client.prompt("HELLO-1");
+    let stop = json!({ "behavior": "deny", "message": "WHY-77", "interrupt": true });
+    let specific = json!({ "hookEventName": "PermissionRequest", "decision": stop });
+    let told =
+        answer(&mut client, "PermissionRequest", json!({ "hookSpecificOutput": specific })).await;
+    assert_eq!(told["input"]["tool_input"]["command"], "touch a.txt", "a rule has no question");
+    assert_eq!(client.result().await["error_kind"], "cancelled");
+    client.close().await;
+    assert!(!scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn failures_and_whole_batches_are_told_and_can_be_added_to() {
+    let scene = Scene::new();
+    let two = tool_use("Bash", bash("echo WRONG-5; exit 3")).tool_use("Bash", bash("echo fine"));
+    scene.server.when("HELLO-1").reply(two).then(text("done"));
+    let events = ["PostToolUseFailure", "PostToolBatch"];
+    let mut client = hooked(&scene, &events.map(|event| (event, Value::Null))).await;
+    client.prompt("HELLO-1");
+    let add = |event: &str, words: &str| json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": words } });
+    let told = answer(&mut client, events[0], add(events[0], "MORE-55")).await;
+    let input = &told["input"];
+    assert_eq!((&input["tool_name"], &input["is_interrupt"]), (&json!("Bash"), &json!(false)));
+    assert!(input["error"].as_str().unwrap().contains("WRONG-5"), "{input}");
+    let told = answer(&mut client, events[1], add(events[1], "MORE-66")).await;
+    let calls = told["input"]["tool_calls"].as_array().unwrap();
+    assert_eq!(calls.len(), 2, "{told}");
+    assert_eq!(calls[1]["tool_input"]["command"], "echo fine");
+    assert!(calls[1]["tool_response"].to_string().contains("fine"), "{told}");
+    assert_eq!(client.result().await["result"], "done");
+    client.close().await.assert_code(0);
+    let results = scene.server.requests()[1].tool_results();
+    assert!(results[0].text.contains("MORE-55") && results[0].is_error, "{results:?}");
+    assert!(results[1].text.contains("MORE-66") && !results[1].is_error, "{results:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_callback_for_a_batch_can_end_the_turn_before_the_next_request() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(tool_use("Bash", bash("touch a.txt")));
+    let mut client = hooked(&scene, &[("PostToolBatch", Value::Null)]).await;
+    client.prompt("HELLO-1");
+    let stop = json!({ "decision": "block", "reason": "WHY-77" });
+    answer(&mut client, "PostToolBatch", stop).await;
+    assert_eq!(client.result().await["error_kind"], "cancelled");
+    let run = client.close().await;
+    assert!(run.frames().iter().any(|frame| frame["text"].to_string().contains("WHY-77")), "{run}");
+    assert!(scene.world.exists("a.txt"));
+    assert_eq!(scene.server.requests().len(), 1);
+    scene.server.finish();
+}

@@ -162,7 +162,7 @@ async fn hooks_that_are_not_run_here_are_named_once_with_their_file_and_what_wou
     let [prompt, http, agent] = ["prompt", "http", "agent"].map(hook);
     let settings = json!({ "hooks": {
         "PreToolUse": [{ "hooks": [prompt, http, agent, only_if] }],
-        "PermissionRequest": [{ "hooks": [hook("command")] }],
+        "PermissionDenied": [{ "hooks": [hook("command")] }],
     } });
     scene.world.home(".claude/settings.json", &settings.to_string());
     let calls = tool_use("Bash", bash("true"));
@@ -176,7 +176,7 @@ async fn hooks_that_are_not_run_here_are_named_once_with_their_file_and_what_wou
         "a PreToolUse hook of type http (line 1)",
         "a PreToolUse hook of type agent (line 1)",
         "a PreToolUse hook with `if` (line 1)",
-        "PermissionRequest (line 1)",
+        "PermissionDenied (line 1)",
         "a hook that runs is of type command, without `if`, for one of PreToolUse, PostToolUse, ",
     ] {
         assert!(line.contains(named), "{named}\n{line}");

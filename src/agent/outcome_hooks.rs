@@ -1,0 +1,119 @@
+//! Where hooks answer a question in the user's place, and hear of failed calls and of whole batches.
+
+use std::time::Duration;
+
+use super::Agent;
+use super::dispatch::{Station, ToolCall};
+use super::hooks::told;
+use crate::hook::{FinishedCall, Moment, Opinion, ToolCall as HookCall};
+use crate::permission::BeforeQuestion;
+use crate::protocol::{ContentBlock, HookEvent, ResultBlock};
+use crate::tool::{SoftKind, Tool, ToolError, ToolOutcome};
+
+impl Agent {
+    /// Lets hooks answer a question that is about to be opened. `None`: they leave it to the user.
+    pub(super) async fn before_question(
+        &self,
+        tool: &dyn Tool,
+        call: &ToolCall,
+        at: Station<'_>,
+    ) -> Option<BeforeQuestion> {
+        if !self.setup.hooks.listen(HookEvent::PermissionRequest) {
+            return None;
+        }
+        let moment = Moment::PermissionRequest(told(tool, call));
+        let said = self.setup.hooks.run(&moment, self.here_of(call, at), at.cancel).await;
+        if let Some(why) = said.stop {
+            at.stop(why);
+        }
+        match said.opinion? {
+            Opinion::Allow => {
+                Some(said.input.map_or(BeforeQuestion::Allow, BeforeQuestion::Change))
+            }
+            Opinion::Deny { why } => Some(BeforeQuestion::Deny(format!("a hook denies it: {why}"))),
+            Opinion::Ask { .. } => None,
+        }
+    }
+
+    /// Lets hooks look at a call that has run and failed. What they add is read with its error.
+    pub(super) async fn after_failure(
+        &self,
+        tool: &dyn Tool,
+        call: &ToolCall,
+        failed: Result<ToolOutcome, ToolError>,
+        took: Duration,
+        at: Station<'_>,
+    ) -> Result<ToolOutcome, ToolError> {
+        if !self.setup.hooks.listen(HookEvent::PostToolUseFailure) {
+            return failed;
+        }
+        let (error, interrupted) = match &failed {
+            Ok(outcome) => (texts(&outcome.content), false),
+            Err(ToolError::Soft { kind, message }) => {
+                (message.clone(), *kind == SoftKind::Cancelled)
+            }
+            Err(ToolError::Fatal { .. }) => return failed,
+        };
+        let call_told = told(tool, call);
+        let moment =
+            Moment::PostToolUseFailure { call: call_told, error: &error, interrupted, took };
+        let here = self.here_of(call, at);
+        if at.cancel.is_cancelled() {
+            // Nothing that they say could be read any more.
+            self.setup.hooks.tell(&moment, here);
+            return failed;
+        }
+        let said = self.setup.hooks.run(&moment, here, at.cancel).await;
+        let context = said.context_text();
+        if let Some(why) = said.stop {
+            at.stop(why);
+        }
+        let Some(context) = context else { return failed };
+        match failed {
+            Ok(mut outcome) => {
+                outcome.content.push(ResultBlock::text(context));
+                Ok(outcome)
+            }
+            Err(ToolError::Soft { kind, message }) => {
+                Err(ToolError::soft(kind, format!("{message}\n\n{context}")))
+            }
+            Err(fatal) => Err(fatal),
+        }
+    }
+
+    /// Lets hooks look at all calls of a message, once each has its result. What they add is read with the last one.
+    pub(super) async fn after_batch(
+        &self,
+        calls: &[ToolCall],
+        results: &mut [ContentBlock],
+        at: Station<'_>,
+    ) {
+        let finished = calls.iter().zip(results.iter()).filter_map(|(call, result)| {
+            let ContentBlock::ToolResult { content, .. } = result else { return None };
+            let tool = self.setup.tools.get(&call.name);
+            let name = tool.as_ref().map_or(call.name.as_str(), |tool| &tool.spec().name);
+            let call = HookCall { id: &call.id, tool: name, input: &call.input };
+            Some(FinishedCall { call, response: content })
+        });
+        let finished: Vec<_> = finished.collect();
+        let moment = Moment::PostToolBatch(&finished);
+        let said = self.setup.hooks.run(&moment, self.here(at.run.events), at.cancel).await;
+        if let (Some(context), Some(ContentBlock::ToolResult { content, .. })) =
+            (said.context_text(), results.last_mut())
+        {
+            content.push(ResultBlock::text(self.setup.redactor.without_keys(context)));
+        }
+        if let Some(why) = said.stop {
+            at.stop(why);
+        }
+    }
+}
+
+/// All text of a result.
+fn texts(content: &[ResultBlock]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        ResultBlock::Text { text } => Some(text.as_str()),
+        ResultBlock::Image { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
