@@ -13,7 +13,7 @@ use super::{Agent, Run, Stop, compact};
 use crate::budget::{Estimate, Reservation, UsedUp};
 use crate::protocol::{
     Accumulator, ApiError, ContentBlock, Delta, End, EventKind, Failure, Message, Reply, Span,
-    Spent, StreamEvent, Usage,
+    Spent, StreamEvent, Usage, Wait, tell_wait,
 };
 use crate::provider::{ErrorKind, EventStream, Model, ProviderError, ToolChoice};
 
@@ -146,16 +146,24 @@ impl Agent {
         true
     }
 
-    /// Waits for a place at work, and sets aside what the request may cost.
+    /// Sets aside what the request may cost, and waits for a place at work. The place comes last: who waits for money
+    /// needs none, and those who hold it must find one.
     async fn admit(&mut self, ask: &Ask<'_>, run: &Run<'_>) -> Result<(Attempt, Place), Cut> {
-        let place = self.setup.operations.enter(run.cancel).await.ok_or(Cut::Cancelled)?;
         let model = self.setup.model.get();
         if model.info.price.is_none() && run.budget.caps_money() {
             return Err(Cut::Unpriced(model.name.clone()));
         }
         self.forget_thoughts_of_others(&model.name);
         let input = self.context(if ask.is_last() { &[] } else { &self.specs });
-        let reservation = run.budget.reserve(estimate(&model, input)).map_err(Cut::Spent)?;
+        let reserved = run.budget.reserve(estimate(&model, input));
+        let reservation = tokio::select! {
+            biased;
+            () = run.cancel.cancelled() => return Err(Cut::Cancelled),
+            reserved = tell_wait(run.events, || Wait::Budget, reserved) => {
+                reserved.map_err(Cut::Spent)?
+            }
+        };
+        let place = self.setup.operations.enter(run.cancel).await.ok_or(Cut::Cancelled)?;
         let (began, partial) = (Instant::now(), Accumulator::default());
         let (calls, meter) = (CallIds::from_history(&self.history), Meter::new(input));
         Ok((Attempt { model, began, partial, calls, meter, reservation }, place))

@@ -1,7 +1,8 @@
 //! One ledger of what agents may use: an account per agent, each hung on its parent's, so that the whole tree is under
 //! one cap. Money and tokens are counted up the chain, turns and tool calls for the agent alone.
 //!
-//! Money is set aside before a request and settled after it ([`Budget::reserve`]). Tokens are compared, before a
+//! Money is set aside before a request and settled after it ([`Budget::reserve`]); a request waits while others hold
+//! what it needs. Tokens are compared, before a
 //! request, with what was reported so far. Each account has a clock, which stands still while a person is asked.
 
 use std::fmt;
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::select_all;
+use tokio::sync::Notify;
 
 use crate::protocol::{Cost, Usage};
 
@@ -34,6 +36,10 @@ struct Account {
     limits: Limits,
     ledger: Mutex<Ledger>,
     clock: Clock,
+    /// Requests that wait for this account's money stand in this line, first come, first served.
+    line: tokio::sync::Mutex<()>,
+    /// Of the root: wakes those that wait for a reservation to settle.
+    settled: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -92,7 +98,15 @@ impl Budget {
 
     fn open(above: Option<Self>, of_run: bool, limits: Limits) -> Self {
         let clock = Clock::start(limits.wall);
-        Self(Arc::new(Account { above, of_run, limits, ledger: Mutex::default(), clock }))
+        Self(Arc::new(Account {
+            above,
+            of_run,
+            limits,
+            ledger: Mutex::default(),
+            clock,
+            line: tokio::sync::Mutex::default(),
+            settled: Notify::new(),
+        }))
     }
 
     /// Books what was spent without a reservation, such as by the earlier runs of a session.
@@ -215,7 +229,8 @@ impl Budget {
         Pause(self.clone())
     }
 
-    /// What is left of each thing, by the strictest limit here and above; money set aside is not left.
+    /// What is left of each thing, by the strictest limit here and above. Money that is reserved counts: it may not be
+    /// spent after all.
     #[must_use]
     pub fn left(&self) -> Limits {
         let shared = self.chain().fold(Limits::default(), |least, account| {
@@ -223,7 +238,7 @@ impl Budget {
             let ledger = account.lock();
             let counted = ledger.spent.usage.counted();
             least.min(Limits {
-                usd: limits.usd.map(|limit| ledger.left(limit)),
+                usd: limits.usd.map(|limit| ledger.unspent(limit).max(0.0)),
                 tokens: limits.tokens.map(|limit| limit.saturating_sub(counted)),
                 wall: account.0.clock.left().map(|(_, left)| left),
                 ..Limits::default()
@@ -250,6 +265,11 @@ impl Budget {
         std::iter::successors(Some(self), |budget| budget.0.above.as_ref())
     }
 
+    /// The account of the whole tree.
+    fn root(&self) -> &Self {
+        self.chain().last().unwrap_or(self)
+    }
+
     /// This account and those above it that are of the same agent.
     fn own(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |budget| {
@@ -265,7 +285,12 @@ impl Budget {
 impl Ledger {
     /// What is left of a limit in dollars, without what is set aside.
     fn left(&self, limit: f64) -> f64 {
-        (limit - self.spent.cost.usd - self.reserved).max(0.0)
+        (self.unspent(limit) - self.reserved).max(0.0)
+    }
+
+    /// What is left of it with what is set aside.
+    fn unspent(&self, limit: f64) -> f64 {
+        limit - self.spent.cost.usd
     }
 
     fn book(&mut self, usage: Usage, cost: Cost) {

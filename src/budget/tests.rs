@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Barrier;
 
+use futures_util::FutureExt as _;
 use proptest::prelude::*;
 
 use super::*;
@@ -17,6 +18,16 @@ fn output(tokens: u64) -> Usage {
 
 fn costs(input: f64, output: f64) -> Estimate {
     Estimate { input, output }
+}
+
+/// What is set aside at once.
+fn granted(budget: &Budget, input: f64, output: f64) -> Reservation {
+    budget.try_reserve(costs(input, output)).unwrap().unwrap()
+}
+
+/// Whether a request must wait for others.
+fn waits(budget: &Budget, input: f64, output: f64) -> bool {
+    budget.try_reserve(costs(input, output)).unwrap().is_none()
 }
 
 fn why<T>(result: Result<T, UsedUp>) -> Option<String> {
@@ -41,7 +52,7 @@ fn s4_4_a_child_spends_its_parents_money_and_tokens() {
 fn s4_4_what_a_child_reserved_and_used_is_its_parents_expense() {
     let tree = Budget::new(usd(1.0));
     let child = tree.child(Limits::default());
-    child.reserve(costs(0.1, 0.3)).unwrap().settle(output(1), Cost::known(0.2));
+    granted(&child, 0.1, 0.3).settle(output(1), Cost::known(0.2));
     assert_eq!((tree.spent().cost, child.spent().cost), (Cost::known(0.2), Cost::known(0.2)));
     assert_eq!(tree.left().usd, Some(0.8));
 }
@@ -103,9 +114,9 @@ fn s3_12_tool_calls_that_do_not_fit_are_named() {
 fn t16_what_is_set_aside_is_not_there_for_others() {
     let tree = Budget::new(usd(1.0));
     let children: Vec<_> = (0..5).map(|_| tree.child(Limits::default())).collect();
-    let granted: Vec<_> = children.iter().map(|child| child.reserve(costs(0.0, 0.3))).collect();
-    assert_eq!(granted.iter().filter(|granted| granted.is_ok()).count(), 3);
-    drop(granted);
+    let held: Vec<_> = children[..3].iter().map(|child| granted(child, 0.0, 0.3)).collect();
+    assert!(children[3..].iter().all(|child| waits(child, 0.0, 0.3)));
+    drop(held);
     assert_eq!(tree.left().usd, Some(1.0), "what was not spent is back");
 }
 
@@ -114,21 +125,76 @@ fn t16_the_rest_is_lent_to_one_request_that_it_pays_the_input_of() {
     let tree = Budget::new(usd(1.0));
     tree.charge(Usage::default(), Cost::known(0.7));
     let child = tree.child(usd(5.0));
-    assert_eq!(why(child.reserve(costs(0.31, 0.1))).as_deref(), Some("$1.00"));
-    let first = child.reserve(costs(0.2, 0.4)).unwrap();
-    assert_eq!(why(child.reserve(costs(0.0, 0.1))).as_deref(), Some("$1.00"));
+    assert_eq!(why(child.try_reserve(costs(0.31, 0.1))).as_deref(), Some("$1.00"));
+    let first = granted(&child, 0.2, 0.4);
+    assert!(waits(&child, 0.0, 0.1), "the rest is held, and not spent");
+    assert_eq!(why(child.try_reserve(costs(0.31, 0.1))).as_deref(), Some("$1.00"));
     first.settle(output(1), Cost::known(0.1));
     assert!((tree.left().usd.unwrap() - 0.2).abs() < DUST);
+}
+
+/// Polls once.
+fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Option<F::Output> {
+    future.now_or_never()
+}
+
+#[tokio::test]
+async fn money_that_is_reserved_is_waited_for_and_what_settles_below_goes_on() {
+    let tree = Budget::new(usd(1.0));
+    let (one, other) = (tree.child(Limits::default()), tree.child(usd(0.9)));
+    let held = granted(&one, 0.0, 0.9);
+    let mut request = Box::pin(other.reserve(costs(0.1, 0.7)));
+    assert!(poll(request.as_mut()).is_none());
+    held.settle(output(1), Cost::known(0.01));
+    let reservation = request.await.unwrap();
+    assert!((tree.lock().left(1.0) - 0.19).abs() < DUST);
+    drop(reservation);
+}
+
+#[tokio::test]
+async fn who_waits_for_reserved_money_learns_when_it_was_spent() {
+    let tree = Budget::new(usd(1.0));
+    let held = granted(&tree, 0.0, 1.0);
+    let mut request = Box::pin(tree.reserve(costs(0.1, 0.7)));
+    assert!(poll(request.as_mut()).is_none());
+    held.settle(output(1), Cost::known(0.95));
+    assert_eq!(why(request.await).as_deref(), Some("$1.00"));
+}
+
+#[tokio::test]
+async fn a_large_request_is_not_overtaken_and_one_that_is_dropped_holds_up_nobody() {
+    let tree = Budget::new(usd(1.0));
+    let held = granted(&tree, 0.0, 0.5);
+    let mut large = Box::pin(tree.reserve(costs(0.0, 0.9)));
+    let mut small = Box::pin(tree.reserve(costs(0.0, 0.1)));
+    assert!(poll(large.as_mut()).is_none() && poll(small.as_mut()).is_none());
+    drop(large);
+    let small = small.await.unwrap();
+    drop((held, small));
+    assert_eq!(tree.left().usd, Some(1.0));
+}
+
+#[tokio::test]
+async fn who_waits_at_a_narrow_account_holds_up_nobody_beside_it() {
+    let tree = Budget::new(usd(1.0));
+    let (narrow, beside) = (tree.child(usd(0.1)), tree.child(Limits::default()));
+    let held = granted(&narrow, 0.0, 0.1);
+    let mut request = Box::pin(narrow.reserve(costs(0.0, 0.1)));
+    assert!(poll(request.as_mut()).is_none());
+    drop(beside.reserve(costs(0.0, 0.5)).await.unwrap());
+    drop(held);
+    request.await.unwrap();
 }
 
 #[test]
 fn t15_a_grant_grows_while_there_is_room_and_not_beyond() {
     let tree = Budget::new(usd(1.0));
-    let mut one = tree.reserve(costs(0.1, 0.1)).unwrap();
-    let _other = tree.reserve(costs(0.1, 0.4)).unwrap();
+    let mut one = granted(&tree, 0.1, 0.1);
+    let _other = granted(&tree, 0.1, 0.4);
     assert_eq!(one.cover(0.5), Ok(()));
     assert_eq!(why(one.cover(0.51)).as_deref(), Some("$1.00"));
-    assert_eq!(tree.left().usd, Some(0.0));
+    let free = tree.lock().left(1.0);
+    assert_eq!((free, tree.left().usd), (0.0, Some(1.0)));
 }
 
 #[test]
@@ -150,7 +216,7 @@ fn t16_threads_side_by_side_never_set_aside_more_than_there_is() {
             scope.spawn(move || {
                 start.wait();
                 for _ in 0..500 {
-                    if let Ok(reservation) = child.reserve(costs(0.01, 0.2)) {
+                    if let Ok(Some(reservation)) = child.try_reserve(costs(0.01, 0.2)) {
                         let left = tree.lock().left(1.0);
                         assert!(left >= 0.0);
                         reservation.settle(output(1), Cost::known(0.003));
@@ -197,7 +263,7 @@ proptest! {
                 // The answer comes in pieces, the last of them smaller; its longest form was estimated.
                 let count = (output / PIECE) as usize;
                 let pieces = std::iter::repeat_n(PIECE, count).collect();
-                if let Ok(reservation) = agents[agent].reserve(costs(0.02, output)) {
+                if let Ok(Some(reservation)) = agents[agent].try_reserve(costs(0.02, output)) {
                     running[agent] = Some((reservation, 0.02, pieces));
                 }
                 continue;

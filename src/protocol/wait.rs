@@ -20,6 +20,8 @@ pub enum Wait {
     Hooks { event: HookEvent },
     /// MCP servers that start, by name.
     Servers { names: Vec<String> },
+    /// Requests of other agents, which have reserved the money that its own needs.
+    Budget,
 }
 
 impl fmt::Display for Wait {
@@ -27,6 +29,9 @@ impl fmt::Display for Wait {
         match self {
             Self::Hooks { event } => write!(f, "waits for hooks on {event}"),
             Self::Servers { names } => write!(f, "waits for MCP servers: {}", names.join(", ")),
+            Self::Budget => {
+                f.write_str("waiting for budget: other requests have reserved the rest")
+            }
         }
     }
 }
