@@ -400,6 +400,30 @@ fn screen(scene: &Scene) -> Screen {
 }
 
 #[tokio::test]
+async fn a_prompt_that_was_read_with_results_is_kept_beside_the_summary() {
+    let scene = scene();
+    // The call and its result are too long to be kept.
+    let held = "until [ -e go ]; do sleep 0.01; done; seq 1 4000";
+    let call = tool_use("Bash", bash(held)).usage(32_000, 100);
+    let main = scene.server.when(PARENT).reply(call);
+    main.then(text(SUMMARY)).then(text("ANSWER-77"));
+    let screen = screen(&scene);
+    screen.wait_for("until [ -e go ]");
+    send(&screen, "QUEUED-77 too");
+    screen.wait_for("queued for main");
+    scene.world.write("go", "");
+    screen.wait_for("ANSWER-77");
+    let requests = scene.server.requests();
+    assert_eq!(requests.len(), 3, "it was read with the result");
+    let last = &requests[2];
+    assert!(begins_with_summary(last) && last.tool_results().is_empty(), "{}", last.text());
+    let text = last.first_user_text();
+    let (first, queued) = (text.find("PARENT-1 go").unwrap(), text.find("QUEUED-77 too").unwrap());
+    assert!(first < queued, "{text}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn by_hand_it_takes_a_wish_and_the_next_prompt_goes_on_from_the_summary() {
     let scene = scene();
     let main = scene.server.when(PARENT).reply(text("ONE-77").gate("busy"));

@@ -1,5 +1,6 @@
 //! Which part of a conversation stays beside its summary, and which part a summary is made of when all is too much.
 
+use super::super::conversation::holds_results;
 use super::size::tokens;
 use crate::protocol::{ContentBlock, Message, ResultBlock, Role};
 
@@ -10,36 +11,55 @@ const RESULT_HEAD: usize = 2_000;
 /// Stands for what an excerpt leaves out.
 const LEFT_OUT: &str = "[Messages are left out here: there is no room for them.]";
 
-/// The newest messages, from the last prompt on, as far as they take at most `limit` tokens. The prompt comes first.
+/// The newest messages, from the last prompt on, as far as they take at most `limit` tokens. The prompt comes first, and
+/// with it what was said beside results since then: queued prompts, messages and reports of other agents.
 ///
-/// A prompt without an answer always stays. Messages stay whole and in pairs: what is kept of the work on a prompt
-/// begins with an answer, and ends where the conversation ends.
+/// What has no answer yet always stays. Messages stay whole and in pairs: what is kept of the work on a prompt begins
+/// with an answer, and ends where the conversation ends.
 pub(super) fn newest(history: &[Message], limit: u64) -> Vec<Message> {
-    let at = history.iter().rposition(|message| !said(message).is_empty());
-    let prompt = at.map(|at| Message::user(said(&history[at])));
+    let is_prompt = |message: &Message| !holds_results(message) && !said(message).is_empty();
+    let at = history.iter().rposition(is_prompt);
+    let prompt = at.map(|at| said(&history[at])).unwrap_or_default();
     let work = &history[at.map_or(0, |at| at + 1)..];
+    let asked = |from: usize| {
+        let beside = work[..from].iter().flat_map(said);
+        prompt.iter().cloned().chain(beside).collect::<Vec<_>>()
+    };
     if work.is_empty() {
-        return prompt.into_iter().collect();
+        return message(prompt).into_iter().collect();
     }
-    let size = tokens(prompt.as_slice());
-    let left = limit.checked_sub(size).unwrap_or(limit);
-    let from = answers(work).find(|from| tokens(&work[*from..]) <= left);
-    let newest = from.map_or(&[][..], |from| &work[from..]);
+    let size = |blocks: Vec<ContentBlock>| tokens(message(blocks).as_slice());
+    let room = |from: usize| limit.checked_sub(size(asked(from))).unwrap_or(limit);
+    let from = answers(work).find(|from| tokens(&work[*from..]) <= room(*from));
+    let from = from.unwrap_or(work.len());
+    let newest = &work[from..];
     // A prompt that was answered would read like an open one without its answer.
     let open = work.last().is_some_and(|last| last.role == Role::User) || !newest.is_empty();
-    let prompt = prompt.filter(|_| open && size <= limit);
-    prompt.into_iter().chain(newest.iter().cloned()).collect()
+    let mut first = asked(from);
+    if !open || size(first.clone()) > limit {
+        let unanswered = work.last().filter(|_| newest.is_empty());
+        first = unanswered.map(said).unwrap_or_default();
+    }
+    message(first).into_iter().chain(newest.iter().cloned()).collect()
 }
 
-/// What a person (or a parent) said in a message; nothing where it answers calls, or is a summary.
+fn message(blocks: Vec<ContentBlock>) -> Option<Message> {
+    (!blocks.is_empty()).then(|| Message::user(blocks))
+}
+
+/// What a person or another agent said in a message, beside results too; nothing where it is a summary, or only holds
+/// remarks of our own.
 fn said(message: &Message) -> Vec<ContentBlock> {
-    let results = |block: &ContentBlock| matches!(block, ContentBlock::ToolResult { .. });
-    if message.role == Role::Assistant || message.content.iter().any(results) {
+    if message.role == Role::Assistant {
         return Vec::new();
     }
-    let summary =
-        |block: &&ContentBlock| block.as_text().is_some_and(|text| text.starts_with(HEAD));
-    message.content.iter().filter(|block| !summary(block)).cloned().collect()
+    let is_said = |block: &&ContentBlock| {
+        let is_summary = block.as_text().is_some_and(|text| text.starts_with(HEAD));
+        !is_summary && !matches!(block, ContentBlock::ToolResult { .. })
+    };
+    let said: Vec<_> = message.content.iter().filter(is_said).cloned().collect();
+    let is_remark = |block: &ContentBlock| matches!(block, ContentBlock::Text { aside: true, .. });
+    if holds_results(message) && said.iter().all(is_remark) { Vec::new() } else { said }
 }
 
 /// Where answers stand.

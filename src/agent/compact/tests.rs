@@ -10,8 +10,8 @@ use crate::config::models::{ModelInfo, Thinking};
 use crate::protocol::{ContentBlock, ImageSource, Message, ResultBlock, ToolUseId};
 use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy};
 
-/// A conversation from letters: `p` prompt, `s` summary, `a` answer, `c` answer with a thought and a call, `r` result;
-/// each text has 400 bytes.
+/// A conversation from letters: `p` prompt, `s` summary, `a` answer, `c` answer with a thought and a call, `r` result,
+/// `q` result with a queued prompt; each text has 400 bytes.
 fn conversation(letters: &str) -> Vec<Message> {
     let filler = "x".repeat(400);
     let message = |(at, letter): (usize, char)| match letter {
@@ -27,12 +27,17 @@ fn conversation(letters: &str) -> Vec<Message> {
                 malformed: None,
             },
         ]),
-        _ => Message::user(vec![ContentBlock::ToolResult {
-            tool_use_id: ToolUseId::new(format!("call{}", at - 1)),
-            content: vec![ResultBlock::text(filler.clone())],
-            is_error: false,
-            details: None,
-        }]),
+        letter => {
+            let result = ContentBlock::ToolResult {
+                tool_use_id: ToolUseId::new(format!("call{}", at - 1)),
+                content: vec![ResultBlock::text(filler.clone())],
+                is_error: false,
+                details: None,
+            };
+            let queued =
+                (letter == 'q').then(|| ContentBlock::text(format!("queued{at} {filler}")));
+            Message::user([result].into_iter().chain(queued).collect())
+        }
     };
     letters.chars().enumerate().map(message).collect()
 }
@@ -60,6 +65,46 @@ fn the_newest_messages_are_kept_whole_and_in_pairs() {
         let kept: Vec<usize> = newest(&history, limit).iter().map(place).collect();
         assert_eq!(kept, expected, "{letters} within {limit}");
     }
+}
+
+#[test]
+fn what_was_said_beside_results_stays_with_the_prompt_and_always_without_an_answer() {
+    for (letters, limit, expected) in [
+        // All of it fits, so it stays where it stands.
+        ("pcq", 100_000, vec!["prompt0", "call1", "result", "queued2"]),
+        // The call and its result are summarized, both prompts stay.
+        ("pcq", 210, vec!["prompt0", "queued2"]),
+        ("pcqcr", 210, vec!["prompt0", "queued2"]),
+        ("pcqcr", 450, vec!["prompt0", "queued2", "call3", "result"]),
+        // What has no answer stays whatever it takes.
+        ("pcq", 10, vec!["queued2"]),
+        ("scq", 10, vec!["queued2"]),
+        ("cq", 10, vec!["queued1"]),
+        ("pcqcr", 10, vec![]),
+        // What was answered goes with its answer.
+        ("pcqa", 10, vec![]),
+        ("pcqa", 320, vec!["prompt0", "queued2", "answer3"]),
+    ] {
+        let kept = newest(&conversation(letters), limit);
+        let word = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
+        let blocks = kept.iter().flat_map(|message| &message.content);
+        let words: Vec<_> = blocks
+            .filter_map(|block| match block {
+                ContentBlock::Text { text, .. } => Some(word(text)),
+                ContentBlock::ToolUse { id, .. } => Some(id.as_str().to_owned()),
+                ContentBlock::ToolResult { .. } => Some("result".to_owned()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(words, expected, "{letters} within {limit}");
+    }
+}
+
+#[test]
+fn remarks_of_our_own_beside_results_are_no_prompt() {
+    let mut history = conversation("pcr");
+    history[2].content.push(ContentBlock::aside("a hook says"));
+    assert_eq!(newest(&history, 150), history[..1]);
 }
 
 #[test]
