@@ -177,7 +177,10 @@ impl Executor {
             }
             ended = &mut ended => ended,
             () = cx.cancel.cancelled() => {
-                tree.cancel(id);
+                if !tree.cancel_waited(id) {
+                    leash.release();
+                    return Ok(Waited::Detached(started));
+                }
                 ended.await
             }
         };
@@ -353,7 +356,8 @@ impl Leash<'_> {
 impl Drop for Leash<'_> {
     fn drop(&mut self) {
         if self.held {
-            self.executor.factory.tree.cancel(self.id);
+            // One that went to the background has its own report.
+            let _ = self.executor.factory.tree.cancel_waited(self.id);
         }
     }
 }

@@ -112,6 +112,13 @@ impl AgentTree {
         Some(Cancelled { previous, success })
     }
 
+    /// Cancels an agent for the call that waits for it. False when it went to the background before: then it goes on,
+    /// and the call does not wait any more.
+    #[must_use]
+    pub fn cancel_waited(&self, id: AgentId) -> bool {
+        self.lock().cancel_waited(id)
+    }
+
     /// Cancels everything below an agent, and waits until all of that has ended.
     pub async fn end_below(&self, path: &AgentPath) {
         let below: Vec<_> = {
@@ -141,7 +148,7 @@ impl AgentTree {
     }
 
     /// Lets a foreground agent go on in the background: the call that waits for it returns at once. False when it has
-    /// ended, or runs in the background already.
+    /// ended or was cancelled, or runs in the background already.
     pub fn detach(&self, id: AgentId) -> bool {
         self.lock().detach(id)
     }

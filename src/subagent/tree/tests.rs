@@ -222,6 +222,40 @@ async fn an_agent_moves_to_the_background_once_and_not_after_its_end() {
 }
 
 #[tokio::test]
+async fn an_end_is_told_to_the_call_or_to_the_parent_whichever_way_a_stop_and_a_move_cross() {
+    let fixture = Fixture::new(8, 5);
+    let (tree, cancelled) = (&fixture.tree, End::Cancelled { before_start: false });
+    // Stopped first: the call waits for the end, and the parent gets no message.
+    let stopped = fixture.join();
+    let id = stopped.id();
+    assert!(tree.cancel_waited(id) && !tree.detach(id));
+    assert!(!stopped.detached().is_cancelled());
+    stopped.finish(ending(cancelled.clone()));
+    assert!(tree.ended(id).await.is_some() && fixture.main.is_empty());
+    // Moved first: the call lets go of it, and it goes on.
+    let moved = fixture.join();
+    let id = moved.id();
+    assert!(tree.detach(id) && !tree.cancel_waited(id));
+    assert!(!moved.cancel().is_cancelled());
+    moved.finish(ending(End::Completed));
+    assert_eq!(fixture.main.take_next_step().len(), 1);
+    // What ended by itself is the call's result.
+    let done = fixture.join();
+    let id = done.id();
+    done.finish(ending(End::Completed));
+    assert!(!tree.detach(id) && tree.cancel_waited(id) && fixture.main.is_empty());
+    // Stopped with the one above it, before the call has looked.
+    let above = fixture.join();
+    let path = AgentPath::root().child(above.id());
+    let below = tree.join(fixture.below(&path, false, true)).unwrap();
+    tree.cancel(above.id());
+    assert!(!tree.detach(below.id()));
+    below.finish(ending(cancelled.clone()));
+    above.finish(ending(cancelled));
+    assert!(fixture.main.is_empty());
+}
+
+#[tokio::test]
 async fn t12_a_member_that_is_lost_ends_as_an_internal_failure_and_frees_its_slot() {
     let fixture = Fixture::new(1, 1);
     let member = fixture.join();
