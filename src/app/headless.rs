@@ -198,6 +198,7 @@ impl Backend {
         let wants = Wants {
             steps: cli.drive.include_partial_messages,
             hooks: cli.drive.include_hook_events,
+            progress: false,
         };
         let events = EventQueue::with_wants(EVENT_CAPACITY, wants);
         let asks = cli.drive.prompt_tool().is_some();

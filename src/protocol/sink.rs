@@ -35,6 +35,9 @@ pub struct Wants {
     pub steps: bool,
     /// The beginning and the end of each hook.
     pub hooks: bool,
+    /// Output of commands that still run. Commands wait for no reader, so that one that stalls would let this grow
+    /// without bound.
+    pub progress: bool,
 }
 
 #[derive(Debug, Default)]
@@ -51,10 +54,11 @@ impl EventQueue {
     /// A queue for the screen, which agents never wait for.
     #[must_use]
     pub fn unhurried() -> Self {
-        Self::with_capacity(usize::MAX)
+        Self::with_wants(usize::MAX, Wants { progress: true, ..Wants::default() })
     }
 
-    /// A queue that agents wait for (in [`EventSink::ready`]) while it holds `capacity` events or more.
+    /// A queue that agents wait for (in [`EventSink::ready`]) while it holds `capacity` events or more. What commands
+    /// print while they run is left out: their results have it.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self::with_wants(capacity, Wants::default())
@@ -112,6 +116,11 @@ impl EventQueue {
     }
 
     fn push(&self, path: &AgentPath, kind: EventKind) {
+        let is_progress =
+            matches!(kind, EventKind::ToolProgress { .. } | EventKind::ShellOutput { .. });
+        if is_progress && !self.0.wants.progress {
+            return;
+        }
         let mut state = self.lock();
         let State { waiting, head, last, next_seq } = &mut *state;
         let earlier = last.get(path).and_then(|place| place.checked_sub(*head));
@@ -211,5 +220,31 @@ impl EventSink {
             }
             drained.await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::ToolUseId;
+
+    #[test]
+    fn what_commands_print_is_not_kept_for_a_reader_that_may_stall() {
+        let progress = |call: &str| EventKind::ToolProgress {
+            id: ToolUseId::new(call),
+            text: "x".repeat(1000),
+        };
+        let kept = |queue: EventQueue| {
+            let sink = queue.sink();
+            // Two commands in turn: nothing merges.
+            for _ in 0..1000 {
+                ["a", "b"].into_iter().for_each(|call| sink.emit(progress(call)));
+            }
+            sink.emit(EventKind::ShellOutput { text: "x".to_owned() });
+            queue.drain_ready(&mut Vec::new(), usize::MAX)
+        };
+        assert_eq!(kept(EventQueue::with_capacity(4)), 0);
+        assert_eq!(kept(EventQueue::with_wants(4, Wants { steps: true, ..Wants::default() })), 0);
+        assert_eq!(kept(EventQueue::unhurried()), 2001, "a screen shows it");
     }
 }
