@@ -389,20 +389,20 @@ impl Runtime {
         self.tell_of_idleness();
     }
 
-    /// What main goes on with. Where it waits for its agents it is not woken by anything but a prompt: what else has
-    /// come is read with the next one.
+    /// What main goes on with. Where it waits for its agents, or a failure in the background has halted it, it is not
+    /// woken by anything but a prompt of the user: what else has come is read with the next one.
     fn next_prompt(&self) -> Option<QueuedPrompt> {
         match self.parts.patience {
-            None => self.inbox.take_first(),
-            Some(_) => self.inbox.take_first_typed(),
+            None if !self.halted => self.inbox.take_first(),
+            _ => self.inbox.take_first_typed(),
         }
     }
 
     /// Something has come for main while it was idle.
     async fn wake(&mut self) {
-        if let Some((failure, message)) = self.inbox.take_failure() {
-            let end = End::Failed { failure, message };
-            self.events.emit(EventKind::Finished(Box::new(Outcome::without_work(end))));
+        if let Some((_, message)) = self.inbox.take_failure() {
+            // No run of main ends by it, so that it is no end of one.
+            self.events.notice(NoticeLevel::Error, message);
             self.halted = true;
         }
         if self.model.is_some() {
@@ -413,7 +413,6 @@ impl Runtime {
     /// Goes on with what waits. A prompt that is refused does not hold up those behind it.
     async fn start_next(&mut self) {
         while self.run.is_none()
-            && !self.halted
             && let Some(next) = self.next_prompt()
         {
             self.start(next).await;
