@@ -6,8 +6,11 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+
+use nix::unistd::{AccessFlags, access};
 
 mod config_file;
 mod index;
@@ -112,7 +115,7 @@ fn look_into(checkout: &Path, home: Option<&Path>) -> Result<Vec<PathBuf>, Strin
     let mut hooks = vec![git.common.join("hooks")];
     hooks.extend(settings.hook_folders.iter().map(|path| from(checkout, home, path)));
     hooks.extend(home.into_iter().flat_map(|home| hook_folders_of_user(checkout, home)));
-    if hooks.iter().any(|folder| folder.join(INDEX_HOOK).symlink_metadata().is_ok()) {
+    if !hooks.iter().all(|folder| is_missing(&folder.join(INDEX_HOOK))) {
         return Err(format!("the repository has a hook {INDEX_HOOK}, which git may start"));
     }
     let hash = if settings.sha256 { 32 } else { 20 };
@@ -124,20 +127,28 @@ fn read_settings(checkout: &Path) -> Result<(GitDir, Settings), String> {
     let git = GitDir::of(checkout)?;
     let mut settings = Settings::default();
     settings.add(&git.common.join("config"))?;
-    settings.add(&git.own.join("config.worktree"))?;
+    let own = git.own.join("config.worktree");
+    // Git passes over one that no setting names.
+    if !is_missing(&own) && !settings.has_worktree_file {
+        return Err("the repository has a config.worktree, and no setting that names it".to_owned());
+    }
+    let sha256 = settings.sha256;
+    settings.add(&own)?;
     settings.check()?;
+    let remotes = ["remotes", "branches"].map(|old| git.common.join(old));
+    if settings.sha256 != sha256 || settings.partial && !remotes.iter().all(|old| is_empty(old)) {
+        return Err("the settings of the repository are in unusual files".to_owned());
+    }
     let real = |path: &Path| fs::canonicalize(path).ok();
     let leads_here = |path: &PathBuf| real(&git.own.join(path)) == real(checkout);
-    match &settings.worktree {
-        Some(worktree) if !leads_here(worktree) => {
-            Err("the repository's setting core.worktree leads to another folder".to_owned())
-        }
-        // Else any `.git` could show the files of any repository.
-        None if git.link == Link::Unchecked => {
-            Err("its .git leads to a repository that does not name this folder".to_owned())
-        }
-        _ => Ok((git, settings)),
+    if !settings.worktrees.iter().all(leads_here) {
+        return Err("the repository's setting core.worktree leads to another folder".to_owned());
     }
+    // Else any `.git` could show the files of any repository.
+    if settings.worktrees.is_empty() && git.link == Link::Unchecked {
+        return Err("its .git leads to a repository that does not name this folder".to_owned());
+    }
+    Ok((git, settings))
 }
 
 /// Folders of hooks that the user's own settings name.
@@ -228,16 +239,36 @@ impl GitDir {
                 text.starts_with(b"ref: refs/") || is_hash
             });
         let objects = self.common.join("objects");
-        let own_objects = || {
-            let mut entries = fs::read_dir(&objects).into_iter().flatten();
-            entries.all(|it| it.is_ok_and(|it| it.file_type().is_ok_and(|kind| !kind.is_symlink())))
-        };
+        let refs = self.common.join("refs");
+        // Git passes over a folder that it may not enter, and looks for a repository above it.
+        let may_enter = |path: &Path| is_dir(path) && access(path, AccessFlags::X_OK).is_ok();
+        let pack = objects.join("pack");
         has_head
-            && is_dir(&self.common.join("refs"))
-            && is_dir(&objects)
-            && own_objects()
-            && objects.join("info/alternates").symlink_metadata().is_err()
+            && may_enter(&refs)
+            && may_enter(&objects)
+            && has_no_links(&objects)
+            && (is_missing(&pack) || has_no_links(&pack))
+            && is_missing(&objects.join("info/alternates"))
     }
+}
+
+/// Whether the system says that there is nothing by this name; it may be kept from telling.
+fn is_missing(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
+}
+
+/// Whether there is no such folder, or nothing in it.
+fn is_empty(folder: &Path) -> bool {
+    is_missing(folder) || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// Whether the folder can be read and holds no link.
+fn has_no_links(folder: &Path) -> bool {
+    let is_own = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|it| it.file_type().is_ok_and(|kind| !kind.is_symlink()))
+    };
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.all(is_own))
 }
 
 /// The path in the file's text: only ends of lines at its end are no part of it.

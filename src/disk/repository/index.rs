@@ -12,6 +12,10 @@ const MAX_FILE: u64 = 256 << 20;
 const MODE: usize = 24;
 /// From the start of an entry to its hash. Bytes.
 const HASH: usize = 40;
+/// Modes of files and links.
+const FILES: [u32; 3] = [0o100_644, 0o100_755, 0o120_000];
+/// Longer names are counted as this long in the flags of an entry. Bytes.
+const MAX_COUNTED: usize = 0xfff;
 /// The mode of a commit, which stands for a repository in the checkout.
 const COMMIT: u32 = 0o160_000;
 
@@ -40,7 +44,7 @@ fn read(bytes: &[u8], hash: usize) -> Option<Result<Vec<PathBuf>, &'static str>>
     if bytes.get(..4)? != b"DIRC" || !(2..=4).contains(&version) {
         return None;
     }
-    let (mut at, mut name, mut commits) = (12, Vec::new(), Vec::new());
+    let (mut at, mut name, mut commits) = (12, Vec::<u8>::new(), Vec::new());
     for _ in 0..number(bytes, 8)? {
         let flags = at + HASH + hash;
         let extended = bytes.get(flags)? & 0x40 != 0;
@@ -55,23 +59,44 @@ fn read(bytes: &[u8], hash: usize) -> Option<Result<Vec<PathBuf>, &'static str>>
         let length = bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
         name.truncate(kept);
         name.extend_from_slice(&bytes[start..start + length]);
-        if number(bytes, at + MODE)? == COMMIT {
-            commits.push(PathBuf::from(OsString::from_vec(name.clone())));
+        // Git goes by the length in the flags: a name that ends elsewhere would hide what follows.
+        let counted = number(bytes, flags - 2)? as usize & MAX_COUNTED;
+        if counted != name.len().min(MAX_COUNTED) || !is_plain(&name) {
+            return None;
         }
-        at = match version {
+        match number(bytes, at + MODE)? {
+            COMMIT => commits.push(PathBuf::from(OsString::from_vec(name.clone()))),
+            mode if FILES.contains(&mode) => {}
+            // Such as a whole folder, which git may fill in.
+            _ => return None,
+        }
+        let end = match version {
             4 => start + length + 1,
             // Entries end with one to eight zeros, so that each is a multiple of eight bytes long.
             _ => at + ((start + length - at) / 8 + 1) * 8,
         };
+        if bytes.get(start + length..end)?.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        at = end;
     }
     // Extensions follow: a name, a length, and as many bytes. Before the checksum at the end there is no other.
     while at + hash < bytes.len() {
-        if bytes.get(at..at + 4)? == b"link" {
-            return Some(Err("git's index is split into several files"));
+        match bytes.get(at..at + 4)? {
+            b"link" => return Some(Err("git's index is split into several files")),
+            // Git skips what begins with a capital letter and is not known.
+            name if !name[0].is_ascii_uppercase() => return None,
+            _ => {}
         }
         at = at + 8 + usize::try_from(number(bytes, at + 4)?).ok()?;
     }
     Some(Ok(commits))
+}
+
+/// Whether a name leads to a place in the checkout. Git does not look at that when it reads an index.
+fn is_plain(name: &[u8]) -> bool {
+    name.split(|byte| *byte == b'/')
+        .all(|part| !matches!(part, b"" | b"." | b"..") && !part.eq_ignore_ascii_case(b".git"))
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {

@@ -104,12 +104,15 @@ const PARTIAL: &[(&str, &str)] =
 pub struct Settings {
     /// Folders of hooks, as they are written.
     pub hook_folders: Vec<PathBuf>,
-    /// The working tree, as it is written.
-    pub worktree: Option<PathBuf>,
+    /// The working tree, as it is written, each time.
+    pub worktrees: Vec<PathBuf>,
+    /// Each worktree may have a file of settings of its own.
+    pub has_worktree_file: bool,
     /// Objects have names of 32 bytes in place of 20.
     pub sha256: bool,
-    partial: bool,
-    /// The first setting that matters to fetching.
+    /// Git fetches what it lacks as soon as something asks for it.
+    pub partial: bool,
+    /// The last setting that matters to fetching.
     fetching: Option<String>,
 }
 
@@ -128,7 +131,9 @@ impl Settings {
         let is_plain = metadata.is_file() && metadata.len() <= MAX_FILE;
         let text = is_plain.then(|| std::fs::read(path).ok()).flatten();
         let text = text.ok_or("the settings of the repository cannot be read")?;
-        let text = String::from_utf8_lossy(&text);
+        let is_text = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r');
+        let text = String::from_utf8(text).ok().filter(|text| text.chars().all(is_text));
+        let text = text.ok_or("the settings of the repository are no plain text")?;
         let mut section = String::new();
         for line in text.split('\n') {
             match read(line) {
@@ -166,8 +171,9 @@ impl Settings {
         let setting = format!("{section}.{key}");
         match (section, key) {
             ("core", "hookspath") => self.hook_folders.push(path(value)?),
-            ("core", "worktree") => self.worktree = Some(path(value)?),
+            ("core", "worktree") => self.worktrees.push(path(value)?),
             ("extensions", "objectformat") => self.sha256 = unquoted(value) != "sha1",
+            ("extensions", "worktreeconfig") => self.has_worktree_file = true,
             _ if is_in(PARTIAL, section, key) => self.partial = true,
             _ if is_in(FETCHING, section, key) => self.fetching = Some(setting),
             ("remote", "url") if !is_plain_address(unquoted(value)) => {
@@ -205,7 +211,7 @@ fn is_plain_address(url: &str) -> bool {
 /// A path without anything that git would replace in it, but for a leading `~/`.
 fn path(value: &str) -> Result<PathBuf, String> {
     let text = unquoted(value);
-    let is_plain = |c: char| !matches!(c, '"' | '\\' | '#' | ';' | '%');
+    let is_plain = |c: char| !matches!(c, '"' | '\\' | '#' | ';' | '%' | '\t' | ':');
     let is_home = text.starts_with('~') && !text.starts_with("~/");
     match text.chars().all(is_plain) && !is_home {
         true => Ok(text.into()),

@@ -158,11 +158,60 @@ fn a_git_folder_that_git_may_read_otherwise_or_that_is_anothers_is_refused() {
 fn an_index_that_is_not_understood_is_refused() {
     let bench = Bench::new();
     bench.git("a", &["update-index", "--split-index"]);
-    bench.refuses("a", "split into several files");
+    bench.refuses("a", "git's index");
     bench.write("a/.git/index", "DIRC\0\0\0\u{2}\0\0\0\u{9}");
     bench.refuses("a", "not understood");
     bench.write("a/.git/index", "");
     bench.refuses("a", "not understood");
+}
+
+#[test]
+fn an_index_that_git_reads_otherwise_is_refused() {
+    let bench = Bench::new();
+    let index = bench.path("a/.git/index");
+    let plain = fs::read(&index).unwrap();
+    assert_eq!(bench.check("a"), Ok(()));
+    // The entry of `file`: its name begins at 74 and is padded up to 84.
+    let changes: [(usize, &[u8]); 6] = [
+        (72, &[0, 1]),
+        (79, &[1]),
+        (36, &[0, 0, 0x40, 0]),
+        (74, b"/ile"),
+        (74, b"../x"),
+        (74, b".GIT"),
+    ];
+    for (at, with) in changes {
+        let mut bytes = plain.clone();
+        bytes[at..at + with.len()].copy_from_slice(with);
+        fs::write(&index, bytes).unwrap();
+        bench.refuses("a", "not understood");
+    }
+}
+
+#[test]
+fn settings_and_files_that_git_reads_otherwise_are_refused() {
+    let bench = Bench::new();
+    let config = bench.path("a/.git/config");
+    let plain = fs::read(&config).unwrap();
+    for more in [&b"[core]\n\thooksPath = h\xff\n"[..], b"[core]\n\thooksPath = h\0x\n"] {
+        fs::write(&config, [&plain[..], more].concat()).unwrap();
+        bench.refuses("a", "no plain text");
+    }
+    fs::write(&config, [&plain[..], b"[core]\n\tworktree = ../x\n\tworktree = ..\n"].concat())
+        .unwrap();
+    bench.refuses("a", "core.worktree");
+    fs::write(&config, &plain).unwrap();
+    bench.write("a/.git/config.worktree", "[core]\n\tworktree = ..\n");
+    bench.refuses("a", "no setting that names it");
+    fs::remove_file(bench.path("a/.git/config.worktree")).unwrap();
+    fs::create_dir_all(bench.path("a/.git/objects/pack")).unwrap();
+    symlink("/nowhere", bench.path("a/.git/objects/pack/pack-0.pack")).unwrap();
+    bench.refuses("a", "not a whole repository");
+    fs::remove_file(bench.path("a/.git/objects/pack/pack-0.pack")).unwrap();
+    bench.git("a", &["config", "remote.o.promisor", "true"]);
+    assert_eq!(bench.check("a"), Ok(()));
+    bench.write("a/.git/remotes/o", "URL: /elsewhere\n");
+    bench.refuses("a", "unusual files");
 }
 
 #[test]
