@@ -376,15 +376,16 @@ pub(super) async fn serve(
         replays,
     };
     let code = tokio::select! {
-        code = headless::run(headless, prompts) => code?,
+        code = headless::run(headless, prompts) => code,
         _ = &mut backend => return Err(AppError::Internal),
     };
-    // The runtime may be gone already; then there is nothing left to end.
+    // Also when nobody reads any more: all that works is ended, and the session is whole. The runtime may be gone already;
+    // then there is nothing left to end.
     let _ = commands.send(Command::Shutdown).await;
     let _ = backend.await;
     // When stderr is gone, nobody is there who could be told.
     let _ = headless::say_rest(&events);
-    Ok(code)
+    Ok(code?)
 }
 
 /// What the first frame tells of a session. Where no frames are written, nobody reads its lists: the folders of agents,

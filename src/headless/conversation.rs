@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::control::permission::Said;
 use super::control::{Client, Desk};
+use super::ending::{Ending, LastResult};
 use super::exit_code;
 use super::input::Asked;
 use super::intake::{Intake, Next};
@@ -15,8 +16,8 @@ use super::output::Output;
 use super::questions::Questions;
 use super::slash::{self, Slash};
 use crate::protocol::{
-    AgentEvent, AgentPath, Command, CompactionState, End, EventKind, EventQueue, Failure, Outcome,
-    PromptId, QuestionId, QueuedPrompt, When,
+    AgentEvent, AgentId, AgentPath, Command, CompactionState, End, EventKind, EventQueue, Failure,
+    Outcome, PromptId, QuestionId, QueuedPrompt, When,
 };
 
 /// How many events are written between two looks at stdin.
@@ -41,6 +42,7 @@ pub(super) struct Conversation {
     pub state: Option<State>,
     /// Whether each prompt is repeated as a frame when the agent reads it.
     pub replays: bool,
+    pub ending: Ending,
 }
 
 /// What a run does, for a program that must know when stdin may be closed.
@@ -93,7 +95,7 @@ impl Tally {
 struct Sent {
     id: PromptId,
     asked: Asked,
-    /// It waits behind a run that something else had started.
+    /// It waits behind a run that something else had started, or may do so: the end of that run is not its own.
     queued: bool,
     work: Work,
 }
@@ -107,8 +109,9 @@ struct Sent {
 /// | `Compact` | `Command::Compact` | `Compaction` by hand that is over: done, failed or cancelled |
 /// | `Answer` | nothing | its own text, at once |
 ///
-/// `Finished` also ends `Compact`, for it is all that a bug inside leaves. The runtime carries `Clear` and `Compact` out
-/// when the run before is over, so neither can be lost between the end of a run and its last event.
+/// `Finished` also ends a `Compact` that has begun, for it is all that a bug inside leaves. The runtime carries `Clear` and
+/// `Compact` out when the run before is over, so neither can be lost between the end of a run and its last event; until
+/// they begin they are `queued`, so that the end of that run, which a background agent may have started, is not theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     Run,
@@ -134,9 +137,13 @@ impl Conversation {
             }
             self.take_in().await?;
             self.tell_state().await?;
-            if self.tally.sent.is_none() && self.intake.is_over() {
-                self.output.finish().await?;
-                return Ok(self.tally.code);
+            let idle = self.tally.sent.is_none() && self.intake.is_over();
+            if idle || stop.is_cancelled() {
+                let agents = self.ending.begin();
+                self.cancel(agents).await;
+            }
+            if idle && self.ending.is_over() {
+                return self.finish().await;
             }
             tokio::select! {
                 served = &mut served, if waits => {
@@ -153,7 +160,25 @@ impl Conversation {
                 (id, said) = self.questions.answered() => self.answered(id, said).await?,
                 lines = self.client.withdrawn() => self.output.control(&lines).await?,
                 () = stop.cancelled(), if !self.intake.is_over() => {}
+                () = self.ending.overdue(), if idle => {}
+                error = self.output.failed() => return Err(error),
             }
+        }
+    }
+
+    /// Writes what was held for the end.
+    async fn finish(mut self) -> io::Result<u8> {
+        let held = self.ending.take_held();
+        self.write_result(held).await?;
+        self.tell_state().await?;
+        self.output.finish().await?;
+        Ok(self.tally.code)
+    }
+
+    async fn cancel(&self, agents: impl IntoIterator<Item = AgentId>) {
+        for id in agents {
+            // A closed channel means that the runtime is gone, which the caller watches.
+            let _ = self.commands.send(Command::Cancel(id)).await;
         }
     }
 
@@ -195,7 +220,9 @@ impl Conversation {
             Some(_) if self.questions.any() => State::Asking,
             Some(_) => State::Running,
         };
-        if !self.output.is_open() || self.state.is_none_or(|told| told == now) {
+        // The run is not idle before its last result is written.
+        let early = self.ending.is_holding() || !self.output.is_open();
+        if early || self.state.is_none_or(|told| told == now) {
             return Ok(());
         }
         self.state = Some(now);
@@ -261,11 +288,9 @@ impl Conversation {
 
     /// Writes the answer to the prompt that was worked on.
     async fn answer(&mut self, text: &str) -> io::Result<()> {
-        let sent = self.tally.sent.take();
-        let origin = sent.and_then(|sent| sent.asked.origin);
-        self.output.own_answer(text, origin.as_ref()).await?;
-        self.tally.ended_with(0);
-        Ok(())
+        self.output.own_answer(text).await?;
+        let text = text.to_owned();
+        self.close(Outcome { text, ..Outcome::without_work(End::Completed) }).await
     }
 
     /// Has the runtime do what a prompt asks for.
@@ -279,7 +304,8 @@ impl Conversation {
         let id = PromptId(self.tally.next_id);
         self.tally.next_id += 1;
         self.output.next_prompt();
-        self.tally.sent = Some(Sent { id, asked, queued: false, work });
+        let queued = matches!(work, Work::Clear | Work::Compact);
+        self.tally.sent = Some(Sent { id, asked, queued, work });
         id
     }
 
@@ -297,6 +323,8 @@ impl Conversation {
     async fn event(&mut self, event: &AgentEvent) -> io::Result<()> {
         self.output.event(event).await?;
         self.desk.event(event);
+        let late = self.ending.event(event);
+        self.cancel(late).await;
         match &event.kind {
             EventKind::PermissionAsked(question) => self.questions.ask(question),
             EventKind::QuestionClosed { id, .. } => self.questions.close(*id),
@@ -334,7 +362,10 @@ impl Conversation {
 
     async fn compacted(&mut self, state: &CompactionState) -> io::Result<()> {
         match state {
-            CompactionState::Started => Ok(()),
+            CompactionState::Started => {
+                self.tally.sent.iter_mut().for_each(|sent| sent.queued = false);
+                Ok(())
+            }
             CompactionState::Done { before_tokens, after_tokens } => {
                 let text = format!(
                     "The conversation was compacted from about {before_tokens} to {after_tokens} tokens."
@@ -346,7 +377,7 @@ impl Conversation {
             }
             CompactionState::Cancelled => {
                 let end = End::Cancelled { before_start: false };
-                self.finished(&Outcome::without_work(end)).await
+                self.close(Outcome::without_work(end)).await
             }
         }
     }
@@ -355,7 +386,7 @@ impl Conversation {
     async fn failed(&mut self, why: &str) -> io::Result<()> {
         let failure = Failure::Storage;
         let end = End::Failed { failure, message: why.to_owned() };
-        self.finished(&Outcome::without_work(end)).await
+        self.close(Outcome::without_work(end)).await
     }
 
     fn mark(&mut self, id: PromptId, queued: bool) {
@@ -386,11 +417,33 @@ impl Conversation {
         self.output.refuse(why, origin.as_ref()).await
     }
 
+    /// The end of a run is the result of the prompt that it has read; of any other there is none to give.
     async fn finished(&mut self, outcome: &Outcome) -> io::Result<()> {
-        let sent = self.tally.sent.take_if(|sent| !sent.queued);
+        if self.tally.sent.as_ref().is_none_or(|sent| sent.queued) {
+            return Ok(());
+        }
+        self.close(outcome.clone()).await
+    }
+
+    /// Writes the result of the prompt that was worked on. That of the last one waits for agents in the background.
+    async fn close(&mut self, outcome: Outcome) -> io::Result<()> {
+        let sent = self.tally.sent.take();
         let origin = sent.and_then(|sent| sent.asked.origin);
-        self.output.result(outcome, origin.as_ref()).await?;
         self.tally.ended_with(exit_code(&outcome.end));
-        Ok(())
+        let result = LastResult { outcome, origin };
+        let result = match self.intake.is_over() {
+            true => self.ending.hold(result),
+            false => Some(result),
+        };
+        self.write_result(result).await
+    }
+
+    async fn write_result(&mut self, result: Option<LastResult>) -> io::Result<()> {
+        match result {
+            Some(LastResult { outcome, origin }) => {
+                self.output.result(&outcome, origin.as_ref()).await
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -15,6 +15,7 @@ use crate::protocol::{Command, End, EventQueue, Failure};
 mod claim;
 mod control;
 mod conversation;
+mod ending;
 mod frame;
 mod info;
 mod input;
@@ -33,6 +34,7 @@ mod totals;
 use control::Desk;
 pub use control::{Backstage, HandshakeServers, HookCallbacks, Initialize, SdkServer, Served};
 use conversation::{Conversation, State, Tally};
+use ending::Ending;
 pub use info::{LimitsOf, ModelLimits, SessionInfo, SlashCommand};
 pub use link::{Introduction, Link};
 use output::Output;
@@ -113,6 +115,7 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         driven,
         state: tells_state.then(State::default),
         replays,
+        ending: Ending::default(),
     };
     let stop = CancellationToken::new();
     let written = conversation.run(&stop);

@@ -14,7 +14,7 @@ use super::stdout::Stdout;
 use super::totals::Totals;
 use crate::cli::OutputFormat;
 use crate::protocol::{
-    AgentEvent, CompactionState, End, EventKind, EventQueue, NoticeLevel, Outcome, printable,
+    AgentEvent, CompactionState, EventKind, EventQueue, NoticeLevel, Outcome, printable,
 };
 
 /// The two ways out of a run.
@@ -64,14 +64,15 @@ impl Output {
         }
     }
 
-    /// Writes an answer of our own, and its result.
-    pub async fn own_answer(&mut self, text: &str, origin: Option<&Value>) -> io::Result<()> {
-        if self.format == OutputFormat::StreamJson {
-            let frame = self.frames.own_answer(text);
-            self.frames_out(&[frame]).await?;
+    /// Writes an answer of our own. Its result is still to come.
+    pub async fn own_answer(&mut self, text: &str) -> io::Result<()> {
+        match self.format {
+            OutputFormat::StreamJson => {
+                let frame = self.frames.own_answer(text);
+                self.frames_out(&[frame]).await
+            }
+            OutputFormat::Text | OutputFormat::Json => Ok(()),
         }
-        let text = text.to_owned();
-        self.result(&Outcome { text, ..Outcome::without_work(End::Completed) }, origin).await
     }
 
     /// What the session has used so far.
@@ -120,6 +121,11 @@ impl Output {
     /// Says something to the person.
     pub fn remark_on(&self, text: &str) -> io::Result<()> {
         say(&format!("caliban: {text}"))
+    }
+
+    /// Waits until nothing can be written any more. The output is of no use after that.
+    pub async fn failed(&mut self) -> io::Error {
+        self.stdout.failed().await
     }
 
     /// Waits until everything is written.

@@ -57,6 +57,16 @@ impl Stdout {
         self.end().await
     }
 
+    /// Waits until nothing can be written any more; for ever while that is not so. The thread's end is seen at once,
+    /// rather than by the next piece, which may come much later.
+    pub async fn failed(&mut self) -> io::Error {
+        match self.end().await {
+            Err(error) => error,
+            // It only ends well when it was told to.
+            Ok(()) => ErrorKind::BrokenPipe.into(),
+        }
+    }
+
     async fn end(&mut self) -> io::Result<()> {
         (&mut self.ended).await.unwrap_or_else(|_| Err(ErrorKind::BrokenPipe.into()))
     }

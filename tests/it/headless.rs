@@ -1,14 +1,18 @@
 //! The program without a terminal: output formats, prompts from stdin, exit codes, endpoints that misbehave.
 
 use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::support::record::StreamEnd;
 use crate::support::scene::{Scene, agent, bash, calls};
 use crate::support::script::{error, html, text, thinking, tool_use};
 use crate::support::world::{KEY, World};
+use crate::support::{DEADLINE, process};
 
 const NO_RETRIES: &str = "[providers.anthropic]\nmax_retries = 0\nidle_timeout_s = 1\n";
 
@@ -386,4 +390,31 @@ async fn a_sub_agent_call_beyond_the_depth_limit_is_exit_4() {
     run.assert_code(4);
     assert_eq!(scene.server.requests_of("CHILD-B").len(), 0);
     assert_eq!(scene.server.requests_of("PARENT-1").len(), 1, "the run stops");
+}
+
+#[tokio::test]
+async fn a_reader_that_went_away_is_noticed_at_the_first_write() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one-77").gate("held").more("two").stall());
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_caliban"));
+    command.args(["-p", "HELLO-1", "--output-format", "stream-json", "--include-partial-messages"]);
+    command.current_dir(scene.world.project_dir()).env_clear();
+    command.envs(scene.world.variables().iter().cloned());
+    let pipes = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = pipes.spawn().unwrap();
+    let (pid, stdout) = (child.id(), child.stdout.take().unwrap());
+    let read = tokio::task::spawn_blocking(move || {
+        let mut lines = BufReader::new(stdout).lines();
+        lines.any(|line| line.unwrap().contains("one-77"))
+    });
+    assert!(read.await.unwrap(), "and the pipe is closed");
+    scene.server.open("held");
+    let ended = tokio::task::spawn_blocking(move || child.wait().unwrap());
+    let Ok(ended) = tokio::time::timeout(DEADLINE, ended).await else {
+        process::signal(pid, Signal::SIGKILL);
+        panic!("it goes on although nobody reads");
+    };
+    assert_eq!(ended.unwrap().code(), Some(1));
+    assert_eq!(scene.server.ended("HELLO-1").await.0, StreamEnd::ClosedByClient);
+    scene.server.finish();
 }

@@ -8,6 +8,7 @@ use crate::support::record::{Recorded, StreamEnd};
 use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, bash};
 use crate::support::script::{Reply, error, text, tool_use};
+use crate::support::server::Scripting;
 
 const LIFECYCLE: &str = "[subagents]\nfaces = [\"agent\", \"lifecycle\"]\n";
 const BYPASS: &str = "--dangerously-skip-permissions";
@@ -241,5 +242,104 @@ async fn a_command_that_the_person_kills_is_gone_and_main_is_not_woken() {
     assert_eq!(process::with_argument(&time), Vec::<u32>::new());
     let requests = scene.server.requests_of(PARENT);
     assert_eq!((requests.len(), count(&requests[2], "bash-1 (")), (3, 0));
+    scene.server.finish();
+}
+
+/// A prompt on stdin.
+fn user(text: &str) -> Value {
+    json!({
+        "type": "user", "message": { "role": "user", "content": text },
+        "parent_tool_use_id": null, "session_id": "default",
+    })
+}
+
+/// Main starts an agent in the background, and then has no turn left to wait for it.
+fn leaves_an_agent(scene: &Scene) -> Scripting<'_> {
+    scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(text("LAST-77"))
+}
+
+const TWO_TURNS: [&str; 2] = ["--max-turns", "2"];
+const FRAMES_IN: [&str; 2] = ["--input-format", "stream-json"];
+
+fn driven(scene: &Scene) -> Running {
+    let run = scene.world.run(["-p", "--output-format", "stream-json", BYPASS]);
+    let mut running = run.args(FRAMES_IN).args(TWO_TURNS).open_stdin().start();
+    running.send(&user("PARENT-1 go"));
+    running
+}
+
+/// The places of frames with this value.
+fn places(frames: &[Value], field: &str, value: &str) -> Vec<usize> {
+    let all = frames.iter().enumerate();
+    all.filter(|(_, frame)| frame[field] == value).map(|(place, _)| place).collect()
+}
+
+#[tokio::test]
+async fn a_failure_in_the_background_is_no_second_result_of_the_prompt_before() {
+    let scene = scene();
+    leaves_an_agent(&scene).then(text(DONE));
+    let working = text("x").gate("held").tool_use("Bash", bash("true"));
+    let rejected = error(401, "authentication_error", "invalid x-api-key");
+    scene.server.when("CHILD-A").reply(working).then(rejected);
+    let mut running = driven(&scene);
+    running.printed("\"result\"", 1).await;
+    scene.server.open("held");
+    running.printed("\"notice\"", 1).await;
+    running.send(&user("and now"));
+    running.printed(DONE, 1).await;
+    let run = running.close().await;
+    let frames = run.frames();
+    let results: Vec<_> = places(&frames, "type", "result");
+    let texts: Vec<_> = results.iter().map(|place| &frames[*place]["result"]).collect();
+    assert_eq!(texts, ["LAST-77", DONE], "{run}");
+    let notice = &frames[places(&frames, "subtype", "notice")[0]];
+    assert!(notice["text"].as_str().unwrap().contains("general-purpose-1"), "{notice}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn agents_that_are_cancelled_at_the_end_are_notified_of_before_the_result() {
+    let scene = scene();
+    leaves_an_agent(&scene);
+    scene.server.when("CHILD-A").reply(text("PARTIAL-77").stall());
+    let run = scene.run().args(TWO_TURNS).finish().await;
+    run.assert_code(5);
+    assert_eq!(run.result()["subtype"], "error_max_turns", "{run}");
+    let frames = run.frames();
+    let ends = places(&frames, "subtype", "task_notification");
+    assert_eq!(ends.len(), 1, "{run}");
+    assert_eq!(frames[ends[0]]["status"], "stopped");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_signal_notifies_of_agents_in_the_background_before_the_result() {
+    let scene = scene();
+    scene.server.when(PARENT).reply(spawns(["CHILD-A", "CHILD-B"])).then(text("x").stall());
+    for word in ["CHILD-A", "CHILD-B"] {
+        scene.server.when(word).reply(text("x").gate(word).stall());
+    }
+    let running = scene.run().start();
+    scene.server.reached("CHILD-A").await;
+    scene.server.reached("CHILD-B").await;
+    running.signal(nix::sys::signal::Signal::SIGTERM);
+    let run = running.wait().await;
+    run.assert_code(143);
+    assert_eq!(run.result()["error_kind"], "cancelled", "{run}");
+    assert_eq!(places(&run.frames(), "subtype", "task_notification").len(), 2, "{run}");
+}
+
+#[tokio::test]
+async fn when_stdin_is_closed_agents_in_the_background_are_cancelled_and_notified_of() {
+    let scene = scene();
+    leaves_an_agent(&scene);
+    scene.server.when("CHILD-A").reply(text("PARTIAL-77").stall());
+    let running = driven(&scene);
+    running.printed("\"result\"", 1).await;
+    let run = running.close().await;
+    let frames = run.frames();
+    assert_eq!(places(&frames, "type", "result").len(), 1, "{run}");
+    let ends = places(&frames, "subtype", "task_notification");
+    assert_eq!((ends.len(), &frames[ends[0]]["status"]), (1, &json!("stopped")), "{run}");
     scene.server.finish();
 }
