@@ -50,6 +50,8 @@ mod protected;
 mod providers;
 #[cfg(feature = "sub-agents")]
 mod pty;
+#[cfg(feature = "sub-agents")]
+mod random_runs;
 mod retry;
 #[cfg(feature = "sub-agents")]
 mod secrets;
