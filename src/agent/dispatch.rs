@@ -257,6 +257,7 @@ impl Agent {
                 thinker: self.setup.thinker.clone(),
             },
             masked: self.setup.redactor.stream(),
+            files: self.setup.operations.files().clone(),
         };
         let began = Instant::now();
         let events = [HookEvent::PostToolUse, HookEvent::PostToolUseFailure];

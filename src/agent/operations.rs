@@ -1,5 +1,5 @@
 //! What holds for each request and tool call of all agents of a session: how many go on at the same time, first come
-//! first served, and how long a call may take, whatever tool it is of.
+//! first served, how long a call may take, whatever tool it is of, and the threads for what blocks.
 //!
 //! An agent that waits for its tools holds no place, and neither does a tool that only waits for other work, so that
 //! agents below agents come to their end under any limit.
@@ -10,11 +10,15 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use crate::tool::BlockingPool;
+
 /// The places at work of one session. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Operations {
     places: Arc<Semaphore>,
     call_limit: Option<Duration>,
+    files: BlockingPool,
+    git: BlockingPool,
 }
 
 /// One place, taken until it is dropped.
@@ -27,7 +31,8 @@ impl Operations {
     #[must_use]
     pub fn new(limit: usize) -> Self {
         let places = Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS));
-        Self { places: Arc::new(places), call_limit: None }
+        let (files, git) = (BlockingPool::for_files(), BlockingPool::for_git());
+        Self { places: Arc::new(places), call_limit: None, files, git }
     }
 
     /// The same, where no tool call may take longer than this.
@@ -40,6 +45,18 @@ impl Operations {
     #[must_use]
     pub fn call_limit(&self) -> Option<Duration> {
         self.call_limit
+    }
+
+    /// The threads on which tools work on files.
+    #[must_use]
+    pub fn files(&self) -> &BlockingPool {
+        &self.files
+    }
+
+    /// The threads that wait for git.
+    #[must_use]
+    pub fn git(&self) -> &BlockingPool {
+        &self.git
     }
 
     /// Waits for a place. `None` when it was cancelled before there was one.

@@ -286,7 +286,7 @@ const LAST_WAIT: Duration = Duration::from_secs(1);
 pub(super) fn run<T>(face: impl Future<Output = Result<T, AppError>>) -> Result<T, AppError> {
     let tasks = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(16)
+        .max_blocking_threads(exec::BLOCKING_THREADS)
         .enable_all()
         .build()?;
     let result = tasks.block_on(face);

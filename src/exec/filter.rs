@@ -1,6 +1,6 @@
-//! A command that is given a text and answers with another: what hooks are run as.
+//! A program that is given a text and answers with another: what hooks and our own git are run as.
 
-use std::path::Path;
+use std::borrow::Cow;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
@@ -14,22 +14,19 @@ use super::outcome::Exit;
 use super::pump::Output;
 use super::service::ServiceCommand;
 use super::shell::ExecError;
-use crate::protocol::EnvOverlay;
 
 const CHUNK: usize = 16 * 1024;
 
-/// A bash command with its input.
+/// A program with its input.
 #[derive(Clone, Copy, Debug)]
 pub struct Filter<'a> {
-    pub line: &'a str,
-    pub cwd: &'a Path,
-    /// Exactly these variables.
-    pub env: &'a EnvOverlay,
+    pub command: ServiceCommand<'a>,
     /// What it may read; it need not.
     pub input: &'a [u8],
     /// How much of each output is kept. Bytes.
     pub keep: usize,
-    pub limit: Duration,
+    /// How long it may take.
+    pub limit: Option<Duration>,
     pub cancel: &'a CancellationToken,
 }
 
@@ -41,24 +38,30 @@ pub struct Filtered {
     pub stderr: Kept,
 }
 
-/// The beginning of an output; what is no UTF-8 is U+FFFD.
+/// The beginning of an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    pub text: String,
+    pub bytes: Vec<u8>,
     /// Whether there was more.
     pub is_cut: bool,
+}
+
+impl Kept {
+    /// The output as text, with U+FFFD for what is not UTF-8.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.bytes)
+    }
 }
 
 impl Filter<'_> {
     /// Runs it to its end. What it leaves in its process group ends with it, and at the limit, at a cancel and when
     /// the future is dropped so does all that it started.
     pub async fn run(&self) -> Result<Filtered, ExecError> {
-        let Self { line, cwd, env, limit, cancel, .. } = *self;
-        if !cwd.is_dir() {
-            return Err(ExecError::NoDirectory(cwd.to_owned()));
+        let Self { command, limit, cancel, .. } = *self;
+        if !command.cwd.is_dir() {
+            return Err(ExecError::NoDirectory(command.cwd.to_owned()));
         }
-        let args = ["-c".to_owned(), line.to_owned()];
-        let command = ServiceCommand { program: "bash", args: &args, cwd, env };
         let (mut group, stdin) = Group::serve(command).map_err(ExecError::Spawn)?;
         let mut pipes = Pipes {
             stdin: Some(stdin),
@@ -66,7 +69,7 @@ impl Filter<'_> {
             stdout: Pipe::new(group.take_output(), self.keep),
             stderr: Pipe::new(group.take_words(), self.keep),
         };
-        let leave = Leave { began: Instant::now(), limit: Some(limit), cancel: cancel.clone() };
+        let leave = Leave { began: Instant::now(), limit, cancel: cancel.clone() };
         let exit = follow(&mut group, &mut pipes, &leave).await?;
         Ok(Filtered { exit, stdout: pipes.stdout.finish(), stderr: pipes.stderr.finish() })
     }
@@ -135,16 +138,19 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
     }
 
     fn finish(self) -> Kept {
-        let text = String::from_utf8_lossy(&self.kept).into_owned();
-        Kept { text, is_cut: self.is_cut }
+        Kept { bytes: self.kept, is_cut: self.is_cut }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+    use std::path::Path;
+
     use tokio::net::unix::pipe;
 
     use super::*;
+    use crate::protocol::EnvOverlay;
 
     async fn run(line: &str, input: &[u8], limit: Duration) -> Filtered {
         run_in(Path::new("/"), line, input, limit).await
@@ -153,8 +159,9 @@ mod tests {
     async fn run_in(cwd: &Path, line: &str, input: &[u8], limit: Duration) -> Filtered {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin"), ("OWN", "yes")]);
         let cancel = CancellationToken::new();
-        let env = &env;
-        let filter = Filter { line, cwd, env, input, keep: 1000, limit, cancel: &cancel };
+        let args = ["-c", line].map(OsString::from);
+        let command = ServiceCommand { program: "bash", args: &args, cwd, env: &env };
+        let filter = Filter { command, input, keep: 1000, limit: Some(limit), cancel: &cancel };
         filter.run().await.unwrap()
     }
 
@@ -165,23 +172,23 @@ mod tests {
         let done = run("read line; echo \"$line $OWN\"; echo oops >&2; exit 2", b"hello\n", LONG);
         let done = done.await;
         assert_eq!(done.exit, Exit::Code(2));
-        assert_eq!((&*done.stdout.text, &*done.stderr.text), ("hello yes\n", "oops\n"));
+        assert_eq!((&*done.stdout.text(), &*done.stderr.text()), ("hello yes\n", "oops\n"));
     }
 
     #[tokio::test]
     async fn input_longer_than_a_pipe_arrives_whole_or_stays_unread() {
         let input = vec![b'x'; 3_000_000];
-        assert_eq!(run("wc -c", &input, LONG).await.stdout.text.trim(), "3000000");
+        assert_eq!(run("wc -c", &input, LONG).await.stdout.text().trim(), "3000000");
         let done = run("echo done", &input, LONG).await;
-        assert_eq!((done.exit, &*done.stdout.text), (Exit::Code(0), "done\n"));
+        assert_eq!((done.exit, &*done.stdout.text()), (Exit::Code(0), "done\n"));
     }
 
     #[tokio::test]
     async fn of_a_flood_the_beginning_is_kept() {
         let done = run("head -c 3000000 /dev/zero | tr '\\0' x; echo y >&2; exit 3", b"", LONG);
         let Filtered { exit, stdout, stderr } = done.await;
-        assert_eq!((exit, stdout.is_cut, stdout.text.len()), (Exit::Code(3), true, 1000));
-        assert_eq!(stderr, Kept { text: "y\n".to_owned(), is_cut: false });
+        assert_eq!((exit, stdout.is_cut, stdout.bytes.len()), (Exit::Code(3), true, 1000));
+        assert_eq!(stderr, Kept { bytes: b"y\n".to_vec(), is_cut: false });
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! A program that runs beside us for a while and is spoken to over its standard streams.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -27,7 +28,7 @@ const END_WAIT: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceCommand<'a> {
     pub program: &'a str,
-    pub args: &'a [String],
+    pub args: &'a [OsString],
     pub cwd: &'a Path,
     /// Exactly these variables.
     pub env: &'a EnvOverlay,
@@ -116,7 +117,7 @@ mod tests {
 
     fn start(line: &str) -> (Service, ChildStdin, ChildStdout) {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin"), ("OWN", "yes")]);
-        let args = ["-c".to_owned(), line.to_owned()];
+        let args = ["-c", line].map(OsString::from);
         let command = ServiceCommand { program: "sh", args: &args, cwd: Path::new("/"), env: &env };
         Service::start(command).unwrap()
     }

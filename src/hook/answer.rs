@@ -24,13 +24,13 @@ pub(super) struct Answer {
 /// What a command that ended says with its exit code and its output. The error is a few words for the person.
 pub(super) fn of_command(event: HookEvent, done: &Filtered) -> Result<Answer, String> {
     let mut answer = match done.exit {
-        Exit::Code(0) => of_stdout(event, &done.stdout.text)?,
-        Exit::Code(BLOCK) => blocked(event, &done.stderr.text)?,
-        exit => return Err(ended_badly(exit, &done.stderr.text)),
+        Exit::Code(0) => of_stdout(event, &done.stdout.text())?,
+        Exit::Code(BLOCK) => blocked(event, &done.stderr.text())?,
+        exit => return Err(ended_badly(exit, &done.stderr.text())),
     };
     for (name, output) in [("stdout", &done.stdout), ("stderr", &done.stderr)] {
         if output.is_cut {
-            let read = output.text.len() >> 10;
+            let read = output.bytes.len() >> 10;
             answer.lines.push(format!("printed too much: of its {name} {read} KiB were read"));
         }
     }

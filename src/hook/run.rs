@@ -1,5 +1,6 @@
 //! Running the hooks of one moment, side by side.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{self, Answer, first_line};
 use super::said::{Opinion, Said};
 use super::set::{Command, Hook, Runner};
-use crate::exec::{Exit, Filter, Filtered, StartDirs};
+use crate::exec::{Exit, Filter, Filtered, ServiceCommand, StartDirs};
 use crate::protocol::event::{HookOutcome, HookRun};
 use crate::protocol::{
     EnvOverlay, EventKind, EventSink, HookEvent, NoticeLevel, PeerRequest, Redactor, SharedPeer,
@@ -64,7 +65,7 @@ impl Output {
             Exit::Code(code) => Some(code),
             Exit::Signal(_) | Exit::Cancelled | Exit::TimedOut(_) => None,
         };
-        let (stdout, stderr) = (done.stdout.text.clone(), done.stderr.text.clone());
+        let (stdout, stderr) = (done.stdout.text().into_owned(), done.stderr.text().into_owned());
         Self { stdout, stderr, exit_code }
     }
 }
@@ -166,7 +167,6 @@ impl Round {
         output: &mut Output,
     ) -> Result<Answer, Silence> {
         let Place { project, env, starts, .. } = &*self.place;
-        let limit = hook.timeout;
         let start = match starts.start(command.start, project, env).await {
             Ok(start) => start,
             Err(error) => {
@@ -174,8 +174,11 @@ impl Round {
                 return self.not_started(hook, why);
             }
         };
-        let (line, cwd, env) = (&command.line, &start.cwd, &start.env);
-        let filter = Filter { line, cwd, env, input, keep: KEEP, limit, cancel };
+        let args = ["-c", &command.line].map(OsString::from);
+        let bash =
+            ServiceCommand { program: "bash", args: &args, cwd: &start.cwd, env: &start.env };
+        let limit = Some(hook.timeout);
+        let filter = Filter { command: bash, input, keep: KEEP, limit, cancel };
         let done = filter.run().await;
         start.end().await;
         let done = match done {

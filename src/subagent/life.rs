@@ -2,8 +2,10 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
+use tokio_util::sync::CancellationToken;
 
 use super::definition::{Isolation, Returns};
 use super::executor::Caller;
@@ -15,12 +17,16 @@ use super::tree::Membership;
 use super::workplace::{Bound, Workplace};
 use super::worktree::{Finished, NewWorktree, Worktree, WorktreeError};
 use crate::agent::{Agent, Prompt};
+use crate::budget::Budget;
 use crate::config::ChildAuth;
 use crate::exec::ShellReach;
 use crate::protocol::{
     AgentId, End, EventKind, EventSink, Failure, Journal, JournalError, NoticeLevel, Outcome, Role,
     Sender,
 };
+
+/// How long an agent that is cancelled or whose time is over waits for git to look into or remove its worktree.
+const FINISH_WAIT: Duration = Duration::from_secs(2);
 
 /// An agent that has joined the tree and waits to live.
 pub(super) struct Child {
@@ -83,9 +89,9 @@ async fn run(
     caller: &Caller,
     reporter: Reporter<'_>,
 ) -> (Outcome, Option<String>) {
-    let worktree = match worktree(factory, &plan, member).await {
+    let worktree = match settle(factory, &plan, member).await {
         Ok(worktree) => worktree,
-        Err(error) => return (unworkable(&error), None),
+        Err(end) => return (Outcome::without_work(end), None),
     };
     if let Some(worktree) = &worktree {
         let checkout = worktree.checkout();
@@ -116,7 +122,7 @@ async fn run(
     }
     factory.tree.end_below(events.path()).await;
     let note = match worktree {
-        Some(worktree) => Some(worktree.finish().await),
+        Some(worktree) => Some(worktree.finish_until(overdue(member, &budget)).await),
         None => None,
     };
     // Of a folder that held nothing there is nothing to say.
@@ -152,11 +158,55 @@ async fn inherit(fork: &Fork, journal: &dyn Journal) -> Result<(), JournalError>
     Ok(())
 }
 
-/// Its worktree, if it is to have one: the one that it had, or else a new one.
+/// Its worktree, if it is to have one; the end of the agent when there is none for it.
+///
+/// The agent waits here for git, in one of four ways: git is done, git fails, the agent is cancelled, or its time is
+/// over. In the last two git is ended, and what it has made is removed before the agent ends; a removal that takes long
+/// goes on in the background.
+async fn settle(
+    factory: &Factory,
+    plan: &Plan,
+    member: &Membership,
+) -> Result<Option<Worktree>, End> {
+    let stop = CancellationToken::new();
+    let mut made = Box::pin(worktree(factory, plan, member, &stop));
+    let end = tokio::select! {
+        biased;
+        () = member.cancel().cancelled() => match plan.budget.time_up() {
+            // The time of an agent above may be over: that cancels this one in the same moment.
+            Some(limit) => End::TimeLimit { limit },
+            None => End::Cancelled { before_start: true },
+        },
+        limit = plan.budget.out_of_time() => End::TimeLimit { limit },
+        made = &mut made => return made.map_err(|error| unworkable(&error)),
+    };
+    stop.cancel();
+    let removal = async {
+        // It may have been made in the same moment.
+        if let Ok(Some(worktree)) = made.await {
+            worktree.finish().await;
+        }
+    };
+    // What takes longer goes on without the agent.
+    let _ = tokio::time::timeout(FINISH_WAIT, removal).await;
+    Err(end)
+}
+
+/// Waits until an agent that has ended may not take any longer.
+async fn overdue(member: &Membership, budget: &Budget) {
+    tokio::select! {
+        () = member.cancel().cancelled() => {}
+        _ = budget.out_of_time() => {}
+    }
+    tokio::time::sleep(FINISH_WAIT).await;
+}
+
+/// The worktree of an agent that is to have one: the one that it had, or else a new one.
 async fn worktree(
     factory: &Factory,
     plan: &Plan,
     member: &Membership,
+    stop: &CancellationToken,
 ) -> Result<Option<Worktree>, WorktreeError> {
     let known = plan.resumed.as_ref().and_then(|resumed| resumed.worktree.clone());
     if plan.definition.isolation == Isolation::None && known.is_none() {
@@ -172,6 +222,8 @@ async fn worktree(
         env: factory.env.clone(),
         secrets: factory.builtin.secret_env.clone(),
         sandbox: factory.sandbox.clone(),
+        pool: factory.operations.git().clone(),
+        stop: stop.clone(),
     };
     if let Some(known) = known
         && let Some(found) = Worktree::reopen(new.clone(), known).await?
@@ -208,9 +260,8 @@ fn introduction(worktree: &Worktree, is_lost: bool) -> String {
 }
 
 /// The end of an agent for which there is no place to work.
-fn unworkable(error: &WorktreeError) -> Outcome {
-    let message = error.to_string();
-    Outcome::without_work(End::Failed { failure: Failure::Worktree, message })
+fn unworkable(error: &WorktreeError) -> End {
+    End::Failed { failure: Failure::Worktree, message: error.to_string() }
 }
 
 /// A key that another provider rejects is for the parent to work around.

@@ -12,12 +12,13 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
-use self::git::GitError;
+use self::git::{GitContext, GitError};
 use self::links::Links;
 use self::repository::Repository;
-use crate::exec::{Sandbox, ShellReach, child_env};
+use crate::exec::{BlockingPool, Sandbox, ShellReach, child_env};
 use crate::protocol::{AgentId, Checkout, EnvOverlay};
 
 /// Where the branches are, below `refs/heads`.
@@ -44,6 +45,10 @@ pub struct NewWorktree {
     pub secrets: Arc<[String]>,
     /// Absent where the system cannot confine: then the agent gets no shell.
     pub sandbox: Option<Sandbox>,
+    /// Where git is waited for.
+    pub pool: BlockingPool,
+    /// Ends git, and with it the making of the worktree, of which nothing is left then.
+    pub stop: CancellationToken,
 }
 
 /// A worktree in use. Dropped without [`Worktree::finish`], as in a crash, it stays on disk; `git worktree list` names
@@ -63,6 +68,7 @@ pub struct Worktree {
     links: Links,
     env: EnvOverlay,
     sandbox: Option<Sandbox>,
+    pool: BlockingPool,
 }
 
 /// What became of a worktree.
@@ -112,18 +118,25 @@ pub enum WorktreeError {
     Ended,
 }
 
+impl NewWorktree {
+    /// What git gets until `stop` ends it.
+    fn git_context(&self, stop: CancellationToken) -> GitContext {
+        GitContext { env: child_env(&self.env, 0, &self.secrets), stop }
+    }
+}
+
 impl Worktree {
-    /// Makes a worktree with a branch of its own from the last commit. When the future is dropped, what was made is
-    /// removed again.
+    /// Makes a worktree with a branch of its own from the last commit. When the future is dropped, git is ended, and what
+    /// was made is removed again in the background.
     ///
     /// # Errors
     /// When there is no commit to start from, or git or the disk refuses.
     pub async fn create(new: NewWorktree) -> Result<Self, WorktreeError> {
-        let new = NewWorktree { env: child_env(&new.env, 0, &new.secrets), ..new };
-        let (reply, made) = oneshot::channel();
-        tokio::task::spawn_blocking(move || {
-            // When nobody waits any more, the reply comes back and is dropped here.
-            let _ = reply.send(Self::make(&new).map(|tree| Unclaimed(Some(tree))));
+        let (stop, pool) = (new.stop.child_token(), new.pool.clone());
+        let _stop_when_dropped = stop.clone().drop_guard();
+        let made = pool.run(move || {
+            let context = new.git_context(stop);
+            Self::make(&new, &context).map(|tree| Unclaimed(Some(tree)))
         });
         let mut unclaimed = made.await.map_err(|_| WorktreeError::Ended)??;
         unclaimed.0.take().ok_or(WorktreeError::Ended)
@@ -169,25 +182,42 @@ impl Worktree {
     /// Removes the worktree and its branch when they hold neither changes nor commits; else keeps both. All that the
     /// agent started must have ended. Goes on in the background when the future is dropped.
     pub async fn finish(self) -> Finished {
-        let (path, branch) = (self.path.clone(), self.branch.clone());
-        let ended = tokio::task::spawn_blocking(move || self.conclude()).await;
-        ended.unwrap_or_else(|error| Finished::Unclear { path, branch, why: error.to_string() })
+        self.finish_until(std::future::pending()).await
     }
 
-    fn make(new: &NewWorktree) -> Result<Self, WorktreeError> {
+    /// [`Self::finish`], as long as `over` does not end first: then git is ended, and the worktree stays as it is.
+    pub async fn finish_until(self, over: impl Future<Output = ()>) -> Finished {
+        let (path, branch, pool) = (self.path.clone(), self.branch.clone(), self.pool.clone());
+        let unclear = |why: String| Finished::Unclear { path, branch, why };
+        let stop = CancellationToken::new();
+        let context = GitContext { env: self.env.clone(), stop: stop.clone() };
+        tokio::select! {
+            biased;
+            ended = pool.run(move || self.conclude(&context)) => {
+                ended.unwrap_or_else(|error| unclear(error.to_string()))
+            }
+            () = over => {
+                stop.cancel();
+                unclear(GitError::Stopped.to_string())
+            }
+        }
+    }
+
+    fn make(new: &NewWorktree, context: &GitContext) -> Result<Self, WorktreeError> {
         let root = private_folder(&new.root)?;
         if new.cwd.starts_with(&root) {
             // What an agent may write to, git must not be run on: its settings name programs.
             return Err(WorktreeError::Nested(new.cwd.clone()));
         }
-        let repository = Repository::around(&new.cwd, &new.env)?;
+        let repository = Repository::around(&new.cwd, context)?;
         let slug = slug(&new.name, new.id);
         let (path, branch) = (root.join(&slug), format!("{BRANCHES}/{slug}"));
         let temp = root.join(format!("{slug}.tmp"));
-        let made = Self::fill(new, &repository, path.clone(), branch.clone(), &temp);
+        let made = Self::fill(new, context, &repository, path.clone(), branch.clone(), &temp);
         if made.is_err() {
-            // Whatever of it is not there cannot be removed.
-            let _ = repository::remove(&repository.common, &path, &branch, &new.env);
+            // Also when git was stopped. Whatever of it is not there cannot be removed.
+            let context = GitContext::unstoppable(&context.env);
+            let _ = repository::remove(&repository.common, &path, &branch, &context);
             let _ = fs::remove_dir_all(&temp);
         }
         made
@@ -195,13 +225,14 @@ impl Worktree {
 
     fn fill(
         new: &NewWorktree,
+        context: &GitContext,
         repository: &Repository,
         path: PathBuf,
         branch: String,
         temp: &Path,
     ) -> Result<Self, WorktreeError> {
         repository.add(&path, &branch)?;
-        let own = repository::own_folder(&path, &new.env)?;
+        let own = repository::own_folder(&path, context)?;
         let links = Links::of(&path, &own)
             .map_err(|source| WorktreeError::Folder { path: own.clone(), source })?;
         Ok(Self {
@@ -209,8 +240,9 @@ impl Worktree {
             temp: private_folder(temp)?,
             start: repository.head.clone(),
             common: repository.common.clone(),
-            env: new.env.clone(),
+            env: context.env.clone(),
             sandbox: new.sandbox.clone(),
+            pool: new.pool.clone(),
             path,
             branch,
             own,
@@ -218,13 +250,13 @@ impl Worktree {
         })
     }
 
-    fn conclude(self) -> Finished {
+    fn conclude(self, context: &GitContext) -> Finished {
         // Whatever is left of it is of no use to anybody.
         let _ = fs::remove_dir_all(&self.temp);
-        let counted = self.count();
-        let Self { path, branch, common, env, .. } = self;
+        let counted = self.count(context);
+        let Self { path, branch, common, .. } = self;
         let why = match counted {
-            Ok((0, 0)) => match repository::remove(&common, &path, &branch, &env) {
+            Ok((0, 0)) => match repository::remove(&common, &path, &branch, context) {
                 Ok(()) => return Finished::Removed,
                 Err(error) => error.to_string(),
             },
@@ -235,10 +267,10 @@ impl Worktree {
     }
 
     /// How many changed files and new commits it holds.
-    fn count(&self) -> Result<(usize, usize), CountError> {
+    fn count(&self, context: &GitContext) -> Result<(usize, usize), CountError> {
         self.links.restore()?;
-        let files = repository::changed_files(&self.path, &self.env)?;
-        let commits = repository::new_commits(&self.path, &self.branch, &self.start, &self.env)?;
+        let files = repository::changed_files(&self.path, context)?;
+        let commits = repository::new_commits(&self.path, &self.branch, &self.start, context)?;
         Ok((files, commits))
     }
 }
@@ -282,8 +314,12 @@ struct Unclaimed(Option<Worktree>);
 
 impl Drop for Unclaimed {
     fn drop(&mut self) {
-        if let Some(tree) = self.0.take() {
-            tree.conclude();
+        // Without a runtime the program has ended, and the worktree stays.
+        if let (Some(tree), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn_blocking(move || {
+                let context = GitContext::unstoppable(&tree.env);
+                tree.conclude(&context)
+            });
         }
     }
 }

@@ -2,17 +2,18 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::{SoftKind, ToolError};
+use super::{SoftKind, ToolContext, ToolError};
 use crate::protocol::Failure;
 
-/// Runs `work` where it may block. The token that it gets fires when the call is cancelled and when it is dropped.
+/// Runs `work` on a thread of the pool for files. The token that it gets fires when the call is cancelled and when the
+/// future is dropped.
 pub async fn blocking<T: Send + 'static>(
-    cancel: &CancellationToken,
+    cx: &ToolContext,
     work: impl FnOnce(&CancellationToken) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    let token = cancel.child_token();
+    let token = cx.cancel.child_token();
     let _stop_when_dropped = token.clone().drop_guard();
-    match tokio::task::spawn_blocking(move || work(&token)).await {
+    match cx.files.run(move || work(&token)).await {
         Ok(result) => result,
         Err(error) if error.is_panic() => {
             Err(ToolError::fatal(Failure::Internal, format!("A tool crashed: {error}.")))

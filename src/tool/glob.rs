@@ -86,7 +86,7 @@ impl TypedTool for Glob {
         let matcher = self.anchored(&input, &cx.cwd).matcher();
         let (target, cwd) = (cx.target()?.clone(), cx.cwd.clone());
         let hidden = self.hidden.from_search(&cwd, &target);
-        blocking(&cx.cancel, move |cancel| {
+        blocking(&cx, move |cancel| {
             let place = Place { target: &target, cwd: &cwd, hidden: &hidden };
             find(&place, &matcher?, cancel)
         })

@@ -117,9 +117,9 @@ impl TypedTool for Grep {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let (hidden, cwd) = (self.hidden.from_search(&cx.cwd, &target), cx.cwd);
+        let (hidden, cwd) = (self.hidden.from_search(&cx.cwd, &target), cx.cwd.clone());
         let place = Place { target, cwd, hidden };
-        blocking(&cx.cancel, move |cancel| search(&place, &input, cancel)).await
+        blocking(&cx, move |cancel| search(&place, &input, cancel)).await
     }
 }
 

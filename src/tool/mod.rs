@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Budget;
+pub use crate::exec::BlockingPool;
 use crate::protocol::{
     Access, AgentPath, EnvOverlay, EventKind, EventSink, Failure, MaskedStream, Message,
     ResultBlock, Span, Target, ToolDetails, ToolUseId,
@@ -285,6 +286,8 @@ pub struct ToolContext {
     pub conversation: Conversation,
     /// Masks keys in progress.
     pub masked: MaskedStream,
+    /// Where work on files is done.
+    pub files: BlockingPool,
 }
 
 /// The conversation of the agent that calls, as it stands. Cheap to clone.

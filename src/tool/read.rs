@@ -90,7 +90,7 @@ impl TypedTool for Read {
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
         let ledger = self.files.ledger.clone();
-        blocking(&cx.cancel, move |cancel| read(&target, &input, &ledger, cancel)).await
+        blocking(&cx, move |cancel| read(&target, &input, &ledger, cancel)).await
     }
 }
 

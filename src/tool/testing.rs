@@ -10,6 +10,7 @@ use super::{
     BuiltinSettings, SoftKind, ToolContext, ToolError, ToolOutcome, ToolRegistry, builtin,
 };
 use crate::budget::{Budget, Limits};
+use crate::exec::BlockingPool;
 use crate::protocol::{Access, EnvOverlay, EventQueue, ResultBlock, Span, ToolUseId};
 
 /// A folder, and the built-in tools of one agent that works there.
@@ -67,6 +68,7 @@ impl Bench {
             span: Span::root(),
             conversation: super::Conversation::default(),
             masked: Default::default(),
+            files: BlockingPool::for_files(),
         }
     }
 

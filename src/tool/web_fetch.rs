@@ -129,7 +129,7 @@ impl WebFetch {
 
     async fn fetch(&self, url: Url, cx: &ToolContext) -> Result<ToolOutcome, ToolError> {
         let (settings, env) = (self.settings.clone(), cx.env.clone());
-        let client = blocking(&cx.cancel, move |_| settings.client(&env)).await?;
+        let client = blocking(cx, move |_| settings.client(&env)).await?;
         let first = url.clone();
         let mut url = url;
         for _ in 0..=MAX_REDIRECTS {
@@ -255,7 +255,7 @@ async fn page(
         }
     }
     let summary = read::size(body.len() as u64);
-    blocking(&cx.cancel, move |_| {
+    blocking(cx, move |_| {
         let mut text = web_text::readable(&content_type, &body)?;
         if text.is_empty() {
             text.push_str("(the page has no text)");

@@ -70,7 +70,7 @@ impl TypedTool for Write {
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
         let (files, cwd) = (self.files.clone(), cx.cwd.clone());
-        blocking(&cx.cancel, move |_| {
+        blocking(&cx, move |_| {
             let turn = files.lock.hold();
             let on_disk = file::load(&target)?;
             on_disk.check(&files.ledger)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use caliban::exec::{Exit, Sandbox, Shell, ShellCall, ShellOutcome, ShellReach};
+use caliban::exec::{BlockingPool, Exit, Sandbox, Shell, ShellCall, ShellOutcome, ShellReach};
 use caliban::protocol::{AgentId, EnvOverlay};
 use caliban::subagent::worktree::{Finished, NewWorktree, Worktree};
 use serde_json::json;
@@ -68,6 +68,8 @@ impl Place {
             env: env.clone(),
             secrets: [].into(),
             sandbox: Some(sandbox),
+            pool: BlockingPool::for_git(),
+            stop: CancellationToken::new(),
         });
         let tree = tree.await.unwrap();
         let ShellReach::Confined(confine) = tree.shell() else { panic!("{:?}", tree.shell()) };
@@ -265,6 +267,8 @@ async fn two_worktrees_are_closed_to_one_another() {
         env: place.env.clone(),
         secrets: [].into(),
         sandbox: None,
+        pool: BlockingPool::for_git(),
+        stop: CancellationToken::new(),
     });
     let other = other.await.unwrap();
     assert!(matches!(other.shell(), ShellReach::Withheld), "no shell where none can be confined");

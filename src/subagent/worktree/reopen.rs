@@ -3,10 +3,10 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use super::git::GitContext;
 use super::links::Links;
 use super::repository::{self, Repository};
 use super::{BRANCHES, NewWorktree, Worktree, WorktreeError, private_folder, same_folder};
-use crate::exec::child_env;
 use crate::protocol::Checkout;
 
 /// Where git keeps what belongs to one worktree, below the repository's own folder.
@@ -19,17 +19,22 @@ impl Worktree {
     /// # Errors
     /// When there is no repository where the parent works, or git or the disk refuses.
     pub async fn reopen(new: NewWorktree, known: Checkout) -> Result<Option<Self>, WorktreeError> {
-        let new = NewWorktree { env: child_env(&new.env, 0, &new.secrets), ..new };
-        let found = tokio::task::spawn_blocking(move || Self::find(&new, known));
+        let (stop, pool) = (new.stop.child_token(), new.pool.clone());
+        let _stop_when_dropped = stop.clone().drop_guard();
+        let found = pool.run(move || Self::find(&new, &new.git_context(stop), known));
         found.await.map_err(|_| WorktreeError::Ended)?
     }
 
-    fn find(new: &NewWorktree, known: Checkout) -> Result<Option<Self>, WorktreeError> {
+    fn find(
+        new: &NewWorktree,
+        context: &GitContext,
+        known: Checkout,
+    ) -> Result<Option<Self>, WorktreeError> {
         let root = private_folder(&new.root)?;
         if new.cwd.starts_with(&root) {
             return Err(WorktreeError::Nested(new.cwd.clone()));
         }
-        let repository = Repository::around(&new.cwd, &new.env)?;
+        let repository = Repository::around(&new.cwd, context)?;
         let Some(slug) = slug_of(&known, &root) else { return Ok(None) };
         let own = repository.common.join(OWN_FOLDERS).join(&slug);
         if !is_that_folder(&known.path) || !is_that_folder(&own) {
@@ -38,7 +43,7 @@ impl Worktree {
         // Only now is git asked anything in there.
         let links = Links::as_made(&known.path, &own);
         links.restore().map_err(|source| WorktreeError::Folder { path: own.clone(), source })?;
-        if repository::own_folder(&known.path, &new.env)? != own {
+        if repository::own_folder(&known.path, context)? != own {
             return Ok(None);
         }
         let Checkout { path, branch, start } = known;
@@ -46,8 +51,9 @@ impl Worktree {
             cwd: same_folder(&path, &repository.prefix),
             temp: private_folder(&root.join(format!("{slug}.tmp")))?,
             common: repository.common,
-            env: new.env.clone(),
+            env: context.env.clone(),
             sandbox: new.sandbox.clone(),
+            pool: new.pool.clone(),
             path,
             branch,
             start,

@@ -2,17 +2,22 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use super::WorktreeError;
-use super::git::{Git, GitError};
+use super::git::{Git, GitContext, GitError};
 use crate::disk::{check_checkout, has_own_repository};
-use crate::protocol::EnvOverlay;
 
 /// What git says where there is no repository, and where it has no working tree.
 const NOT_THERE: [&str; 2] = ["not a git repository", "must be run in a work tree"];
+
+/// The time between two tries to lock a repository.
+const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A repository with at least one commit, seen from a directory in its working tree.
 #[derive(Debug)]
@@ -29,12 +34,12 @@ pub struct Repository {
 
 impl Repository {
     /// The repository around `cwd`.
-    pub fn around(cwd: &Path, env: &EnvOverlay) -> Result<Self, WorktreeError> {
+    pub fn around(cwd: &Path, context: &GitContext) -> Result<Self, WorktreeError> {
         if !has_own_repository(cwd) {
             return Err(WorktreeError::NoRepository(cwd.to_owned()));
         }
         check_checkout(cwd).map_err(WorktreeError::Programs)?;
-        let git = Git::new(cwd, env);
+        let git = Git::new(cwd, context);
         let no_repository = |error| match error {
             GitError::Failed(said) if NOT_THERE.iter().any(|words| said.contains(words)) => {
                 WorktreeError::NoRepository(cwd.to_owned())
@@ -53,7 +58,7 @@ impl Repository {
 
     /// Adds a worktree at `path`, on a new branch.
     pub fn add(&self, path: &Path, branch: &str) -> Result<(), GitError> {
-        let _turn = turn(&self.common);
+        let _turn = turn(&self.common, self.git.stop())?;
         let words = ["worktree", "add", "--quiet", "--no-track", "-b", branch].map(OsStr::new);
         let end = [path.as_os_str(), OsStr::new(&self.head)];
         self.git.output(words.into_iter().chain(end)).map(drop)
@@ -61,23 +66,35 @@ impl Repository {
 }
 
 /// Lets one worktree come or go at a time, also among several programs: git looks into all of them meanwhile, and stumbles
-/// over those that are half made. Where there is no lock it goes without.
-fn turn(common: &Path) -> Option<File> {
-    let folder = File::open(common).ok()?;
-    folder.lock().ok()?;
-    Some(folder)
+/// over those that are half made. Goes ahead without a lock where there are none.
+fn turn(common: &Path, stop: &CancellationToken) -> Result<Option<File>, GitError> {
+    let Ok(folder) = File::open(common) else { return Ok(None) };
+    loop {
+        match folder.try_lock() {
+            Ok(()) => return Ok(Some(folder)),
+            Err(TryLockError::WouldBlock) if stop.is_cancelled() => return Err(GitError::Stopped),
+            // A wait for the lock itself could not be stopped.
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_INTERVAL),
+            Err(TryLockError::Error(_)) => return Ok(None),
+        }
+    }
 }
 
 /// The folder in the repository that belongs to the worktree at `path`.
-pub fn own_folder(path: &Path, env: &EnvOverlay) -> Result<PathBuf, GitError> {
-    Git::new(path, env).line(["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
+pub fn own_folder(path: &Path, context: &GitContext) -> Result<PathBuf, GitError> {
+    Git::new(path, context).line(["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
 }
 
 /// Removes a worktree with all that is in it, and its branch. `common` is the folder of its repository.
-pub fn remove(common: &Path, path: &Path, branch: &str, env: &EnvOverlay) -> Result<(), GitError> {
-    let _turn = turn(common);
+pub fn remove(
+    common: &Path,
+    path: &Path,
+    branch: &str,
+    context: &GitContext,
+) -> Result<(), GitError> {
+    let _turn = turn(common, &context.stop)?;
     // Not from the worktree, and not from where the parent works: those may go away.
-    let git = Git::of(common, env);
+    let git = Git::of(common, context);
     let words = ["worktree", "remove", "--force"].map(OsStr::new);
     let removed = git.output(words.into_iter().chain([path.as_os_str()]));
     let branch = format!("refs/heads/{branch}");
@@ -86,8 +103,8 @@ pub fn remove(common: &Path, path: &Path, branch: &str, env: &EnvOverlay) -> Res
 }
 
 /// How many files git sees as changed or new in the worktree at `path`.
-pub fn changed_files(path: &Path, env: &EnvOverlay) -> Result<usize, GitError> {
-    let git = Git::new(path, env);
+pub fn changed_files(path: &Path, context: &GitContext) -> Result<usize, GitError> {
+    let git = Git::new(path, context);
     // A repository inside has settings of its own, which git would follow: it is not looked into.
     let words = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
     let status = git.output(words.into_iter().chain(["--ignore-submodules=all"]))?;
@@ -107,9 +124,9 @@ pub fn new_commits(
     path: &Path,
     branch: &str,
     start: &str,
-    env: &EnvOverlay,
+    context: &GitContext,
 ) -> Result<usize, GitError> {
-    let git = Git::new(path, env);
+    let git = Git::new(path, context);
     let (own, before) = (format!("refs/heads/{branch}"), format!("^{start}"));
     let mut words = vec!["rev-list", "--count", "HEAD", &before];
     if git.line(["rev-parse", "--verify", "--quiet", &own]).is_ok() {

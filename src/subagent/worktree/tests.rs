@@ -1,3 +1,5 @@
+use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
@@ -7,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::budget::{Budget, Limits};
+use crate::exec::BlockingPool;
 use crate::protocol::{EventQueue, Span, ToolUseId};
 use crate::tool::{BuiltinSettings, ToolContext, ToolRegistry, builtin};
 
@@ -64,11 +67,24 @@ impl Place {
             env: self.env.clone(),
             secrets: ["MY_KEY".to_owned()].into(),
             sandbox: None,
+            pool: BlockingPool::for_git(),
+            stop: CancellationToken::new(),
         }
     }
 
     async fn tree(&self) -> Worktree {
         Worktree::create(self.wish("")).await.unwrap()
+    }
+
+    /// Waits until so much is left: nobody tells when it is removed in the background.
+    async fn comes_to(&self, expected: (usize, usize, usize)) {
+        let look = async {
+            while self.left() != expected {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        let waited = tokio::time::timeout(std::time::Duration::from_secs(10), look).await;
+        assert!(waited.is_ok(), "{:?} is left, not {expected:?}", self.left());
     }
 
     /// What is left: worktrees that git knows, our branches, entries of the folder.
@@ -349,9 +365,31 @@ async fn what_cannot_be_looked_into_is_kept_and_a_lost_one_is_removed() {
     let place = Place::new();
     drop(place.tree().await);
     assert_eq!(place.left(), (1, 1, 2), "as after a crash");
-    let unclaimed = Unclaimed(Some(Worktree::make(&place.wish("")).unwrap()));
-    drop(unclaimed);
-    assert_eq!(place.left(), (1, 1, 2));
+    drop(Unclaimed(Some(place.tree().await)));
+    place.comes_to((1, 1, 2)).await;
+}
+
+#[tokio::test]
+async fn a_creation_that_nobody_waits_for_ends_git_and_leaves_nothing() {
+    let place = Place::new();
+    let pipe = place.root.with_file_name("smudge.fifo");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    place.write(".gitattributes", "*.txt filter=slow\n");
+    place.commit("slow");
+    // Every process of the checkout holds the pipe.
+    let smudge = format!("exec 9>{}; sleep 1000; cat", pipe.display());
+    place.git(&["config", "filter.slow.smudge", &smudge]);
+    place.git(&["config", "filter.slow.clean", "cat"]);
+    let held = tokio::net::unix::pipe::OpenOptions::new().open_receiver(&pipe).unwrap();
+    let mut create = Box::pin(Worktree::create(place.wish("")));
+    tokio::select! {
+        made = &mut create => panic!("{made:?}"),
+        () = async { while place.left() != (1, 1, 1) { tokio::task::yield_now().await } } => {}
+    }
+    drop(create);
+    place.comes_to((0, 0, 0)).await;
+    let mut held = held.into_blocking_fd().map(File::from).unwrap();
+    assert_eq!(held.read_to_end(&mut Vec::new()).unwrap(), 0, "no process is left");
 }
 
 #[test]
@@ -393,6 +431,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             span: Span::root(),
             conversation: crate::tool::Conversation::default(),
             masked: Default::default(),
+            files: BlockingPool::for_files(),
         };
         tool.call(input, cx).await
     };

@@ -14,7 +14,7 @@ use super::fleet::Fleet;
 use super::http::HttpSource;
 use super::pool::Pool;
 use crate::budget::{Budget, Limits};
-use crate::exec::StartDirs;
+use crate::exec::{BlockingPool, StartDirs};
 use crate::protocol::{
     Access, EnvOverlay, EventQueue, McpServer, McpState, McpStatus, McpWish, Redactor, SharedPeer,
     Span, ToolUseId, mcp_name,
@@ -233,6 +233,7 @@ impl Mcp {
             span: Span::root(),
             conversation: Conversation::default(),
             masked: Default::default(),
+            files: BlockingPool::for_files(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Servers that are programs of ours.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use rmcp::RoleClient;
@@ -44,7 +45,8 @@ impl Program {
             .prepare(start, &means.cwd, &env)
             .map_err(|error| format!("there is no empty folder to start {command} in: {error}"))?;
         let env = place.env.with(own.iter());
-        let start = ServiceCommand { program: command, args, cwd: &place.cwd, env: &env };
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let start = ServiceCommand { program: command, args: &args, cwd: &place.cwd, env: &env };
         let (service, stdin, stdout) = Service::start(start)
             .map_err(|error| format!("{command} could not be started: {error}"))?;
         let first = first.clone();

@@ -1,6 +1,6 @@
 //! Which module may use which: the table, and the search for `crate::…` paths.
 
-use super::source::Source;
+use super::source::{Source, has_word};
 
 /// A module at the top of the crate, and what of ours it may use. `x::Y` allows that item alone; `*` is anything.
 /// Going down the table, a module uses only what stands above it, single items aside.
@@ -142,7 +142,7 @@ fn tree(code: &str, prefix: &str, found: &mut Vec<String>) -> usize {
 fn climbs_out(source: &Source) -> bool {
     let module = source.path.trim_end_matches(".rs").trim_end_matches("/mod");
     let depth = module.split('/').count();
-    source.code.contains(&vec!["super"; depth].join("::"))
+    has_word(&source.code, &vec!["super"; depth].join("::"))
 }
 
 #[cfg(test)]

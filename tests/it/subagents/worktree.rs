@@ -357,3 +357,81 @@ async fn t24_an_agent_below_an_isolated_one_works_in_its_worktree_and_cannot_lea
     assert_eq!(scene.server.requests_of("CHILD-C").len(), 0);
     scene.server.finish();
 }
+
+/// Makes each checkout of the project take so many seconds, which mark its process.
+fn slow_checkout(scene: &Scene, seconds: u32) -> String {
+    let marker = process::marked_seconds(seconds);
+    let smudge = format!("sleep {marker}");
+    for (key, value) in [("filter.slow.clean", "cat"), ("filter.slow.smudge", &smudge)] {
+        let mut set = Command::new("git");
+        set.args(["config", key, value]).current_dir(scene.world.project_dir());
+        assert!(set.status().unwrap().success());
+    }
+    scene.world.write(".gitattributes", "*.txt filter=slow\n");
+    git(scene, "add -A");
+    git(scene, "commit -qm slow");
+    marker
+}
+
+/// Nothing of a worktree that was being made is left: neither a process nor a file nor a branch.
+async fn assert_nothing_left(scene: &Scene, marker: &str) {
+    assert_eq!(process::left_after(DEADLINE, marker).await, Vec::<u32>::new());
+    process::eventually(|| {
+        let left = std::fs::read_dir(scene.world.settings_dir().join("worktrees"));
+        left.map_or(0, Iterator::count) == 0
+            && worktrees(scene).is_empty()
+            && git(scene, "branch --list caliban/*").is_empty()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_signal_ends_the_making_of_a_worktree_and_a_result_is_written() {
+    let scene = scene();
+    let marker = slow_checkout(&scene, 1001);
+    scene.server.when(PARENT).reply(calls([tidy("CHILD-A")]));
+    let running = scene.run().start();
+    process::eventually(|| !process::with_argument(&marker).is_empty()).await;
+    running.signal(Signal::SIGINT);
+    let run = running.wait().await;
+    run.assert_code(130);
+    assert_eq!(run.result()["subtype"], "error_during_execution");
+    assert_nothing_left(&scene, &marker).await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_time_limit_of_an_agent_holds_while_its_worktree_is_made() {
+    let scene = scene();
+    let marker = slow_checkout(&scene, 1002);
+    scene.world.config("[subagents]\nmax_wall_s = 1\n");
+    scene.parent_calls([tidy("CHILD-A")]);
+    scene.go().await;
+    let result = after_calls(&scene).tool_result();
+    assert!(result.is_error && result.text.contains("time limit"), "{result:?}");
+    assert_nothing_left(&scene, &marker).await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn main_goes_on_while_many_worktrees_are_made() {
+    const AGENTS: usize = 22;
+    let scene = scene();
+    let marker = slow_checkout(&scene, 1003);
+    scene.world.config(&format!(
+        "[subagents]\nfaces = [\"lifecycle\"]\nmax_concurrent_agents = {AGENTS}\nmax_children_per_agent = {AGENTS}\n"
+    ));
+    let spawn = |number| json!({ "prompt": format!("CHILD-{number} tidy"), "agent": "tidy" });
+    let spawns = (0..AGENTS)
+        .fold(text("all of them"), |reply, number| reply.tool_use("agent_spawn", spawn(number)));
+    let read = json!({ "file_path": "a.txt" });
+    let parent = scene.server.when(PARENT).reply(spawns);
+    parent.then(tool_use("Read", read)).then(text("it works"));
+    let running = scene.run().start();
+    // The answers to the calls, and then what was read: journal and tools work.
+    scene.server.wait_for_of(PARENT, 3).await;
+    running.signal(Signal::SIGINT);
+    running.wait().await.assert_code(130);
+    assert_nothing_left(&scene, &marker).await;
+    scene.server.finish();
+}

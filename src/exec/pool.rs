@@ -1,0 +1,105 @@
+//! A bounded share of the runtime's blocking threads, for work that may take long.
+//!
+//! The runtime starts a limited number of blocking threads, and the journal, name resolution and much else needs one
+//! for a moment. Work that can hold a thread for seconds, such as a search or a checkout, runs in a pool: however much
+//! of it there is, [`SHORT_THREADS`] threads are left for the rest.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+/// Blocking threads that no pool takes.
+const SHORT_THREADS: usize = 16;
+/// Blocking threads for tools that read, search and write files.
+const FILE_THREADS: usize = 32;
+/// Blocking threads that run git.
+const GIT_THREADS: usize = 8;
+
+/// How many blocking threads a runtime with one pool of each kind needs.
+pub const BLOCKING_THREADS: usize = SHORT_THREADS + FILE_THREADS + GIT_THREADS;
+
+/// A number of blocking threads. Clones share them.
+#[derive(Clone, Debug)]
+pub struct BlockingPool {
+    free: Arc<Semaphore>,
+}
+
+/// The reason for which work has no result: it panicked, or the runtime shuts down.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct WorkLost(#[from] tokio::task::JoinError);
+
+impl BlockingPool {
+    /// The pool for the file tools of a session.
+    #[must_use]
+    pub fn for_files() -> Self {
+        Self::new(FILE_THREADS)
+    }
+
+    /// The pool for the worktrees of a session.
+    #[must_use]
+    pub fn for_git() -> Self {
+        Self::new(GIT_THREADS)
+    }
+
+    fn new(threads: usize) -> Self {
+        Self { free: Arc::new(Semaphore::new(threads)) }
+    }
+
+    /// Runs `work` as soon as a thread is free. Dropping the future before that drops `work`; work that has begun runs
+    /// to its end and holds its thread until then.
+    ///
+    /// # Errors
+    /// When `work` panics, and when the runtime shuts down.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkLost> {
+        // The semaphore is never closed: without a permit the work would still run.
+        let permit = self.free.clone().acquire_owned().await.ok();
+        let done = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work()
+        });
+        Ok(done.await?)
+    }
+}
+
+impl WorkLost {
+    /// Whether the work panicked.
+    #[must_use]
+    pub fn is_panic(&self) -> bool {
+        self.0.is_panic()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use futures_util::poll;
+
+    use super::*;
+
+    #[test]
+    fn a_full_pool_leaves_threads_for_the_rest() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let pool = BlockingPool::new(1);
+            let (go, held) = mpsc::sync_channel::<()>(1);
+            let mut first = Box::pin(pool.run(move || held.recv().unwrap()));
+            let mut second = Box::pin(pool.run(|| 2));
+            assert!(poll!(&mut first).is_pending() && poll!(&mut second).is_pending());
+            // The one other thread of the runtime is free.
+            assert_eq!(tokio::task::spawn_blocking(|| 3).await.unwrap(), 3);
+            drop(first);
+            assert!(poll!(&mut second).is_pending(), "the work holds its thread, not its caller");
+            go.send(()).unwrap();
+            assert_eq!(second.await.unwrap(), 2);
+        });
+    }
+}
