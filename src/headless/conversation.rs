@@ -4,17 +4,16 @@
 use std::io;
 
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use super::control::permission::Said;
 use super::control::{Client, Desk};
 use super::ending::{Ending, LastResult};
-use super::exit_code;
 use super::input::Asked;
 use super::intake::{Intake, Next};
 use super::output::Output;
 use super::questions::Questions;
 use super::slash::{self, Slash};
+use super::{Stop, exit_code};
 use crate::protocol::{
     AgentEvent, AgentId, AgentPath, Command, CompactionState, End, EventKind, EventQueue, Failure,
     Outcome, PromptId, QuestionId, QueuedPrompt, When,
@@ -121,9 +120,9 @@ enum Work {
 }
 
 impl Conversation {
-    /// Runs to the end of all prompts, or to the end of the present one once `stop` has fired. Answers with the exit
-    /// code that tells how it ended.
-    pub async fn run(mut self, stop: &CancellationToken) -> io::Result<u8> {
+    /// Runs to the end of all prompts, or to the end of the present one once that is asked for. Answers with the exit code
+    /// that tells how it ended.
+    pub async fn run(mut self, stop: &Stop) -> io::Result<u8> {
         let mut batch = Vec::with_capacity(BATCH);
         let backstage = self.desk.backstage();
         let mut served = backstage.served();
@@ -131,14 +130,14 @@ impl Conversation {
         let mut waits = true;
         loop {
             // Looked at before the next prompt is: the end of a run that was stopped may have come in the same moment.
-            if stop.is_cancelled() && !self.intake.is_over() {
+            if stop.asked.is_cancelled() && !self.intake.is_over() {
                 self.intake.stop();
                 self.client.end();
             }
             self.take_in().await?;
             self.tell_state().await?;
             let idle = self.tally.sent.is_none() && self.intake.is_over();
-            if idle || stop.is_cancelled() {
+            if idle || stop.asked.is_cancelled() {
                 let agents = self.ending.begin();
                 self.cancel(agents).await;
             }
@@ -150,7 +149,8 @@ impl Conversation {
                     self.output.serve(served);
                     waits = false;
                 }
-                () = stop.cancelled(), if waits => waits = false,
+                () = stop.asked.cancelled(), if waits => waits = false,
+                () = stop.overdue.cancelled() => return self.give_up().await,
                 () = self.events.drain(&mut batch, BATCH), if !waits => {
                     for event in batch.drain(..) {
                         self.event(&event).await?;
@@ -159,7 +159,7 @@ impl Conversation {
                 () = self.intake.changed() => {}
                 (id, said) = self.questions.answered() => self.answered(id, said).await?,
                 lines = self.client.withdrawn() => self.output.control(&lines).await?,
-                () = stop.cancelled(), if !self.intake.is_over() => {}
+                () = stop.asked.cancelled(), if !self.intake.is_over() => {}
                 () = self.ending.overdue(), if idle => {}
                 error = self.output.failed() => return Err(error),
             }
@@ -173,6 +173,15 @@ impl Conversation {
         self.tell_state().await?;
         self.output.finish().await?;
         Ok(self.tally.code)
+    }
+
+    /// Writes the result of a prompt whose run does not end.
+    async fn give_up(mut self) -> io::Result<u8> {
+        if self.tally.sent.is_some() {
+            let end = End::Cancelled { before_start: false };
+            self.close(Outcome::without_work(end)).await?;
+        }
+        self.finish().await
     }
 
     async fn cancel(&self, agents: impl IntoIterator<Item = AgentId>) {
@@ -445,5 +454,83 @@ impl Conversation {
             }
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+    use serde_json::Value;
+
+    use super::super::control::Backstage;
+    use super::super::info::{LimitsOf, ModelLimits, SessionInfo};
+    use super::super::link::Link;
+    use super::super::questions::AskPeer;
+    use super::*;
+    use crate::cli::OutputFormat;
+    use crate::protocol::Mode;
+
+    struct NoServers;
+
+    #[async_trait]
+    impl Backstage for NoServers {
+        async fn check_model(&self, _: &str) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn mcp_servers(&self) -> Vec<Value> {
+            Vec::new()
+        }
+    }
+
+    fn info() -> SessionInfo {
+        SessionInfo {
+            cwd: "/".to_owned(),
+            model: "model".to_owned(),
+            mode: Mode::Default,
+            tools: Vec::new(),
+            agents: Vec::new(),
+            slash_commands: Vec::new(),
+            skills: Vec::new(),
+            key_source: "none".to_owned(),
+            limits: LimitsOf::new(|_| ModelLimits { context_window: 1, max_output: 1 }),
+            agent_tool: "AgentTool".to_owned(),
+            task_name: false,
+            output_style: "default".to_owned(),
+            subagent_text: true,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_that_does_not_end_after_a_signal_has_a_result_all_the_same() {
+        let (commands, mut sent) = mpsc::channel(4);
+        let link = Link::one("go".to_owned());
+        let peer = link.peer();
+        let Link { stdout, client, intake, .. } = link;
+        let conversation = Conversation {
+            desk: Desk::new(commands.clone(), Arc::new(NoServers), &info()),
+            commands,
+            events: EventQueue::unhurried(),
+            output: Output::new(info(), OutputFormat::Text, false, stdout),
+            intake,
+            client,
+            questions: Questions::to(Arc::new(AskPeer(peer))),
+            tally: Tally::new(false),
+            driven: false,
+            state: None,
+            replays: false,
+            ending: Ending::default(),
+        };
+        let stop = Stop::default();
+        let signal = async {
+            // Nobody works on it.
+            assert!(matches!(sent.recv().await, Some(Command::Prompt { .. })));
+            stop.asked.cancel();
+            stop.overdue.cancel();
+        };
+        let (code, ()) = tokio::join!(conversation.run(&stop), signal);
+        assert_eq!(code.unwrap(), exit_code(&End::Cancelled { before_start: false }));
     }
 }

@@ -50,6 +50,9 @@ pub const EVENT_CAPACITY: usize = 256;
 /// How long a run may take to end after a signal.
 const SIGNAL_WAIT: Duration = Duration::from_secs(5);
 
+/// How long the reader of stdout may take for the result of a run that has not ended in that time.
+const RESULT_WAIT: Duration = Duration::from_secs(1);
+
 /// Where the prompts of a run come from.
 pub enum PromptSource {
     One(String),
@@ -77,8 +80,8 @@ pub struct Headless {
 
 /// Sends the prompts one after the other and writes what comes of them. Answers with the exit code: that of the first
 /// prompt that did not end well.
-/// SIGINT, SIGTERM and SIGHUP stop the run; its result is written all the same, unless nobody reads it. A second
-/// signal ends it at once.
+/// SIGINT, SIGTERM and SIGHUP stop the run; its result is written all the same, also when the run does not end, unless
+/// nobody reads it. A second signal ends it at once.
 ///
 /// # Errors
 /// When stdout or stderr cannot be written, or the signals cannot be listened to.
@@ -117,7 +120,7 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         replays,
         ending: Ending::default(),
     };
-    let stop = CancellationToken::new();
+    let stop = Stop::default();
     let written = conversation.run(&stop);
     tokio::pin!(written);
     let killed_by = tokio::select! {
@@ -125,14 +128,29 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         code = signals.next() => code,
         code = &mut written => return code,
     };
-    stop.cancel();
+    stop.asked.cancel();
     let _ = commands.send(Command::CancelTurn).await;
     tokio::select! {
         biased;
+        _ = signals.next() => return Ok(killed_by),
+        () = tokio::time::sleep(SIGNAL_WAIT) => stop.overdue.cancel(),
+        code = &mut written => return code.map(|_| killed_by),
+    }
+    tokio::select! {
+        biased;
         _ = signals.next() => Ok(killed_by),
-        () = tokio::time::sleep(SIGNAL_WAIT) => Ok(killed_by),
+        () = tokio::time::sleep(RESULT_WAIT) => Ok(killed_by),
         code = &mut written => code.map(|_| killed_by),
     }
+}
+
+/// The two steps by which a signal ends a conversation.
+#[derive(Default)]
+struct Stop {
+    /// The present run is to end, and no other begins.
+    asked: CancellationToken,
+    /// The present run has not ended in time: its result is written without it.
+    overdue: CancellationToken,
 }
 
 /// The exit code that tells a script how a run ended.
