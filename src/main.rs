@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use caliban::cli::{self, Cli};
 use caliban::protocol::printable;
-use caliban::{app, config, exec};
+use caliban::{app, command, config, exec};
 
 /// The exit code for arguments that cannot be used.
 const USAGE: u8 = 2;
@@ -13,6 +13,10 @@ const USAGE: u8 = 2;
 fn main() -> ExitCode {
     // First of all: from here on the keys in memory are ours alone.
     exec::hide_memory();
+    // Every command of an agent starts this program: that does without the whole command line.
+    if let Some(code) = command::supervise::run(config::env::args(), &config::env::capture()) {
+        return ExitCode::from(code);
+    }
     let args: Vec<_> = config::env::args().collect();
     let cli = match Cli::from_args(args.clone()) {
         Ok(cli) => cli,

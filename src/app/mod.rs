@@ -199,6 +199,7 @@ impl Setup {
         env: EnvOverlay,
         overrides: &Overrides,
     ) -> Result<Self, AppError> {
+        let env = parts::with_depth(env);
         let project =
             Project::of(&cwd, env.get_os("HOME").map(Path::new), overrides.setting_sources);
         let trust = Trust::new(&dirs, &project, &cwd);

@@ -11,7 +11,7 @@ use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
 use crate::config::{self, ConfigError, Dirs, Loaded, OnViolation};
-use crate::exec::{self, Sandbox, StartDirs, StartSettings};
+use crate::exec::{self, Sandbox, StartDirs, StartSettings, Supervisor};
 use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
 use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, EventQueue, McpServer, SharedPeer};
@@ -76,6 +76,7 @@ pub(super) fn starts(loaded: &Loaded, dirs: &Dirs, cwd: &Path, env: &EnvOverlay)
         state: dirs.state.clone(),
         temp: temp.collect(),
         home: env.get_os("HOME").map(PathBuf::from),
+        supervisor: Supervisor::of_this_program(),
     })
 }
 
@@ -179,6 +180,7 @@ impl Setup {
                 web: WebSettings::default().with_redirects(RedirectRules::by(move |from, to| {
                     web.refused_redirect(from, to)
                 })),
+                supervisor: Supervisor::of_this_program(),
                 ..BuiltinSettings::new(self.cwd.clone())
             },
             tools: wishes.tools,
@@ -211,7 +213,8 @@ impl Setup {
         }
     }
 
-    /// How deep this process is in a chain of programs that start one another. Without the variable it is the first.
+    /// How deep this process is in a chain of programs that start one another, by [`with_depth`]. Without the variable it
+    /// is the first.
     pub(super) fn depth(&self) -> Result<u32, AppError> {
         let Some(value) = self.env.get_os(DEPTH_VARIABLE) else { return Ok(0) };
         let wrong =
@@ -219,10 +222,9 @@ impl Setup {
         value.to_str().and_then(|text| text.parse().ok()).ok_or_else(wrong)
     }
 
-    /// Whether a command of an agent started this program. Its environment says so; where that was cleared, the
-    /// processes above it do.
+    /// Whether a command of an agent started this program.
     pub(super) fn is_started_by_agent(&self) -> Result<bool, AppError> {
-        Ok(self.depth()? > 0 || exec::agent_above())
+        Ok(self.depth()? > 0)
     }
 
     /// Whether a program this deep may have agents at all: one that a command of an agent started is one level deeper
@@ -276,6 +278,22 @@ impl Setup {
                 inherit_tool_instructions: config.inherit_tool_instructions,
             },
         }
+    }
+}
+
+/// The variables with the depth of this process: an agent can change the variable, but not what the processes above this
+/// one were started with.
+pub(super) fn with_depth(env: EnvOverlay) -> EnvOverlay {
+    let said = env
+        .get_os(DEPTH_VARIABLE)
+        .map(|value| value.to_str().and_then(|it| it.parse::<u32>().ok()));
+    let above = exec::depth_above();
+    match said {
+        // What is no number is refused.
+        Some(None) => env,
+        Some(Some(said)) if said >= above => env,
+        None if above == 0 => env,
+        _ => env.with([(DEPTH_VARIABLE, above.to_string())]),
     }
 }
 

@@ -21,6 +21,7 @@ pub mod mcp;
 pub mod permissions;
 pub mod sandbox;
 pub mod sessions;
+pub mod supervise;
 pub mod trust;
 
 /// What a sub-command has to say. The exit code is 0, 1 when something it looked at is broken, or 2 when what was

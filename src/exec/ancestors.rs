@@ -1,4 +1,4 @@
-//! The processes above this one, and whether an agent is among them.
+//! The processes above this one, and the agents among them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::descendants::parent_of;
+use super::supervisor::{COMMAND, DEPTH};
 use crate::protocol::DEPTH_VARIABLE;
 
 /// The name of this program as the kernel shows it.
@@ -14,27 +15,47 @@ const PROGRAM: &str = "caliban";
 /// More processes than this are never above one another.
 const LIMIT: usize = 1_000;
 
-/// Whether a process above this one is caliban, or has inherited the environment of an agent's command.
+/// How deep the processes above this one say that it is: the greatest depth that one of them was started with. It is 0
+/// where no agent is above, and where there is no `/proc`.
 ///
-/// Always false where there is no `/proc`. A daemon has left its ancestors behind and is not recognized.
+/// The environment of a process is read where that is allowed. A supervisor also shows the depth of its command among
+/// its arguments, which everybody may read. A caliban that shows nothing is the first one.
 #[must_use]
-pub fn agent_above() -> bool {
+pub fn depth_above() -> u32 {
     let own = i32::try_from(std::process::id()).ok();
     let above = std::iter::successors(own, |pid| parent_of(*pid).filter(|parent| *parent > 0));
-    above.skip(1).take(LIMIT).any(|pid| is_agent(Path::new("/proc"), pid))
+    let depths = above.skip(1).take(LIMIT).map(|pid| depth_below(Path::new("/proc"), pid));
+    depths.max().unwrap_or(0)
 }
 
-fn is_agent(proc: &Path, pid: i32) -> bool {
+/// How deep a program is that this process starts, as far as it shows.
+fn depth_below(proc: &Path, pid: i32) -> u32 {
     let folder = proc.join(pid.to_string());
     let environ = fs::read(folder.join("environ")).unwrap_or_default();
-    is_caliban(&folder) || environ.split(|byte| *byte == 0).any(is_depth)
+    let inherited = environ.split(|byte| *byte == 0).filter_map(depth_of).max();
+    let own = is_caliban(&folder).then(|| supervised(&folder).unwrap_or(1));
+    inherited.max(own).unwrap_or(0)
 }
 
-/// Any value but the zero of a program that no agent has started.
-fn is_depth(variable: &[u8]) -> bool {
-    let value =
-        variable.strip_prefix(DEPTH_VARIABLE.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
-    value.is_some_and(|value| !value.is_empty() && value != b"0")
+/// The depth that a variable names. What is no number was an agent's too.
+fn depth_of(variable: &[u8]) -> Option<u32> {
+    let value = variable
+        .strip_prefix(DEPTH_VARIABLE.as_bytes())
+        .and_then(|rest| rest.strip_prefix(b"="))?;
+    match str::from_utf8(value).ok().and_then(|text| text.parse().ok()) {
+        Some(depth) => Some(depth),
+        None => (!value.is_empty()).then_some(1),
+    }
+}
+
+/// The depth of a supervisor's command; `None` when the process is no supervisor.
+fn supervised(folder: &Path) -> Option<u32> {
+    let line = fs::read_to_string(folder.join("cmdline")).ok()?;
+    let words: Vec<&str> = line.split('\0').collect();
+    match words[..] {
+        [_, COMMAND, DEPTH, depth, ..] => depth.parse().ok(),
+        _ => None,
+    }
 }
 
 /// Whether the process is this program. A script that is only named like it, such as a launcher, is not: its
@@ -54,27 +75,39 @@ mod tests {
 
     use super::*;
 
-    /// A process of `/proc` with this name and environment, and a link to its program.
-    fn process(comm: &str, environ: &str, exe: Option<&str>) -> bool {
+    /// The depth that a process of `/proc` shows which has this name, environment and program.
+    fn shown(comm: &str, environ: &str, exe: Option<&str>, cmdline: &str) -> u32 {
         let proc = tempfile::tempdir().unwrap();
         let folder = proc.path().join("7");
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("comm"), format!("{comm}\n")).unwrap();
         fs::write(folder.join("environ"), environ).unwrap();
+        fs::write(folder.join("cmdline"), cmdline).unwrap();
         if let Some(exe) = exe {
             symlink(exe, folder.join("exe")).unwrap();
         }
-        is_agent(proc.path(), 7)
+        depth_below(proc.path(), 7)
     }
 
     #[test]
     fn an_agent_is_known_by_its_program_or_by_the_environment_it_hands_on() {
-        assert!(process("caliban", "", None), "the link of a hidden process cannot be read");
-        assert!(process("caliban", "", Some("/usr/bin/caliban")));
-        assert!(process("caliban", "", Some("/usr/bin/caliban (deleted)")));
-        assert!(process("bash", "A=1\0CALIBAN_DEPTH=2\0", Some("/bin/bash")));
-        assert!(!process("caliban", "", Some("/bin/bash")), "a launcher script");
-        assert!(!process("bash", "A=CALIBAN_DEPTH=1\0XCALIBAN_DEPTH=1\0", Some("/bin/bash")));
-        assert!(!process("bash", "CALIBAN_DEPTH=0\0", Some("/bin/bash")));
+        let bash = |environ: &str| shown("bash", environ, Some("/bin/bash"), "bash\0");
+        assert_eq!(shown("caliban", "", None, ""), 1, "the link of a hidden process is closed");
+        assert_eq!(shown("caliban", "", Some("/usr/bin/caliban"), "caliban\0-p\0"), 1);
+        assert_eq!(shown("caliban", "", Some("/usr/bin/caliban (deleted)"), ""), 1);
+        assert_eq!(shown("caliban", "CALIBAN_DEPTH=2\0", None, ""), 2);
+        assert_eq!(shown("caliban", "", Some("/bin/bash"), ""), 0, "a launcher script");
+        assert_eq!(bash("A=1\0CALIBAN_DEPTH=2\0"), 2);
+        assert_eq!(bash("CALIBAN_DEPTH=x\0"), 1);
+        assert_eq!(bash("A=CALIBAN_DEPTH=1\0XCALIBAN_DEPTH=1\0CALIBAN_DEPTH=\0"), 0);
+        assert_eq!(bash("CALIBAN_DEPTH=0\0"), 0);
+    }
+
+    #[test]
+    fn a_supervisor_shows_the_depth_of_its_command_to_everybody() {
+        let line = "caliban\0supervise\0--depth\x003\0";
+        assert_eq!(shown("caliban", "", None, line), 3);
+        assert_eq!(shown("bash", "", Some("/bin/bash"), line), 0);
+        assert_eq!(shown("caliban", "", None, "caliban\0supervise\0--depth\0x\0"), 1);
     }
 }

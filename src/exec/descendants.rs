@@ -9,6 +9,7 @@ pub struct Process {
     pid: i32,
     parent: i32,
     group: i32,
+    session: i32,
     started: u64,
     /// It runs no more, and its number waits to be taken back.
     dead: bool,
@@ -18,6 +19,11 @@ impl Process {
     /// Its number.
     pub fn pid(self) -> i32 {
         self.pid
+    }
+
+    /// The same process as it is now; `None` once it is gone.
+    fn now(self) -> Option<Self> {
+        look_up(self.pid).filter(|now| now.started == self.started)
     }
 }
 
@@ -35,22 +41,33 @@ pub fn below(roots: impl IntoIterator<Item = i32>) -> Vec<Process> {
     found
 }
 
+/// The processes of a session that still run.
+pub fn in_session(session: i32) -> Vec<Process> {
+    let all = all().unwrap_or_default();
+    all.into_iter().filter(|process| process.session == session && !process.dead).collect()
+}
+
+/// Sends a signal to those of `processes` that still are the same processes.
+pub fn signal(processes: &[Process], signal: Signal) {
+    for process in processes.iter().filter(|process| process.now().is_some()) {
+        // It may end by itself in between.
+        let _ = kill(Pid::from_raw(process.pid), signal);
+    }
+}
+
 /// Kills those of `processes` that still are the same processes and have left `group`.
 pub fn kill_outside(group: i32, processes: &[Process]) {
-    for process in processes {
-        let now = look_up(process.pid);
-        if now.is_some_and(|now| now.started == process.started && now.group != group) {
-            // It may end by itself in between.
-            let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
-        }
-    }
+    let outside: Vec<_> = processes
+        .iter()
+        .filter(|process| process.now().is_some_and(|now| now.group != group))
+        .copied()
+        .collect();
+    signal(&outside, Signal::SIGKILL);
 }
 
 /// Whether a process of `group` still runs, or one of `strays`.
 pub fn remain(group: i32, strays: &[Process]) -> bool {
-    let runs = |stray: &Process| {
-        look_up(stray.pid).is_some_and(|now| now.started == stray.started && !now.dead)
-    };
+    let runs = |stray: &Process| stray.now().is_some_and(|now| !now.dead);
     // The signal that is none also finds the dead, and those may stay for long where nobody takes them back.
     let in_group = || {
         killpg(Pid::from_raw(group), None).is_ok()
@@ -75,10 +92,11 @@ fn look_up(pid: i32) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything; the fields that matter come after the last one.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    // Fields 3, 4, 5 and 22.
+    // Fields 3 to 6 and 22.
     let dead = matches!(fields.next()?, "Z" | "X");
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    let started = fields.nth(16)?.parse().ok()?;
-    Some(Process { pid, parent, group, started, dead })
+    let session = fields.next()?.parse().ok()?;
+    let started = fields.nth(15)?.parse().ok()?;
+    Some(Process { pid, parent, group, session, started, dead })
 }

@@ -1,7 +1,10 @@
 //! One command with all that it starts, ended together.
 
-use std::io;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -15,6 +18,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use super::descendants::{self, Process};
 use super::sandbox::Confinement;
 use super::service::ServiceCommand;
+use super::supervisor::Supervisor;
 use crate::protocol::EnvOverlay;
 
 /// Begins with its leash at descriptor 3: a watchdog that kills the whole group as soon as that pipe closes, at the end
@@ -47,19 +51,25 @@ trap - HUP INT TERM
     };
 }
 
-/// Starts bash with one pipe for both outputs and nothing to read, beside its watchdog. `$1` is the text that bash reads
+/// The rest of what starts bash with one pipe for both outputs and nothing to read. `$1` is the text that bash reads
 /// first, which finds the pipe to us at descriptor 5; then comes what starts bash.
-const START: &str = concat!(
-    "trap '' HUP INT TERM\nexec 3<&0 </dev/null",
-    watchdog!(),
-    r#"exec 3<&- 4<<END 5>&2 2>&1
+macro_rules! start {
+    () => {
+        r#"exec 3<&- 4<<END 5>&2 2>&1
 $1
 END
 shift
 BASH_ENV=/dev/fd/4; export BASH_ENV
 exec "$@"
 "#
-);
+    };
+}
+
+/// Starts bash beside its watchdog.
+const START: &str = concat!("trap '' HUP INT TERM\nexec 3<&0 </dev/null", watchdog!(), start!());
+
+/// Starts bash below a supervisor.
+const START_SUPERVISED: &str = start!();
 
 /// Starts a program with its three streams as they are, beside its watchdog. `$1` is the descriptor of the leash; then
 /// comes the program.
@@ -71,6 +81,9 @@ exec "$@"
 "#
 );
 
+/// Starts a program below a supervisor: as a shell does, which also runs scripts that name no interpreter.
+const SERVE_SUPERVISED: &str = r#"exec "$@""#;
+
 /// Bash where Linux has it: the name alone could be found in a folder of the project that is on `PATH`. Elsewhere the
 /// user's own is newer than the system's.
 const BASH: &[&str] = if cfg!(target_os = "linux") { &["/bin/bash", "/usr/bin/bash"] } else { &[] };
@@ -78,72 +91,83 @@ const BASH: &[&str] = if cfg!(target_os = "linux") { &["/bin/bash", "/usr/bin/ba
 /// How often it is looked whether a killed group is gone: nobody tells of the end of processes that are not our own.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// A command that leads its own session and process group. Dropped before its end, it is killed with all of its group.
+/// A command that leads its own process group. Dropped before its end, it is killed with all of its group.
 pub struct Group {
+    /// The command, or its supervisor.
     child: Box<dyn ChildWrapper>,
     pid: i32,
-    /// Held open while the command may run. Its end, also by a crash of ours, makes the group's watchdog kill the rest.
-    leash: Option<OwnedFd>,
-    /// Processes seen below the command when it was told to end, in its group or not.
-    strays: Vec<Process>,
+    keeper: Keeper,
     status: Option<ExitStatus>,
 }
 
+/// The process that ends the rest, held by a pipe for as long as the command may run. When the pipe closes, also by a
+/// crash of ours, it kills what is left.
+enum Keeper {
+    /// A shell in the group.
+    Watchdog {
+        leash: Option<OwnedFd>,
+        /// Processes seen below the command when it was told to end, in its group or not.
+        strays: Vec<Process>,
+    },
+    /// The parent of the command. It ends after all that has started below it.
+    Supervisor { leash: Option<File> },
+}
+
+/// A bash command to start.
+#[derive(Clone, Copy)]
+pub struct ShellCommand<'a> {
+    pub line: &'a str,
+    pub cwd: &'a Path,
+    /// Exactly these variables.
+    pub env: &'a EnvOverlay,
+    /// Read by bash first.
+    pub start: &'a str,
+    pub confine: Option<&'a Confinement>,
+    pub supervisor: Option<&'a Supervisor>,
+}
+
 impl Group {
-    /// Starts the bash command `line`, confined if that is said. Bash reads `start` first; the environment is exactly
-    /// `env`.
-    pub fn spawn(
-        line: &str,
-        cwd: &Path,
-        env: &EnvOverlay,
-        start: &str,
-        confine: Option<&Confinement>,
-    ) -> io::Result<Self> {
-        let mut command = Command::new("/bin/sh");
-        command
-            .args(["-c", START, "caliban", start])
-            .args(confine.map(Confinement::launcher).unwrap_or_default())
-            .args([
-                BASH.iter().find(|bash| Path::new(bash).exists()).unwrap_or(&"bash"),
-                "-c",
-                line,
-            ])
-            .current_dir(cwd)
-            .env_clear()
-            .envs(env.iter())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?.into_inner();
+    /// Starts a bash command.
+    pub fn spawn(start: ShellCommand<'_>) -> io::Result<Self> {
+        let ShellCommand { line, cwd, env, start, confine, supervisor } = start;
+        let bash = BASH.iter().find(|bash| Path::new(bash).exists()).unwrap_or(&"bash");
+        let mut words = vec![start.into()];
+        words.extend(confine.map(Confinement::launcher).unwrap_or_default());
+        words.extend([bash, "-c", line].map(OsString::from));
+        let script = if supervisor.is_some() { START_SUPERVISED } else { START };
+        let mut child = spawn(command(shell_words(script, words), env, supervisor, None), cwd)?;
         let leash = child.stdin().take().map(ChildStdin::into_owned_fd).transpose()?;
-        Self::of(child, leash)
+        Self::of(child, Keeper::new(leash, supervisor))
     }
 
     /// Starts a program that we speak to over its three streams, of which its input is handed out.
     pub fn serve(start: ServiceCommand<'_>) -> io::Result<(Self, ChildStdin)> {
+        let ServiceCommand { program, args, cwd, env, supervisor } = start;
         let (theirs, ours) = io::pipe()?;
         // Only the program's end of the leash outlives the start: whoever holds it too can but read.
         fcntl(&theirs, FcntlArg::F_SETFD(FdFlag::empty()))?;
-        let mut command = Command::new("/bin/sh");
-        command
-            .args(["-c", SERVE, "caliban", &theirs.as_raw_fd().to_string(), start.program])
-            .args(start.args)
-            .current_dir(start.cwd)
-            .env_clear()
-            .envs(start.env.iter())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = CommandWrap::from(command).wrap(ProcessSession).spawn()?.into_inner();
+        let number = theirs.as_raw_fd();
+        let mut program = vec![program.into()];
+        program.extend(args.iter().cloned());
+        let command = match supervisor {
+            Some(_) => {
+                command(shell_words(SERVE_SUPERVISED, program), env, supervisor, Some(number))
+            }
+            None => {
+                program.insert(0, number.to_string().into());
+                command(shell_words(SERVE, program), env, None, None)
+            }
+        };
+        let mut child = spawn(command, cwd)?;
         let stdin = child.stdin().take();
         let stdin = stdin.ok_or_else(|| io::Error::other("the program has no pipes"))?;
-        Ok((Self::of(child, Some(ours.into()))?, stdin))
+        Ok((Self::of(child, Keeper::new(Some(ours.into()), supervisor))?, stdin))
     }
 
-    fn of(child: Box<dyn ChildWrapper>, leash: Option<OwnedFd>) -> io::Result<Self> {
+    fn of(child: Box<dyn ChildWrapper>, keeper: Keeper) -> io::Result<Self> {
         let pid = child.id().and_then(|id| i32::try_from(id).ok());
         let Some(pid) = pid else { return Err(io::Error::other("the process has no id")) };
-        Ok(Self { child, pid, leash, strays: Vec::new(), status: None })
+        Ok(Self { child, pid, keeper, status: None })
     }
 
     /// The command's output; only once.
@@ -156,7 +180,8 @@ impl Group {
         self.child.stderr().take()
     }
 
-    /// Waits for the command itself, not for what it left behind. Safe to drop at any point.
+    /// Waits for the command itself, not for what it left behind; below a supervisor also for that, which has little time.
+    /// Safe to drop at any point.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         self.status = Some(status);
@@ -169,18 +194,26 @@ impl Group {
     }
 
     /// Notes what stands below the command, so that its end is also the end of what has left the group, even when the
-    /// command ends by itself before.
+    /// command ends by itself before. A supervisor needs no note.
     pub fn look_below(&mut self) {
         // The number of one that was waited for may belong to somebody else.
-        if !self.has_ended() {
-            self.strays.extend(descendants::below([self.pid]));
+        if let Keeper::Watchdog { strays, .. } = &mut self.keeper
+            && self.status.is_none()
+        {
+            strays.extend(descendants::below([self.pid]));
         }
     }
 
-    /// Asks all of the group to end.
+    /// Asks all of the group to end; below a supervisor, all that has started there.
     pub fn terminate(&mut self) {
         self.look_below();
-        self.signal(Signal::SIGTERM);
+        match &mut self.keeper {
+            Keeper::Watchdog { .. } => self.signal(Signal::SIGTERM),
+            // A supervisor that has ended needs no word.
+            Keeper::Supervisor { leash } => {
+                let _ = leash.as_mut().map(|leash| leash.write_all(b"t"));
+            }
+        }
     }
 
     /// Kills what is left of the group, and waits for at most `limit` until it is gone: a process that hangs in the
@@ -192,7 +225,7 @@ impl Group {
                 // It cannot be waited for: then it is gone.
                 let _ = self.wait().await;
             }
-            while descendants::remain(self.pid, &self.strays) {
+            while self.remains() {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         };
@@ -201,18 +234,40 @@ impl Group {
         }
     }
 
-    /// Kills what is left of the group.
-    fn kill(&mut self) {
-        if self.status.is_none() || !self.strays.is_empty() {
-            let running = self.status.is_none().then_some(self.pid);
-            let roots = running.into_iter().chain(self.strays.iter().map(|stray| stray.pid()));
-            self.strays.extend(descendants::below(roots));
+    /// Whether something is left after the end of the command. What has lost its supervisor is killed.
+    fn remains(&self) -> bool {
+        match &self.keeper {
+            Keeper::Watchdog { strays, .. } => descendants::remain(self.pid, strays),
+            // One that a signal has ended may not have come to the end of its work: its session shows what is left.
+            Keeper::Supervisor { .. } if self.status.is_some_and(|end| end.signal().is_some()) => {
+                let lost = descendants::in_session(self.pid);
+                descendants::signal(&lost, Signal::SIGKILL);
+                !lost.is_empty()
+            }
+            Keeper::Supervisor { .. } => false,
         }
-        self.signal(Signal::SIGKILL);
-        // Not those in the group: the watchdog is one of them, and it knows also what was started since.
-        descendants::kill_outside(self.pid, &self.strays);
-        // The number of a command that was waited for may belong to somebody else: there only the watchdog kills.
-        self.leash = None;
+    }
+
+    fn kill(&mut self) {
+        let running = self.status.is_none().then_some(self.pid);
+        match &mut self.keeper {
+            Keeper::Watchdog { leash, strays } => {
+                if running.is_some() || !strays.is_empty() {
+                    let roots = running.into_iter().chain(strays.iter().map(|stray| stray.pid()));
+                    let below = descendants::below(roots);
+                    strays.extend(below);
+                }
+                if running.is_some() {
+                    // The group may have ended by itself.
+                    let _ = killpg(Pid::from_raw(self.pid), Signal::SIGKILL);
+                }
+                // Not those in the group: the watchdog is one of them, and it knows also what was started since.
+                descendants::kill_outside(self.pid, strays);
+                // The number of a command that was waited for may belong to somebody else: there only the watchdog kills.
+                *leash = None;
+            }
+            Keeper::Supervisor { leash } => *leash = None,
+        }
     }
 
     fn signal(&self, signal: Signal) {
@@ -223,12 +278,54 @@ impl Group {
     }
 }
 
+impl Keeper {
+    fn new(leash: Option<OwnedFd>, supervisor: Option<&Supervisor>) -> Self {
+        match supervisor {
+            Some(_) => Self::Supervisor { leash: leash.map(File::from) },
+            None => Self::Watchdog { leash, strays: Vec::new() },
+        }
+    }
+}
+
 impl Drop for Group {
     fn drop(&mut self) {
-        if self.leash.is_some() && self.status.is_none() {
+        // A supervisor sees that its leash is closed.
+        if let Keeper::Watchdog { leash: Some(_), .. } = self.keeper
+            && self.status.is_none()
+        {
             self.kill();
         }
     }
+}
+
+/// The words that run a shell script with these arguments.
+fn shell_words(script: &str, arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut words = ["/bin/sh", "-c", script, "caliban"].map(OsString::from).to_vec();
+    words.extend(arguments);
+    words
+}
+
+/// The command of these words, below a supervisor if there is one.
+fn command(
+    words: Vec<OsString>,
+    env: &EnvOverlay,
+    supervisor: Option<&Supervisor>,
+    leash: Option<RawFd>,
+) -> Command {
+    if let Some(supervisor) = supervisor {
+        return supervisor.command(words, env, leash);
+    }
+    let mut words = words.into_iter();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).env_clear().envs(env.iter());
+    command
+}
+
+/// Starts a command with three pipes, as the head of a session.
+fn spawn(mut command: Command, cwd: &Path) -> io::Result<Box<dyn ChildWrapper>> {
+    command.current_dir(cwd);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok(CommandWrap::from(command).wrap(ProcessSession).spawn()?.into_inner())
 }
 
 #[cfg(test)]
@@ -248,11 +345,22 @@ mod tests {
         assert!(end.is_err());
     }
 
+    fn spawn_bash(line: &str) -> Group {
+        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
+        let (cwd, env, start) = (Path::new("/"), &env, "");
+        let command = ShellCommand { line, cwd, env, start, confine: None, supervisor: None };
+        Group::spawn(command).unwrap()
+    }
+
+    fn let_go(group: &mut Group) {
+        let Keeper::Watchdog { leash, .. } = &mut group.keeper else { panic!("a supervisor") };
+        *leash = None;
+    }
+
     #[tokio::test]
     async fn what_starts_while_the_group_ends_is_killed_too() {
-        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "trap 'sleep 1000 & exit' TERM; printf '!'; sleep 1000 & wait";
-        let mut group = Group::spawn(line, Path::new("/"), &env, "", None).unwrap();
+        let mut group = spawn_bash(line);
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         group.terminate();
@@ -263,9 +371,8 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_of_the_group_is_left_when_its_end_was_waited_for() {
-        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         for line in ["sleep 1000 & sleep 1000 &", "setsid sleep 1000 & printf '!'; wait"] {
-            let mut group = Group::spawn(line, Path::new("/"), &env, "", None).unwrap();
+            let mut group = spawn_bash(line);
             let mut output = group.take_output().unwrap();
             if line.contains('!') {
                 assert_eq!(output.read_u8().await.unwrap(), b'!');
@@ -282,25 +389,23 @@ mod tests {
 
     #[tokio::test]
     async fn the_group_dies_when_nobody_holds_its_leash() {
-        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "trap '' TERM; sleep 1000 & printf '!'; wait";
-        let mut group = Group::spawn(line, Path::new("/"), &env, "", None).unwrap();
+        let mut group = spawn_bash(line);
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
         // As when this program is killed: nothing is done but that its pipes close.
-        group.leash = None;
+        let_go(&mut group);
         closed(output).await;
     }
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn sessions_of_their_own_die_too_when_nobody_holds_the_leash() {
-        let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let line = "setsid sh -c 'sleep 1000 & sleep 1000 & printf !; wait' & wait";
-        let mut group = Group::spawn(line, Path::new("/"), &env, "", None).unwrap();
+        let mut group = spawn_bash(line);
         let mut output = group.take_output().unwrap();
         assert_eq!(output.read_u8().await.unwrap(), b'!');
-        group.leash = None;
+        let_go(&mut group);
         closed(output).await;
     }
 }

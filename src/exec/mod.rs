@@ -1,7 +1,8 @@
 //! Child processes: their group, their output, their end.
 //!
-//! [`Shell`] is what both the Bash tool and the person's own `!` command run on. Every command is the leader of its
-//! own session and process group: it has no terminal to ask on, and one signal reaches all that it started.
+//! [`Shell`] is what both the Bash tool and the user's own `!` command run on. Every command leads its own process
+//! group, in a session without a terminal to ask on. What agents run is below a [`Supervisor`] where the system has one:
+//! then nothing that a command starts outlives it.
 
 mod ancestors;
 mod background;
@@ -21,8 +22,10 @@ pub mod sandbox;
 mod service;
 mod shell;
 mod start;
+pub mod supervise;
+pub mod supervisor;
 
-pub use ancestors::agent_above;
+pub use ancestors::depth_above;
 pub use background::{BackgroundShell, Unread};
 pub use clean::Cleaner;
 pub use env::{child_env, without_programs_of};
@@ -35,3 +38,4 @@ pub use sandbox::{Confinement, Sandbox, ShellReach};
 pub use service::{Service, ServiceCommand};
 pub use shell::{ExecError, Shell, ShellCall, ShellStart};
 pub use start::{PrivateDir, Start, StartDirs, StartSettings};
+pub use supervisor::Supervisor;

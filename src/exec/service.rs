@@ -13,6 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::clean::Cleaner;
 use super::group::Group;
+use super::supervisor::Supervisor;
 use crate::protocol::EnvOverlay;
 
 /// How much of its last words on stderr is kept. Bytes.
@@ -32,6 +33,8 @@ pub struct ServiceCommand<'a> {
     pub cwd: &'a Path,
     /// Exactly these variables.
     pub env: &'a EnvOverlay,
+    /// What it runs below, if that adopts and ends what the program leaves behind.
+    pub supervisor: Option<&'a Supervisor>,
 }
 
 /// The program. Dropped before its end, it is killed with all that it started; when this program dies, it dies too.
@@ -118,7 +121,8 @@ mod tests {
     fn start(line: &str) -> (Service, ChildStdin, ChildStdout) {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin"), ("OWN", "yes")]);
         let args = ["-c", line].map(OsString::from);
-        let command = ServiceCommand { program: "sh", args: &args, cwd: Path::new("/"), env: &env };
+        let (program, cwd) = ("sh", Path::new("/"));
+        let command = ServiceCommand { program, args: &args, cwd, env: &env, supervisor: None };
         Service::start(command).unwrap()
     }
 

@@ -15,10 +15,11 @@ use super::background::{BackgroundShell, Started};
 use super::directory;
 use super::env::child_env;
 use super::follow::{Leave, follow};
-use super::group::Group;
+use super::group::{Group, ShellCommand};
 use super::outcome::{ShellOutcome, ShellState};
 use super::pump::Pump;
 use super::sandbox::Confinement;
+use super::supervisor::Supervisor;
 use crate::disk::{Folder, resolve};
 use crate::protocol::EnvOverlay;
 
@@ -29,6 +30,7 @@ pub struct Shell {
     secrets: Arc<[String]>,
     state: Mutex<State>,
     confine: Option<Confinement>,
+    supervisor: Option<Supervisor>,
 }
 
 /// Where a shell is.
@@ -88,13 +90,19 @@ impl Shell {
     #[must_use]
     pub fn new(base: Arc<Path>, secrets: Arc<[String]>) -> Self {
         let state = State { cwd: base.to_path_buf(), lost: None, moved_by: None };
-        Self { base, secrets, state: Mutex::new(state), confine: None }
+        Self { base, secrets, state: Mutex::new(state), confine: None, supervisor: None }
     }
 
     /// This shell, able to write only there.
     #[must_use]
     pub fn confined(self, confine: Confinement) -> Self {
         Self { confine: Some(confine), ..self }
+    }
+
+    /// This shell, whose commands leave nothing behind: each runs below such a supervisor, if there is one.
+    #[must_use]
+    pub fn supervised(self, supervisor: Option<Supervisor>) -> Self {
+        Self { supervisor, ..self }
     }
 
     /// Where the next command will run.
@@ -174,8 +182,15 @@ impl Shell {
         // The shell takes this name for where it is, and no other that the user's own shell had.
         let env = env.with([("PWD", cwd.as_os_str())]);
         let start = directory::start_text(call.env);
-        let group = Group::spawn(call.line, &folder.path(), &env, &start, confine)
-            .map_err(ExecError::Spawn)?;
+        let command = ShellCommand {
+            line: call.line,
+            cwd: &folder.path(),
+            env: &env,
+            start: &start,
+            confine,
+            supervisor: self.supervisor.as_ref(),
+        };
+        let group = Group::spawn(command).map_err(ExecError::Spawn)?;
         Ok(Started { group, cwd: cwd.to_owned(), lost: self.take_lost(cwd) })
     }
 

@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
+use super::supervisor::Supervisor;
 use crate::disk::resolve;
 use crate::protocol::{EnvOverlay, StartDir};
 
@@ -51,6 +52,8 @@ pub struct StartSettings {
     pub temp: Vec<PathBuf>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
+    /// What hooks and servers run below, where the system has it.
+    pub supervisor: Option<Supervisor>,
 }
 
 /// Gives each program the folder and the environment that it starts with. Clones are the same.
@@ -101,6 +104,12 @@ impl StartDirs {
         let working = inside.map(|folder| resolve(folder).unwrap_or_else(|| folder.clone()));
         let settings = StartSettings { working: working.collect(), ..settings };
         Self(Arc::new(Inner { settings, pruned: AtomicBool::new(false) }))
+    }
+
+    /// What a hook or a server runs below.
+    #[must_use]
+    pub fn supervisor(&self) -> Option<&Supervisor> {
+        self.0.settings.supervisor.as_ref()
     }
 
     /// The environment with the variables that name the project's folder.
@@ -305,6 +314,7 @@ mod tests {
                 state: self.path(bases[0]),
                 temp: paths(&bases[1..]),
                 home: Some(self.path("home")),
+                supervisor: None,
             })
         }
     }

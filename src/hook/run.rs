@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{self, Answer, first_line};
 use super::said::{Opinion, Said};
 use super::set::{Command, Hook, Runner};
-use crate::exec::{Exit, Filter, Filtered, ServiceCommand, StartDirs};
+use crate::exec::{Exit, Filter, Filtered, ServiceCommand, StartDirs, child_env};
 use crate::protocol::event::{HookOutcome, HookRun};
 use crate::protocol::{
     EnvOverlay, EventKind, EventSink, HookEvent, NoticeLevel, PeerRequest, Redactor, SharedPeer,
@@ -26,8 +26,10 @@ const KEEP: usize = 256 * 1024;
 pub(super) struct Place {
     /// For those that start in the project.
     pub project: Arc<Path>,
-    /// These variables, and those that name the project.
+    /// Commands get these variables without the keys of providers, and those that name the project.
     pub env: EnvOverlay,
+    /// Names of further variables that commands must not see.
+    pub secrets: Vec<String>,
     pub starts: StartDirs,
     /// Keeps keys out of what is told of a hook.
     pub redactor: Redactor,
@@ -35,8 +37,8 @@ pub(super) struct Place {
 
 impl Default for Place {
     fn default() -> Self {
-        let (env, starts, redactor) = Default::default();
-        Self { project: Path::new("/").into(), env, starts, redactor }
+        let (env, secrets, starts, redactor) = Default::default();
+        Self { project: Path::new("/").into(), env, secrets, starts, redactor }
     }
 }
 
@@ -166,8 +168,9 @@ impl Round {
         cancel: &CancellationToken,
         output: &mut Output,
     ) -> Result<Answer, Silence> {
-        let Place { project, env, starts, .. } = &*self.place;
-        let start = match starts.start(command.start, project, env).await {
+        let Place { project, env, secrets, starts, .. } = &*self.place;
+        let env = child_env(env, self.events.path().depth(), secrets);
+        let start = match starts.start(command.start, project, &env).await {
             Ok(start) => start,
             Err(error) => {
                 let why = format!("there is no empty folder to start it in: {error}");
@@ -175,8 +178,13 @@ impl Round {
             }
         };
         let args = ["-c", &command.line].map(OsString::from);
-        let bash =
-            ServiceCommand { program: "bash", args: &args, cwd: &start.cwd, env: &start.env };
+        let bash = ServiceCommand {
+            program: "bash",
+            args: &args,
+            cwd: &start.cwd,
+            env: &start.env,
+            supervisor: starts.supervisor(),
+        };
         let limit = Some(hook.timeout);
         let filter = Filter { command: bash, input, keep: KEEP, limit, cancel };
         let done = filter.run().await;

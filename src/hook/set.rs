@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::run::{Place, Round};
 use super::said::Said;
 use crate::config::{HookConfig, Matcher};
-use crate::exec::{StartDirs, child_env};
+use crate::exec::StartDirs;
 use crate::protocol::{EnvOverlay, HookEvent, Redactor, SharedPeer, StartDir};
 
 /// What the person is told of a hook that is ended with the program.
@@ -167,7 +167,7 @@ impl HookSet {
     #[must_use]
     pub fn new(settings: HookSettings) -> Self {
         let HookSettings { hooks, project, starts, env, secrets, redactor } = settings;
-        let place = Place { env: child_env(&env, 0, &secrets), project, starts, redactor };
+        let place = Place { project, env, secrets, starts, redactor };
         let configured = hooks.iter().map(Hook::command).map(Arc::new).collect();
         Self(Arc::new(Shared {
             hooks: Mutex::new(Lists { configured, registered: Vec::new() }),

@@ -57,6 +57,7 @@ impl Bench {
             state: elsewhere.path().to_owned(),
             temp: Vec::new(),
             home: None,
+            supervisor: None,
         });
         let redactor = Redactor::default();
         let set = HookSet::new(HookSettings { hooks, project, starts, env, secrets, redactor });

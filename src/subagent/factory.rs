@@ -261,7 +261,7 @@ impl Factory {
             return self.mcp.offered();
         }
         let wishes = plan.definition.mcp_servers.as_deref();
-        let (fleet, unknown) = self.mcp.for_agent(wishes, &plan.place.env);
+        let (fleet, unknown) = self.mcp.for_agent(wishes, &plan.place.env, events.path().depth());
         if !unknown.is_empty() {
             let names = unknown.join(", ");
             events.notice(NoticeLevel::Warning, format!("there are no MCP servers {names}"));

@@ -19,7 +19,7 @@ use super::shells::{ShellRegister, Shells};
 use super::todo_write::TodoWrite;
 use super::web_fetch::{WebFetch, WebSettings};
 use super::write::Write;
-use crate::exec::{Shell, ShellReach};
+use crate::exec::{Shell, ShellReach, Supervisor};
 
 /// What the built-in tools of one agent need to know. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct BuiltinSettings {
     pub shells: Arc<dyn ShellRegister>,
     /// What the shell may do.
     pub shell: ShellReach,
+    /// What its commands run below, where the system has it.
+    pub supervisor: Option<Supervisor>,
     /// The only folder that file tools write in, if there is such a bound. Absolute, without links.
     pub bound: Option<Arc<Path>>,
 }
@@ -56,6 +58,7 @@ impl BuiltinSettings {
             file_lock: FileLock::default(),
             shells: Arc::new(Shells::default()),
             shell: ShellReach::default(),
+            supervisor: None,
             bound: None,
         }
     }
@@ -70,8 +73,18 @@ impl BuiltinSettings {
 /// A fresh set of tools for one agent, in the order in which models are told of them.
 #[must_use]
 pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
-    let BuiltinSettings { base, home, secret_env, hidden, web, file_lock, shells, shell, bound } =
-        settings;
+    let BuiltinSettings {
+        base,
+        home,
+        secret_env,
+        hidden,
+        web,
+        file_lock,
+        shells,
+        shell,
+        supervisor,
+        bound,
+    } = settings;
     let paths = Paths { base: base.clone(), home: home.clone() };
     let files = Files {
         paths: paths.clone(),
@@ -79,7 +92,7 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
         lock: file_lock.clone(),
         bound: bound.clone(),
     };
-    let free = Shell::new(base.clone(), secret_env.clone());
+    let free = Shell::new(base.clone(), secret_env.clone()).supervised(supervisor.clone());
     let shell = match shell {
         ShellReach::Anywhere => Some(free),
         ShellReach::Confined(confine) => Some(free.confined(confine.clone())),

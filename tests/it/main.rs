@@ -67,6 +67,8 @@ mod shells;
 mod stream_input;
 #[cfg(feature = "sub-agents")]
 mod subagents;
+#[cfg(feature = "sub-agents")]
+mod supervisor;
 mod support;
 #[cfg(feature = "sub-agents")]
 mod terminal;

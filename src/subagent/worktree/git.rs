@@ -111,7 +111,8 @@ impl Git {
             args.extend(["--git-dir".into(), repository.as_os_str().to_owned()]);
         }
         args.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
-        let command = ServiceCommand { program: "git", args: &args, cwd: &self.dir, env };
+        let cwd = &self.dir;
+        let command = ServiceCommand { program: "git", args: &args, cwd, env, supervisor: None };
         let keep = usize::MAX;
         let git = Filter { command, input: b"", keep, limit: None, cancel: stop };
         Ok(Handle::current().block_on(git.run())?)

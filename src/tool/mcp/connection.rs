@@ -62,6 +62,7 @@ impl Connection {
     pub async fn open(
         server: &McpServer,
         env: &EnvOverlay,
+        depth: u32,
         means: &Means,
         first: &Printed,
     ) -> Result<Self, String> {
@@ -69,7 +70,7 @@ impl Connection {
         let transport =
             expand::transport(&server.transport, env).map_err(|unset| unset.to_string())?;
         if let Some((mut program, pipes)) =
-            Program::start(&transport, server.start, env, means, first)?
+            Program::start(&transport, server.start, env, depth, means, first)?
         {
             return match within(limit, Self::greet(pipes, means)).await {
                 Ok(Ok(mut connection)) => {

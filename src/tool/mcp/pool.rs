@@ -33,8 +33,9 @@ impl Pool {
     }
 
     /// A server of this configuration for this environment: one that runs, if its configuration lets agents share it and
-    /// both are the same, else a new one. It runs until nobody holds it.
-    pub fn get(&self, config: &McpServer, env: &EnvOverlay) -> Arc<Server> {
+    /// both are the same, else a new one. It runs until nobody holds it. One that is shared keeps the depth of the agent
+    /// for which it was started.
+    pub fn get(&self, config: &McpServer, env: &EnvOverlay, depth: u32) -> Arc<Server> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|server| server.strong_count() > 0);
         if config.shared {
@@ -45,7 +46,7 @@ impl Pool {
         }
         let tell = self.tell.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (config, env) = (config.clone(), env.clone());
-        let server = Server::start(config, env, self.means.clone(), tell, &self.tasks);
+        let server = Server::start(config, env, depth, self.means.clone(), tell, &self.tasks);
         let server = Arc::new(server);
         running.push(Arc::downgrade(&server));
         server

@@ -63,10 +63,12 @@ struct Standing {
 }
 
 impl Server {
-    /// Starts it in a task of `tasks`, and says to `tell` what goes wrong with it.
+    /// Starts it in a task of `tasks` for an agent that is `depth` below the main agent, and says to `tell` what goes wrong
+    /// with it.
     pub fn start(
         config: McpServer,
         env: EnvOverlay,
+        depth: u32,
         means: Arc<Means>,
         tell: Tell,
         tasks: &TaskTracker,
@@ -83,6 +85,7 @@ impl Server {
         let keeper = Keeper {
             config: config.clone(),
             env: full,
+            depth,
             means,
             tell,
             told: BTreeSet::new(),
@@ -203,6 +206,8 @@ struct Keeper {
     config: McpServer,
     /// The agent's variables, and those that name the project.
     env: EnvOverlay,
+    /// Hops of that agent below the main agent.
+    depth: u32,
     means: Arc<Means>,
     tell: Tell,
     /// Each line is said once, however often the server is started.
@@ -261,7 +266,7 @@ impl Keeper {
             return Err(problem);
         }
         let connection =
-            Connection::open(&self.config, &self.env, &self.means, &self.first).await?;
+            Connection::open(&self.config, &self.env, self.depth, &self.means, &self.first).await?;
         match connection.line.list(&self.config).await {
             Ok(listed) => {
                 self.connected(&connection.line, listed);

@@ -94,12 +94,17 @@ impl Mcp {
         self.0.pool.tell_to(Arc::new(tell));
         let mut main = lock(&self.0.main);
         if main.status().is_empty() && !self.is_empty() {
-            *main = self.fleet(self.0.servers.iter(), &self.0.env);
+            *main = self.fleet(self.0.servers.iter(), &self.0.env, 0);
         }
     }
 
-    fn fleet<'a>(&self, servers: impl Iterator<Item = &'a McpServer>, env: &EnvOverlay) -> Fleet {
-        let servers = servers.map(|server| self.0.pool.get(server, env)).collect();
+    fn fleet<'a>(
+        &self,
+        servers: impl Iterator<Item = &'a McpServer>,
+        env: &EnvOverlay,
+        depth: u32,
+    ) -> Fleet {
+        let servers = servers.map(|server| self.0.pool.get(server, env, depth)).collect();
         Fleet::new(servers, self.0.soften)
     }
 
@@ -136,12 +141,17 @@ impl Mcp {
         lock(&self.0.offered).clone()
     }
 
-    /// The servers of a sub-agent with these variables: those that its definition asks for, else all of the session. Also
+    /// The servers of a sub-agent with these variables, so deep below the main agent: those that its definition asks for, else all of the session. Also
     /// says which names are no server's.
     #[must_use]
-    pub fn for_agent(&self, wishes: Option<&[McpWish]>, env: &EnvOverlay) -> (Fleet, Vec<String>) {
+    pub fn for_agent(
+        &self,
+        wishes: Option<&[McpWish]>,
+        env: &EnvOverlay,
+        depth: u32,
+    ) -> (Fleet, Vec<String>) {
         let Some(wishes) = wishes else {
-            return (self.fleet(self.0.servers.iter(), env), Vec::new());
+            return (self.fleet(self.0.servers.iter(), env, depth), Vec::new());
         };
         let mut unknown = Vec::new();
         let servers = wishes.iter().filter_map(|wish| match wish {
@@ -161,7 +171,7 @@ impl Mcp {
                 named.push(server);
             }
         }
-        (self.fleet(named.into_iter(), env), unknown)
+        (self.fleet(named.into_iter(), env, depth), unknown)
     }
 
     /// How each server of the session stands.

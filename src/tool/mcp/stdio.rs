@@ -10,7 +10,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use super::reader::{MAX_LINE, Printed, Reader, Unreadable};
 use super::session::Means;
 use crate::exec::{PrivateDir, Service, ServiceCommand, child_env};
-use crate::protocol::{EnvOverlay, McpTransport, StartDir};
+use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, McpTransport, StartDir};
 
 /// How long the end of a program is waited for that has closed its output.
 const EXIT_WAIT: Duration = Duration::from_millis(500);
@@ -29,24 +29,34 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts it in the session's directory or in an empty one, with the environment of the agent, without the keys of
-    /// providers, and with the server's own variables. What it prints first is kept in `first` too. `None` when it is no program at all.
+    /// Starts it in the session's directory or in an empty one, with the environment of the agent that is `depth` below
+    /// the main agent, without the keys of providers, and with the server's own variables. What it prints first is kept
+    /// in `first` too. `None` when it is no program at all.
     pub fn start(
         transport: &McpTransport,
         start: StartDir,
         env: &EnvOverlay,
+        depth: u32,
         means: &Means,
         first: &Printed,
     ) -> Result<Option<(Self, Pipes)>, String> {
         let McpTransport::Stdio { command, args, env: own } = transport else { return Ok(None) };
-        let env = child_env(env, 0, &means.secrets);
+        let env = child_env(env, depth, &means.secrets);
         let place = means
             .starts
             .prepare(start, &means.cwd, &env)
             .map_err(|error| format!("there is no empty folder to start {command} in: {error}"))?;
-        let env = place.env.with(own.iter());
+        // A server's own variables do not lower its depth.
+        let depth = env.get_os(DEPTH_VARIABLE).map(|depth| (DEPTH_VARIABLE, depth.to_owned()));
+        let env = place.env.with(own.iter()).with(depth);
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-        let start = ServiceCommand { program: command, args: &args, cwd: &place.cwd, env: &env };
+        let start = ServiceCommand {
+            program: command,
+            args: &args,
+            cwd: &place.cwd,
+            env: &env,
+            supervisor: means.starts.supervisor(),
+        };
         let (service, stdin, stdout) = Service::start(start)
             .map_err(|error| format!("{command} could not be started: {error}"))?;
         let first = first.clone();

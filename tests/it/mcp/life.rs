@@ -152,8 +152,8 @@ async fn no_server_outlives_the_program_however_it_ends() {
             super::stub().display()
         );
         scene.world.config(&format!("{config}{stubborn}"));
-        // Two servers with their watchdogs, and what the second has started.
-        assert_gone_after_the_end(&scene, &marker, 6, signal).await;
+        // Two servers, and what the second has started.
+        assert_gone_after_the_end(&scene, &marker, 4, signal).await;
     }
 }
 
@@ -169,7 +169,7 @@ async fn what_a_server_has_started_in_a_session_of_its_own_goes_with_it_when_we_
             super::stub().display()
         );
         scene.world.config(&apart);
-        assert_gone_after_the_end(&scene, &marker, 3, signal).await;
+        assert_gone_after_the_end(&scene, &marker, 2, signal).await;
     }
 }
 

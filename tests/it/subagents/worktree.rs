@@ -435,3 +435,19 @@ async fn main_goes_on_while_many_worktrees_are_made() {
     assert_nothing_left(&scene, &marker).await;
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_confined_command_cannot_hide_that_an_agent_started_it() {
+    // The kernel keeps it from reading the environments of the processes above.
+    let scene = scene();
+    let home = scene.world.settings_dir().display().to_string();
+    let program = env!("CARGO_BIN_EXE_caliban");
+    let line = format!("exec env -i HOME=$HOME CALIBAN_HOME={home} {program} -p 'NESTED-1 go'");
+    scene.parent_calls([tidy("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(tool_use("Bash", bash(&line))).then(text("tried"));
+    scene.go().await;
+    let result = scene.server.requests_of("CHILD-A")[1].tool_result();
+    assert!(result.text.contains("at depth 2, and the depth limit is 1"), "{result:?}");
+    assert!(result.text.ends_with("exit code 4"), "{result:?}");
+    scene.server.finish();
+}
