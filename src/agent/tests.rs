@@ -18,7 +18,7 @@ use crate::protocol::{
     Access, Answer, BlockStart, Delta, EventQueue, Mode, NoJournal, PromptId, QueuedPrompt,
     StreamEvent, ToolUseId, Usage,
 };
-use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy};
+use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy, ToolChoice};
 use crate::tool::{ToolContext, ToolError, ToolOutcome, TypedTool};
 
 /// A model whose answers are written down, and what it was asked.
@@ -36,7 +36,8 @@ impl Provider for Script {
 
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
         let last = serde_json::to_string(&request.messages.last()).unwrap();
-        self.asked.lock().unwrap().push((!request.tools.is_empty(), last));
+        let may_call = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
+        self.asked.lock().unwrap().push((may_call, last));
         let answer = self.answers.lock().unwrap().pop_front().expect("no answer is left");
         futures_util::stream::iter(answer.into_iter().map(Ok)).boxed()
     }

@@ -22,7 +22,7 @@ const MAX_OVERLOADS: u32 = 3;
 
 /// What the model is asked for.
 pub(super) enum Ask<'a> {
-    /// The next answer; without tools on the last turn, and beginning with a call of the tool `force`.
+    /// The next answer; without calls on the last turn, and beginning with a call of the tool `force`.
     Turn { last: bool, force: Option<&'a str> },
     /// A summary of the conversation, or of an excerpt of about `room` tokens. Nothing of it is shown.
     Summary { request: &'a Message, room: Option<u64> },
@@ -31,10 +31,6 @@ pub(super) enum Ask<'a> {
 impl Ask<'_> {
     fn is_shown(&self) -> bool {
         matches!(self, Self::Turn { .. })
-    }
-
-    fn is_last(&self) -> bool {
-        matches!(self, Self::Turn { last: true, .. })
     }
 }
 
@@ -82,7 +78,7 @@ impl Agent {
     ) -> Result<Reply, Unanswered> {
         let (mut retries, mut overloads) = (0, 0);
         loop {
-            let (mut attempt, place) = self.admit(ask, run).await.map_err(Unanswered::without)?;
+            let (mut attempt, place) = self.admit(run).await.map_err(Unanswered::without)?;
             if retries == 0 && ask.is_shown() {
                 begin_turn(run, self.setup.span, &attempt.model.name);
             }
@@ -148,13 +144,13 @@ impl Agent {
 
     /// Sets aside what the request may cost, and waits for a place at work. The place comes last: who waits for money
     /// needs none, and those who hold it must find one.
-    async fn admit(&mut self, ask: &Ask<'_>, run: &Run<'_>) -> Result<(Attempt, Place), Cut> {
+    async fn admit(&mut self, run: &Run<'_>) -> Result<(Attempt, Place), Cut> {
         let model = self.setup.model.get();
         if model.info.price.is_none() && run.budget.caps_money() {
             return Err(Cut::Unpriced(model.name.clone()));
         }
         self.forget_thoughts_of_others(&model.name);
-        let input = self.context(if ask.is_last() { &[] } else { &self.specs });
+        let input = self.context(&self.specs);
         let reserved = run.budget.reserve(estimate(&model, input));
         let reservation = tokio::select! {
             biased;
@@ -172,12 +168,15 @@ impl Agent {
     fn send(&self, model: &Model, ask: &Ask<'_>) -> EventStream {
         let (system, history) = (&self.setup.system, &self.history);
         match ask {
-            Ask::Turn { last: true, .. } => model.stream(system, history, &[]),
-            Ask::Turn { last: false, force } => {
-                let forced = force.filter(|_| model.can_force());
-                let choice = forced.map_or(ToolChoice::Auto, ToolChoice::Tool);
+            Ask::Turn { last, force } => {
+                let choice = match force {
+                    _ if *last => ToolChoice::None,
+                    Some(tool) if model.can_force() => ToolChoice::Tool(tool),
+                    Some(_) | None => ToolChoice::Auto,
+                };
                 model.stream_choosing(system, history, &self.specs, choice)
             }
+            // Nothing is said about calls, although none are run: another choice would lose the cached conversation.
             Ask::Summary { request, room } => {
                 let mut messages = compact::excerpt(history, *room);
                 messages.push((*request).clone());

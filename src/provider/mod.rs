@@ -4,6 +4,8 @@
 //! A provider turns a [`ModelRequest`] into a stream of [`StreamEvent`]s. It makes one attempt: repeating a failed
 //! request is the business of [`retry`], so that there is one place for it.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use futures_util::stream::BoxStream;
 
 use crate::config::models::{ModelInfo, Thinking};
@@ -11,6 +13,7 @@ use crate::protocol::{Message, StreamEvent};
 use crate::tool::ToolSpec;
 
 mod anthropic;
+mod dialect;
 mod endpoint;
 mod error;
 mod exchange;
@@ -74,6 +77,9 @@ pub enum ToolChoice<'a> {
     Auto,
     /// It must call the tool of this name. Only for a model that [can be forced](Model::can_force).
     Tool(&'a str),
+    /// It may call none. The tools are sent all the same: without them the server finds nothing of the conversation in
+    /// its cache, and gateways refuse the calls and results in it.
+    None,
 }
 
 /// One question to a model. Borrowed: nothing is copied but into the body.
@@ -88,7 +94,7 @@ pub struct ModelRequest<'a> {
     /// The most tokens that the answer may have, thinking included.
     pub max_tokens: u32,
     pub thinking: Thinking,
-    /// How hard to think, in the provider's own words; absent: its default.
+    /// How hard to think, in a word that the model takes; absent: its default.
     pub effort: Option<&'a str>,
 }
 
@@ -96,5 +102,21 @@ impl ModelRequest<'_> {
     /// Whether the tool of this name can be called.
     fn offers(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// Whether calls are forbidden. Where there are no tools, no wire takes a word on it.
+    fn forbids_calls(&self) -> bool {
+        self.tool_choice == ToolChoice::None && !self.tools.is_empty()
+    }
+
+    /// A key that the requests of one conversation share, and its forks, but no others: by it the server sends them to
+    /// where the conversation is cached.
+    fn cache_key(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.system.hash(&mut hasher);
+        if let Some(Ok(first)) = self.messages.first().map(serde_json::to_vec) {
+            first.hash(&mut hasher);
+        }
+        format!("caliban-{:016x}", hasher.finish())
     }
 }

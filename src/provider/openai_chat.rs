@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::dialect::Dialect;
 use super::endpoint::Endpoint;
 use super::exchange;
 use super::http::HttpClient;
@@ -13,8 +14,6 @@ use crate::config::models::ModelInfo;
 mod calls;
 mod events;
 mod request;
-
-use request::Dialect;
 
 /// A provider that speaks chat completions.
 pub(super) struct OpenaiChat {

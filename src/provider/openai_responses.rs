@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::dialect::Dialect;
 use super::endpoint::Endpoint;
 use super::exchange;
 use super::http::HttpClient;
@@ -37,7 +38,7 @@ impl Provider for OpenaiResponses {
     }
 
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {
-        let body = |_: &Endpoint| request::body(request);
+        let body = |endpoint: &Endpoint| request::body(request, Dialect::of(&endpoint.url));
         exchange::run(&self.http, &self.endpoint, body, events::Decoder::default())
     }
 

@@ -350,6 +350,21 @@ async fn how_hard_to_think_is_said_in_the_words_of_the_wire() {
 }
 
 #[tokio::test]
+async fn the_last_turn_sends_the_same_tools_and_forbids_calls() {
+    on_each_wire(async |scene, wire| {
+        scene.server.when("TASK-1").reply(tool_use("Bash", bash("echo one"))).then(text("ok"));
+        let run = scene.world.run(["-p", "TASK-1", BYPASS, "--max-turns", "2"]).finish().await;
+        run.assert_code(5);
+        let requests = scene.server.requests();
+        let (first, last) = (&requests[0], &requests[1]);
+        assert!(first.offers_tools() && !last.offers_tools(), "{wire:?}: {}", last.body);
+        assert_eq!(first.tools(), last.tools(), "{wire:?}: the cached prefix is lost");
+        scene.server.finish();
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_conversation_goes_on_with_a_model_of_another_wire() {
     for (first, second) in [
         (Wire::Anthropic, Wire::Gemini),

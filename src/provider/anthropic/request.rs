@@ -31,7 +31,7 @@ pub(super) fn body(request: &ModelRequest<'_>) -> serde_json::Result<Vec<u8>> {
         thinking: thinking(request),
         output_config: request.effort.map(|effort| OutputConfig { effort }),
         tools: request.tools,
-        tool_choice: forced(request),
+        tool_choice: choice(request),
         system: system(request.system),
         messages: messages.collect(),
     };
@@ -50,7 +50,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tools: &'a [ToolSpec],
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Forced<'a>>,
+    tool_choice: Option<Choice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<[Marked<'a>; 1]>,
     messages: Vec<WireMessage<'a>>,
@@ -66,8 +66,9 @@ enum ThinkingConfig {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Forced<'a> {
+enum Choice<'a> {
     Tool { name: &'a str },
+    None,
 }
 
 #[derive(Serialize)]
@@ -220,14 +221,15 @@ fn system(text: &str) -> Option<[Marked<'_>; 1]> {
     }])
 }
 
-/// The tool that must be called. A request that thinks, or that does not offer the tool, forces nothing: the API
-/// refuses both.
-fn forced<'a>(request: &ModelRequest<'a>) -> Option<Forced<'a>> {
+/// Whether a tool must be called, or none may. A request that thinks, or that does not offer the tool, forces nothing:
+/// the API refuses both.
+fn choice<'a>(request: &ModelRequest<'a>) -> Option<Choice<'a>> {
     match request.tool_choice {
         ToolChoice::Tool(name) if request.offers(name) && thinking(request).is_none() => {
-            Some(Forced::Tool { name })
+            Some(Choice::Tool { name })
         }
-        ToolChoice::Tool(_) | ToolChoice::Auto => None,
+        ToolChoice::None if request.forbids_calls() => Some(Choice::None),
+        ToolChoice::Tool(_) | ToolChoice::None | ToolChoice::Auto => None,
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn body(request: &ModelRequest<'_>) -> serde_json::Result<Vec<u8>> {
     let body = Body {
         system_instruction: has_system.then(|| Parts::of(Part::text(request.system))),
         tools: Tools::of(request.tools),
-        tool_config: forced(request),
+        tool_config: tool_config(request),
         generation_config: GenerationConfig {
             max_output_tokens: request.max_tokens,
             thinking_config: thinking(request),
@@ -306,17 +306,20 @@ fn image(source: &ImageSource) -> Part<'_> {
     Datum::Image(Blob { mime_type: media_type, data }).into()
 }
 
-/// The tool that must be called, if the request offers it.
-fn forced(request: &ModelRequest<'_>) -> Option<Value> {
+/// The tool that must be called, if the request offers it, or that none may.
+fn tool_config(request: &ModelRequest<'_>) -> Option<Value> {
     match request.tool_choice {
         ToolChoice::Tool(name) if request.offers(name) => Some(json!({
             "functionCallingConfig": { "mode": "ANY", "allowedFunctionNames": [name] },
         })),
-        ToolChoice::Tool(_) | ToolChoice::Auto => None,
+        ToolChoice::None if request.forbids_calls() => {
+            Some(json!({ "functionCallingConfig": { "mode": "NONE" } }))
+        }
+        ToolChoice::Tool(_) | ToolChoice::None | ToolChoice::Auto => None,
     }
 }
 
-/// The API takes a level or a budget, not both: the person's word goes before the catalogue's.
+/// The API takes a level or a budget, not both: the user's word goes before the catalogue's.
 fn thinking(request: &ModelRequest<'_>) -> Option<ThinkingConfig> {
     let level = request.effort.map(str::to_ascii_uppercase);
     let budget = match request.thinking {

@@ -2,33 +2,12 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use url::Url;
 
+use super::super::dialect::Dialect;
 use super::super::turns::{Turn, data_url, result_pieces, turns};
 use super::super::{ModelRequest, ToolChoice};
 use crate::protocol::{ContentBlock, ImageSource, ResultBlock, Role, ToolUseId};
 use crate::tool::ToolSpec;
-
-/// Where servers of this wire disagree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
-    /// OpenAI itself: its newer models refuse `max_tokens`.
-    OpenAi,
-    /// Everyone else: many know `max_tokens` alone.
-    Common,
-}
-
-impl Dialect {
-    /// The dialect of the server at `url`.
-    pub fn of(url: &Url) -> Self {
-        match url.host_str() {
-            Some(host) if host == "api.openai.com" || host.ends_with(".api.openai.com") => {
-                Self::OpenAi
-            }
-            _ => Self::Common,
-        }
-    }
-}
 
 /// The body of one request.
 pub(super) fn body(request: &ModelRequest<'_>, dialect: Dialect) -> serde_json::Result<Vec<u8>> {
@@ -55,7 +34,8 @@ pub(super) fn body(request: &ModelRequest<'_>, dialect: Dialect) -> serde_json::
         stream_options: StreamOptions { include_usage: true },
         reasoning_effort: request.effort,
         tools: request.tools.iter().map(WireTool::new).collect(),
-        tool_choice: forced(request),
+        tool_choice: choice(request),
+        prompt_cache_key: dialect.cache_key(request),
         messages,
     };
     serde_json::to_vec(&body)
@@ -75,7 +55,9 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Forced<'a>>,
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<String>,
     messages: Vec<WireMessage<'a>>,
 }
 
@@ -88,6 +70,13 @@ struct StreamOptions {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum WireTool<'a> {
     Function { function: Function<'a> },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Choice<'a> {
+    Word(&'static str),
+    Forced(Forced<'a>),
 }
 
 #[derive(Serialize)]
@@ -167,13 +156,14 @@ struct CallFunction<'a> {
     arguments: String,
 }
 
-/// The tool that must be called, if the request offers it.
-fn forced<'a>(request: &ModelRequest<'a>) -> Option<Forced<'a>> {
+/// The tool that must be called, if the request offers it, or that none may.
+fn choice<'a>(request: &ModelRequest<'a>) -> Option<Choice<'a>> {
     match request.tool_choice {
         ToolChoice::Tool(name) if request.offers(name) => {
-            Some(Forced::Function { function: FunctionName { name } })
+            Some(Choice::Forced(Forced::Function { function: FunctionName { name } }))
         }
-        ToolChoice::Tool(_) | ToolChoice::Auto => None,
+        ToolChoice::None if request.forbids_calls() => Some(Choice::Word("none")),
+        ToolChoice::Tool(_) | ToolChoice::None | ToolChoice::Auto => None,
     }
 }
 

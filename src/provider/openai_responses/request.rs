@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::super::dialect::Dialect;
 use super::super::turns::{Turn, data_url, result_pieces, turns};
 use super::super::{ModelRequest, ToolChoice};
 use super::thought;
@@ -13,7 +14,7 @@ use crate::tool::ToolSpec;
 const NEVER_REASON: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt-4"];
 
 /// The body of one request.
-pub(super) fn body(request: &ModelRequest<'_>) -> serde_json::Result<Vec<u8>> {
+pub(super) fn body(request: &ModelRequest<'_>, dialect: Dialect) -> serde_json::Result<Vec<u8>> {
     let mut input = Vec::new();
     for turn in turns(request.messages, is_sent) {
         match turn.role {
@@ -30,7 +31,8 @@ pub(super) fn body(request: &ModelRequest<'_>) -> serde_json::Result<Vec<u8>> {
         include: include(request.model),
         reasoning: reasoning(request),
         tools: request.tools.iter().map(WireTool::new).collect(),
-        tool_choice: forced(request),
+        tool_choice: choice(request),
+        prompt_cache_key: dialect.cache_key(request),
         instructions,
         input,
     };
@@ -50,7 +52,9 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Forced<'a>>,
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<&'a str>,
     input: Vec<Item<'a>>,
@@ -81,6 +85,13 @@ impl<'a> WireTool<'a> {
         let ToolSpec { name, description, input_schema } = tool;
         Self::Function { name, description, parameters: input_schema, strict: false }
     }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Choice<'a> {
+    Word(&'static str),
+    Forced(Forced<'a>),
 }
 
 #[derive(Serialize)]
@@ -140,11 +151,14 @@ fn reasoning<'a>(request: &ModelRequest<'a>) -> Option<Reasoning<'a>> {
     asked.then_some(Reasoning { effort: request.effort, summary })
 }
 
-/// The tool that must be called, if the request offers it.
-fn forced<'a>(request: &ModelRequest<'a>) -> Option<Forced<'a>> {
+/// The tool that must be called, if the request offers it, or that none may.
+fn choice<'a>(request: &ModelRequest<'a>) -> Option<Choice<'a>> {
     match request.tool_choice {
-        ToolChoice::Tool(name) if request.offers(name) => Some(Forced::Function { name }),
-        ToolChoice::Tool(_) | ToolChoice::Auto => None,
+        ToolChoice::Tool(name) if request.offers(name) => {
+            Some(Choice::Forced(Forced::Function { name }))
+        }
+        ToolChoice::None if request.forbids_calls() => Some(Choice::Word("none")),
+        ToolChoice::Tool(_) | ToolChoice::None | ToolChoice::Auto => None,
     }
 }
 

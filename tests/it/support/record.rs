@@ -94,7 +94,9 @@ impl Recorded {
     /// Whether the model may call tools now.
     pub fn offers_tools(&self) -> bool {
         let choice = &self.body["tool_choice"];
-        !self.tools().is_empty() && choice["type"] != "none" && choice != "none"
+        let mode = &self.body["toolConfig"]["functionCallingConfig"]["mode"];
+        let forbidden = choice["type"] == "none" || choice == "none" || mode == "NONE";
+        !self.tools().is_empty() && !forbidden
     }
 
     /// All text of the system prompt.

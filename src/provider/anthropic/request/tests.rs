@@ -75,6 +75,13 @@ fn s2_14_a_tool_is_forced_by_its_name_but_never_beside_thinking() {
     assert_eq!(choice("AgentTool", Thinking::Adaptive), Value::Null);
     assert_eq!(choice("Read", Thinking::Off), Value::Null, "it is not offered");
     assert_eq!(json_of(&request(&messages, &tools))["tool_choice"], Value::Null);
+    let none = |tools, thinking| {
+        let tool_choice = ToolChoice::None;
+        json_of(&ModelRequest { tool_choice, thinking, ..request(&messages, tools) })["tool_choice"]
+            .take()
+    };
+    assert_eq!(none(&tools, Thinking::Adaptive), json!({"type": "none"}));
+    assert_eq!(none(&[], Thinking::Off), Value::Null, "the API takes no choice without tools");
 }
 
 #[test]

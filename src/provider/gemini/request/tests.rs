@@ -98,6 +98,7 @@ fn s2_14_a_tool_is_forced_by_its_name() {
     assert_eq!(choice(ToolChoice::Tool("Read")), forced);
     assert_eq!(choice(ToolChoice::Tool("Write")), Value::Null, "it is not offered");
     assert_eq!(choice(ToolChoice::Auto), Value::Null);
+    assert_eq!(choice(ToolChoice::None), json!({ "functionCallingConfig": { "mode": "NONE" } }));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use pretty_assertions::assert_eq;
 use serde_json::json;
+use url::Url;
 
 use super::super::super::Thinking;
 use super::*;
@@ -66,6 +67,10 @@ fn s2_14_a_tool_is_forced_by_its_name() {
     assert_eq!(choice(ToolChoice::Tool("AgentTool")), forced);
     assert_eq!(choice(ToolChoice::Tool("Read")), Value::Null, "it is not offered");
     assert_eq!(choice(ToolChoice::Auto), Value::Null);
+    assert_eq!(choice(ToolChoice::None), json!("none"));
+    let key = |dialect| json_in(dialect, &request(&messages, &tools))["prompt_cache_key"].take();
+    assert!(key(Dialect::OpenAi).is_string());
+    assert_eq!(key(Dialect::Common), Value::Null, "others may refuse it");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::config::models::Thinking;
 use crate::protocol::Message;
 
 fn json_of(request: &ModelRequest<'_>) -> Value {
-    serde_json::from_slice(&body(request).unwrap()).unwrap()
+    serde_json::from_slice(&body(request, Dialect::Common).unwrap()).unwrap()
 }
 
 fn request<'a>(messages: &'a [Message], tools: &'a [ToolSpec]) -> ModelRequest<'a> {
@@ -76,6 +76,22 @@ fn a_body_holds_what_the_wire_asks_for_and_nothing_else() {
 }
 
 #[test]
+fn openai_itself_gets_a_cache_key_that_a_conversation_keeps() {
+    let key = |messages: &[Message], tools: &[ToolSpec]| {
+        let body = body(&request(messages, tools), Dialect::OpenAi).unwrap();
+        serde_json::from_slice::<Value>(&body).unwrap()["prompt_cache_key"].take()
+    };
+    let messages = [Message::user_text("hello")];
+    let longer = [&messages[..], &[Message::assistant(vec![]), Message::user_text("on")]].concat();
+    let own = key(&messages, &[read()]);
+    assert!(own.is_string());
+    assert_eq!(key(&longer, &[]), own);
+    assert_ne!(key(&[Message::user_text("hello!")], &[read()]), own);
+    let elsewhere = json_of(&request(&messages, &[]));
+    assert_eq!(elsewhere.get("prompt_cache_key"), None, "gateways refuse it");
+}
+
+#[test]
 fn nothing_is_asked_of_a_model_that_does_not_reason() {
     let messages = [Message::user_text("hello")];
     let plain = ModelRequest {
@@ -103,6 +119,7 @@ fn s2_14_a_tool_is_forced_by_its_name() {
     assert_eq!(choice(ToolChoice::Tool("Read")), json!({"type": "function", "name": "Read"}));
     assert_eq!(choice(ToolChoice::Tool("Write")), Value::Null, "it is not offered");
     assert_eq!(choice(ToolChoice::Auto), Value::Null);
+    assert_eq!(choice(ToolChoice::None), json!("none"));
 }
 
 #[test]

@@ -86,6 +86,12 @@ fn check_choice(body: &Value) -> Result<(), Refusal> {
     let calling = &config["functionCallingConfig"];
     only_fields(calling, &["mode", "allowedFunctionNames"], "functionCallingConfig")?;
     let tools = declarations(body)?;
+    if calling["mode"] == "NONE" {
+        let names = calling.get("allowedFunctionNames");
+        return ensure(!tools.is_empty() && names.is_none(), || {
+            format!("functionCallingConfig: {calling}")
+        });
+    }
     let allowed = items(calling, "allowedFunctionNames")?;
     let known = allowed.iter().all(|name| tools.iter().any(|tool| tool["name"] == *name));
     ensure(calling["mode"] == "ANY" && known, || format!("functionCallingConfig: {calling}"))

@@ -20,7 +20,6 @@ const BODY: &[&str] = &[
     "store",
     "stream",
     "metadata",
-    "prompt_cache_key",
     "service_tier",
     "text",
     "truncation",
