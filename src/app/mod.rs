@@ -208,14 +208,16 @@ impl Setup {
         let seen = rules::Seen::of(&sources, &project);
         let mut loaded = config::load_for(&sources, project)?;
         let own_modes = loaded.config.subagents.permissions == ChildPermissions::Own;
-        let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents());
+        let definitions = DefinitionSources::new(&loaded.project.folders, dirs.agents())
+            .with_claude_home(dirs.claude.as_deref());
         let definitions = match loaded.project.sources.project {
             true => definitions,
             false => definitions.without_claude(),
         };
         let definitions = definitions.with_accepted(Accepted { trust: trust.clone(), own_modes });
-        loaded.inert.extend(definitions.inert());
-        loaded.starts.extend(definitions.starts());
+        let found = Definitions::load(&definitions);
+        loaded.inert.extend(found.inert().iter().cloned());
+        loaded.starts.extend(found.starts().iter().cloned());
         loaded.notices.extend(trust.notice(&loaded.inert));
         loaded.notices.extend(trust.start_notice(&loaded.starts));
         let redactor = Redactor::default();

@@ -125,7 +125,7 @@ fn links_between_folders_multiply_nothing_and_lead_no_folder_out_of_the_project(
     assert_eq!(
         problems(&all, &top),
         [
-            "repo/.claude/commands: it holds too much: 500 files in 200 folders count at most",
+            "repo/.claude/commands: it holds too much: 500 files in 200 folders, 8 deep, count at most",
             "repo/.claude/commands/else: this folder is a link that leads out of the project",
         ]
     );

@@ -3,7 +3,10 @@
 
 pub mod file;
 pub mod fingerprint;
+pub mod folder;
 pub mod front_matter;
+mod listing;
 
 pub use file::Unreadable;
 pub use fingerprint::Fingerprint;
+pub use listing::listing;

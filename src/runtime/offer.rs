@@ -168,14 +168,21 @@ fn with_skills(tools: &ToolRegistry, skill: Option<Arc<dyn Tool>>) -> ToolRegist
     tools
 }
 
+/// Of how many definitions the screen says what is wrong with them: a collection may bring hundreds.
+const TOLD_PROBLEMS: usize = 8;
+
 /// Says what is wrong with definitions, as far as it was not said before.
 fn tell_problems(definitions: &Definitions, before: Option<&Definitions>, events: &EventSink) {
     // What is not trusted has a notice of its own.
     let told = |problem: &&Problem| !matches!(problem, Problem::Untrusted(_));
-    for problem in definitions.problems().iter().filter(told) {
-        if !before.is_some_and(|before| before.problems().contains(problem)) {
-            events.notice(NoticeLevel::Warning, problem.error().to_string());
-        }
+    let new = |problem: &&Problem| !before.is_some_and(|it| it.problems().contains(problem));
+    let problems: Vec<_> = definitions.problems().iter().filter(told).filter(new).collect();
+    for problem in problems.iter().take(TOLD_PROBLEMS) {
+        events.notice(NoticeLevel::Warning, problem.error().to_string());
+    }
+    if let Some(more) = problems.len().checked_sub(TOLD_PROBLEMS).filter(|more| *more > 0) {
+        let text = format!("agents: {more} more problems; `caliban agents check` lists them");
+        events.notice(NoticeLevel::Warning, text);
     }
 }
 

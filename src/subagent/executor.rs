@@ -14,6 +14,7 @@ use super::tree::{Ended, Joining, OverLimit};
 use super::workplace::Workplace;
 use crate::agent::Inbox;
 use crate::config::OnLimit;
+use crate::markdown::listing;
 use crate::permission::AgentGate;
 use crate::protocol::{
     AgentId, AgentInfo, AgentPath, Below, Caps, ChildMeta, End, EventSink, Failure, Journal,
@@ -21,6 +22,12 @@ use crate::protocol::{
 };
 use crate::provider::{Model, ModelSlot};
 use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, canonical_name};
+
+/// How much of each agent's description models read, as far as there is room. Characters.
+const AGENT_DESCRIPTIONS: [usize; 4] = [usize::MAX, 300, 150, 80];
+
+/// The list of agents is never longer: it is a part of every request. Bytes.
+const AGENT_LIST: usize = 24 * 1024;
 
 /// The agent that starts others.
 #[derive(Clone)]
@@ -131,9 +138,9 @@ impl Executor {
     #[must_use]
     pub fn with_agents(&self, description: &str) -> String {
         let mut text = description.trim().to_owned();
-        for definition in self.factory.offered() {
-            text.push_str(&format!("\n- {}: {}", definition.name, definition.description));
-        }
+        let agents: Vec<_> = self.factory.offered().collect();
+        let lines = agents.iter().map(|agent| (agent.name.as_str(), agent.description.as_str()));
+        text.push_str(&listing(lines, &AGENT_DESCRIPTIONS, AGENT_LIST));
         text
     }
 

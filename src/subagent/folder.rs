@@ -1,41 +1,37 @@
 //! Folders of definitions on disk: which files count, their text, and whether any has changed.
 
-use std::fs;
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::Path;
 
 use super::definition::{DefinitionError, Source};
-use crate::markdown::{Fingerprint, file};
+use crate::markdown::folder::{self, Entry};
+use crate::markdown::{Fingerprint, file, front_matter};
 
 /// A longer file is no prompt. Bytes.
 const MAX_FILE: u64 = 256 << 10;
 
-/// What folders of definitions look like without reading any file: to be compared with a later look.
-pub(super) fn fingerprint<'a>(folders: impl Iterator<Item = &'a Path>) -> Fingerprint {
+/// More files of one folder are not looked at.
+const MAX_FILES: usize = 1000;
+
+/// What folders of definitions look like without reading any file: to be compared with a later look. Each folder comes
+/// with the one that its links may not lead out of.
+pub(super) fn fingerprint<'a>(
+    folders: impl Iterator<Item = (&'a Path, Option<&'a Path>)>,
+) -> Fingerprint {
     // A folder that cannot be listed is a problem of its own, which may come and go.
-    let files = folders
-        .flat_map(|folder| markdown_files(folder).unwrap_or_else(|_| vec![folder.to_owned()]));
-    Fingerprint::of(files)
+    let seen = |entry: Entry| entry.unwrap_or_else(|error| error.path);
+    Fingerprint::of(folders.flat_map(|(folder, within)| files(folder, within)).map(seen))
 }
 
-/// The `.md` files of a folder, by name. No folder: none.
-pub(super) fn markdown_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound) => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        let markdown = path.extension().is_some_and(|extension| extension == "md");
-        // A folder may be named so too; what cannot be looked at is kept, so that reading it says why.
-        if markdown && !path.is_dir() {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
+/// The `.md` files of a folder and those below it, by name. A missing folder has none.
+pub(super) fn files(folder: &Path, within: Option<&Path>) -> Vec<Entry> {
+    folder::files(folder, within, MAX_FILES)
+}
+
+/// Whether a file is about the folder that it lies in: collections of definitions explain themselves so.
+pub(super) fn is_readme(path: &Path, text: &str) -> bool {
+    let stem = path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case("readme"));
+    stem && !front_matter::begins(text)
 }
 
 /// The text of a definition's file, which has to lie in the project `within` where there is one.
@@ -63,7 +59,7 @@ fn is_within(path: &Path, project: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
+    use std::fs::{self, File};
     use std::time::SystemTime;
 
     use super::*;
@@ -72,7 +68,7 @@ mod tests {
     fn a_fingerprint_changes_with_every_change_of_a_definition_and_with_nothing_else() {
         let top = tempfile::tempdir().unwrap();
         let folder = top.path().join("agents");
-        let look = || fingerprint([folder.as_path()].into_iter());
+        let look = || fingerprint([(folder.as_path(), None)].into_iter());
         let absent = look();
         fs::create_dir(&folder).unwrap();
         assert_eq!(look(), absent, "an empty folder is none");

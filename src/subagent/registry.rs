@@ -10,6 +10,8 @@ use super::definition::{
 use super::folder;
 use crate::config::{Inert, ProjectStart};
 use crate::markdown::Fingerprint;
+use crate::markdown::folder::FolderError;
+use crate::markdown::front_matter;
 
 const BUILT_IN: [(&str, &str); 3] = [
     ("explore", include_str!("../../assets/agents/explore.md")),
@@ -17,8 +19,8 @@ const BUILT_IN: [(&str, &str); 3] = [
     ("plan", include_str!("../../assets/agents/plan.md")),
 ];
 
-/// Definitions that no project replaces without the user's word, by the names of their tools.
-type Kept = BTreeMap<String, Arc<Definition>>;
+/// The names and sources of definitions that no project replaces without the user's word, by the names of their tools.
+type Kept = BTreeMap<String, (String, Source)>;
 
 /// Where definitions are looked for. Making it reads nothing.
 #[derive(Clone, Debug)]
@@ -38,6 +40,53 @@ struct Folder {
     project: bool,
     /// The project that its files have to lie in.
     within: Option<PathBuf>,
+}
+
+/// A folder of definitions with what its files say, each read once.
+struct ReadFolder<'a> {
+    folder: &'a Folder,
+    files: Vec<ReadFile>,
+}
+
+/// One file of definitions: its text and what that means.
+struct ReadFile {
+    source: Source,
+    parsed: Result<(String, Parsed), Problem>,
+}
+
+impl Folder {
+    fn read(&self, accepted: Option<&Accepted>) -> ReadFolder<'_> {
+        let Self { path, dialect, project, within } = self;
+        let within = within.as_deref();
+        let files = folder::files(path, within).into_iter().filter_map(|entry| {
+            let file = |path| Source::File { path, project: *project };
+            let source = match entry {
+                Ok(path) => file(path),
+                Err(FolderError { path, message }) => {
+                    let source = file(path);
+                    let error = DefinitionError { place: source.clone(), line: None, message };
+                    return Some(ReadFile { source, parsed: Err(Problem::Refused(error)) });
+                }
+            };
+            let text = match folder::read(&source, within) {
+                Ok(text) => text,
+                Err(error) => {
+                    return Some(ReadFile { source, parsed: Err(Problem::Refused(error)) });
+                }
+            };
+            if source.path().is_some_and(|path| folder::is_readme(path, &text)) {
+                return None;
+            }
+            let problem = match dialect {
+                Dialect::Foreign if !front_matter::begins(&text) => Problem::Warning,
+                _ => Problem::Refused,
+            };
+            let parsed = Definition::parse(&text, &source, *dialect, accepted);
+            let parsed = parsed.map(|parsed| (text, parsed)).map_err(problem);
+            Some(ReadFile { source, parsed })
+        });
+        ReadFolder { folder: self, files: files.collect() }
+    }
 }
 
 impl DefinitionSources {
@@ -65,7 +114,19 @@ impl DefinitionSources {
     /// The same without the project's `.claude/agents`.
     #[must_use]
     pub fn without_claude(mut self) -> Self {
-        self.folders.retain(|folder| folder.dialect != Dialect::Foreign);
+        self.folders.retain(|folder| !folder.project || folder.dialect != Dialect::Foreign);
+        self
+    }
+
+    /// The same, with the `agents` of the user's `.claude` folder after all others.
+    #[must_use]
+    pub fn with_claude_home(mut self, claude: Option<&Path>) -> Self {
+        self.folders.extend(claude.map(|claude| Folder {
+            path: claude.join("agents"),
+            dialect: Dialect::Foreign,
+            project: false,
+            within: None,
+        }));
         self
     }
 
@@ -75,44 +136,14 @@ impl DefinitionSources {
         Self { accepted: Some(accepted), ..self }
     }
 
-    /// The parts of the project's definitions that do nothing, because the person has not accepted them. Reads the
-    /// project's folders alone.
-    #[must_use]
-    pub fn inert(&self) -> Vec<Inert> {
-        let mut all = Definitions::default();
-        let kept = self.kept();
-        for folder in self.folders.iter().filter(|folder| folder.project) {
-            all.add_folder(folder, self.accepted.as_ref(), &kept);
-        }
-        all.inert
-    }
-
-    /// The definitions of the user and the built-in ones, by the names of their tools. Reads the user's folders, but
-    /// only when the project brings definitions at all.
-    fn kept(&self) -> Kept {
-        let brings = |folder: &Folder| {
-            folder.project
-                && folder::markdown_files(&folder.path).is_ok_and(|files| !files.is_empty())
-        };
-        let mut own = Definitions::default();
-        if self.folders.iter().any(brings) {
-            for folder in self.folders.iter().filter(|folder| !folder.project) {
-                own.add_folder(folder, None, &Kept::new());
-            }
-            own.add_built_in();
-        }
-        own.found.into_values().map(|found| (found.tool_name(), found)).collect()
-    }
-
-    /// The hooks and servers of the user's own definitions that start in an empty folder, because the user has not
-    /// accepted that they start in this project. Reads the user's folder alone.
-    #[must_use]
-    pub fn starts(&self) -> Vec<ProjectStart> {
-        let mut all = Definitions::default();
-        for folder in self.folders.iter().filter(|folder| !folder.project) {
-            all.add_folder(folder, self.accepted.as_ref(), &Kept::new());
-        }
-        all.starts
+    /// Reads every folder, each file once. A folder of the user's that lies in the project, as it does in the home
+    /// folder, is the user's alone.
+    fn read(&self) -> Vec<ReadFolder<'_>> {
+        let real = |folder: &Folder| folder.path.canonicalize().ok();
+        let own: Vec<_> = self.folders.iter().filter(|it| !it.project).filter_map(real).collect();
+        let is_own = |folder: &Folder| real(folder).is_some_and(|real| own.contains(&real));
+        let folders = self.folders.iter().filter(|folder| !folder.project || !is_own(folder));
+        folders.map(|folder| folder.read(self.accepted.as_ref())).collect()
     }
 
     /// One line for the person about such parts; `None` when there are none.
@@ -141,7 +172,8 @@ impl DefinitionSources {
     /// What the files look like from outside. While it stays the same, loading again finds the same.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        folder::fingerprint(self.folders.iter().map(|folder| folder.path.as_path()))
+        let folders = self.folders.iter();
+        folder::fingerprint(folders.map(|it| (it.path.as_path(), it.within.as_deref())))
     }
 }
 
@@ -152,7 +184,7 @@ pub enum Problem {
     Refused(DefinitionError),
     /// It does not count until the user accepts it.
     Untrusted(DefinitionError),
-    /// It counts, but for a part of it.
+    /// It counts, but for a part of it; or it lies among other programs' definitions and is none.
     Warning(DefinitionError),
 }
 
@@ -189,8 +221,9 @@ impl Definitions {
     #[must_use]
     pub fn load(sources: &DefinitionSources) -> Self {
         let mut all = sources.flag.clone();
-        let kept = sources.kept();
-        for folder in &sources.folders {
+        let folders = sources.read();
+        let kept = kept(&folders);
+        for folder in folders {
             all.add_folder(folder, sources.accepted.as_ref(), &kept);
         }
         all.add_built_in();
@@ -254,6 +287,13 @@ impl Definitions {
         &self.inert
     }
 
+    /// The hooks and servers of the user's own definitions that start in an empty folder, because the user has not
+    /// accepted that they start in this project.
+    #[must_use]
+    pub fn starts(&self) -> &[ProjectStart] {
+        &self.starts
+    }
+
     fn add_built_in(&mut self) {
         for (name, text) in BUILT_IN {
             // A file's source gives the text its name; then it is ours.
@@ -266,50 +306,45 @@ impl Definitions {
         }
     }
 
-    fn add_folder(&mut self, folder: &Folder, accepted: Option<&Accepted>, kept: &Kept) {
-        let Folder { path, dialect, project, within } = folder;
-        let files = match folder::markdown_files(path) {
-            Ok(files) => files,
-            Err(error) => {
-                let source = Source::File { path: path.clone(), project: *project };
-                return self.refuse(source, format!("this folder cannot be read: {error}"));
-            }
-        };
+    fn add_folder(
+        &mut self,
+        ReadFolder { folder, files }: ReadFolder<'_>,
+        accepted: Option<&Accepted>,
+        kept: &Kept,
+    ) {
         let mut here: BTreeMap<String, Source> = BTreeMap::new();
-        for file in files {
-            let source = Source::File { path: file, project: *project };
-            let text = folder::read(&source, within.as_deref());
-            let parsed = text
-                .as_ref()
-                .map_err(Clone::clone)
-                .and_then(|text| Definition::parse(text, &source, *dialect, accepted));
-            if let (Ok(whole), Ok(text)) = (&parsed, &text) {
-                let definition = &whole.definition;
-                // Beside a built-in one no other agent may have its tool at all, which is looked at below.
-                let replaces = |other: &&Arc<Definition>| {
-                    let same = other.name == definition.name;
-                    *project && (same || other.source != Source::BuiltIn)
-                };
-                if let Some(other) = kept.get(&definition.tool_name()).filter(replaces)
-                    && !self.may_replace(whole, &other.source, text, accepted)
-                {
+        for ReadFile { source, parsed } in files {
+            let (text, parsed) = match parsed {
+                Ok(read) => read,
+                Err(problem) => {
+                    self.problems.push(problem);
                     continue;
                 }
-                let name = &definition.name;
-                if let Some(first) = here.get(name) {
-                    let why = format!(
-                        "the name {name:?} is taken by {first}, which is read first: give one of them another name"
-                    );
-                    self.refuse(source, why);
-                    continue;
-                }
-                if let Some(why) = self.taken(definition) {
-                    self.refuse(source, why);
-                    continue;
-                }
-                here.insert(name.clone(), source);
+            };
+            let definition = &parsed.definition;
+            // Beside a built-in one no other agent may have its tool at all, which is looked at below.
+            let replaces = |(name, other): &&(String, Source)| {
+                folder.project && (*name == definition.name || *other != Source::BuiltIn)
+            };
+            if let Some((_, other)) = kept.get(&definition.tool_name()).filter(replaces)
+                && !self.may_replace(&parsed, other, &text, accepted)
+            {
+                continue;
             }
-            self.add(parsed);
+            let name = &definition.name;
+            if let Some(first) = here.get(name) {
+                let why = format!(
+                    "the name {name:?} is taken by {first}, which is read first: give one of them another name"
+                );
+                self.refuse(source, why);
+                continue;
+            }
+            if let Some(why) = self.taken(definition) {
+                self.refuse(source, why);
+                continue;
+            }
+            here.insert(name.clone(), source);
+            self.add(Ok(parsed));
         }
     }
 
@@ -374,6 +409,25 @@ impl Definitions {
     fn refuse(&mut self, place: Source, message: String) {
         self.problems.push(Problem::Refused(DefinitionError { place, line: None, message }));
     }
+}
+
+/// The definitions of the user and the built-in ones: of one tool the first counts.
+fn kept(folders: &[ReadFolder<'_>]) -> Kept {
+    let built_in = BUILT_IN.map(|(name, _)| (tool_name(name), name));
+    let mut kept = Kept::new();
+    let own = folders.iter().filter(|read| !read.folder.project).flat_map(|read| &read.files);
+    for ReadFile { source, parsed } in own {
+        let Ok((_, Parsed { definition, .. })) = parsed else { continue };
+        let tool = definition.tool_name();
+        // One that is too close to a built-in one does not count itself.
+        if built_in.iter().all(|(other, name)| *other != tool || *name == definition.name) {
+            kept.entry(tool).or_insert_with(|| (definition.name.clone(), source.clone()));
+        }
+    }
+    for (tool, name) in built_in {
+        kept.entry(tool).or_insert_with(|| (name.to_owned(), Source::BuiltIn));
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -523,12 +577,64 @@ mod tests {
         assert!(!is_theirs());
         let first = sources();
         let trust = &first.accepted.as_ref().unwrap().trust;
-        trust.accept(&first.inert()).unwrap();
+        trust.accept(Definitions::load(&first).inert()).unwrap();
         assert!(is_theirs());
-        assert_eq!(sources().inert(), []);
+        assert_eq!(Definitions::load(&sources()).inert(), []);
         let file = project.join(".caliban/agents/a.md");
         fs::write(&file, agent("explore", "theirs") + " And more.").unwrap();
         assert!(!is_theirs());
+    }
+
+    #[test]
+    fn sub_folders_count_by_the_rules_of_their_folder() {
+        let top = folder(&[
+            ("repo/.claude/agents/core/a.md", &agent("explore", "theirs")),
+            ("repo/.claude/agents/core/deep/b.md", &agent("new", "theirs")),
+            ("repo/.claude/agents/core/README.md", "# Agents"),
+            ("repo/.claude/agents/core/NOTES.md", "# Notes"),
+            ("repo/.caliban/agents/x/d.md", &agent("own", "theirs")),
+            ("out/c.md", &agent("outside", "elsewhere")),
+        ]);
+        let link = top.path().join("repo/.claude/agents/core/out");
+        std::os::unix::fs::symlink(top.path().join("out"), link).unwrap();
+        let all = load(&top);
+        let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["explore", "general-purpose", "new", "own", "plan"]);
+        assert_eq!(all.get("explore").unwrap().source, Source::BuiltIn);
+        assert_eq!(all.inert().len(), 1);
+        let found = problems(&all, &top);
+        let starts = [
+            "repo/.claude/agents/core/NOTES.md:1: there is no front matter",
+            "repo/.claude/agents/core/a.md: not trusted, so it does not replace",
+            "repo/.claude/agents/core/out: this folder is a link that leads out of the project",
+        ];
+        assert_eq!(found.len(), starts.len(), "{found:?}");
+        for (problem, start) in found.iter().zip(starts) {
+            assert!(problem.starts_with(start), "{problem}");
+        }
+        assert!(matches!(all.problems()[0], Problem::Warning(_)));
+    }
+
+    #[test]
+    fn the_users_claude_folder_comes_last_and_is_theirs_also_where_it_is_the_projects() {
+        let top = folder(&[
+            ("home/.claude/agents/team/a.md", &agent("scout", "of .claude")),
+            ("home/.claude/agents/team/b.md", &agent("plan", "the user's")),
+            ("own/agents/a.md", &agent("mine", "of the configuration")),
+            ("home/.claude/agents/c.md", &agent("mine", "of .claude")),
+        ]);
+        let home = top.path().join("home");
+        for project in [vec![], vec![home.clone()]] {
+            let sources = DefinitionSources::new(&project, top.path().join("own/agents"))
+                .with_claude_home(Some(&home.join(".claude")));
+            for sources in [sources.clone().without_claude(), sources] {
+                let all = Definitions::load(&sources);
+                assert_eq!(all.problems(), []);
+                assert_eq!(all.get("scout").unwrap().description, "of .claude");
+                assert_eq!(all.get("plan").unwrap().description, "the user's");
+                assert_eq!(all.get("mine").unwrap().description, "of the configuration");
+            }
+        }
     }
 
     #[test]
@@ -538,7 +644,7 @@ mod tests {
             ("repo/.caliban/agents/two.md", &agent("one", "second")),
             ("repo/.caliban/agents/one.md", &agent("one", "first")),
             ("repo/.caliban/agents/notes.txt", "no definition"),
-            ("repo/.caliban/agents/deep/er.md", "not looked at"),
+            ("repo/.caliban/agents/deep/README.md", "about the folder"),
             ("home/agents", "a file"),
         ]);
         let all = load(&top);

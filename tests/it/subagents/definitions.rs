@@ -445,3 +445,51 @@ async fn the_documented_keys_are_those_that_the_program_takes() {
     let names = rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2));
     assert_eq!(names.collect::<Vec<_>>(), allowed.split(", ").collect::<Vec<_>>());
 }
+
+#[tokio::test]
+async fn the_users_claude_folder_and_sub_folders_of_both_hold_agents() {
+    let scene = Scene::new();
+    scene.world.home(".claude/agents/01-core/deep/scout.md", &file("scout", ""));
+    scene.world.home(".claude/agents/01-core/README.md", "# Core agents\n");
+    scene.world.write(".claude/agents/team/api.md", &file("api", ""));
+    scene.world.agent("own/mine", &file("mine", ""));
+    let child = child_of(&scene, "scout", &[]).await;
+    assert!(child.system().contains("You are scout."));
+    let offered = offered(&scene);
+    for name in ["scout", "api", "mine"] {
+        assert!(offered.contains(&format!("- {name}: ")), "{offered}");
+    }
+    assert!(check(&scene, 0).await.ends_with("6 agents; errors: 0, warnings: 0\n"));
+    let left_out = scene.world.run(["--setting-sources", "", "agents", "list"]).finish().await;
+    assert!(left_out.stdout.contains("mine") && !left_out.stdout.contains("scout"));
+    scene.world.home(".claude/agents/01-core/broken.md", "---\nname: broken\n---\nx\n");
+    assert!(check(&scene, 1).await.contains(".claude/agents/01-core/broken.md:1: `description`"));
+    scene.server.offer(&["claude-sonnet-5"]);
+    let doctor = scene.world.run(["doctor"]).finish().await;
+    assert!(doctor.stdout.contains("01-core/broken.md:1: `description`"), "{}", doctor.stdout);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_collection_of_hundreds_stays_short_in_requests_and_in_notices() {
+    let scene = Scene::new();
+    for number in 0..400 {
+        let text = format!(
+            "---\nname: a{number}\ndescription: {}\nskills: x\n---\nWork.\n",
+            "Looks. ".repeat(60)
+        );
+        scene.world.home(&format!(".claude/agents/team/a{number}.md"), &text);
+    }
+    let run = plain_run(&scene).await;
+    run.assert_code(0);
+    let offered = offered(&scene);
+    assert!(offered.contains("- a399") && offered.len() < 30_000, "{}", offered.len());
+    let told: Vec<String> = frames_of(&run, "system/notice")
+        .iter()
+        .map(|frame| frame["text"].as_str().unwrap().to_owned())
+        .filter(|text| text.contains("agents"))
+        .collect();
+    assert_eq!(told.len(), 9, "{run}");
+    assert_eq!(told[8], "agents: 392 more problems; `caliban agents check` lists them");
+    scene.server.finish();
+}
