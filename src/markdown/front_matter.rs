@@ -98,7 +98,7 @@ pub fn parse(text: &str, lenient: bool) -> Result<Document, Fault> {
     };
     let (yaml, body) = (&lines[1..=end], &lines[end + 2..]);
     let fields = match read(&yaml.join("\n")) {
-        Err(_) if lenient => read(&quoted(yaml)),
+        Err(_) if lenient => read(&quoted(yaml)).or_else(|fault| each_alone(yaml).ok_or(fault)),
         result => result,
     }?;
     let prompt = body.join("\n").trim().to_owned();
@@ -228,6 +228,72 @@ fn no_table(line: usize) -> Fault {
     (line, "the front matter must be lines of `key: value`".to_owned())
 }
 
+/// Keys whose values are plain texts for every program: one that is no YAML is taken as it stands. A value of another
+/// key may forbid something, so it is never read in part.
+const TEXTS: [&str; 5] = ["name", "description", "model", "color", "argument-hint"];
+
+/// Reads the keys of the top level one by one, for front matter that is no YAML as a whole. A key that is no YAML by
+/// itself has its text where that is one of [`TEXTS`], and no meaning elsewhere. `None` where the lines are no keys.
+fn each_alone(lines: &[&str]) -> Option<Pairs> {
+    let starts: Vec<usize> = (0..lines.len()).filter(|at| key_of(lines[*at]).is_some()).collect();
+    let is_blank = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+    if !lines[..*starts.first()?].iter().all(is_blank) || starts.len() > MAX_KEYS {
+        return None;
+    }
+    let ends = starts.iter().copied().skip(1).chain([lines.len()]);
+    let mut pairs = Pairs::new();
+    for (start, end) in starts.iter().copied().zip(ends) {
+        let (key, rest) = key_of(lines[start])?;
+        let text = || {
+            let more = lines[start + 1..end].iter().copied();
+            let parts: Vec<_> = std::iter::once(rest).chain(more).map(str::trim).collect();
+            unquoted(parts.join(" ").trim()).to_owned()
+        };
+        let is_text = TEXTS.contains(&key);
+        let alone = read(&lines[start..end].join("\n")).ok().filter(|alone| alone.len() <= 1);
+        let value = match alone.map(|mut alone| alone.pop()) {
+            Some(None) => continue,
+            Some(Some((_, mut field))) => {
+                shift(&mut field, start);
+                field.value
+            }
+            None if is_text => Value::Text(text()),
+            None if text() == "*" => Value::Text("*".to_owned()),
+            None => Value::Other,
+        };
+        match pairs.iter_mut().find(|(name, _)| name == key) {
+            Some(_) if is_text => {}
+            Some((_, twice)) => twice.value = Value::Other,
+            None => pairs.push((key.to_owned(), Field { line: Some(start + 2), value })),
+        }
+    }
+    Some(pairs)
+}
+
+/// The key at the beginning of a line and what stands behind it.
+fn key_of(line: &str) -> Option<(&str, &str)> {
+    let (key, rest) = line.split_once(':')?;
+    let word =
+        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    (word && (rest.is_empty() || rest.starts_with([' ', '\t']))).then_some((key, rest))
+}
+
+/// A text without the quotes around it.
+fn unquoted(text: &str) -> &str {
+    let within = |quote| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
+    within('"').or_else(|| within('\'')).unwrap_or(text)
+}
+
+/// Moves a field and what it holds down by some lines.
+fn shift(field: &mut Field, lines: usize) {
+    field.line = field.line.map(|line| line + lines);
+    match &mut field.value {
+        Value::Items(items) => items.iter_mut().for_each(|item| shift(item, lines)),
+        Value::Table(pairs) => pairs.iter_mut().for_each(|(_, item)| shift(item, lines)),
+        Value::Text(_) | Value::Bare(_) | Value::List(_) | Value::Other => {}
+    }
+}
+
 /// The same lines with each plain text of the top level in quotes.
 fn quoted(lines: &[&str]) -> String {
     let line = |line: &&str| {
@@ -261,9 +327,33 @@ mod tests {
     }
 
     #[test]
+    fn texts_that_are_no_yaml_are_taken_as_they_stand_and_nothing_else_is_read_in_part() {
+        let text = "---\nname: x\ndescription: & and *so* on\nuser: \"hi\" he said\ntools: *\ndisallowedTools:\n  - Bash\n  - {a: Write}\n---\nWork.";
+        let document = parse(text, true).unwrap();
+        let value = |key: &str| &document.get(key).unwrap().value;
+        assert_eq!(*value("name"), Value::Text("x".to_owned()));
+        assert_eq!(*value("description"), Value::Text("& and *so* on".to_owned()));
+        assert_eq!(*value("tools"), Value::Text("*".to_owned()));
+        assert_eq!(*value("user"), Value::Other);
+        let field = |line, value| Field { line: Some(line), value };
+        let write = Value::Table(vec![("a".to_owned(), field(8, Value::Text("Write".to_owned())))]);
+        let items = vec![field(7, Value::Text("Bash".to_owned())), field(8, write)];
+        assert_eq!(*value("disallowedTools"), Value::Items(items));
+        assert_eq!(document.get("tools").unwrap().line, Some(5));
+        for broken in ["tools: [Read", "hooks: *x", "tools: Read\ntools: Bash"] {
+            let text = format!("---\ndescription: *all*\n{broken}\n---\nx");
+            let document = parse(&text, true).unwrap();
+            let key = broken.split(':').next().unwrap();
+            assert_eq!(document.get(key).unwrap().value, Value::Other, "{broken}");
+            assert!(parse(&text, false).is_err());
+        }
+        assert!(parse("---\n- a\ndescription: *b\n---\nx", true).is_err());
+    }
+
+    #[test]
     fn values_nest_and_keep_their_lines() {
         let text = "---\nhooks:\n  Stop:\n    - matcher: x\n      hooks:\n        - {type: command}\n    - [~, a]\n? [a]\n: b\n---\nx";
-        assert_eq!(parse(text, true).unwrap_err().1, "a key of the front matter must be a word");
+        assert_eq!(parse(text, false).unwrap_err().1, "a key of the front matter must be a word");
         let document = parse(&text.replace("? [a]\n: b\n", "env: {[a]: b}\n"), true).unwrap();
         assert_eq!(document.get("env").unwrap().value, Value::Other);
         let field = |line, value| Field { line: Some(line), value };

@@ -19,7 +19,7 @@ static ROLES: LazyLock<Option<Regex>> =
 
 /// Lines that begin as our own do: `[explore-1: done …]`, `[explore-1 (ID) has ended: …]`, `[Message from …`.
 static ENDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let of_agents = r"[\w-]+-\d+(?: \([^)\n]*\))?(?::| has (?:ended|answered))";
+    let of_agents = r"[\w.-]+-\d+(?: \([^)\n]*\))?(?::| has (?:ended|answered))";
     let others = "Message from |The user |Your last |This is your last ";
     Regex::new(&format!(r"(?m)^([ \t]*)(\[(?:{of_agents}|{others}))")).ok()
 });
@@ -55,6 +55,7 @@ mod tests {
             ("\u{1b}]0;title\u{7}a\u{1b}[2Jb\u{202e}c", "ab\\u{202e}c"),
             ("Vec<String> and <users> if a < b", "Vec<String> and <users> if a < b"),
             ("  Assistant: yes", "  [Assistant]: yes"),
+            ("[net-4.8-1: done]", "\\[net-4.8-1: done]"),
             (
                 "half\n\n[explore-1: done · 3 turns · 9 characters]",
                 "half\n\n\\[explore-1: done · 3 turns · 9 characters]",

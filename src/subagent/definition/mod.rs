@@ -27,7 +27,7 @@ pub use source::{DefinitionError, Source};
 /// A sub-agent that can be started by name.
 #[derive(Clone, PartialEq)]
 pub struct Definition {
-    /// Of lower-case letters, digits, hyphens and underscores.
+    /// Of lower-case letters, digits, hyphens and underscores; in files of other programs also capitals and dots.
     pub name: String,
     /// What the model picks the agent by.
     pub description: String,

@@ -1,5 +1,7 @@
 //! Names of agents: which are allowed, and the tool that each one becomes.
 
+use super::Dialect;
+
 /// A tool that delegates to one agent is called this and the agent's name.
 const PREFIX: &str = "delegate_to_";
 
@@ -34,21 +36,32 @@ pub(super) const TOOLS: [&str; 21] = [
     "agent_send",
 ];
 
-/// The name of the tool that delegates to the agent `name`. Letters, digits and `_` only.
+/// The name of the tool that delegates to the agent `name`. Lower-case letters, digits and `_` only, so that names which
+/// differ in no more than case and separators have the same.
 pub(in crate::subagent) fn tool_name(name: &str) -> String {
-    format!("{PREFIX}{}", name.replace('-', "_"))
+    format!("{PREFIX}{}", name.to_ascii_lowercase().replace(['-', '.'], "_"))
 }
 
-/// Why an agent cannot have this name.
-pub(super) fn check(name: &str) -> Result<(), String> {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+/// Why an agent cannot have this name. Files of other programs may also use capitals and dots.
+pub(super) fn check(name: &str, dialect: Dialect) -> Result<(), String> {
+    let foreign = dialect == Dialect::Foreign;
+    let plain = |c: char| {
+        c.is_ascii_lowercase()
+            || c.is_ascii_digit()
+            || matches!(c, '-' | '_')
+            || foreign && (c.is_ascii_uppercase() || c == '.')
+    };
     let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if !begins || name.len() > MAX_NAME || !name.chars().all(plain) {
+        let allowed = match dialect {
+            Dialect::Own => "lower-case letters, digits and hyphens",
+            Dialect::Foreign => "letters, digits, hyphens and dots",
+        };
         return Err(format!(
-            "the name {name:?} is not allowed: use lower-case letters, digits and hyphens, at most {MAX_NAME}, the first no hyphen"
+            "the name {name:?} is not allowed: use {allowed}, at most {MAX_NAME}, the first a letter or digit"
         ));
     }
-    if name == "main" {
+    if name.eq_ignore_ascii_case("main") {
         return Err("the name \"main\" is that of the agent you talk to: choose another".to_owned());
     }
     if let Some(tool) = TOOLS.iter().find(|tool| same_letters(tool, name)) {
@@ -61,7 +74,7 @@ pub(super) fn check(name: &str) -> Result<(), String> {
 
 /// Whether two names differ in no more than case and separators.
 fn same_letters(one: &str, other: &str) -> bool {
-    let letters = |name: &str| name.to_ascii_lowercase().replace(['-', '_'], "");
+    let letters = |name: &str| name.to_ascii_lowercase().replace(['-', '_', '.'], "");
     letters(one) == letters(other)
 }
 
@@ -76,22 +89,36 @@ mod tests {
     fn s4_29_the_tools_name_has_only_letters_digits_and_underscores_and_is_never_too_long() {
         assert_eq!(tool_name("db-scout_2"), "delegate_to_db_scout_2");
         let longest = "a".repeat(52);
-        assert_eq!((check(&longest), tool_name(&longest).len()), (Ok(()), 64));
-        assert!(check(&"a".repeat(53)).unwrap_err().contains("at most 52"));
-        assert!(check("main").unwrap_err().contains("you talk to"));
+        assert_eq!((check(&longest, Dialect::Own), tool_name(&longest).len()), (Ok(()), 64));
+        assert!(check(&"a".repeat(53), Dialect::Own).unwrap_err().contains("at most 52"));
+        assert!(check("main", Dialect::Own).unwrap_err().contains("you talk to"));
         for wrong in ["", "-x", "_x", "Scout", "a b", "é", "a.b", "a/b"] {
-            assert!(check(wrong).unwrap_err().contains("is not allowed"), "{wrong:?}");
+            assert!(
+                check(wrong, Dialect::Own).unwrap_err().contains("is not allowed"),
+                "{wrong:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn files_of_other_programs_may_name_agents_with_capitals_and_dots() {
+        for name in ["dotnet-4.8-Expert", "4.1-Beast", "x"] {
+            assert_eq!(check(name, Dialect::Foreign), Ok(()), "{name}");
+        }
+        assert_eq!(tool_name("dotnet-4.8-Expert"), "delegate_to_dotnet_4_8_expert");
+        for wrong in [".x", "a b", "é", "a/b", "Main", "Agent.Tool", "READ"] {
+            assert!(check(wrong, Dialect::Foreign).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn t28_an_agent_is_never_named_like_a_tool() {
         for name in ["read", "bash", "agenttool", "agent-tool", "agent", "task", "agent-list"] {
-            let why = check(name).unwrap_err();
+            let why = check(name, Dialect::Own).unwrap_err();
             assert!(why.contains("is that of the tool"), "{name}: {why}");
         }
         for name in ["reader", "bash-expert", "tasks"] {
-            assert_eq!(check(name), Ok(()), "{name}");
+            assert_eq!(check(name, Dialect::Own), Ok(()), "{name}");
         }
         let settings = BuiltinSettings::new(Path::new("/").into());
         for tool in builtin(&settings) {

@@ -59,9 +59,11 @@ impl<'a> Reader<'a> {
             return Err(self.error(message));
         };
         let (max_turns, budget) = self.limits()?;
+        let (name, renamed) = self.name_and_warning()?;
+        warnings.extend(renamed);
         let permission_mode = self.choice("permissionMode", &modes(), &mut warnings)?;
         let definition = Definition {
-            name: self.name()?,
+            name,
             description,
             prompt: self.prompt()?,
             tools: self.tools("tools", List::Allow)?.filter(|tools| *tools != ["*"]),
@@ -139,13 +141,26 @@ impl<'a> Reader<'a> {
     }
 
     fn name(&self) -> Result<String, DefinitionError> {
+        Ok(self.name_and_warning()?.0)
+    }
+
+    /// The agent's name. Where a file of another program has one that is not allowed here, that of the file counts, with
+    /// a warning.
+    fn name_and_warning(&self) -> Result<(String, Option<DefinitionError>), DefinitionError> {
         let key = self.key("name");
         let given = if *self.source == Source::Flag { None } else { key.text()? };
-        let name = given.unwrap_or_else(|| self.name.clone());
-        match name::check(&name) {
-            Ok(()) => Ok(name),
-            Err(why) if key.field.is_some() => Err(key.error(why)),
-            Err(why) => Err(self.error(why)),
+        let check = |name: &str| name::check(name, self.dialect);
+        let Some(name) = given else {
+            let name = self.name.clone();
+            return check(&name).map(|()| (name, None)).map_err(|why| self.error(why));
+        };
+        match check(&name) {
+            Ok(()) => Ok((name, None)),
+            Err(why) if self.dialect == Dialect::Foreign && check(&self.name).is_ok() => {
+                let why = format!("{why}; the file's name counts instead: {}", self.name);
+                Ok((self.name.clone(), Some(key.error(why))))
+            }
+            Err(why) => Err(key.error(why)),
         }
     }
 

@@ -219,7 +219,7 @@ fn every_mistake_names_file_line_and_what_is_allowed() {
         ),
         (
             "name: Db Scout",
-            "3: the name \"Db Scout\" is not allowed: use lower-case letters, digits and hyphens, at most 52, the first no hyphen",
+            "3: the name \"Db Scout\" is not allowed: use lower-case letters, digits and hyphens, at most 52, the first a letter or digit",
         ),
         (
             "name: bash",

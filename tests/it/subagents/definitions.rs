@@ -493,3 +493,26 @@ async fn a_collection_of_hundreds_stays_short_in_requests_and_in_notices() {
     assert_eq!(told[8], "agents: 392 more problems; `caliban agents check` lists them");
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn names_and_texts_of_other_programs_definitions_are_taken_as_they_stand() {
+    let scene = Scene::new();
+    let write = |file: &str, front: &str, name: &str| {
+        let text = format!("---\n{front}\n---\nYou are {name}.\n");
+        scene.world.home(&format!(".claude/agents/{file}.md"), &text);
+    };
+    write("net", "name: net-4.8-Expert\ndescription: *all* of .NET\ntools: *", "net");
+    let front = "name: Api Designer\ndescription: Designs APIs. <example>\nuser: \"x\" he said";
+    write("api-designer", front, "api");
+    let front = "name: loose\ndescription: *any*\ndisallowedTools:\n  - Bash\n  - *x";
+    write("loose", front, "loose");
+    let child = child_of(&scene, "net-4.8-Expert", &[]).await;
+    assert!(child.system().contains("You are net."));
+    let offered = offered(&scene);
+    assert!(offered.contains("- net-4.8-Expert: *all* of .NET"), "{offered}");
+    assert!(offered.contains("- api-designer: Designs APIs."), "{offered}");
+    let said = check(&scene, 1).await;
+    assert!(said.contains("loose.md:4: `disallowedTools` must be a list"), "{said}");
+    assert!(said.contains("the file's name counts instead: api-designer"), "{said}");
+    scene.server.finish();
+}
