@@ -180,7 +180,9 @@ pub(super) fn collect(
         all.extend(entries.chain(of_project).map(McpEntry::in_project));
     }
     for value in &sources.overrides.mcp_config {
-        all.extend(mcp_file::of_flag(value, sources.cwd)?.into_iter().map(McpEntry::in_project));
+        let given = mcp_file::of_flag(value, sources.cwd)?;
+        notices.extend(given.broken);
+        all.extend(given.entries.into_iter().map(McpEntry::in_project));
     }
     let by_name: BTreeMap<_, _> =
         all.into_iter().map(|entry| (entry.server.name.clone(), entry)).collect();

@@ -19,8 +19,8 @@ const EXAMPLE: &str = r#"{"mcpServers": {"NAME": {"command": "…", "args": []}}
 /// The option.
 const FLAG: Origin = Origin::Flag { name: "--mcp-config" };
 
-/// Keys that a server may have.
-const KEYS: [&str; 6] = ["type", "command", "args", "env", "url", "headers"];
+/// Keys that a server may have. `name` and `description` are for people and change nothing.
+const KEYS: [&str; 8] = ["type", "command", "args", "env", "url", "headers", "name", "description"];
 
 /// The servers of a file that can be used, and what is wrong with the others.
 #[derive(Debug, Default, PartialEq)]
@@ -56,7 +56,7 @@ fn read_file(file: &Path, cwd: &Path) -> McpFile {
         let servers = parse(&text)
             .map_err(|misfit| ConfigError::invalid(&at(misfit.line), misfit.message))?;
         let mut found = McpFile::default();
-        for Named { name, line, server, unknown } in servers {
+        for Named { name, line, server, unknown, .. } in servers {
             let origin = at(line);
             match server {
                 Ok(McpServer { transport: McpTransport::Peer, .. }) => {
@@ -87,8 +87,9 @@ fn read_file(file: &Path, cwd: &Path) -> McpFile {
     read().unwrap_or_else(|error| McpFile { broken: vec![error.to_string()], ..McpFile::default() })
 }
 
-/// What the option gives: JSON, or else the path of a file, which must be there. Here a mistake ends the start.
-pub(super) fn of_flag(value: &str, cwd: &Path) -> Result<Vec<McpEntry>, ConfigError> {
+/// What the option gives: JSON, or else the path of a file, which must be there. Here a mistake ends the start; a server
+/// of the older kind over HTTP, which other programs still take, is left out.
+pub(super) fn of_flag(value: &str, cwd: &Path) -> Result<McpFile, ConfigError> {
     if value.trim_start().starts_with('{') {
         return all(value, |_| FLAG.clone());
     }
@@ -104,20 +105,32 @@ pub(super) fn of_flag(value: &str, cwd: &Path) -> Result<Vec<McpEntry>, ConfigEr
 
 /// The servers of a JSON text that no option and no file holds.
 pub fn of_json(text: &str, origin: &Origin) -> Result<Vec<McpEntry>, ConfigError> {
-    all(text, |_| origin.clone())
+    let found = all(text, |_| origin.clone())?;
+    match found.broken.first() {
+        Some(why) => Err(ConfigError::invalid(origin, why.clone())),
+        None => Ok(found.entries),
+    }
 }
 
 /// All servers of a text.
-fn all(text: &str, at: impl Fn(Option<usize>) -> Origin) -> Result<Vec<McpEntry>, ConfigError> {
+fn all(text: &str, at: impl Fn(Option<usize>) -> Origin) -> Result<McpFile, ConfigError> {
     let servers =
         parse(text).map_err(|misfit| ConfigError::invalid(&at(misfit.line), misfit.message))?;
-    let entry = |Named { name, line, server, .. }: Named| match server {
-        Ok(server) => Ok(McpEntry::new(server, at(line))),
-        Err(Misfit { line, message }) => {
-            Err(ConfigError::invalid(&at(line), format!("MCP server {name}: {message}")))
+    let mut found = McpFile::default();
+    for Named { name, line, server, is_sse, .. } in servers {
+        match server {
+            Ok(server) => found.entries.push(McpEntry::new(server, at(line))),
+            Err(Misfit { line, message }) if is_sse => {
+                let origin = at(line);
+                found.broken.push(format!("{origin}: MCP server {name} is left out: {message}"));
+            }
+            Err(Misfit { line, message }) => {
+                let message = format!("MCP server {name}: {message}");
+                return Err(ConfigError::invalid(&at(line), message));
+            }
         }
-    };
-    servers.into_iter().map(entry).collect()
+    }
+    Ok(found)
 }
 
 /// One server as it is written.
@@ -126,6 +139,8 @@ struct Named {
     name: String,
     line: Option<usize>,
     server: Result<McpServer, Misfit>,
+    /// Whether it is of the older kind over HTTP.
+    is_sse: bool,
     /// Keys that mean nothing here.
     unknown: Vec<String>,
 }
@@ -139,6 +154,7 @@ fn parse(text: &str) -> Result<Vec<Named>, Misfit> {
         name: name.escape_debug().to_string(),
         line: node.line,
         server: server(name, node),
+        is_sse: node.get("type").is_some_and(|kind| kind.scalar() == Some("sse")),
         unknown: unknown(node),
     };
     Ok(servers.table("mcpServers")?.iter().map(named).collect())
@@ -146,7 +162,7 @@ fn parse(text: &str) -> Result<Vec<Named>, Misfit> {
 
 fn unknown(node: &Node) -> Vec<String> {
     let entries = node.table("").unwrap_or_default().iter();
-    let unknown = entries.filter(|(key, _)| !KEYS.contains(&key.as_str()) && key != "name");
+    let unknown = entries.filter(|(key, _)| !KEYS.contains(&key.as_str()));
     unknown.map(|(key, _)| key.escape_debug().to_string()).collect()
 }
 

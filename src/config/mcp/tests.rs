@@ -246,7 +246,7 @@ fn what_is_wrong_in_a_projects_file_is_told_with_its_line_and_costs_no_other_ser
     let bench = Bench::new().project(
         ".mcp.json",
         r#"{"mcpServers": {
-  "fine": {"command": "a", "alwaysAllow": []},
+  "fine": {"command": "a", "alwaysAllow": [], "description": "d"},
   "old": {"type": "sse", "url": "http://x"},
   "odd": {"type": "ws", "url": "ws://x"},
   "empty": {"cmd": "x"},
@@ -295,7 +295,10 @@ fn the_flag_takes_json_and_files_and_a_mistake_in_it_is_an_error() {
     for (value, expected) in [
         ("none.json", "--mcp-config: there is no file none.json; it takes a file or JSON such as "),
         ("{", "--mcp-config: not valid JSON: EOF while parsing an object"),
-        (r#"{"mcpServers": {"x": {"type": "sse"}}}"#, "--mcp-config: MCP server x: type sse, "),
+        (
+            r#"{"mcpServers": {"x": {"type": "ws"}}}"#,
+            "--mcp-config: MCP server x: type \"ws\" is not",
+        ),
         (r#"{"mcpServers": []}"#, "--mcp-config: `mcpServers` must be an object"),
     ] {
         let error = Bench::new().flag(value).error();

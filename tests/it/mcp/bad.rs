@@ -240,12 +240,29 @@ async fn a_flag_that_cannot_be_read_ends_the_start() {
     for (value, expected) in [
         ("{", "--mcp-config: not valid JSON"),
         ("nowhere.json", "--mcp-config: there is no file nowhere.json"),
-        (r#"{"mcpServers":{"x":{"type":"sse","url":"http://h"}}}"#, "type sse, "),
+        (r#"{"mcpServers":{"x":{"type":"web","url":"http://h"}}}"#, "type \"web\" is not"),
     ] {
         let finished = scene.world.run(["-p", "x", "--mcp-config", value]).finish().await;
         finished.assert_code(2);
         assert!(finished.stderr.contains(expected), "{finished}");
     }
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_sse_server_of_the_flag_is_left_out_and_a_description_means_nothing_wrong() {
+    let scene = Scene::new();
+    let stub = super::stub().display().to_string();
+    let given = json!({"command": "bash", "args": [stub], "description": "Echoes."});
+    let old = json!({"type": "sse", "url": "http://127.0.0.1:9"});
+    let flag = json!({"mcpServers": {"given": given, "old": old}}).to_string();
+    scene.server.when(PARENT).reply(text(DONE));
+    let finished = scene.run().args(["--mcp-config", &flag]).finish().await;
+    finished.assert_code(0);
+    assert_eq!(offered(&last(&scene)), ["mcp__given__echo"]);
+    let said = lines(&finished);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("MCP server old is left out: type sse, "), "{said:?}");
     scene.server.finish();
 }
 
