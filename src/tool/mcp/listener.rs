@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleClient;
 use rmcp::handler::client::ClientHandler;
-use rmcp::model::{ClientConfig, Implementation, ProgressNotificationParam, ProgressToken};
+use rmcp::model::{
+    ClientConfig, Implementation, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+};
 use rmcp::service::NotificationContext;
 use tokio::sync::Notify;
 
@@ -123,7 +125,9 @@ impl ClientHandler for Listener {
 
     fn get_info(&self) -> ClientConfig {
         let client = Implementation::new("caliban", env!("CARGO_PKG_VERSION"));
+        // The newest revision has no `initialize`: naming it there asks for what cannot be.
         ClientConfig::new(Default::default(), client)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 }
 
@@ -144,6 +148,12 @@ mod tests {
     use rmcp::model::NumberOrString;
 
     use super::*;
+
+    #[test]
+    fn the_handshake_names_a_revision_that_has_one() {
+        let info = Listener::masking(Redactor::default()).get_info();
+        assert!(info.protocol_version.has_initialize(), "{}", info.protocol_version);
+    }
 
     #[test]
     fn no_key_is_shown_as_progress() {
