@@ -8,7 +8,7 @@ use super::inline;
 use super::line::{self, Fence};
 use super::paragraph::{PARAGRAPH_LIMIT, Paragraph};
 use super::row::{Body, Face, Language, Mark, Marks, Role, Row, Styled};
-use super::table::Table;
+use super::table::{Reshaped, Table};
 
 /// Quotes and items within each other; further marks are text.
 const DEPTH_LIMIT: usize = 12;
@@ -62,6 +62,8 @@ pub(super) struct BlockReader {
     begun: bool,
     /// What is ready; the owner takes it away.
     pub(super) rows: Vec<Row>,
+    /// Widths of a table that have changed since the owner took the rows away.
+    pub(super) reshaped: Vec<Reshaped>,
     /// Bytes looked at, to prove that the work is linear.
     #[cfg(test)]
     pub(super) work: usize,
@@ -76,6 +78,7 @@ impl BlockReader {
             blank: None,
             begun: false,
             rows: Vec::new(),
+            reshaped: Vec::new(),
             #[cfg(test)]
             work: 0,
         }
@@ -404,7 +407,9 @@ impl BlockReader {
     fn table_row(&mut self, text: &str) {
         self.count(text.len());
         let Leaf::Table(table) = &mut self.leaf else { return };
-        for body in table.push(text) {
+        let (bodies, reshaped) = table.push(text);
+        self.reshaped.extend(reshaped);
+        for body in bodies {
             self.emit(body);
         }
     }

@@ -4,6 +4,8 @@
 //! (`layout`). Only the open line, an open paragraph and the first rows of a table are done again for each picture;
 //! all of them are bounded.
 
+use std::sync::Arc;
+
 use ratatui::text::Line;
 
 use super::highlight::{CodeState, Highlighter};
@@ -25,6 +27,7 @@ use inline::Balance;
 use layout::{Layout, Savepoint};
 use paragraph::PARAGRAPH_LIMIT;
 use row::{Body, Row};
+use table::Reshaped;
 
 /// Bytes of one line of text after which it is read in pieces, at the next good place.
 const PIECE: usize = 512;
@@ -129,7 +132,7 @@ impl MarkdownStream {
                 self.end_line();
             }
         }
-        self.rows.append(&mut self.reader.rows);
+        self.take_rows();
     }
 
     /// The text is whole: what is open is closed.
@@ -141,9 +144,31 @@ impl MarkdownStream {
             self.end_line();
         }
         self.reader.finish();
-        self.rows.append(&mut self.reader.rows);
+        self.take_rows();
         self.finished = true;
         self.picture.fresh = false;
+    }
+
+    /// Takes what the reader has ready. Rows of a table that became wider are laid out again, and with them all before.
+    fn take_rows(&mut self) {
+        self.rows.append(&mut self.reader.rows);
+        for Reshaped { from, to } in std::mem::take(&mut self.reader.reshaped) {
+            let mut found = false;
+            for row in self.rows.iter_mut().rev() {
+                match &mut row.body {
+                    Body::Table { shape, .. } | Body::TableRule { shape }
+                        if Arc::ptr_eq(shape, &from) =>
+                    {
+                        *shape = Arc::clone(&to);
+                        found = true;
+                    }
+                    // The table's first row is behind.
+                    _ if found => break,
+                    _ => {}
+                }
+            }
+            self.picture = Picture::default();
+        }
     }
 
     /// Nothing but blanks came so far.

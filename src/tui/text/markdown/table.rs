@@ -12,8 +12,14 @@ use crate::tui::text::width::width;
 use crate::tui::text::wrap::{Breaks, Indent, Runs};
 use crate::tui::theme::Theme;
 
-/// Rows that take part in the choice of the widths; later ones wrap into them.
+/// Rows that take part in the first choice of the widths. A later one that does not fit widens them.
+///
+/// States of a table: waiting (rows are kept) → chosen (rows flow) → chosen again, any number of times; each choice is
+/// wider than the one before by a quarter at least, so that their number stays small. With a new choice the rows that
+/// are out already get its shape, see [`Reshaped`].
 const ROWS_MEASURED: usize = 10;
+/// A cell of no more than this is worth a wider column; of a longer one, the words are.
+const SHORT_CELL: usize = 24;
 /// More columns than this are text.
 const COLUMN_LIMIT: usize = 32;
 /// Cells between two columns: space, line, space.
@@ -27,6 +33,13 @@ pub(super) struct Shape {
     alignments: Vec<Alignment>,
     /// What each column would like to have, in cells.
     wishes: Vec<usize>,
+}
+
+/// The widths of a table have changed: rows of the old shape take the new one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Reshaped {
+    pub(super) from: Arc<Shape>,
+    pub(super) to: Arc<Shape>,
 }
 
 /// A table that is being read.
@@ -51,8 +64,8 @@ impl Table {
         Some(Self { alignments, waiting: vec![header], shape: None })
     }
 
-    /// Takes a row; returns what can be drawn from now on.
-    pub(super) fn push(&mut self, line: &str) -> Vec<Body> {
+    /// Takes a row; returns what can be drawn from now on, and whether that changed what was drawn before.
+    pub(super) fn push(&mut self, line: &str) -> (Vec<Body>, Option<Reshaped>) {
         let columns = self.alignments.len();
         let mut cells = split_cells(line);
         if cells.len() > columns {
@@ -60,12 +73,18 @@ impl Table {
             cells.push(spill.join(" | "));
         }
         cells.resize(columns, String::new());
-        let cells = cells.iter().map(|cell| parse_cell(cell, Face::default())).collect();
-        if let Some(shape) = &self.shape {
-            return vec![Body::Table { shape: Arc::clone(shape), cells }];
+        let cells: Vec<Styled> =
+            cells.iter().map(|cell| parse_cell(cell, Face::default())).collect();
+        if let Some(shape) = &mut self.shape {
+            let reshaped = shape.widened(&cells).map(|wider| {
+                let to = Arc::new(wider);
+                Reshaped { from: std::mem::replace(shape, Arc::clone(&to)), to }
+            });
+            return (vec![Body::Table { shape: Arc::clone(shape), cells }], reshaped);
         }
         self.waiting.push(cells);
-        if self.waiting.len() > ROWS_MEASURED { self.freeze() } else { Vec::new() }
+        let rows = if self.waiting.len() > ROWS_MEASURED { self.freeze() } else { Vec::new() };
+        (rows, None)
     }
 
     /// The table is whole: returns what was still waiting.
@@ -145,6 +164,22 @@ fn split_cells(line: &str) -> Vec<String> {
 }
 
 impl Shape {
+    /// The shape with room for this row; `None` when it has that already.
+    fn widened(&self, cells: &[Styled]) -> Option<Self> {
+        let mut wishes = self.wishes.clone();
+        for (wish, cell) in wishes.iter_mut().zip(cells) {
+            let whole = width(&cell.text);
+            let needed = match whole {
+                0..=SHORT_CELL => whole,
+                _ => cell.text.split(' ').map(width).max().unwrap_or(0).max(SHORT_CELL),
+            };
+            if needed > *wish {
+                *wish = needed.max(*wish + *wish / 4);
+            }
+        }
+        (wishes != self.wishes).then(|| Self { alignments: self.alignments.clone(), wishes })
+    }
+
     /// The columns' widths within `cells`; `None` where they have no room side by side.
     fn fit(&self, cells: usize) -> Option<Vec<usize>> {
         let columns = self.wishes.len();
@@ -313,10 +348,13 @@ mod tests {
     #[test]
     fn rows_wait_until_the_widths_are_chosen_and_then_flow() {
         let mut table = Table::start("| a | b |", "|---|---|").unwrap();
-        let before: usize = (1..ROWS_MEASURED).map(|_| table.push("| 1 | 2 |").len()).sum();
+        let before: usize = (1..ROWS_MEASURED).map(|_| table.push("| 1 | 2 |").0.len()).sum();
         assert_eq!(before, 0);
-        assert_eq!(table.push("| 1 | 2 |").len(), ROWS_MEASURED + 2);
-        assert_eq!(table.push("| 1 | 2 | 3 |").len(), 1);
+        assert_eq!(table.push("| 1 | 2 |").0.len(), ROWS_MEASURED + 2);
+        assert_eq!(table.push("| 1 | 2 |").0.len(), 1);
+        assert_eq!(table.push("| 1 | 2 |").1, None);
+        assert!(table.push("| 1 | 100 |").1.is_some(), "a row that does not fit");
+        assert_eq!(table.push("| 1 | 100 |").1, None);
         assert_eq!(table.finish().len(), 0);
     }
 }

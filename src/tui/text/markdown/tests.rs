@@ -285,3 +285,22 @@ proptest! {
         prop_assert_eq!(stream.lines(cells, &theme()), whole.lines(cells, &theme()));
     }
 }
+
+#[test]
+fn a_later_row_of_a_table_that_does_not_fit_widens_all_rows() {
+    let mut text = String::from("| name | n |\n|---|--:|\n");
+    for row in 0..14 {
+        text.push_str(&format!("| row {row} | {} |\n", row * 13));
+    }
+    let mut stream = MarkdownStream::new(&Highlighter::off());
+    for letter in text.chars() {
+        stream.push(&letter.to_string());
+        stream.lines(80, &theme());
+    }
+    stream.finish();
+    let lines: Vec<String> = stream.lines(80, &theme()).iter().map(ToString::to_string).collect();
+    assert_eq!(lines.len(), 16, "{lines:#?}");
+    assert!(lines.iter().any(|line| line == "row 13 │ 169"), "{lines:#?}");
+    let bar = |line: &String| line.find(['│', '┼']).map(|at| line[..at].chars().count());
+    assert!(lines.iter().all(|line| bar(line) == bar(&lines[0])), "{lines:#?}");
+}
