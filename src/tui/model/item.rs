@@ -78,6 +78,8 @@ pub struct Call {
     /// Output so far, or the result; only its end is kept.
     pub output: String,
     pub result: Option<CallResult>,
+    /// Who or what denied the call, in words: it never ran, and its result says no more than this.
+    pub denied: Option<String>,
 }
 
 /// How a call ended.

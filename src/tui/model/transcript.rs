@@ -217,12 +217,21 @@ impl Transcript {
     /// A call runs now.
     pub fn call_started(&mut self, id: ToolUseId, name: String, summary: String) {
         self.settle();
-        let call = Call { id: id.clone(), name, summary, output: String::new(), result: None };
+        let call = Call {
+            id: id.clone(),
+            name,
+            summary,
+            output: String::new(),
+            result: None,
+            denied: None,
+        };
         let grouped = GROUPED.contains(&call.name.as_str());
         let last = self.ids().end.wrapping_sub(1);
         let joins = grouped
             && matches!(self.get(last), Some(Item { kind: ItemKind::Tools(calls), .. })
-                if calls.iter().all(|call| GROUPED.contains(&call.name.as_str())));
+            if calls.iter().all(|call| {
+                GROUPED.contains(&call.name.as_str()) && call.denied.is_none()
+            }));
         let item = if joins {
             if let Some(Item { kind: ItemKind::Tools(calls), .. }) = self.item(last) {
                 calls.push(call);
@@ -233,6 +242,27 @@ impl Transcript {
             self.append(ItemKind::Tools(vec![call]))
         };
         self.open_calls.push((id, item));
+    }
+
+    /// A call was denied. What was said about it first stays: the answer of the user, before the gate's reason.
+    pub fn call_denied(&mut self, id: ToolUseId, name: String, summary: String, words: String) {
+        if self.open_item(&id).is_none() {
+            self.settle();
+            let item = self.append(ItemKind::Tools(vec![Call {
+                id: id.clone(),
+                name,
+                summary,
+                output: String::new(),
+                result: None,
+                denied: None,
+            }]));
+            self.open_calls.push((id.clone(), item));
+        }
+        let Some(item) = self.open_item(&id) else { return };
+        if let Some(call) = self.call(item, &id) {
+            call.denied.get_or_insert(words);
+        }
+        self.touch(item);
     }
 
     /// A running call printed something.
@@ -258,7 +288,7 @@ impl Transcript {
         let Some(item) = self.open_item(id) else { return };
         self.open_calls.retain(|(open, _)| open != id);
         if let Some(call) = self.call(item, id) {
-            if !output.is_empty() {
+            if !output.is_empty() && call.denied.is_none() {
                 end_of(output, OUTPUT_KEPT).clone_into(&mut call.output);
             }
             call.result = Some(result);

@@ -179,9 +179,14 @@ fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Duration) {
             let result = CallResult { is_error, summary, details, took };
             transcript.call_finished(&id, &name, &text_of(&content), result);
         }
-        EventKind::PermissionDenied { tool, reason, .. } => {
-            let text = format!("{tool} denied: {reason}");
-            transcript.push(ItemKind::Notice { level: NoticeLevel::Warning, text });
+        EventKind::PermissionDenied { id, tool, input, reason } => {
+            let subject = words::call_subject("", &input);
+            transcript.call_denied(
+                id,
+                tool,
+                subject.trim().to_owned(),
+                format!("denied: {reason}"),
+            );
         }
         EventKind::Compaction { by_hand, state } => compaction(transcript, by_hand, state),
         EventKind::Notice { level, text } => {

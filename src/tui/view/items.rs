@@ -7,7 +7,7 @@ use crate::protocol::{NoticeLevel, ToolDetails};
 use crate::tui::figures::{clock, count};
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::model::item::{Call, CallResult, Item, ItemKind};
-use crate::tui::text::{diff_lines, one_line, sanitize, wrap_hanging, wrap_text};
+use crate::tui::text::{diff_lines, one_line, sanitize, truncate, width, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 use crate::tui::words::joined;
 
@@ -135,6 +135,9 @@ fn thinking(
 
 /// Calls on one line, with the output of one that failed, and the diff of one that changed a file.
 fn tools(calls: &[Call], open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
+    if let [Call { denied: Some(words), .. }] = calls {
+        return denied(&calls[0], words, open, style);
+    }
     let theme = style.theme;
     let mut spans = Vec::new();
     let mut at = 0;
@@ -165,6 +168,28 @@ fn tools(calls: &[Call], open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
     lines
 }
 
+/// `✗ Bash  curl … | sh   denied by you`: one line, of which the command gives way first.
+fn denied(call: &Call, words: &str, open: bool, style: &Look<'_>) -> Vec<Line<'static>> {
+    let theme = style.theme;
+    let mark = Span::styled(format!("{} ", theme.glyphs.failed), theme.bad);
+    let (mut command, mut words) = (one_line(&call.summary), one_line(words));
+    if !open {
+        let room = usize::from(style.width).saturating_sub(width(&call.name) + 7);
+        words = truncate(&words, room.saturating_sub(width(&command).min(room / 2))).into_owned();
+        command = truncate(&command, room.saturating_sub(width(&words))).into_owned();
+    }
+    let mut spans = vec![Span::raw(call.name.clone())];
+    if !command.is_empty() {
+        spans.push(Span::raw(format!("  {command}")));
+    }
+    spans.push(Span::styled(format!("   {words}"), theme.bad));
+    let mut lines = wrap_hanging(&Line::from(spans), style.width, &mark.into(), &Line::from("  "));
+    if !open {
+        lines.truncate(1);
+    }
+    lines
+}
+
 fn ended_well(call: &Call) -> bool {
     call.result.as_ref().is_some_and(|result| !result.is_error)
 }
@@ -181,6 +206,11 @@ fn call_spans(call: &Call, theme: &Theme) -> Vec<Span<'static>> {
     let mut spans = vec![Span::raw(call.name.clone())];
     if !call.summary.is_empty() {
         spans.push(Span::raw(format!(" {}", one_line(&call.summary))));
+    }
+    if let Some(words) = &call.denied {
+        let words = format!(" {} {}", theme.glyphs.failed, one_line(words));
+        spans.push(Span::styled(words, theme.bad));
+        return spans;
     }
     match &call.result {
         Some(CallResult { is_error: true, summary, .. }) => {
