@@ -36,7 +36,7 @@ pub struct Questions {
 pub struct Waiting {
     pub question: Question,
     pub since: Duration,
-    /// Put off with Tab: does not open by itself.
+    /// Put off with Tab: does not open by itself until the user comes back to the questions.
     pub later: bool,
     /// The last answer, if it was refused.
     pub refused: Option<Refused>,
@@ -196,6 +196,19 @@ impl Questions {
         let open = self.open.as_ref()?.id;
         let rest = self.waiting.iter().skip_while(|waiting| waiting.question.id != open).skip(1);
         rest.map(|waiting| waiting.question.id).next()
+    }
+
+    /// The user comes back to the questions that were put off: they follow one another again.
+    pub fn take_up(&mut self) {
+        for waiting in &mut self.waiting {
+            waiting.later = false;
+        }
+    }
+
+    /// Whether the receipt of an answer stands and the next question opens behind it.
+    #[must_use]
+    pub fn between(&self) -> bool {
+        self.open.is_none() && self.receipt_until.is_some() && self.next().is_some()
     }
 
     /// The digits that answer this question now: 2 and 3 need a rule.

@@ -253,3 +253,37 @@ fn a_denied_call_stays_as_one_line_with_its_command() {
     let line = shown.lines().find(|row| row.contains("✗ Bash  curl x")).unwrap_or_default();
     assert!(line.trim_end().ends_with("denied: by the rule Bash(curl:*)"), "{shown}");
 }
+
+#[test]
+fn questions_that_were_put_off_follow_one_another_once_the_user_comes_back() {
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let agent = screen.agent(&AgentPath::root(), "explore-2", "query");
+    screen.wait(2000);
+    for id in 1..=3 {
+        screen.asks(&agent, id, "explore-2", "psql shop");
+    }
+    for _ in 0..3 {
+        screen.key(KeyCode::Tab).draw();
+    }
+    assert!(screen.model.questions.open.is_none());
+    assert!(screen.notice().contains("Tab shows them"), "{}", screen.notice());
+    screen.wait(5000);
+    assert!(screen.model.questions.open.is_none(), "they wait for the user");
+    let shown = picture(&mut screen, 100, 24);
+    assert!(shown.contains("⚑ 3 wait · Tab shows them"), "{shown}");
+    screen.key(KeyCode::Tab).draw().write("1");
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+    // Before the next one is there, a digit is no draft.
+    screen.write("2");
+    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
+    for id in [2, 3] {
+        screen.wait(500).draw();
+        assert!(screen.model.questions.open.as_ref().is_some_and(|open| open.keyboard));
+        screen.write("1");
+        assert_eq!(screen.sent(), [answer(id, Answer::Once)]);
+    }
+    // With none left, a digit is text again.
+    screen.write("2");
+    assert_eq!(screen.model.composer.text(), "2");
+}

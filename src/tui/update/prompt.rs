@@ -24,7 +24,11 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
     if let KeyCode::Char(letter) = key.code
         && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
     {
-        type_letter(model, letter, effects);
+        // A digit between two questions is meant for the next one, which nobody has seen yet.
+        let meant = letter.is_ascii_digit() && model.composer.is_empty();
+        if !(meant && model.questions.between()) {
+            type_letter(model, letter, effects);
+        }
     }
 }
 
@@ -133,6 +137,7 @@ fn next(model: &mut Model, effects: &mut Vec<Effect>) {
     }
     if let Some(first) = model.questions.waiting.front() {
         let id = first.question.id;
+        model.questions.take_up();
         model.questions.show(id, true);
         return;
     }

@@ -104,10 +104,9 @@ fn prompt_hint(model: &Model) -> Vec<String> {
     let waiting = !model.questions.waiting.is_empty() && model.questions.open.is_none();
     let mut words = Vec::new();
     if waiting {
-        words.push(words::joined(
-            &words::waiting(model),
-            keymap.label(Context::Prompt, Action::Next),
-        ));
+        let one = model.questions.waiting.len() == 1;
+        let shows = hint(Action::Next, if one { "shows it" } else { "shows them" });
+        words.push(words::joined(&words::waiting(model), shows));
     }
     let draft = !model.composer.is_empty();
     match outs(model) {
