@@ -225,6 +225,20 @@ pub enum QueuedState {
 pub struct Notice {
     pub text: String,
     pub until: Duration,
+    pub cause: NoticeCause,
+}
+
+/// What a notice is about: it goes when that is over, also before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoticeCause {
+    /// Something that has happened and stays so.
+    Event,
+    /// Questions wait, and none is shown.
+    Questions,
+    /// The prompt is empty, and nothing runs that was typed there.
+    EmptyPrompt,
+    /// There is no model, and nothing is open where one could be chosen.
+    NoModel,
 }
 
 /// The person's own command.
@@ -386,8 +400,31 @@ impl Model {
 
     /// Says something on the hint line for a while.
     pub fn say(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), until: self.now + NOTICE });
+        self.say_while(NoticeCause::Event, text);
+    }
+
+    /// Says something on the hint line for a while, at most until its cause is gone.
+    pub fn say_while(&mut self, cause: NoticeCause, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), until: self.now + NOTICE, cause });
         self.draw = Draw::Now;
+    }
+
+    /// Whether the notice has had its time, or what it is about is over.
+    #[must_use]
+    pub fn notice_is_over(&self) -> bool {
+        self.notice.as_ref().is_some_and(|notice| {
+            notice.until <= self.now
+                || match notice.cause {
+                    NoticeCause::Event => false,
+                    NoticeCause::Questions => {
+                        self.questions.open.is_some() || self.questions.waiting.is_empty()
+                    }
+                    NoticeCause::EmptyPrompt => !self.composer.is_empty() || self.shell.is_some(),
+                    NoticeCause::NoModel => {
+                        self.overlay.is_some() || self.session.first_run.is_none()
+                    }
+                }
+        })
     }
 
     /// What the session and all that runs have cost so far.

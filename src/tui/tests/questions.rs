@@ -287,3 +287,30 @@ fn questions_that_were_put_off_follow_one_another_once_the_user_comes_back() {
     screen.write("2");
     assert_eq!(screen.model.composer.text(), "2");
 }
+
+#[test]
+fn the_keys_that_answer_stay_while_more_questions_come() {
+    let (mut screen, agent) = asked();
+    screen.asks(&agent, 2, "explore-2", "psql shop").asks(&agent, 3, "explore-2", "psql shop");
+    assert_eq!(screen.notice(), "");
+    screen.model.say("something else");
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("1–5 answer") && shown.contains("1 of 3"), "{shown}");
+}
+
+#[test]
+fn a_notice_goes_with_what_it_is_about() {
+    let (mut screen, _) = asked();
+    screen.key(KeyCode::Tab);
+    assert!(screen.notice().contains("Tab shows it"), "{}", screen.notice());
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.notice(), "", "the question is shown");
+    let mut screen = Screen::new();
+    screen.write("draft").ctrl('c');
+    assert!(screen.notice().contains("draft cleared"), "{}", screen.notice());
+    let shown = picture(&mut screen, 100, 24);
+    let line = shown.lines().find(|line| line.contains("draft cleared")).unwrap_or_default();
+    assert!(line.contains("? keys"), "the keys stay beside it: {shown}");
+    screen.write("n");
+    assert_eq!(screen.notice(), "", "another draft has begun");
+}

@@ -85,6 +85,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     }
     expire(model, &mut effects);
     question::open_if_due(model);
+    if model.notice_is_over() {
+        model.notice = None;
+        model.draw = Draw::Now;
+    }
     if model.closing && !model.something_works() && !effects.contains(&Effect::Quit) {
         effects.push(Effect::Quit);
     }
@@ -181,10 +185,6 @@ fn expire(model: &mut Model, effects: &mut Vec<Effect>) {
     changed |= over(&mut model.questions.receipt_until);
     changed |= model.agents.expire(now, model.focus.as_ref());
     changed |= model.jobs.expire(now);
-    if model.notice.as_ref().is_some_and(|notice| notice.until <= now) {
-        model.notice = None;
-        changed = true;
-    }
     if over(&mut model.questions.notify_at) {
         notify_question(model, effects);
     }

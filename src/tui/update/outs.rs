@@ -6,7 +6,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::model::overlay::Wish;
 use crate::tui::model::question::Stage;
 use crate::tui::model::step::{DEAF, QUIT_ARMED};
-use crate::tui::model::{Agent, Model, Notice, Overlay, Step, StepKey};
+use crate::tui::model::{Agent, Model, Notice, NoticeCause, Overlay, Step, StepKey};
 use crate::tui::msg::Effect;
 use crate::tui::text::{one_line, truncate};
 use crate::tui::words::{self, joined};
@@ -81,13 +81,14 @@ fn take(model: &mut Model, step: Step, effects: &mut Vec<Effect>) {
         Step::ClearDraft => {
             model.composer.take();
             let back = model.keymap.hint(Context::Prompt, Action::Up, "brings it back");
-            model.say(joined("draft cleared", back));
+            model.say_while(NoticeCause::EmptyPrompt, joined("draft cleared", back));
         }
         Step::Stop => stop(model, effects),
         Step::ArmQuit => {
             arm_quit(model);
             let until = model.now + QUIT_ARMED;
-            model.notice = Some(Notice { text: "Ctrl+C again quits".to_owned(), until });
+            let text = "Ctrl+C again quits".to_owned();
+            model.notice = Some(Notice { text, until, cause: NoticeCause::Event });
         }
         Step::Quit => super::quit(model, effects),
         Step::LeaveNow => effects.push(Effect::Quit),

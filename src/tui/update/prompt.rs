@@ -9,7 +9,7 @@ use crate::tui::host::HostRequest;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::model::overlay::HistorySearch;
 use crate::tui::model::step::QUIT_ARMED;
-use crate::tui::model::{Model, Notice, Overlay, QueuedState, RunningShell, Scroll};
+use crate::tui::model::{Model, Notice, NoticeCause, Overlay, QueuedState, RunningShell, Scroll};
 use crate::tui::msg::Effect;
 use crate::tui::words::joined;
 
@@ -184,7 +184,8 @@ fn end_of_input(model: &mut Model, effects: &mut Vec<Effect>) {
     model.keys.quit_by_eof = Some(until);
     let again =
         model.keymap.hint(Context::Prompt, Action::DeleteOrQuit, "again stops them and quits");
-    model.notice = Some(Notice { text: joined(&who, again), until });
+    let cause = NoticeCause::Event;
+    model.notice = Some(Notice { text: joined(&who, again), until, cause });
 }
 
 /// After every change of the draft: the menu follows it.
@@ -270,7 +271,7 @@ pub fn submit(model: &mut Model, effects: &mut Vec<Effect>) {
         return;
     }
     if model.session.first_run.is_some() {
-        model.say("No model yet: your text stays here · /model");
+        model.say_while(NoticeCause::NoModel, "No model yet: your text stays here · /model");
         return;
     }
     if let Some(agent) = model.focused()

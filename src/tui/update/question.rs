@@ -9,7 +9,7 @@ use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile
 use crate::tui::composer::Buffer;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::model::question::{Answered, RECEIPT, Stage};
-use crate::tui::model::{Draw, ItemKind, Model, Overlay};
+use crate::tui::model::{Draw, ItemKind, Model, NoticeCause, Overlay};
 use crate::tui::msg::Effect;
 use crate::tui::text::{one_line, truncate};
 use crate::tui::words::{self, joined};
@@ -25,13 +25,17 @@ pub fn ask(model: &mut Model, question: Question) {
     let now = model.now;
     model.questions.ask(question, now);
     model.questions.notify_at = (!model.focused_window).then_some(now + NOTIFY_AFTER);
-    if model.questions.open.is_some() || model.overlay.is_some() || !quiet(model) {
+    // An open question says itself how many there are.
+    if model.questions.open.is_none() && (model.overlay.is_some() || !quiet(model)) {
         let waiting = model.questions.waiting.len();
-        model.say(if waiting > 1 {
-            words::waiting(model)
-        } else {
-            format!("{} {name} asks", words::Glyph::Asks.sign(model.settings.ascii(), None))
-        });
+        model.say_while(
+            NoticeCause::Questions,
+            if waiting > 1 {
+                words::waiting(model)
+            } else {
+                format!("{} {name} asks", words::Glyph::Asks.sign(model.settings.ascii(), None))
+            },
+        );
     }
 }
 
@@ -47,8 +51,6 @@ pub fn open_if_due(model: &mut Model) {
     if let Some(id) = model.questions.next() {
         let keyboard = model.composer.is_empty();
         model.questions.show(id, keyboard);
-        // The keys that answer stand there now.
-        model.notice = None;
         model.draw = Draw::Now;
     }
 }
@@ -224,7 +226,7 @@ fn next(model: &mut Model) {
     let waiting = model.questions.waiting.len();
     let shows = if waiting == 1 { "shows it" } else { "shows them" };
     let shows = model.keymap.hint(Context::Prompt, Action::Next, shows);
-    model.say(joined(&words::waiting(model), shows));
+    model.say_while(NoticeCause::Questions, joined(&words::waiting(model), shows));
 }
 
 fn page(model: &mut Model, forward: bool) {

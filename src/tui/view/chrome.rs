@@ -13,6 +13,9 @@ use super::hint;
 use super::paint::{Pen, two_ends};
 use super::panes::turns;
 
+/// Cells between the keys and a notice beside them, with the blanks at the edges.
+const NOTICE_GAP: usize = 5;
+
 /// `─ to main · writing 0:12 ────`: whom Enter addresses, and what that one does.
 #[must_use]
 pub fn rule(model: &Model, room: u16, small: bool, pen: Pen<'_>) -> Line<'static> {
@@ -127,24 +130,39 @@ fn next_step(model: &Model, queued: &Queued) -> String {
     }
 }
 
-/// The notice that stands now, else what the keys would do.
+/// What the keys would do, and at the right end the notice that stands now. Where both have no room, the keys of a
+/// question come before the notice, and the notice before all other keys.
 #[must_use]
 pub fn hint(model: &Model, metrics: &Metrics, room: u16, pen: Pen<'_>) -> Line<'static> {
     let theme = pen.theme;
     let room = usize::from(room);
-    let (text, style) = match &model.notice {
-        _ if model.closing => (closing_words(model), theme.question),
-        Some(notice) => (notice.text.clone(), theme.accent),
-        None => (fitting(hint::words(model, metrics.question.as_ref()), room), theme.dim),
-    };
-    Line::styled(truncate(&format!(" {text}"), room).into_owned(), style)
+    let alone =
+        |text: &str, style| Line::styled(truncate(&format!(" {text}"), room).into_owned(), style);
+    if model.closing {
+        return alone(&closing_words(model), theme.question);
+    }
+    let pieces = hint::words(model, metrics.question.as_ref());
+    let Some(notice) = &model.notice else { return alone(&fitting(&pieces, room), theme.dim) };
+    let notice = &notice.text;
+    let beside = room.saturating_sub(width(notice) + NOTICE_GAP);
+    let first = pieces.first().map_or(0, |piece| width(piece) + 2);
+    if first == 0 || first > beside {
+        let asked = model.overlay.is_none() && model.questions.open.is_some();
+        return match asked {
+            true => alone(&fitting(&pieces, room), theme.dim),
+            false => alone(notice, theme.accent),
+        };
+    }
+    let keys = Span::styled(format!(" {}", fitting(&pieces, beside)), theme.dim);
+    let notice = Span::styled(format!("{notice} "), theme.accent);
+    two_ends(vec![keys], vec![notice], room, None)
 }
 
 /// As many of the pieces as fit, the first ones first.
-fn fitting(pieces: Vec<String>, room: usize) -> String {
+fn fitting(pieces: &[String], room: usize) -> String {
     let mut text = String::new();
     for piece in pieces {
-        let longer = if text.is_empty() { piece } else { format!("{text} · {piece}") };
+        let longer = if text.is_empty() { piece.clone() } else { format!("{text} · {piece}") };
         if crate::tui::text::width(&longer) + 2 > room && !text.is_empty() {
             break;
         }
