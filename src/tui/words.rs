@@ -237,6 +237,21 @@ fn agent_end(agent: &Agent, end: &End) -> String {
     }
 }
 
+/// Who gets the text of an agent that was cancelled alone; `None` where its parent was stopped too, so that nobody does.
+#[must_use]
+pub fn partial_text(model: &Model, agent: &Agent) -> Option<String> {
+    let parent = agent.path.parent()?;
+    let stopped = if parent.is_root() {
+        agent.with_main || (model.run.cancelling && !agent.aside)
+    } else {
+        model.agents.get(&parent).is_none_or(|parent| {
+            let cancelled = matches!(parent.run.phase, Phase::Ended(End::Cancelled { .. }));
+            parent.run.cancelling || parent.with_main || cancelled
+        })
+    };
+    (!stopped).then(|| format!("partial text goes to {}", model.name(&parent)))
+}
+
 /// An end in as few words as a folded line has room for.
 #[must_use]
 pub fn short_end(agent: &Agent, end: &End) -> String {

@@ -383,3 +383,28 @@ fn every_place_shows_an_agent_by_the_same_number() {
         "{shown}"
     );
 }
+
+#[test]
+fn the_text_of_a_cancelled_agent_goes_to_its_parent_unless_that_was_stopped_too() {
+    let main = AgentPath::root();
+    let cancelled = || finish(End::Cancelled { before_start: false }, "some");
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let parent = screen.agent(&main, "general-purpose-1", "plan");
+    let child = screen.agent(&parent, "explore-1", "one");
+    let other = screen.agent(&parent, "explore-2", "two");
+    let partial = |screen: &Screen, path: &AgentPath| {
+        let agent = screen.model.agents.get(path).unwrap();
+        crate::tui::words::partial_text(&screen.model, agent)
+    };
+    screen.event(&child, cancelled());
+    let to_parent = Some("partial text goes to general-purpose-1".to_owned());
+    assert_eq!(partial(&screen, &child), to_parent);
+    screen.event(&other, cancelled()).event(&parent, cancelled());
+    assert_eq!(partial(&screen, &other), None, "nobody reads it");
+    let to_main = Some("partial text goes to main".to_owned());
+    assert_eq!(partial(&screen, &parent), to_main);
+    let last = screen.agent(&main, "explore-3", "three");
+    screen.esc().event(&last, cancelled());
+    assert_eq!(partial(&screen, &last), None, "main was stopped");
+}

@@ -136,12 +136,13 @@ pub fn cancel(model: &mut Model, path: &AgentPath, effects: &mut Vec<Effect>) {
         return say_ended(model, path);
     }
     let (id, name, queued) = (agent.id, agent.info.name.clone(), agent.run.queued());
+    let partial = words::partial_text(model, agent);
     mark_cancelling(model, |agent| agent.path.is_within(path));
     effects.push(Effect::Send(Command::Cancel(id)));
     model.say(if queued {
         format!("{name} cancelled before it started")
     } else {
-        format!("{name} cancelled · partial text goes to main")
+        joined(&format!("{name} cancelled"), partial)
     });
 }
 

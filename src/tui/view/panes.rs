@@ -24,9 +24,6 @@ const TITLE_KEPT: usize = 11;
 /// The same in panes narrower than `NARROW`, where a title would be cut to nothing otherwise.
 const NARROW_TITLE_KEPT: usize = 21;
 
-/// What becomes of the text of a cancelled agent; said where there is room.
-const PARTIAL_TEXT: &str = " · partial text goes to main";
-
 /// Panes of fewer cells than this show the title rather than figures.
 const NARROW: usize = 48;
 
@@ -125,7 +122,7 @@ fn slot(
         put(buffer, area, 1, &edge.before(line));
         return;
     }
-    put(buffer, area, 1, &edge.before(state_line(agent, &state, inner, pen)));
+    put(buffer, area, 1, &edge.before(state_line(model, agent, &state, inner, pen)));
     if area.height <= 2 {
         return;
     }
@@ -144,7 +141,13 @@ fn tail(agent: &Agent, room: usize, count: usize, style: Style) -> Vec<Line<'sta
 }
 
 /// `⠹ Grep "fn route"`, `✓ done: Two route tables. …`.
-fn state_line(agent: &Agent, state: &State, room: usize, pen: Pen<'_>) -> Line<'static> {
+fn state_line(
+    model: &Model,
+    agent: &Agent,
+    state: &State,
+    room: usize,
+    pen: Pen<'_>,
+) -> Line<'static> {
     let mut words = state.words.clone();
     match (&agent.run.phase, &agent.outcome) {
         (Phase::Ended(crate::protocol::End::Completed), Some(outcome)) => {
@@ -154,10 +157,11 @@ fn state_line(agent: &Agent, state: &State, room: usize, pen: Pen<'_>) -> Line<'
                 words = format!("{words}: {}", one_line(first));
             }
         }
-        (Phase::Ended(crate::protocol::End::Cancelled { before_start: false }), _)
-            if !agent.with_main && width(&words) + width(PARTIAL_TEXT) + 2 <= room =>
-        {
-            words.push_str(PARTIAL_TEXT);
+        (Phase::Ended(crate::protocol::End::Cancelled { before_start: false }), _) => {
+            let longer = words::joined(&words, words::partial_text(model, agent));
+            if width(&longer) + 2 <= room {
+                words = longer;
+            }
         }
         _ => {}
     }
