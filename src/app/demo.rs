@@ -28,6 +28,9 @@ const FREE: Price = Price { input: 0.0, output: 0.0, cache_write: 0.0, cache_rea
 pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, AppError> {
     let print = args.print;
     let temp_root = env.non_empty("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    if !print {
+        screen::check_terminal(env)?;
+    }
     let project = unpack(&temp_root)?;
     let setup = setup(cli, env, project.root(), print)?;
     setup.check_depth()?;

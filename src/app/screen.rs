@@ -18,7 +18,7 @@ use crate::config::models::Catalogue;
 use crate::config::{self, Config};
 use crate::headless::say_rest;
 use crate::permission::Gate;
-use crate::protocol::{Command, EventQueue, NoticeLevel, SessionId};
+use crate::protocol::{Command, EnvOverlay, EventQueue, NoticeLevel, SessionId};
 use crate::runtime::{Open, Parts, Runtime};
 use crate::tool::mcp::Mcp;
 use crate::tui::settings::{FirstRun, Motion, Panes, StartInfo, TuiSettings};
@@ -30,6 +30,7 @@ const HISTORY_FILE: &str = "history.jsonl";
 /// Shows the screen until the person leaves, and answers with the exit code.
 pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
     setup.check_depth()?;
+    check_terminal(&setup.env)?;
     let (mut setup, typed) = match trust::settle(cli, setup)? {
         Settled::Start(setup, typed) => (*setup, typed),
         Settled::Leave(code) => return Ok(code),
@@ -69,6 +70,16 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
         theirs.parts(wishes, for_gate, model, models, for_catalogue)
     };
     show(&setup, parts, Shown { events, catalogue, models: Some(models), gate, open, start, mcp })
+}
+
+/// A terminal that cannot move its cursor has no place for a screen.
+pub(super) fn check_terminal(env: &EnvOverlay) -> Result<(), AppError> {
+    if env.get("TERM") != Some("dumb") {
+        return Ok(());
+    }
+    let text = "TERM is \"dumb\", and the screen needs a terminal that can move its cursor; run `caliban -p PROMPT` for \
+                an answer without the screen";
+    Err(AppError::Usage(text.to_owned()))
 }
 
 /// How a screen starts.

@@ -47,7 +47,7 @@ fn agents_line(model: &Model) -> Option<String> {
     }
     // What still works is being stopped.
     tally.cancelled += tally.running + tally.queued + tally.aside;
-    let ends = words::ends(tally, model.settings.ascii());
+    let ends = words::ends(tally, model.settings.glyphs());
     let from = agents.iter().filter_map(|agent| agent.run.started).min().unwrap_or_default();
     let to = agents.iter().filter_map(|agent| agent.run.ended).max().unwrap_or(model.now);
     let (_, cost) = words::sum(agents.iter().copied());

@@ -3,6 +3,7 @@
 use crate::protocol::{EnvOverlay, Mode, NoticeLevel, SessionId};
 
 use super::host::LocalServer;
+use super::theme::Glyphs;
 
 /// The `[tui]` section, with what the terminal says about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,10 +21,10 @@ pub struct TuiSettings {
 }
 
 impl TuiSettings {
-    /// Whether only ASCII glyphs can be relied on.
+    /// The characters that the terminal can show.
     #[must_use]
-    pub fn ascii(&self) -> bool {
-        self.env.get("TERM") == Some("linux")
+    pub fn glyphs(&self) -> &'static Glyphs {
+        Glyphs::for_terminal(&self.env)
     }
 }
 

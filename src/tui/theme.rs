@@ -173,7 +173,7 @@ impl Theme {
     /// This theme as a terminal can show it: its colours, and its characters.
     #[must_use]
     pub fn for_terminal(mut self, env: &EnvOverlay) -> Self {
-        let glyphs = Glyphs::for_terminal(env.non_empty("TERM"));
+        let glyphs = Glyphs::for_terminal(env);
         let depth = ColorDepth::from_env(env);
         if depth == ColorDepth::None {
             self = Self::no_color();

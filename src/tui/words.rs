@@ -8,6 +8,7 @@ use crate::protocol::{AgentPath, Cost, End};
 use super::figures::{clock, count, ordinal, tokens};
 use super::model::{Agent, Agents, Job, Model, Phase, Run, Tally};
 use super::text::{one_line, truncate};
+use super::theme::Glyphs;
 
 /// The words, and after a dot more of them, if there are any.
 #[must_use]
@@ -35,32 +36,23 @@ pub enum Glyph {
     Empty,
 }
 
-/// The frames of the spinner, five a second.
-const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-const SPINNER_ASCII: [&str; 4] = ["|", "/", "-", "\\"];
-
 impl Glyph {
     /// The sign itself. `frame` counts the spinner's steps; `None` stands still.
     #[must_use]
-    pub fn sign(self, ascii: bool, frame: Option<usize>) -> &'static str {
-        match (self, ascii) {
-            (Self::Queued, false) => "◌",
-            (Self::Queued, true) => ".",
-            (Self::Spinner, false) => SPINNER[frame.unwrap_or(2) % SPINNER.len()],
-            (Self::Spinner, true) => SPINNER_ASCII[frame.unwrap_or(2) % SPINNER_ASCII.len()],
-            (Self::Waits, false) => "◦",
-            (Self::Waits, true) => "o",
-            (Self::Asks, false) => "⚑",
-            (Self::Asks, true) => "!",
-            (Self::Done, false) => "✓",
-            (Self::Done, true) => "+",
-            (Self::Partial, _) => "~",
-            (Self::Cancelled, false) => "⊘",
-            (Self::Cancelled, true) => "x",
-            (Self::Failed, false) => "✗",
-            (Self::Failed, true) => "X",
-            (Self::Empty, false) => "∅",
-            (Self::Empty, true) => "0",
+    pub fn sign(self, glyphs: &Glyphs, frame: Option<usize>) -> &'static str {
+        match self {
+            Self::Queued => glyphs.queued,
+            Self::Spinner => {
+                let frames = glyphs.spinner;
+                frames.get(frame.unwrap_or(2) % frames.len().max(1)).copied().unwrap_or_default()
+            }
+            Self::Waits => glyphs.waits,
+            Self::Asks => glyphs.asks,
+            Self::Done => glyphs.done,
+            Self::Partial => glyphs.partial,
+            Self::Cancelled => glyphs.cancelled,
+            Self::Failed => glyphs.failed,
+            Self::Empty => glyphs.empty,
         }
     }
 }
@@ -264,7 +256,7 @@ pub fn short_end(agent: &Agent, end: &End) -> String {
 
 /// The panel's first line: `3 agents · 2 running · ⚑ 1 asks`. Ends are counted once there are any.
 #[must_use]
-pub fn tally_words(tally: Tally, asks: usize, ascii: bool, done: bool) -> String {
+pub fn tally_words(tally: Tally, asks: usize, glyphs: &Glyphs, done: bool) -> String {
     let mut parts = vec![count(tally.all, "agent")];
     let mut running = tally.running;
     running = running.saturating_sub(asks);
@@ -275,13 +267,14 @@ pub fn tally_words(tally: Tally, asks: usize, ascii: bool, done: bool) -> String
         parts.push(format!("{} queued", tally.queued));
     }
     if asks > 0 {
-        let sign = if done { String::new() } else { format!("{} ", Glyph::Asks.sign(ascii, None)) };
+        let sign =
+            if done { String::new() } else { format!("{} ", Glyph::Asks.sign(glyphs, None)) };
         let verb = if asks == 1 { "asks" } else { "ask" };
         let whom = if done { " you" } else { "" };
         parts.push(format!("{sign}{asks} {verb}{whom}"));
     }
     parts.extend(aside_words(tally));
-    let ends = ends_words(tally, ascii);
+    let ends = ends_words(tally, glyphs);
     if !ends.is_empty() {
         parts.push(ends);
     }
@@ -316,7 +309,7 @@ fn job_glyph(end: &ShellEnd) -> Glyph {
 
 /// How many ended how: `✓1 ⊘1 ✗1`.
 #[must_use]
-pub fn ends(tally: Tally, ascii: bool) -> String {
+pub fn ends(tally: Tally, glyphs: &Glyphs) -> String {
     let ended = [
         (Glyph::Done, tally.done),
         (Glyph::Cancelled, tally.cancelled),
@@ -326,17 +319,17 @@ pub fn ends(tally: Tally, ascii: bool) -> String {
     ];
     let there = ended.iter().filter(|(_, number)| *number > 0);
     let parts: Vec<String> =
-        there.map(|(glyph, number)| format!("{}{number}", glyph.sign(ascii, None))).collect();
+        there.map(|(glyph, number)| format!("{}{number}", glyph.sign(glyphs, None))).collect();
     parts.join(" ")
 }
 
 /// As [`ends`]; failures alone are spelt out while others work.
-fn ends_words(tally: Tally, ascii: bool) -> String {
+fn ends_words(tally: Tally, glyphs: &Glyphs) -> String {
     let others = tally.done + tally.cancelled + tally.partial + tally.empty;
     if others == 0 && tally.failed > 0 {
-        return format!("{} {} failed", Glyph::Failed.sign(ascii, None), tally.failed);
+        return format!("{} {} failed", Glyph::Failed.sign(glyphs, None), tally.failed);
     }
-    ends(tally, ascii)
+    ends(tally, glyphs)
 }
 
 /// How many questions wait: `⚑ 2 wait`.
@@ -344,7 +337,7 @@ fn ends_words(tally: Tally, ascii: bool) -> String {
 pub fn waiting(model: &Model) -> String {
     let waiting = model.questions.waiting.len();
     let verb = if waiting == 1 { "waits" } else { "wait" };
-    format!("{} {waiting} {verb}", Glyph::Asks.sign(model.settings.ascii(), None))
+    format!("{} {waiting} {verb}", Glyph::Asks.sign(model.settings.glyphs(), None))
 }
 
 /// How many of the shown agents ask.

@@ -129,3 +129,27 @@ async fn no_escape_sequence_of_a_tool_a_file_or_a_question_reaches_the_terminal(
     assert_tame(&screen);
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_terminal_without_a_cursor_is_refused_with_what_works_there() {
+    let mut scene = Scene::new();
+    scene.world.env("TERM", "dumb");
+    for args in [&[][..], &["demo"]] {
+        let left = Screen::start(&scene.world, args.iter().copied(), 80, 24).exit();
+        assert_eq!(left.exit, Ok(2));
+        let text = String::from_utf8_lossy(&left.raw).into_owned();
+        assert!(text.contains("caliban -p"), "{text}");
+        assert!(!text.contains('\x1b'), "{text:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_locale_that_is_not_utf8_gets_ascii_alone() {
+    let mut scene = Scene::new();
+    scene.world.env("LANG", "C");
+    scene.server.when(PARENT).reply(tool_use("Bash", bash("exit 3"))).then(text(DONE));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 80, 24);
+    let shown = screen.wait_for(DONE);
+    assert!(shown.contains("X exit 3") && shown.is_ascii(), "{shown}");
+    scene.server.finish();
+}

@@ -1,5 +1,9 @@
 //! The characters that the screen is drawn with, and their stand-ins for a terminal with few of them.
 
+use ratatui::buffer::Buffer;
+
+use crate::protocol::EnvOverlay;
+
 /// Signs and lines. Each is one cell wide.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Glyphs {
@@ -115,14 +119,57 @@ pub static ASCII: Glyphs = Glyphs {
 };
 
 impl Glyphs {
-    /// The characters for a terminal of this `TERM`.
+    /// The characters for the terminal that `TERM` names, and for the locale. A locale that is not set says nothing.
     #[must_use]
-    pub fn for_terminal(term: Option<&str>) -> &'static Self {
-        match term {
-            Some("linux" | "dumb" | "vt100" | "vt220") => &ASCII,
-            _ => &UNICODE,
+    pub fn for_terminal(env: &EnvOverlay) -> &'static Self {
+        let few = matches!(env.non_empty("TERM"), Some("linux" | "dumb" | "vt100" | "vt220"));
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| env.non_empty(name));
+        if few || locale.is_some_and(|locale| !is_utf8(locale)) { &ASCII } else { &UNICODE }
+    }
+
+    /// Redraws with ASCII what the words between the glyphs have beyond it, where the terminal has no more.
+    pub fn tame(&self, buffer: &mut Buffer) {
+        if self.name != ASCII.name {
+            return;
+        }
+        for cell in &mut buffer.content {
+            if let Some(ascii) = stand_in(cell.symbol()) {
+                cell.set_symbol(ascii);
+            }
         }
     }
+}
+
+/// Whether a locale such as `de_DE.UTF-8@euro` encodes text as UTF-8.
+fn is_utf8(locale: &str) -> bool {
+    let code = locale.split_once('.').map_or("", |(_, code)| code);
+    let code = code.split('@').next().unwrap_or_default();
+    code.eq_ignore_ascii_case("utf-8") || code.eq_ignore_ascii_case("utf8")
+}
+
+/// ASCII for the signs that words of the screen use.
+fn stand_in(symbol: &str) -> Option<&'static str> {
+    Some(match symbol {
+        "·" | "–" | "—" | "−" => "-",
+        "…" => "~",
+        "↓" => "v",
+        "↑" => "^",
+        "→" => ">",
+        "←" => "<",
+        _ => {
+            let pairs = [
+                (UNICODE.asks, ASCII.asks),
+                (UNICODE.done, ASCII.done),
+                (UNICODE.failed, ASCII.failed),
+                (UNICODE.vertical, ASCII.vertical),
+                (UNICODE.rule, ASCII.rule),
+                (UNICODE.more, ASCII.more),
+                (UNICODE.focus, ASCII.focus),
+                (UNICODE.prompt, ASCII.prompt),
+            ];
+            pairs.into_iter().find(|(sign, _)| *sign == symbol)?.1
+        }
+    })
 }
 
 #[cfg(test)]
@@ -131,11 +178,27 @@ mod tests {
 
     use super::*;
 
+    fn glyphs(env: &[(&str, &str)]) -> &'static Glyphs {
+        Glyphs::for_terminal(&env.iter().copied().collect())
+    }
+
     #[test]
     fn the_linux_console_gets_ascii_and_all_others_unicode() {
-        assert_eq!(Glyphs::for_terminal(Some("linux")), &ASCII);
-        assert_eq!(Glyphs::for_terminal(Some("xterm-256color")), &UNICODE);
-        assert_eq!(Glyphs::for_terminal(None), &UNICODE);
+        assert_eq!(glyphs(&[("TERM", "linux")]), &ASCII);
+        assert_eq!(glyphs(&[("TERM", "xterm-256color")]), &UNICODE);
+        assert_eq!(glyphs(&[]), &UNICODE);
+    }
+
+    #[test]
+    fn a_locale_that_is_not_utf8_gets_ascii() {
+        for locale in ["C", "POSIX", "de_DE.ISO-8859-1", "de_DE@euro"] {
+            assert_eq!(glyphs(&[("LANG", locale)]), &ASCII, "{locale}");
+        }
+        for locale in ["C.UTF-8", "en_US.utf8", "de_DE.UTF-8@euro", ""] {
+            assert_eq!(glyphs(&[("LANG", locale)]), &UNICODE, "{locale}");
+        }
+        assert_eq!(glyphs(&[("LC_ALL", "C"), ("LANG", "C.UTF-8")]), &ASCII);
+        assert_eq!(glyphs(&[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")]), &UNICODE);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn ask(model: &mut Model, question: Question) {
             if waiting > 1 {
                 words::waiting(model)
             } else {
-                format!("{} {name} asks", words::Glyph::Asks.sign(model.settings.ascii(), None))
+                format!("{} {name} asks", words::Glyph::Asks.sign(model.settings.glyphs(), None))
             },
         );
     }

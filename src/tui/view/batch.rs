@@ -45,9 +45,9 @@ fn head(
     let alive = tally.running + tally.queued > 0;
     let asks = words::asking(model, agents.iter().copied());
     let mut text = if alive {
-        tally_words(tally, asks, pen.ascii, true)
+        tally_words(tally, asks, pen.theme.glyphs, true)
     } else {
-        let pieces = [count(tally.all, "agent"), words::ends(tally, pen.ascii)];
+        let pieces = [count(tally.all, "agent"), words::ends(tally, pen.theme.glyphs)];
         let pieces = pieces.into_iter().filter(|piece| !piece.is_empty());
         pieces.chain(words::aside_words(tally)).collect::<Vec<_>>().join(" · ")
     };

@@ -112,7 +112,7 @@ impl View {
     pub fn draw(&mut self, model: &Model, frame: &mut Frame<'_>) {
         let area = frame.area();
         let theme = Arc::clone(&self.theme);
-        let pen = Pen { theme: &theme, frame: spinner(model), ascii: model.settings.ascii() };
+        let pen = Pen { theme: &theme, frame: spinner(model) };
         self.places.clear();
         self.metrics = Metrics::default();
         self.draft.refresh(&model.composer.buffer, model.prompt_width());
@@ -150,6 +150,7 @@ impl View {
             prompt::draw_menu(model, layout.background.y, area.width, pen, buffer);
             cursor = cursor.or(draft);
         }
+        theme.glyphs.tame(buffer);
         self.selected = match &model.selection {
             Some(selection) => paint::select(buffer, selection, theme.selection),
             None => String::new(),
@@ -198,7 +199,7 @@ impl View {
         buffer: &mut Buffer,
     ) -> Extent {
         let theme = &self.theme;
-        let pen = Pen { theme, frame: spinner(model), ascii: model.settings.ascii() };
+        let pen = Pen { theme, frame: spinner(model) };
         let width = area.width;
         let live = |item: &Item| match &item.kind {
             ItemKind::Batch { members, folded } => {
@@ -320,7 +321,7 @@ impl View {
     ) {
         paint::clear(buffer, area);
         let theme = &self.theme;
-        let pen = Pen { theme, frame: spinner(model), ascii: model.settings.ascii() };
+        let pen = Pen { theme, frame: spinner(model) };
         let width = area.width;
         if self.reader.as_ref().is_none_or(|(path, _)| *path != reader.path) {
             self.reader = Some((reader.path.clone(), Laid::default()));

@@ -16,14 +16,13 @@ pub struct Pen<'a> {
     pub theme: &'a Theme,
     /// The spinner's step; `None` stands still.
     pub frame: Option<usize>,
-    pub ascii: bool,
 }
 
 impl Pen<'_> {
     /// The sign of a state.
     #[must_use]
     pub fn sign(&self, glyph: Glyph) -> &'static str {
-        glyph.sign(self.ascii, self.frame)
+        glyph.sign(self.theme.glyphs, self.frame)
     }
 
     /// The style of a state.

@@ -54,7 +54,7 @@ fn header(model: &Model, agents: &[&Agent], panel: &Panel, pen: Pen<'_>) -> Line
     let room = usize::from(panel.header.map_or(0, |area| area.width));
     let tally = Agents::tally(agents.iter().copied());
     let asks = words::asking(model, agents.iter().copied());
-    let words = tally_words(tally, asks, pen.ascii, false);
+    let words = tally_words(tally, asks, pen.theme.glyphs, false);
     let (used, cost) = words::sum(agents.iter().copied());
     let mut figures = format!("{} · {}", tokens(used), money(cost));
     if width(&words) + width(&figures) + 4 > room {
