@@ -136,6 +136,8 @@ pub struct Metrics {
     pub panes: Vec<(AgentPath, Extent)>,
     /// The reader.
     pub reader: Extent,
+    /// What the search in the reader found.
+    pub search: Option<Search>,
     /// The open question, in its dialog or in the reader.
     pub question: Option<QuestionFrame>,
     /// The help, or a page of lines.
@@ -182,6 +184,31 @@ pub struct Extent {
     pub item: ItemId,
     /// Lines that have come since the beginning. Unlike `total`, guesses that are put right do not change it.
     pub grown: usize,
+}
+
+/// A line of a transcript as it is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hit {
+    pub item: ItemId,
+    pub line: usize,
+}
+
+/// Where a search goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seek {
+    Forward,
+    Backward,
+}
+
+/// What a search came to: which lines match is known only where they are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// Whether this frame has gone where a key asked for.
+    pub sought: bool,
+    /// The line that it is at, and its number from 1; 0 when it is at none.
+    pub hit: Option<Hit>,
+    pub number: usize,
+    pub total: usize,
 }
 
 /// Prompts that wait in the runtime until their agent reads them.

@@ -7,7 +7,7 @@ use crate::tui::keymap::{Action, Context};
 
 use super::agent_list::AgentList;
 use super::item::ItemId;
-use super::{Agent, Model, Scroll};
+use super::{Agent, Hit, Model, Scroll, Seek};
 
 /// The one thing that covers the body.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,6 +142,10 @@ pub struct Reader {
     pub query: String,
     /// The item that a key went to; scrolling leaves it.
     pub at: Option<ItemId>,
+    /// Where the search is to go, until a frame has been there.
+    pub seek: Option<Seek>,
+    /// The line that the search went to; scrolling leaves it.
+    pub hit: Option<Hit>,
 }
 
 /// The question which agent is meant. Rows never shift.

@@ -6,7 +6,9 @@ use crossterm::event::KeyCode;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use crate::protocol::{AgentPath, Command, End, EventKind, Failure, Sender};
+use crate::protocol::{
+    AgentPath, Command, End, EventKind, Failure, ResultBlock, Sender, ToolUseId,
+};
 use crate::tui::host::{HostReply, HostRequest, LocalServer};
 use crate::tui::msg::{Effect, Msg};
 use crate::tui::testing::{Screen, agent_choice, finish};
@@ -375,4 +377,48 @@ fn control_characters_of_a_command_are_visible_in_its_question() {
         .wait(5000);
     let shown = picture(&mut screen, 80, 24);
     assert!(shown.contains("echo hi␛[8m; rm -rf x"), "{shown}");
+}
+
+#[test]
+fn the_search_of_the_reader_shows_the_line_and_counts_the_lines_that_match() {
+    let main = AgentPath::root();
+    let mut screen = Screen::new();
+    screen.prompt("count");
+    screen.tool(&main, "seq", "Bash", "seq 1 400");
+    let output: Vec<String> = (1..=400).map(|number| number.to_string()).collect();
+    screen.main(EventKind::ToolFinished {
+        id: ToolUseId::new("seq"),
+        name: "Bash".to_owned(),
+        is_error: false,
+        summary: "400 lines".to_owned(),
+        content: vec![ResultBlock::Text { text: output.join("\n") }],
+        details: None,
+        took: Duration::ZERO,
+    });
+    screen.says(&main, "The last is 400, and **399** is before it.");
+    screen.ctrl('o').draw();
+    screen.key(KeyCode::Home).draw();
+    screen.write("/399").enter();
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.lines().any(|line| line.trim() == "399"), "{shown}");
+    assert!(shown.contains("/399 · 1 of 2"), "{shown}");
+    screen.write("n");
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("399 is before it") && shown.contains("2 of 2"), "{shown}");
+    screen.write("n");
+    assert!(picture(&mut screen, 80, 24).contains("1 of 2"), "round");
+    screen.write("N");
+    assert!(picture(&mut screen, 80, 24).contains("2 of 2"), "round the other way");
+    // From where the user has scrolled to.
+    screen.key(KeyCode::Home).draw();
+    screen.write("/39").enter();
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("1 of 15") && shown.lines().any(|line| line.trim() == "39"), "{shown}");
+    screen.key(KeyCode::Home);
+    assert!(picture(&mut screen, 80, 24).contains("15 found"));
+    screen.write("/nowhere").enter();
+    assert!(picture(&mut screen, 80, 24).contains("/nowhere · not found"));
+    // The prompt has nothing to fold.
+    screen.write("e");
+    assert_eq!(screen.notice(), "nothing to fold here");
 }

@@ -2,12 +2,14 @@
 
 use crossterm::event::KeyEvent;
 
-use crate::protocol::AgentPath;
+use crate::protocol::{AgentPath, ToolDetails};
 use crate::tui::composer::Buffer;
 use crate::tui::figures::count;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::model::overlay::Reader;
-use crate::tui::model::{Item, ItemId, ItemKind, Model, Overlay, Scroll, Transcript};
+use crate::tui::model::{
+    Extent, Item, ItemId, ItemKind, Model, Overlay, Scroll, Search, Seek, Transcript,
+};
 use crate::tui::msg::Effect;
 
 use super::{focus, lists, outs};
@@ -16,7 +18,15 @@ use super::{focus, lists, outs};
 pub fn open(model: &mut Model, effects: &mut Vec<Effect>) {
     let path = model.focus.clone().unwrap_or_else(AgentPath::root);
     let scroll = Scroll::default();
-    let reader = Reader { path, scroll, typing: None, query: String::new(), at: None };
+    let reader = Reader {
+        path,
+        scroll,
+        typing: None,
+        query: String::new(),
+        at: None,
+        seek: None,
+        hit: None,
+    };
     model.overlay = Some(Overlay::Reader(reader));
     if model.settings.mouse {
         effects.push(Effect::Mouse(false));
@@ -56,7 +66,7 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
     let mut by = |lines: isize| {
         if let Some(Overlay::Reader(reader)) = &mut model.overlay {
             focus::move_by(&mut reader.scroll, extent, lines);
-            reader.at = None;
+            (reader.at, reader.hit) = (None, None);
         }
     };
     match action {
@@ -71,8 +81,8 @@ pub fn press(model: &mut Model, keys: &Keymap, key: KeyEvent, effects: &mut Vec<
                 reader.typing = Some(Buffer::default());
             }
         }
-        Action::FindNext => find(model, true),
-        Action::FindPrevious => find(model, false),
+        Action::FindNext => find(model, Seek::Forward),
+        Action::FindPrevious => find(model, Seek::Backward),
         Action::MarkNext => mark(model, true),
         Action::MarkPrevious => mark(model, false),
         Action::Copy => copy(model, effects),
@@ -96,41 +106,35 @@ fn reader(model: &Model) -> Option<&Reader> {
 fn goto(model: &mut Model, item: ItemId) {
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         reader.scroll = Scroll { top: Some(0), goto: Some(item), seen: 0 };
-        reader.at = Some(item);
+        (reader.at, reader.hit) = (Some(item), None);
     }
 }
 
 fn search(model: &mut Model, query: String) {
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         reader.query = query;
-        reader.at = None;
+        (reader.at, reader.hit) = (None, None);
     }
-    find(model, true);
+    find(model, Seek::Forward);
 }
 
-/// The next or previous item that contains the search text, round and round.
-fn find(model: &mut Model, forward: bool) {
-    let Some(reader) = reader(model) else { return };
-    let query = searched(&reader.query);
-    if query.is_empty() {
+/// The next or previous line that contains the search text, round and round. The frame finds it: lines are known there.
+fn find(model: &mut Model, seek: Seek) {
+    if let Some(Overlay::Reader(reader)) = &mut model.overlay {
+        reader.seek = (!reader.query.trim().is_empty()).then_some(seek);
+    }
+}
+
+/// A frame has found a line, or none: the reader stays where the frame was.
+pub fn found(reader: &mut Reader, search: Search, extent: Extent) {
+    if !search.sought {
         return;
     }
-    let transcript = model.transcript(&reader.path);
-    let from = current(model, reader);
-    let inclusive = reader.at.is_none();
-    let found = round(transcript, from, forward, inclusive, |item| {
-        searched(&text_of(item)).contains(&query)
-    });
-    match found {
-        Some(item) => goto(model, item),
-        None => model.say(format!("not found: {query}")),
+    reader.seek = None;
+    if let Some(hit) = search.hit {
+        (reader.at, reader.hit) = (Some(hit.item), Some(hit));
+        reader.scroll = Scroll { top: Some(extent.top), goto: None, seen: extent.grown };
     }
-}
-
-/// A text as search sees it: no case, and none of the signs that the screen shows as a style.
-fn searched(text: &str) -> String {
-    let shown = text.chars().filter(|letter| !matches!(letter, '*' | '`'));
-    shown.flat_map(char::to_lowercase).collect()
 }
 
 /// The next or previous prompt; in an agent, tool call.
@@ -144,7 +148,7 @@ fn mark(model: &mut Model, forward: bool) {
         ItemKind::Tools(_) => !main,
         _ => false,
     };
-    if let Some(item) = round(transcript, from, forward, false, wanted) {
+    if let Some(item) = round(transcript, from, forward, wanted) {
         goto(model, item);
     }
 }
@@ -154,21 +158,19 @@ fn round(
     transcript: &Transcript,
     from: ItemId,
     forward: bool,
-    inclusive: bool,
     wanted: impl Fn(&Item) -> bool,
 ) -> Option<ItemId> {
     let ids = transcript.ids();
     let fits = |id: &ItemId| transcript.get(*id).is_some_and(&wanted);
     let from = from.clamp(ids.start, ids.end);
     if forward {
-        let start = if inclusive { from } else { from + 1 };
-        (start..ids.end).chain(ids.start..from.min(ids.end)).find(fits)
+        (from + 1..ids.end).chain(ids.start..from.min(ids.end)).find(fits)
     } else {
         (ids.start..from).rev().chain((from..ids.end).rev()).find(fits)
     }
 }
 
-/// What search and copy see of an item.
+/// What copy sees of an item.
 fn text_of(item: &Item) -> String {
     match &item.kind {
         ItemKind::Prompt { text, .. }
@@ -199,8 +201,28 @@ fn expand(model: &mut Model) {
         Some(agent) => &mut agent.transcript,
         None => &mut model.main,
     };
+    if !transcript.get(item).is_some_and(folds) {
+        model.say("nothing to fold here");
+        return;
+    }
     transcript.change(item, |item| item.open = !item.open);
     goto(model, item);
+}
+
+/// Whether an item has a part that can be folded.
+fn folds(item: &Item) -> bool {
+    match &item.kind {
+        ItemKind::Thinking { .. } | ItemKind::Report { .. } | ItemKind::Shell { .. } => true,
+        ItemKind::Tools(calls) => calls.iter().any(|call| {
+            let details = call.result.as_ref().and_then(|result| result.details.as_ref());
+            match details {
+                Some(ToolDetails::Todos { .. }) => false,
+                Some(ToolDetails::Diff { .. }) => true,
+                _ => !call.output.trim().is_empty(),
+            }
+        }),
+        _ => false,
+    }
 }
 
 /// Copies the current item.
@@ -223,6 +245,6 @@ fn turn(model: &mut Model, forward: bool) {
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         reader.path = all[next].clone();
         reader.scroll = Scroll::default();
-        reader.at = None;
+        (reader.at, reader.hit, reader.seek) = (None, None, None);
     }
 }

@@ -28,7 +28,7 @@ use crate::protocol::AgentPath;
 
 use super::figures::count;
 use super::keymap::{Action, Context};
-use super::model::{Agent, Extent, Item, ItemKind, Metrics, Model, Overlay};
+use super::model::{Agent, Extent, Item, ItemKind, Metrics, Model, Overlay, Search};
 use super::msg::{Target, Under};
 use super::settings::Motion;
 use super::text::Highlighter;
@@ -36,7 +36,7 @@ use super::theme::Theme;
 use layout::{Layout, Needs};
 use paint::{Pen, put_all};
 pub(super) use paint::{frame as boxed, put};
-use transcript::{Laid, Sight};
+use transcript::{Find, Laid, Sight};
 
 pub use chrome::title;
 
@@ -219,6 +219,7 @@ impl View {
             full: false,
             keymap: &model.keymap,
             caret: model.settings.motion == Motion::Full,
+            find: None,
         };
         self.main.draw(&sight, area, buffer)
     }
@@ -247,6 +248,7 @@ impl View {
             full: false,
             keymap: &model.keymap,
             caret: model.settings.motion == Motion::Full,
+            find: None,
         };
         match buffer {
             Some(buffer) => laid.draw(&sight, area, buffer),
@@ -345,18 +347,25 @@ impl View {
             full: true,
             keymap: &model.keymap,
             caret: false,
+            find: Some(Find { query: &reader.query, hit: reader.hit, seek: reader.seek }),
         };
         let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         let extent = laid.draw(&sight, below, buffer);
         paint::highlight(buffer, below, &reader.query, theme.selection);
         self.metrics.reader = extent;
+        self.metrics.search = laid.found();
         let name = model.name(&reader.path);
         let shown = (extent.top + extent.height).min(extent.total);
         let mut words = format!("{name} · {} · line {shown}", count(extent.total, "line"));
         if let Some(typed) = &reader.typing {
             words = format!("{name} · search: {}", typed.text());
         } else if !reader.query.is_empty() {
-            words.push_str(&format!(" · /{}", reader.query));
+            let found = match laid.found() {
+                Some(Search { total: 0, .. }) | None => "not found".to_owned(),
+                Some(Search { number: 0, total, .. }) => format!("{total} found"),
+                Some(Search { number, total, .. }) => format!("{number} of {total}"),
+            };
+            words.push_str(&format!(" · /{} · {found}", reader.query));
         }
         let left = vec![Span::styled(words, theme.accent)];
         let line = paint::two_ends(

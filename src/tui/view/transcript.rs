@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::tui::keymap::Keymap;
-use crate::tui::model::{Extent, Item, ItemId, ItemKind, Scroll, Transcript};
+use crate::tui::model::{Extent, Item, ItemId, ItemKind, Scroll, Search, Transcript};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 
@@ -14,7 +14,10 @@ use super::items::{Look, indented};
 use super::paint::put;
 use item::{LaidItem, widths};
 
+pub use search::Find;
+
 mod item;
+mod search;
 
 /// Laid-out lines that are kept beyond the visible ones.
 const LINES_KEPT: usize = 2000;
@@ -41,6 +44,9 @@ pub struct Laid {
     anchor: Option<Anchor>,
     /// Lines that have come since the beginning, by items that came or grew.
     grown: usize,
+    /// The text that the items' hits are of.
+    query: String,
+    found: Option<Search>,
 }
 
 /// Where the last frame began: its number among all lines as they were counted then, and what stood there.
@@ -77,6 +83,8 @@ pub struct Sight<'a> {
     pub keymap: &'a Keymap,
     /// Whether a caret stands behind text that grows.
     pub caret: bool,
+    /// What is searched for in it.
+    pub find: Option<Find<'a>>,
 }
 
 impl Laid {
@@ -138,6 +146,8 @@ impl Laid {
         let height = usize::from(area.height);
         let end = self.end(sight, &look, height);
         let spot = self.wanted(sight, &look, height).map_or(end, |spot| spot.min(end));
+        let sought = self.find(sight, &look, height, spot);
+        let spot = sought.map_or(spot, |spot| spot.min(end));
         let mut last = spot.piece;
         let mut room = height + spot.line;
         loop {

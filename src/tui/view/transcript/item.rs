@@ -16,6 +16,8 @@ pub(super) struct LaidItem {
     /// A blank line stands above it.
     pub(super) gap: bool,
     pub(super) lines: Option<Vec<Line<'static>>>,
+    /// The lines that the search found, once they were looked at.
+    pub(super) hits: Option<Vec<usize>>,
     /// The markdown that grows, with the bytes and the edition that it has taken.
     pub(super) stream: Option<Box<(MarkdownStream, usize, u32)>>,
 }
@@ -37,6 +39,7 @@ impl LaidItem {
 
     pub(super) fn lay(&mut self, item: &Item, sight: &Sight<'_>, look: &Look<'_>) {
         self.exact = true;
+        self.hits = None;
         if let ItemKind::Text { text, done, edition } = &item.kind {
             self.lines = None;
             self.lay_text(text, *done, *edition, sight, look.width);

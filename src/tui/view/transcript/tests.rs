@@ -32,6 +32,7 @@ fn draw(
         full: false,
         keymap: &Keymap::default(),
         caret: false,
+        find: None,
     };
     let mut buffer = Buffer::empty(area);
     let extent = laid.draw(&sight, area, &mut buffer);
