@@ -434,7 +434,7 @@ impl<S: Surface> Screen<'_, S> {
         self.model.size = size;
         self.model.draw = Draw::Clean;
         self.last_frame = Some(Instant::now());
-        update(&mut self.model, Msg::Drawn(metrics));
+        update(&mut self.model, Msg::Drawn(Box::new(metrics)));
         Ok(())
     }
 

@@ -48,7 +48,7 @@ pub enum Msg {
         at: Duration,
     },
     /// A frame was drawn.
-    Drawn(Metrics),
+    Drawn(Box<Metrics>),
 }
 
 /// What a mouse event points at, and where that is.

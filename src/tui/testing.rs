@@ -260,7 +260,7 @@ impl Screen {
         let mut view = View::new(Theme::default(), Highlighter::off());
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| view.draw(&self.model, frame)).unwrap();
-        self.send(Msg::Drawn(view.metrics().clone()))
+        self.send(Msg::Drawn(Box::new(view.metrics().clone())))
     }
 
     /// The commands that were sent since this was asked last.

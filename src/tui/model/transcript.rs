@@ -245,8 +245,8 @@ impl Transcript {
     }
 
     /// A call was denied. What was said about it first stays: the answer of the user, before the gate's reason.
-    pub fn call_denied(&mut self, id: ToolUseId, name: String, summary: String, words: String) {
-        if self.open_item(&id).is_none() {
+    pub fn call_denied(&mut self, id: &ToolUseId, name: String, summary: String, words: String) {
+        if self.open_item(id).is_none() {
             self.settle();
             let item = self.append(ItemKind::Tools(vec![Call {
                 id: id.clone(),
@@ -258,8 +258,8 @@ impl Transcript {
             }]));
             self.open_calls.push((id.clone(), item));
         }
-        let Some(item) = self.open_item(&id) else { return };
-        if let Some(call) = self.call(item, &id) {
+        let Some(item) = self.open_item(id) else { return };
+        if let Some(call) = self.call(item, id) {
             call.denied.get_or_insert(words);
         }
         self.touch(item);

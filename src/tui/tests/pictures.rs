@@ -27,7 +27,7 @@ fn picture_by(view: &mut View, screen: &mut Screen, width: u16, height: u16) -> 
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     screen.send(Msg::Resize { width, height });
     terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
-    screen.send(Msg::Drawn(view.metrics().clone()));
+    screen.send(Msg::Drawn(Box::new(view.metrics().clone())));
     let buffer = terminal.backend().buffer();
     let mut lines = Vec::new();
     for y in 0..height {

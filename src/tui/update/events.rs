@@ -182,7 +182,7 @@ fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Duration) {
         EventKind::PermissionDenied { id, tool, input, reason } => {
             let subject = words::call_subject("", &input);
             transcript.call_denied(
-                id,
+                &id,
                 tool,
                 subject.trim().to_owned(),
                 format!("denied: {reason}"),

@@ -37,7 +37,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
     match msg {
         Msg::Drawn(metrics) => {
-            drawn(model, metrics);
+            drawn(model, *metrics);
             return effects;
         }
         Msg::Key { key, at } => {

@@ -98,7 +98,7 @@ fn show_denied(model: &mut Model, answered: &Answered) {
         None => &mut model.main,
     };
     let (id, tool) = (question.tool_use_id.clone(), question.tool.clone());
-    transcript.call_denied(id, tool, subject.trim().to_owned(), words);
+    transcript.call_denied(&id, tool, subject.trim().to_owned(), words);
 }
 
 /// The call was allowed by rules that count from now on.
