@@ -75,7 +75,7 @@ pub(super) fn run(cli: &Cli, setup: Result<Setup, AppError>) -> Result<u8, AppEr
         match prompt {
             Some(prompt) => {
                 let backend = Backend::prepare(cli, setup, open, None, None).await?;
-                serve(backend, PromptSource::One(prompt), Face::of(&cli.print)).await
+                Box::pin(serve(backend, PromptSource::One(prompt), Face::of(&cli.print))).await
             }
             None => Box::pin(driven(cli, setup, open)).await,
         }
@@ -135,7 +135,7 @@ async fn driven(cli: &Cli, setup: Setup, open: Open) -> Result<u8, AppError> {
     match prepared {
         Ok(backend) => {
             link.accept(greeting(&backend.info)).await;
-            serve(backend, PromptSource::Link(Box::new(link)), Face::of(&cli.print)).await
+            Box::pin(serve(backend, PromptSource::Link(Box::new(link)), Face::of(&cli.print))).await
         }
         Err(error) => {
             link.refuse(&error.to_string()).await;
