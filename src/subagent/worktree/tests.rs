@@ -378,8 +378,8 @@ async fn a_creation_that_nobody_waits_for_ends_git_and_leaves_nothing() {
     place.commit("slow");
     // Every process of the checkout holds the pipe.
     let smudge = format!("exec 9>{}; sleep 1000; cat", pipe.display());
-    place.git(&["config", "filter.slow.smudge", &smudge]);
-    place.git(&["config", "filter.slow.clean", "cat"]);
+    let filter = format!("[filter \"slow\"]\n\tsmudge = \"{smudge}\"\n\tclean = cat\n");
+    fs::write(place.repository.with_file_name(".gitconfig"), filter).unwrap();
     let held = tokio::net::unix::pipe::OpenOptions::new().open_receiver(&pipe).unwrap();
     let mut create = Box::pin(Worktree::create(place.wish("")));
     tokio::select! {

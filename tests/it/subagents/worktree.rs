@@ -361,12 +361,9 @@ async fn t24_an_agent_below_an_isolated_one_works_in_its_worktree_and_cannot_lea
 /// Makes each checkout of the project take so many seconds, which mark its process.
 fn slow_checkout(scene: &Scene, seconds: u32) -> String {
     let marker = process::marked_seconds(seconds);
-    let smudge = format!("sleep {marker}");
-    for (key, value) in [("filter.slow.clean", "cat"), ("filter.slow.smudge", &smudge)] {
-        let mut set = Command::new("git");
-        set.args(["config", key, value]).current_dir(scene.world.project_dir());
-        assert!(set.status().unwrap().success());
-    }
+    // The user's own: a repository whose settings name a program gives no worktree.
+    let filter = format!("[filter \"slow\"]\n\tclean = cat\n\tsmudge = sleep {marker}\n");
+    scene.world.home(".gitconfig", &filter);
     scene.world.write(".gitattributes", "*.txt filter=slow\n");
     git(scene, "add -A");
     git(scene, "commit -qm slow");
