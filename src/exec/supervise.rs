@@ -3,7 +3,7 @@
 //! Its states, of which each also goes to the next ones below it:
 //!
 //! - *running*: the command runs. A byte on the leash asks everything below to end.
-//! - *draining*: the command has ended. What it has left has [`DRAIN`] to end by itself: the last words of `> >(tee log)`
+//! - *draining*: the command has ended. What it has left has `DRAIN` to end by itself: the last words of `> >(tee log)`
 //!   come after the end of the shell. Once everything was asked to end, it has as long as the leash is held.
 //! - *killing*: the leash is closed, because the command is over for the one who holds it or because that one is gone, or
 //!   the time to drain is over. Everything below is killed, again and again, until nothing is left.
