@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::conversation::holds_results;
 use super::*;
-use crate::config::models::{ModelInfo, Thinking};
+use crate::config::models::ModelInfo;
 use crate::permission::{Gate, GateSettings, RuleSet};
 use crate::protocol::{
     Access, Answer, BlockStart, Delta, EventQueue, Mode, NoJournal, PromptId, QueuedPrompt,
@@ -126,18 +126,12 @@ impl Bench {
             programs: Vec::new(),
             bypass_disabled: false,
         });
-        let info = ModelInfo {
-            known: true,
-            context_window: 100_000,
-            max_output: None,
-            price: None,
-            thinking: Thinking::Off,
-        };
+        let info = ModelInfo { known: true, context_window: 100_000, ..ModelInfo::default() };
         let model = Model {
             provider: script.clone(),
             name: "m".to_owned(),
             info,
-            wanted_tokens: 1000,
+            wanted_tokens: Some(1000),
             effort: None,
             retry: RetryPolicy::default(),
             fallback: None,

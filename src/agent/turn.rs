@@ -20,6 +20,10 @@ use crate::provider::{ErrorKind, EventStream, Model, ProviderError, ToolChoice};
 /// How often a model may be overloaded in a row before its fallback answers.
 const MAX_OVERLOADS: u32 = 3;
 
+/// Tokens of an answer for which money is set aside before it comes: so many agents find room under one cap although
+/// each may answer at length.
+const RESERVED_OUTPUT: u32 = 16_000;
+
 /// What the model is asked for.
 pub(super) enum Ask<'a> {
     /// The next answer; without calls on the last turn, and beginning with a call of the tool `force`.
@@ -146,7 +150,7 @@ impl Agent {
     /// needs none, and those who hold it must find one.
     async fn admit(&mut self, run: &Run<'_>) -> Result<(Attempt, Place), Cut> {
         let model = self.setup.model.get();
-        if model.info.price.is_none() && run.budget.caps_money() {
+        if model.info.pricing.is_unknown() && run.budget.caps_money() {
             return Err(Cut::Unpriced(model.name.clone()));
         }
         self.forget_thoughts_of_others(&model.name);
@@ -356,14 +360,16 @@ impl Attempt {
     }
 }
 
-/// What a request costs at most: all of its input dear, and the longest answer that it allows.
+/// What to set aside for a request: all of its input at the higher price, and an answer of ordinary length. A longer
+/// answer takes more as it comes, while there is money left.
 fn estimate(model: &Model, input: u64) -> Estimate {
     let usd = |usage: Usage| model.cost(usage).usd;
-    let plain = usd(Usage { input_tokens: input, ..Usage::default() });
-    let cached = usd(Usage { cache_creation_input_tokens: input, ..Usage::default() });
-    let output_tokens = u64::from(model.max_tokens());
-    let output = usd(Usage { output_tokens, ..Usage::default() });
-    Estimate { input: plain.max(cached), output }
+    let output_tokens = u64::from(model.max_tokens().min(RESERVED_OUTPUT));
+    let plain = Usage { input_tokens: input, ..Usage::default() };
+    let cached = Usage { cache_creation_input_tokens: input, ..Usage::default() };
+    // The price of output depends on the length of the input.
+    let output = usd(Usage { output_tokens, ..plain }) - usd(plain);
+    Estimate { input: usd(plain).max(usd(cached)), output }
 }
 
 fn begin_turn(run: &mut Run<'_>, span: Span, model: &str) {

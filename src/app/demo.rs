@@ -12,7 +12,7 @@ use super::screen::{self, Shown, Start};
 use super::{AppError, Setup, parts};
 use crate::cli::{Cli, PrintArgs};
 use crate::command::demo::{SCENARIO, demo_rules, unpack};
-use crate::config::models::{Catalogue, ModelInfo, Price};
+use crate::config::models::{Catalogue, ModelInfo, Price, Pricing};
 use crate::config::{Dirs, Overrides};
 use crate::headless::{Backstage, EVENT_CAPACITY, PromptSource};
 use crate::protocol::{EnvOverlay, EventQueue, SessionId};
@@ -20,9 +20,6 @@ use crate::provider::scripted::{MODEL, Scripted};
 use crate::provider::{ChildModel, Model, ModelError, ModelSource, RetryPolicy};
 use crate::runtime::Open;
 use crate::tui::Typed;
-
-/// What a model costs that runs nowhere.
-const FREE: Price = Price { input: 0.0, output: 0.0, cache_write: 0.0, cache_read: 0.0 };
 
 /// Plays the demo, on the screen or headless.
 pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, AppError> {
@@ -42,7 +39,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
     let model = Model {
         provider: Arc::new(scripted),
         name: MODEL.to_owned(),
-        info: ModelInfo { price: Some(FREE), ..catalogue.get(MODEL) },
+        info: ModelInfo { pricing: Pricing::Known(Price::FREE), ..catalogue.get(MODEL) },
         wanted_tokens: setup.loaded.config.model.max_tokens,
         effort: None,
         retry: RetryPolicy::default(),

@@ -215,7 +215,7 @@ impl Backend {
         };
         let mut wishes = wishes.with_definition(definition);
         let model = models.first().await?.ok_or_else(no_model)?;
-        wishes.notices.extend(models.notice(&model));
+        wishes.notices.extend(models.notices(&model));
         let backstage = Arc::new(Behind {
             models: models.clone(),
             mcp: mcp.clone(),
@@ -436,12 +436,12 @@ fn slash_command(custom: &Custom) -> SlashCommand {
 
 /// What models can take and give. Of the main one more may be known than the catalogue says.
 fn limits(main: &Model, catalogue: Arc<Catalogue>) -> LimitsOf {
-    let (name, info, wanted) = (main.name.clone(), main.info, main.wanted_tokens);
+    let (name, info, wanted) = (main.name.clone(), main.info.clone(), main.wanted_tokens);
     LimitsOf::new(move |model| {
-        let info = if model == name { info } else { catalogue.get(model) };
+        let info = if model == name { info.clone() } else { catalogue.get(model) };
         ModelLimits {
             context_window: info.context_window,
-            max_output: info.max_output.unwrap_or(wanted),
+            max_output: info.max_output.unwrap_or_else(|| info.output_limit(wanted)),
         }
     })
 }

@@ -59,13 +59,14 @@ impl Models {
         self.pool.get(name).await
     }
 
-    /// What the person should know of sub-agents' models when `main` is the main agent's.
+    /// What the user should know when `main` is the main agent's model: of the model itself, and of sub-agents' models.
     #[must_use]
-    pub fn notice(&self, main: &Model) -> Option<String> {
-        if !self.config.subagents.enabled {
-            return None;
+    pub fn notices(&self, main: &Model) -> Vec<String> {
+        let mut notices = main.notices();
+        if self.config.subagents.enabled {
+            notices.extend(self.rules().notice(main.provider.name(), &main.name));
         }
-        self.rules().notice(main.provider.name(), &main.name)
+        notices
     }
 
     fn rules(&self) -> Rules<'_> {
@@ -86,9 +87,9 @@ impl Models {
         let name = self.catalogue.resolve_alias(model).to_owned();
         let mut info = self.catalogue.get(&name);
         if let Some(thinking) = self.thinking {
-            info.thinking = thinking.apply(info.thinking);
+            info.override_thinking(thinking);
         }
-        if info.price.is_none() && self.config.budget.max_usd.is_some() {
+        if info.pricing.is_unknown() && self.config.budget.max_usd.is_some() {
             let why = format!(
                 "No price is known for {name}, so a budget in dollars cannot hold: put its price into models.toml, or leave the budget out"
             );
@@ -140,7 +141,11 @@ impl ModelSource for Models {
         let child = self.at(provider, &model)?;
         // How hard to think is said in the words of one provider.
         let effort = if same { parent.effort.clone() } else { None };
-        Ok(Model { effort, ..child })
+        let child = Model { effort, ..child };
+        for notice in child.notices() {
+            tracing::info!(%notice, "model of a sub-agent");
+        }
+        Ok(child)
     }
 
     fn allowed(&self) -> Vec<(String, Vec<String>)> {

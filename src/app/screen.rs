@@ -66,7 +66,7 @@ pub(super) fn run(cli: &Cli, setup: Setup) -> Result<u8, AppError> {
             wishes.events.sink().notice(NoticeLevel::Error, error.to_string());
             None
         });
-        wishes.notices.extend(model.as_ref().and_then(|model| models.notice(model)));
+        wishes.notices.extend(model.iter().flat_map(|model| models.notices(model)));
         theirs.parts(wishes, for_gate, model, models, for_catalogue)
     };
     show(&setup, parts, Shown { events, catalogue, models: Some(models), gate, open, start, mcp })

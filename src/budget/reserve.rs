@@ -14,7 +14,7 @@ pub(super) const DUST: f64 = 1e-9;
 pub struct Estimate {
     /// Its input.
     pub input: f64,
-    /// The longest answer that it allows.
+    /// An answer of ordinary length. [`Reservation::cover`] sets more aside as a longer one comes.
     pub output: f64,
 }
 

@@ -19,6 +19,7 @@ use crate::protocol::{HookEvent, Mode, lossy_path};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    #[serde(default)]
     pub model: ModelConfig,
     /// Places that answer model requests, by name. Built in: anthropic, openai, gemini, ollama, llamacpp, vllm.
     pub providers: BTreeMap<String, ProviderConfig>,
@@ -38,7 +39,7 @@ pub struct Config {
 }
 
 /// Which model answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
     /// The model's name, as its provider spells it. Absent: the provider's default.
@@ -47,10 +48,10 @@ pub struct ModelConfig {
     /// The name of a provider. Absent: the first one that has a key in the environment.
     #[schemars(length(min = 1))]
     pub provider: Option<String>,
-    /// The most tokens that one answer may have.
+    /// The most tokens that one answer may have. Absent: what the catalogue says of the model.
     #[schemars(range(min = 1))]
-    pub max_tokens: u32,
-    /// How hard to think, in the provider's own words.
+    pub max_tokens: Option<u32>,
+    /// How hard to think, in the provider's own words. Not sent to a model that does not take it.
     #[schemars(length(min = 1))]
     pub effort: Option<String>,
 }

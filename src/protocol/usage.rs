@@ -59,16 +59,25 @@ pub struct Cost {
     pub usd: f64,
     /// Whether some part had no price, so that the real sum is higher.
     pub incomplete: bool,
+    /// Whether some part was counted at the most that it may cost, so that the real sum may be lower.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
 }
 
 impl Cost {
     /// A part whose price nobody knows.
-    pub const UNKNOWN: Self = Self { usd: 0.0, incomplete: true };
+    pub const UNKNOWN: Self = Self { usd: 0.0, incomplete: true, estimated: false };
 
     /// A known price.
     #[must_use]
     pub fn known(usd: f64) -> Self {
-        Self { usd, incomplete: false }
+        Self { usd, incomplete: false, estimated: false }
+    }
+
+    /// The most that a part may cost.
+    #[must_use]
+    pub fn at_most(usd: f64) -> Self {
+        Self { usd, incomplete: false, estimated: true }
     }
 }
 
@@ -76,5 +85,6 @@ impl AddAssign for Cost {
     fn add_assign(&mut self, other: Self) {
         self.usd += other.usd;
         self.incomplete |= other.incomplete;
+        self.estimated |= other.estimated;
     }
 }

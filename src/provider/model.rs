@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::config::models::{Catalogue, ModelInfo};
+use crate::config::models::{Catalogue, ModelInfo, Pricing, Reasoning};
 use crate::protocol::{Cost, Message, Usage};
 use crate::tool::ToolSpec;
 
@@ -16,9 +16,9 @@ pub struct Model {
     /// The id on the wire.
     pub name: String,
     pub info: ModelInfo,
-    /// The most tokens that one answer may have, if the model can give so many.
-    pub wanted_tokens: u32,
-    /// How hard to think, in the provider's words.
+    /// The most tokens that one answer may have, as the user wants it; `None`: what the catalogue says.
+    pub wanted_tokens: Option<u32>,
+    /// How hard to think, as the user wants it. The request says it only if the model takes it.
     pub effort: Option<String>,
     pub retry: RetryPolicy,
     /// What answers instead once this one stays overloaded.
@@ -41,6 +41,7 @@ impl Model {
         tools: &[ToolSpec],
         tool_choice: ToolChoice<'_>,
     ) -> EventStream {
+        let Reasoning { thinking, effort } = self.info.reasoning(self.effort.as_deref());
         self.provider.stream(&ModelRequest {
             model: &self.name,
             system,
@@ -48,8 +49,8 @@ impl Model {
             tools,
             tool_choice,
             max_tokens: self.max_tokens(),
-            thinking: self.info.thinking,
-            effort: self.effort.as_deref(),
+            thinking,
+            effort,
         })
     }
 
@@ -62,13 +63,37 @@ impl Model {
     /// The most tokens that one answer may have.
     #[must_use]
     pub fn max_tokens(&self) -> u32 {
-        self.info.max_output.map_or(self.wanted_tokens, |most| self.wanted_tokens.min(most))
+        self.info.output_limit(self.wanted_tokens)
     }
 
-    /// What a request cost.
+    /// What one request cost.
     #[must_use]
     pub fn cost(&self, usage: Usage) -> Cost {
-        self.info.price.as_ref().map_or(Cost::UNKNOWN, |price| price.cost(usage))
+        self.info.cost(usage)
+    }
+
+    /// What the user should know of this model: a setting that it does not take, a price that is a guess.
+    #[must_use]
+    pub fn notices(&self) -> Vec<String> {
+        let name = &self.name;
+        let mut notices = Vec::new();
+        if let (Some(scale), Some(effort)) = (&self.info.effort, &self.effort)
+            && !scale.takes(effort)
+        {
+            let takes = scale.words();
+            let takes = if takes.is_empty() { "none".to_owned() } else { takes.join(", ") };
+            notices.push(format!(
+                "Effort \"{effort}\" is not sent to {name}, which does not take it. Efforts of this model: {takes}."
+            ));
+        }
+        if let Pricing::Family(range) = self.info.pricing {
+            let (least, most) = (range.least.rates, range.most.rates);
+            notices.push(format!(
+                "No price is known for {name}. Its family costs ${} to ${} per million tokens of input and ${} to ${} of output; it is counted at the most. Put its price into models.toml for exact figures.",
+                least.input, most.input, least.output, most.output
+            ));
+        }
+        notices
     }
 
     /// Another model at the same provider, with the same settings.

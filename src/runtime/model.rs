@@ -27,6 +27,9 @@ impl Runtime {
             }
         };
         self.events.emit(model_changed(&model));
+        for notice in model.notices() {
+            self.events.notice(NoticeLevel::Warning, notice);
+        }
         match &self.model {
             Some(slot) => slot.set(model),
             None => self.model = Some(ModelSlot::new(model)),

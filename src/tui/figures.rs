@@ -13,13 +13,15 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
-/// A sum of money: `$0.07`; `$?` when nothing of it has a known price, `$0.07+` when a part has none.
+/// A sum of money: `$0.07`; `$?` when nothing of it has a known price, `$0.07+` when a part has none, `~$0.07` when a
+/// part was counted at the most that it may cost.
 #[must_use]
 pub fn money(cost: Cost) -> String {
+    let about = if cost.estimated { "~" } else { "" };
     match (cost.incomplete, cost.usd > 0.0) {
         (true, false) => "$?".to_owned(),
-        (true, true) => format!("${:.2}+", cost.usd),
-        (false, _) => format!("${:.2}", cost.usd),
+        (true, true) => format!("{about}${:.2}+", cost.usd),
+        (false, _) => format!("{about}${:.2}", cost.usd),
     }
 }
 
@@ -50,6 +52,7 @@ mod tests {
         assert_eq!(tokens(1_430_000), "1.4M");
         assert_eq!(money(Cost::known(0.066)), "$0.07");
         assert_eq!(money(Cost::UNKNOWN), "$?");
+        assert_eq!(money(Cost::at_most(0.066)), "~$0.07");
         assert_eq!(ordinal(2), "2nd");
         assert_eq!(ordinal(12), "12th");
     }

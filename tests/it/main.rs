@@ -12,6 +12,8 @@ mod budget;
 #[cfg(feature = "sub-agents")]
 mod cancel;
 #[cfg(feature = "sub-agents")]
+mod catalogue;
+#[cfg(feature = "sub-agents")]
 mod command;
 #[cfg(feature = "sub-agents")]
 mod compaction;

@@ -11,10 +11,10 @@ async fn c26_a_main_model_that_sub_agents_may_not_use_is_reported_at_startup() {
     let run = |model| scene.world.run(["-p", "HELLO-1", "--model", model]).finish();
     let outside = run("claude-sonnet-5").await;
     outside.assert_code(0);
-    for named in ["claude-sonnet-5", "haiku, opus", "they use claude-haiku-4-5"] {
+    for named in ["claude-sonnet-5", "haiku, opus", "they use claude-haiku-5-5"] {
         assert!(outside.stderr.contains(named), "{named}: {outside}");
     }
-    assert_eq!(run("claude-opus-5").await.stderr, "");
+    assert_eq!(run("claude-opus-5-5").await.stderr, "");
     scene.server.finish();
 }
 

@@ -234,6 +234,18 @@ async fn invalid_transcripts_are_refused_as_the_messages_api_refuses_them() {
         ("no max_tokens", with(valid.clone(), "max_tokens", Value::Null)),
         ("an unknown field", with(valid.clone(), "frobnicate", json!(1))),
         ("a temperature", with(valid.clone(), "temperature", json!(0.5))),
+        (
+            "an effort that is none",
+            with(valid.clone(), "output_config", json!({ "effort": "huge" })),
+        ),
+        (
+            "an effort of a model without",
+            with(
+                with(valid.clone(), "model", json!("claude-haiku-4-5")),
+                "output_config",
+                json!({ "effort": "low" }),
+            ),
+        ),
         ("two tools of one name", with(valid.clone(), "tools", json!([tool, tool]))),
         (
             "a bad tool name",

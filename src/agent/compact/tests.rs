@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::keep::{HEAD, excerpt, newest};
 use super::size::{fits, tokens};
-use crate::config::models::{ModelInfo, Thinking};
+use crate::config::models::ModelInfo;
 use crate::protocol::{ContentBlock, ImageSource, Message, ResultBlock, ToolUseId};
 use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy};
 
@@ -154,10 +154,9 @@ fn t32_a_history_fits_when_it_leaves_the_model_room_for_an_answer() {
             known: true,
             context_window,
             max_output: Some(1_000),
-            price: None,
-            thinking: Thinking::Off,
+            ..ModelInfo::default()
         },
-        wanted_tokens: 8_000,
+        wanted_tokens: Some(8_000),
         fallback: None,
         effort: None,
         retry: RetryPolicy::default(),

@@ -142,7 +142,7 @@ mod tests {
         let table = [
             ((None, None), "anthropic/claude-sonnet-5"),
             ((Some("inherit"), Some("inherit")), "anthropic/claude-sonnet-5"),
-            ((None, Some("haiku")), "anthropic/claude-haiku-4-5"),
+            ((None, Some("haiku")), "anthropic/claude-haiku-5-5"),
             ((None, Some("nobody-knows-me")), "anthropic/nobody-knows-me"),
             ((Some("openai"), None), "openai/gpt-5.5"),
             ((Some("openai"), Some("o9")), "openai/o9"),
@@ -166,22 +166,22 @@ mod tests {
         let other = choose(&config, Some("anthropic"), None).unwrap();
         assert_eq!(other, "anthropic/claude-sonnet-5", "gpt-small is none of anthropic's");
         let same = SubagentsConfig { default_model: "haiku".to_owned(), ..built_in() };
-        assert_eq!(choose(&same, None, None).unwrap(), "anthropic/claude-haiku-4-5");
+        assert_eq!(choose(&same, None, None).unwrap(), "anthropic/claude-haiku-5-5");
     }
 
     #[test]
     fn a_list_refuses_what_it_does_not_name_in_its_own_order() {
         let mut config = built_in();
-        let list = ["opus", "claude-haiku-4-5"].map(str::to_owned);
+        let list = ["opus", "claude-haiku-5-5"].map(str::to_owned);
         config.allowed_models.insert("anthropic".to_owned(), list.into());
-        assert_eq!(choose(&config, None, Some("haiku")).unwrap(), "anthropic/claude-haiku-4-5");
+        assert_eq!(choose(&config, None, Some("haiku")).unwrap(), "anthropic/claude-haiku-5-5");
         assert_eq!(
-            choose(&config, None, Some("claude-opus-5")).unwrap(),
-            "anthropic/claude-opus-5"
+            choose(&config, None, Some("claude-opus-5-5")).unwrap(),
+            "anthropic/claude-opus-5-5"
         );
         assert_eq!(
             choose(&config, None, Some("fable")).unwrap_err(),
-            "`model`: sub-agents may not use fable at anthropic. Allowed: opus, claude-haiku-4-5."
+            "`model`: sub-agents may not use fable at anthropic. Allowed: opus, claude-haiku-5-5."
         );
         assert_eq!(choose(&config, Some("openai"), Some("any")).unwrap(), "openai/any");
         config.allowed_models.insert("openai".to_owned(), Vec::new());
@@ -196,13 +196,13 @@ mod tests {
         let mut config = built_in();
         let list = ["haiku", "claude-opus-5"].map(str::to_owned);
         config.allowed_models.insert("anthropic".to_owned(), list.into());
-        assert_eq!(choose(&config, None, None).unwrap(), "anthropic/claude-haiku-4-5");
+        assert_eq!(choose(&config, None, None).unwrap(), "anthropic/claude-haiku-5-5");
         let catalogue = Catalogue::built_in();
         let notice =
             |config, model| Rules { config, catalogue: &catalogue }.notice("anthropic", model);
         assert_eq!(
             notice(&config, "claude-sonnet-5").unwrap(),
-            "Sub-agents may not use claude-sonnet-5: allowed at anthropic is haiku, claude-opus-5, so they use claude-haiku-4-5 unless another is named."
+            "Sub-agents may not use claude-sonnet-5: allowed at anthropic is haiku, claude-opus-5, so they use claude-haiku-5-5 unless another is named."
         );
         assert_eq!(notice(&config, "claude-opus-5"), None);
         assert_eq!(notice(&built_in(), "claude-sonnet-5"), None);

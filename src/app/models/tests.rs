@@ -112,9 +112,9 @@ async fn s3_32_the_allowed_models_come_in_the_order_of_the_configuration() {
         .map(|(p, m)| (p.to_owned(), m));
     assert_eq!(models.allowed(), expected);
     let main = models.first().await.unwrap().unwrap();
-    assert!(models.notice(&main).unwrap().contains("claude-sonnet-5"));
+    assert!(models.notices(&main)[0].contains("claude-sonnet-5"));
     let settings = models.child(ask(&main, None)).await.unwrap();
-    assert_eq!(settings.name, "claude-opus-5", "the first of the list");
+    assert_eq!(settings.name, "claude-opus-5-5", "the first of the list");
 }
 
 #[tokio::test]

@@ -80,7 +80,7 @@ impl World {
 #[test]
 fn the_built_in_defaults_are_valid_and_as_documented() {
     let config = Config::built_in().unwrap();
-    assert_eq!((config.model.max_tokens, config.model.provider.as_deref()), (16000, None));
+    assert_eq!((config.model.max_tokens, config.model.provider.as_deref()), (None, None));
     assert_eq!((config.subagents.max_concurrent_agents, config.subagents.max_turns), (8, 20));
     assert_eq!(
         config.providers.keys().collect::<Vec<_>>(),
@@ -104,7 +104,7 @@ fn a_higher_layer_wins_and_each_value_keeps_its_origin() {
     world.overrides.model = Some("flag".to_owned());
     let loaded = world.load().unwrap();
     let model = &loaded.config.model;
-    assert_eq!((model.name.as_deref(), model.max_tokens), (Some("flag"), 3));
+    assert_eq!((model.name.as_deref(), model.max_tokens), (Some("flag"), Some(3)));
     assert_eq!((model.effort.as_deref(), loaded.config.tui.mouse), (Some("low"), false));
     assert_eq!(world.origin(&loaded, "model.name"), "--model");
     assert_eq!(world.origin(&loaded, "model.max_tokens"), ".caliban/config.local.toml:3");
@@ -262,7 +262,7 @@ fn a_project_that_chooses_its_own_provider_starts_without_it_until_it_is_accepte
     let model = &loaded.config.model;
     assert_eq!(
         (model.provider.as_deref(), model.name.as_deref(), model.max_tokens),
-        (None, None, 9)
+        (None, None, Some(9))
     );
     assert!(!loaded.config.providers.contains_key("work"));
     let loaded = world.load_trusted();

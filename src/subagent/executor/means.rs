@@ -114,7 +114,7 @@ impl Executor {
             return Err(ToolError::soft(SoftKind::Budget, why));
         }
         let capped = budget.caps_money() || limits.max_usd.is_some();
-        if capped && model.info.price.is_none() {
+        if capped && model.info.pricing.is_unknown() {
             let name = &model.name;
             let why =
                 format!("`model`: no price is known for {name}, and there is a budget in dollars.");

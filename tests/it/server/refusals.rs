@@ -125,5 +125,9 @@ async fn invalid_transcripts_are_refused_as_the_gemini_api_refuses_them() {
     }
     let status = client.ask_gemini(&server, "gemini-2.5-pro", &whole).await.0;
     assert_eq!(status, 400, "an older model takes no ids");
+    let level = json!({ "maxOutputTokens": 9, "thinkingConfig": { "thinkingLevel": "LOW" } });
+    let leveled = with(turn(json!([hello])), "generationConfig", level);
+    let status = client.ask_gemini(&server, "gemini-2.5-pro", &leveled).await.0;
+    assert_eq!(status, 400, "an older model takes no level");
     server.take_violations();
 }

@@ -236,7 +236,7 @@ async fn what_a_definition_keeps_an_agent_from_reading_is_hidden_from_its_search
 #[tokio::test]
 async fn s2_10_the_model_is_an_alias_inherited_or_a_full_name() {
     for (model, expected) in [
-        ("model: haiku\n", "claude-haiku-4-5"),
+        ("model: haiku\n", "claude-haiku-5-5"),
         ("model: inherit\n", "claude-sonnet-5"),
         ("model: claude-opus-4-6\n", "claude-opus-4-6"),
         ("", "claude-sonnet-5"),

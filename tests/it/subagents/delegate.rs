@@ -101,7 +101,7 @@ async fn s4_1_an_unknown_price_is_not_told_as_zero() {
     let scene = scene(1);
     scene.server.when(PARENT).reply(delegate("CHILD-A")).then(text(DONE));
     scene.server.when("CHILD-A").reply(text("from A"));
-    scene.run().args(["--model", "claude-of-tomorrow"]).finish().await.assert_code(0);
+    scene.run().args(["--model", "model-of-tomorrow"]).finish().await.assert_code(0);
     let report = answer(&after_call(&scene).tool_result());
     assert_eq!(report["cost_usd"], Value::Null);
     scene.server.finish();

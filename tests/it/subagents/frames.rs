@@ -84,7 +84,7 @@ async fn s2_33_init_and_result_have_their_fields() {
 #[tokio::test]
 async fn each_model_is_told_of_with_limits_of_its_own() {
     let scene = Scene::new();
-    scene.parent_calls([agent_with("CHILD-A", "model", json!("haiku"))]);
+    scene.parent_calls([agent_with("CHILD-A", "model", json!("claude-haiku-4-5"))]);
     scene.server.when("CHILD-A").reply(text("fine"));
     let run = scene.run().args(["--model", "claude-sonnet-5"]).finish().await;
     run.assert_code(0);

@@ -62,7 +62,7 @@ async fn s3_9_and_s3_31_a_model_outside_of_the_list_is_refused_with_the_list() {
         .config("[subagents.allowed_models]\nanthropic = [\"opus\", \"claude-haiku-4-5\"]\n");
     scene.parent_calls([
         agent_with("CHILD-A", "model", json!("claude-sonnet-5")),
-        agent_with("CHILD-B", "model", json!("haiku")),
+        agent_with("CHILD-B", "model", json!("claude-haiku-4-5")),
         agent("CHILD-C"),
     ]);
     scene.server.when("CHILD-B").reply(text("from B"));
@@ -79,7 +79,7 @@ async fn s3_9_and_s3_31_a_model_outside_of_the_list_is_refused_with_the_list() {
     assert_eq!(scene.server.requests_of("CHILD-A").len(), 0);
     let model = |word: &str| scene.server.requests_of(word)[0].model().to_owned();
     assert_eq!(model("CHILD-B"), "claude-haiku-4-5");
-    assert_eq!(model("CHILD-C"), "claude-opus-5", "the first, as its parent's is not allowed");
+    assert_eq!(model("CHILD-C"), "claude-opus-5-5", "the first, as its parent's is not allowed");
     scene.server.finish();
 }
 

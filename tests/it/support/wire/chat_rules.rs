@@ -23,7 +23,6 @@ const BODY: &[&str] = &[
     "store",
     "user",
     "metadata",
-    "prompt_cache_key",
 ];
 
 /// Checks one request body.
@@ -34,6 +33,10 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
     ensure(body["stream"] == true, || "this server only streams".to_owned())?;
     ensure(body["stream_options"]["include_usage"] == true, || {
         "stream_options.include_usage: expected true".to_owned()
+    })?;
+    let effort = body["reasoning_effort"].as_str();
+    ensure(effort.is_none() || !model.starts_with("gpt-4"), || {
+        "Unrecognized request argument supplied: reasoning_effort".to_owned()
     })?;
     check_tools(body)?;
     check_choice(body)?;

@@ -16,7 +16,7 @@ const UNSIGNED: &str = "skip_thought_signature_validator";
 pub fn check(model: &str, body: &Value, issued: &Issued) -> Result<(), Refusal> {
     ensure(!model.is_empty(), || "model is not specified".to_owned())?;
     only_fields(body, BODY, "body")?;
-    check_config(&body["generationConfig"])?;
+    check_config(model, &body["generationConfig"])?;
     check_tools(body)?;
     check_choice(body)?;
     if let Some(system) = body.get("systemInstruction") {
@@ -34,7 +34,7 @@ pub fn check(model: &str, body: &Value, issued: &Issued) -> Result<(), Refusal> 
     contents.iter().try_for_each(|content| check_signatures(content, newer, issued))
 }
 
-fn check_config(config: &Value) -> Result<(), Refusal> {
+fn check_config(model: &str, config: &Value) -> Result<(), Refusal> {
     only_fields(config, &["maxOutputTokens", "thinkingConfig"], "generationConfig")?;
     ensure(config["maxOutputTokens"].as_u64().is_some_and(|most| most > 0), || {
         "generationConfig.maxOutputTokens must be positive".to_owned()
@@ -48,6 +48,15 @@ fn check_config(config: &Value) -> Result<(), Refusal> {
     let level = thinking.get("thinkingLevel").map(|level| level.as_str().unwrap_or_default());
     ensure(level.is_none_or(|level| LEVELS.contains(&level)), || {
         format!("Invalid value at 'thinking_level': {level:?}")
+    })?;
+    let older = model.starts_with("gemini-2.");
+    ensure(!(older && level.is_some()), || {
+        "Thinking level is not supported for this model.".to_owned()
+    })?;
+    ensure(!model.starts_with("gemini-2.0"), || {
+        "Unable to submit request because Thinking_config is only supported when enable_thinking \
+         is true."
+            .to_owned()
     })?;
     ensure(level.is_none() || thinking.get("thinkingBudget").is_none(), || {
         "You can only set only one of thinking budget and thinking level.".to_owned()

@@ -39,6 +39,10 @@ const TOOL: &[&str] = &[
 /// Models that take no sampling settings.
 const NO_SAMPLING: &[&str] = &["opus-4-7", "opus-4-8", "opus-5", "sonnet-5", "fable"];
 
+/// Models that take no effort, and those that take no `xhigh`.
+const NO_EFFORT: &[&str] = &["haiku-4-5", "sonnet-4-5"];
+const NO_XHIGH: &[&str] = &["opus-4-5", "opus-4-6", "sonnet-4-6"];
+
 /// Checks one request body.
 pub fn check(body: &Value, issued: &Issued) -> Result<(), Refusal> {
     only_fields(body, BODY, "body")?;
@@ -66,7 +70,26 @@ fn check_settings(body: &Value) -> Result<(), Refusal> {
     let sampled = ["temperature", "top_p", "top_k"].iter().any(|name| body.get(*name).is_some());
     let refuses = NO_SAMPLING.iter().any(|name| model.contains(name));
     ensure(!(sampled && refuses), || format!("temperature is not supported by {model}"))?;
+    check_effort(body, model)?;
     check_thinking(body, model, max_tokens)
+}
+
+fn check_effort(body: &Value, model: &str) -> Result<(), Refusal> {
+    let config = &body["output_config"];
+    if config.is_null() {
+        return Ok(());
+    }
+    only_fields(config, &["effort", "format"], "output_config")?;
+    let effort = config["effort"].as_str().unwrap_or_default();
+    let is_of = |names: &[&str]| names.iter().any(|name| model.contains(name));
+    ensure(!is_of(NO_EFFORT), || "This model does not support the effort parameter.".to_owned())?;
+    let known = match effort {
+        "low" | "medium" | "high" => true,
+        "xhigh" => !is_of(NO_XHIGH),
+        "max" => !model.contains("opus-4-5"),
+        _ => false,
+    };
+    ensure(known, || format!("output_config.effort: `{effort}` is not supported by {model}"))
 }
 
 fn check_thinking(body: &Value, model: &str, max_tokens: u64) -> Result<(), Refusal> {

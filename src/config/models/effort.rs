@@ -1,0 +1,124 @@
+//! How hard a model can be asked to think, and in which words.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// How a model is asked to think.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Thinking {
+    /// Nothing is said about it.
+    #[default]
+    Off,
+    /// The model decides; a summary of its thoughts is asked for.
+    Adaptive,
+    /// The model is told not to think, as it would by default.
+    Disabled,
+    /// Older models: a fixed budget of thinking tokens.
+    Budget(u32),
+}
+
+/// How the command line changes the way models think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinkingOverride {
+    /// As the catalogue says.
+    Adaptive,
+    Disabled,
+    /// At most so many tokens, where a model takes a number.
+    Tokens(u32),
+}
+
+impl Thinking {
+    /// Whether a summary of thoughts is of use.
+    #[must_use]
+    pub fn is_on(self) -> bool {
+        matches!(self, Self::Adaptive | Self::Budget(_))
+    }
+}
+
+impl ThinkingOverride {
+    /// The way a model thinks that the catalogue describes like this. A model that cannot think is not made to.
+    #[must_use]
+    pub fn apply(self, thinking: Thinking) -> Thinking {
+        match (self, thinking) {
+            (Self::Disabled | Self::Tokens(0), Thinking::Adaptive | Thinking::Disabled) => {
+                Thinking::Disabled
+            }
+            (Self::Disabled | Self::Tokens(0), Thinking::Off | Thinking::Budget(_)) => {
+                Thinking::Off
+            }
+            (Self::Tokens(limit), Thinking::Budget(_)) => Thinking::Budget(limit),
+            (Self::Tokens(_) | Self::Adaptive, thinking) => thinking,
+        }
+    }
+
+    /// The efforts that are left: one that stands for thinking tokens must not give back what this takes away.
+    pub(super) fn limit(self, scale: EffortScale) -> EffortScale {
+        match (self, scale) {
+            (Self::Disabled | Self::Tokens(0), EffortScale::Budgets(_)) => {
+                EffortScale::Words(Vec::new())
+            }
+            (Self::Tokens(limit), EffortScale::Budgets(mut budgets)) => {
+                budgets.values_mut().for_each(|budget| *budget = (*budget).min(limit));
+                EffortScale::Budgets(budgets)
+            }
+            (_, scale) => scale,
+        }
+    }
+}
+
+/// The efforts that a model takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "`effort` must be a list of words, or a table from words to thinking tokens"
+)]
+pub enum EffortScale {
+    /// Words that the wire carries as they are. An empty list: the model takes none.
+    Words(Vec<String>),
+    /// Words that stand for a thinking budget in tokens, for models that take budgets alone.
+    Budgets(BTreeMap<String, u32>),
+}
+
+/// What a request says about thinking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reasoning<'a> {
+    pub thinking: Thinking,
+    pub effort: Option<&'a str>,
+}
+
+impl EffortScale {
+    /// Whether the model takes this effort.
+    #[must_use]
+    pub fn takes(&self, effort: &str) -> bool {
+        match self {
+            Self::Words(words) => words.iter().any(|word| word == effort),
+            Self::Budgets(budgets) => budgets.contains_key(effort),
+        }
+    }
+
+    /// Puts an effort into the model's terms. One that the model does not take is left out.
+    pub(super) fn apply<'a>(&self, thinking: Thinking, effort: &'a str) -> Reasoning<'a> {
+        match self {
+            Self::Words(_) => Reasoning { thinking, effort: self.takes(effort).then_some(effort) },
+            Self::Budgets(budgets) => {
+                let budget = budgets.get(effort).map(|budget| Thinking::Budget(*budget));
+                Reasoning { thinking: budget.unwrap_or(thinking), effort: None }
+            }
+        }
+    }
+
+    /// The words from little effort to much.
+    #[must_use]
+    pub fn words(&self) -> Vec<&str> {
+        match self {
+            Self::Words(words) => words.iter().map(String::as_str).collect(),
+            Self::Budgets(budgets) => {
+                let mut pairs: Vec<_> = budgets.iter().collect();
+                pairs.sort_by_key(|(_, budget)| **budget);
+                pairs.into_iter().map(|(word, _)| word.as_str()).collect()
+            }
+        }
+    }
+}
