@@ -12,7 +12,7 @@
 //!
 //! A failed start waits for the first line at most `HANDSHAKE_WAIT`, and not at all on a terminal.
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,9 +41,6 @@ use crate::runtime::{Open, Parts, Runtime};
 use crate::subagent::registry::Definitions;
 use crate::tool::lists;
 use crate::tool::mcp::{Mcp, is_of_server};
-
-/// More of stdin than this is not a prompt. Bytes.
-const STDIN_LIMIT: u64 = 8 << 20;
 
 /// The variable by which the SDK says that it reads `session_state_changed`.
 const READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
@@ -464,7 +461,7 @@ fn prompt_of(cli: &Cli) -> Result<Option<String>, AppError> {
         if asks_program(cli) {
             return refuse("--permission-prompt-tool stdio needs --input-format stream-json");
         }
-        return prompt(cli.prompt.as_deref()).map(Some);
+        return super::prompt::read(cli.prompt.as_deref()).map(Some);
     }
     if !frames {
         return refuse("--input-format stream-json needs --output-format stream-json");
@@ -476,32 +473,4 @@ fn prompt_of(cli: &Cli) -> Result<Option<String>, AppError> {
         );
     }
     Ok(None)
-}
-
-/// The prompt: the argument, then what stdin says.
-fn prompt(argument: Option<&str>) -> Result<String, AppError> {
-    let mut prompt = argument.unwrap_or_default().to_owned();
-    let mut stdin = std::io::stdin().lock();
-    if !stdin.is_terminal() {
-        let mut bytes = Vec::new();
-        (&mut stdin).take(STDIN_LIMIT + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > STDIN_LIMIT {
-            let mib = STDIN_LIMIT >> 20;
-            return Err(AppError::Usage(format!(
-                "stdin is longer than {mib} MB: name a file in the prompt instead"
-            )));
-        }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            AppError::Usage(format!("stdin is not valid UTF-8 text (byte {at})"))
-        })?;
-        if !prompt.is_empty() && !text.trim().is_empty() {
-            prompt.push_str("\n\n");
-        }
-        prompt.push_str(&text);
-    }
-    if prompt.trim().is_empty() {
-        return Err(AppError::Usage("the prompt is blank: caliban -p \"what to do\"".to_owned()));
-    }
-    Ok(prompt)
 }

@@ -34,6 +34,7 @@ mod mcp;
 mod models;
 mod parts;
 mod permissions;
+mod prompt;
 mod protected;
 mod resumed;
 mod rules;

@@ -48,6 +48,17 @@ async fn the_prompt_comes_from_stdin_or_follows_the_argument() {
 }
 
 #[tokio::test]
+async fn a_pipe_that_is_never_written_to_does_not_hold_up_an_argument() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-2").reply(text("answered"));
+    let run = scene.world.run(["-p", "HELLO-2 alone"]).open_stdin().finish().await;
+    run.assert_code(0);
+    assert_eq!(run.stdout, "answered\n");
+    assert!(run.stderr.contains("nothing came on stdin within 3 s"), "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn json_prints_the_result_frame_alone() {
     let scene = Scene::new();
     scene.server.when("HELLO-1").reply(text("hi").usage(1000, 50));
