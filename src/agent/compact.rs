@@ -94,7 +94,7 @@ impl Agent {
 
     /// The context that the next request would have with these tools, in tokens.
     pub(super) fn context(&self, tools: &[ToolSpec]) -> u64 {
-        size::context(&self.setup.system, tools, &self.history, self.measured)
+        size::context(&self.system, tools, &self.history, self.measured)
     }
 
     fn is_nearly_full(&self) -> bool {
@@ -166,7 +166,7 @@ impl Agent {
         let kept = keep::newest(&self.history, limit);
         let mut messages = vec![Message::user_text(format!("{}\n\n{summary}", keep::HEAD))];
         messages.extend(kept);
-        let after_tokens = size::prefix(&self.setup.system, &self.specs) + size::tokens(&messages);
+        let after_tokens = size::prefix(&self.system, &self.specs) + size::tokens(&messages);
         let model = self.setup.thinker.as_deref();
         let compaction = Compaction { messages: &messages, before_tokens, after_tokens, model };
         self.setup.journal.compacted(compaction).await.map_err(Undone::Disk)?;

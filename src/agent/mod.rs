@@ -68,6 +68,7 @@ pub struct AgentSetup {
     /// The name in questions and logs, such as `main` or `explore-2`.
     pub name: String,
     pub model: ModelSlot,
+    /// The system prompt, without the instructions that come with tools.
     pub system: Arc<str>,
     pub tools: ToolRegistry,
     pub gate: AgentGate,
@@ -102,6 +103,8 @@ pub struct Agent {
     setup: AgentSetup,
     /// The conversation so far. Calls that run may look at it.
     history: Arc<Vec<Message>>,
+    /// The system prompt with the instructions that come with tools.
+    system: Arc<str>,
     /// What the model is offered: all tools but the withheld ones.
     specs: Vec<ToolSpec>,
     /// Names of tools that are there and may not be used now.
@@ -122,11 +125,12 @@ impl Agent {
     /// An agent that has done nothing yet.
     #[must_use]
     pub fn new(mut setup: AgentSetup) -> Self {
-        let specs = setup.tools.specs();
+        let (specs, system) = (setup.tools.specs(), setup.tools.system_prompt(&setup.system));
         let history = Arc::new(std::mem::take(&mut setup.history));
         Self {
             setup,
             history,
+            system,
             specs,
             withheld: Vec::new(),
             was_stopped: false,
@@ -149,6 +153,7 @@ impl Agent {
     /// Replaces all tools, from the next run on. What calls of the old ones began goes on.
     pub fn set_tools(&mut self, tools: ToolRegistry) {
         self.specs = tools.specs();
+        self.system = tools.system_prompt(&self.setup.system);
         self.withheld.clear();
         self.setup.tools = tools;
     }
@@ -162,6 +167,7 @@ impl Agent {
     /// Replaces the system prompt, from the next run on. The provider then reads the whole conversation anew.
     pub fn set_system(&mut self, system: impl Into<Arc<str>>) {
         self.setup.system = system.into();
+        self.system = self.setup.tools.system_prompt(&self.setup.system);
     }
 
     /// How often a summary has taken the conversation's place since the agent was built.

@@ -170,7 +170,7 @@ impl Agent {
     }
 
     fn send(&self, model: &Model, ask: &Ask<'_>) -> EventStream {
-        let (system, history) = (&self.setup.system, &self.history);
+        let (system, history) = (&self.system, &self.history);
         match ask {
             Ask::Turn { last, force } => {
                 let choice = match force {

@@ -77,6 +77,11 @@ pub trait Tool: Send + Sync {
     /// Name, description and schema. Stable for the life of the tool.
     fn spec(&self) -> &ToolSpec;
 
+    /// What the system prompt of an agent with this tool says of it and its siblings, if anything. Siblings say the same.
+    fn instructions(&self) -> Option<&str> {
+        None
+    }
+
     /// Checks the input before anything is asked or run. The error names the field and what is allowed.
     fn validate(&self, input: &Value) -> Result<(), InvalidInput>;
 

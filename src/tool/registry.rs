@@ -85,6 +85,18 @@ impl ToolRegistry {
         self.tools.iter().map(|tool| tool.spec().clone()).collect()
     }
 
+    /// `base` with the instructions that come with the tools, each once.
+    #[must_use]
+    pub fn system_prompt(&self, base: &Arc<str>) -> Arc<str> {
+        let mut parts: Vec<&str> = vec![base];
+        for instructions in self.tools.iter().filter_map(|tool| tool.instructions()) {
+            if !parts[1..].contains(&instructions) {
+                parts.push(instructions);
+            }
+        }
+        if parts.len() == 1 { base.clone() } else { parts.join("\n\n").into() }
+    }
+
     /// The names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.spec().name.as_str())

@@ -10,6 +10,7 @@ use crate::support::scene::{PARENT, Scene};
 mod bad;
 mod calls;
 mod command;
+mod handshake;
 mod http;
 mod invariants;
 mod keys;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ListToolsRequest,
-    PaginatedRequestParams, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorCode, ListToolsRequest,
+    PaginatedRequestParams, ProtocolVersion, ServerResult,
 };
 use rmcp::service::{
-    ClientInitializeError, Peer, PeerRequestOptions, QuitReason, RequestHandle,
-    RunningServiceCancellationToken, ServiceError, serve_client,
+    ClientInitializeError, ClientLifecycleMode, Peer, PeerRequestOptions, QuitReason,
+    RequestHandle, RunningServiceCancellationToken, ServiceError, serve_client_with_lifecycle,
 };
 use rmcp::transport::IntoTransport;
 use serde_json::{Map, Value};
@@ -59,6 +59,10 @@ pub struct Line {
 impl Connection {
     /// Starts or reaches the server and shakes hands. What a program prints first is in `first` meanwhile. The error is
     /// one line.
+    ///
+    /// `initialize` comes first: older servers do not expect anything else, and some end when it comes. A server that has
+    /// no `initialize` says so, and is then started or reached once more with `server/discover`, because the first
+    /// connection is used up.
     pub async fn open(
         server: &McpServer,
         env: &EnvOverlay,
@@ -66,54 +70,17 @@ impl Connection {
         means: &Means,
         first: &Printed,
     ) -> Result<Self, String> {
-        let limit = server.startup.unwrap_or(STARTUP);
-        let transport =
-            expand::transport(&server.transport, env).map_err(|unset| unset.to_string())?;
-        if let Some((mut program, pipes)) =
-            Program::start(&transport, server.start, env, depth, means, first)?
-        {
-            return match within(limit, Self::greet(pipes, means)).await {
-                Ok(Ok(mut connection)) => {
-                    connection.line.unreadable = program.unreadable();
-                    connection.program = Some(program);
-                    Ok(connection)
-                }
-                // What has ended cannot be written to either.
-                Ok(Err(
-                    ClientInitializeError::ConnectionClosed(_)
-                    | ClientInitializeError::TransportError { .. },
-                )) => Err(program.obituary().await),
-                Ok(Err(error)) => Err(program.with_words(refused(&error))),
-                Err(late) => Err(program.with_words(late)),
-            };
-        }
-        let greeted = async {
-            match &transport {
-                McpTransport::Http { url, headers } => {
-                    let way = http::connect(url, headers, &means.http).await?;
-                    Self::greet(way, means).await.map_err(|error| refused(&error))
-                }
-                _ => {
-                    let peer = means.peer.clone().ok_or("no program drives caliban")?;
-                    let way = PeerTransport::new(&server.name, peer);
-                    Self::greet(way, means).await.map_err(|error| refused(&error))
-                }
+        let place = Place { server, env, depth, means, first };
+        match place.connect(ClientLifecycleMode::Initialize).await {
+            Ok(connection) => Ok(connection),
+            Err(Refusal { why, has_initialize: true }) => Err(why),
+            Err(Refusal { why, has_initialize: false }) => {
+                let preferred_versions = vec![ProtocolVersion::LATEST];
+                let discover = ClientLifecycleMode::Discover { preferred_versions };
+                // One that has neither is told of by its answer to the first.
+                place.connect(discover).await.map_err(|_| why)
             }
-        };
-        within(limit, greeted).await?
-    }
-
-    async fn greet<T, E, A>(transport: T, means: &Means) -> Result<Self, ClientInitializeError>
-    where
-        T: IntoTransport<RoleClient, E, A>,
-        E: Error + Send + Sync + 'static,
-    {
-        let listener = Listener::masking(means.redactor.clone());
-        // Boxed: the handshake of each transport is large.
-        let running = Box::pin(serve_client(listener.clone(), transport)).await?;
-        let line = Line { peer: running.peer().clone(), listener, unreadable: Unreadable::none() };
-        let stop = Some(running.cancellation_token());
-        Ok(Self { line, service: tokio::spawn(running.waiting()), stop, program: None })
+        }
     }
 
     /// Waits until it has ended by itself, and says why in one line. Safe to drop at any point.
@@ -154,6 +121,109 @@ impl Connection {
     }
 }
 
+/// A server, and all that it takes to start or reach it.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    server: &'a McpServer,
+    env: &'a EnvOverlay,
+    depth: u32,
+    means: &'a Means,
+    first: &'a Printed,
+}
+
+/// Why a handshake failed.
+struct Refusal {
+    /// One line.
+    why: String,
+    /// Whether the server may know the handshake that was tried.
+    has_initialize: bool,
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Self { why, has_initialize: true }
+    }
+}
+
+impl From<ClientInitializeError> for Refusal {
+    fn from(error: ClientInitializeError) -> Self {
+        let has_none = matches!(
+            &error,
+            ClientInitializeError::JsonRpcError(error)
+                if [ErrorCode::METHOD_NOT_FOUND, ErrorCode::UNSUPPORTED_PROTOCOL_VERSION].contains(&error.code)
+        );
+        Self { why: refused(&error), has_initialize: !has_none }
+    }
+}
+
+impl Place<'_> {
+    async fn connect(self, lifecycle: ClientLifecycleMode) -> Result<Connection, Refusal> {
+        let Self { server, env, depth, means, first } = self;
+        let limit = server.startup.unwrap_or(STARTUP);
+        let transport =
+            expand::transport(&server.transport, env).map_err(|unset| unset.to_string())?;
+        if let Some((mut program, pipes)) =
+            Program::start(&transport, server.start, env, depth, means, first)?
+        {
+            return match within(limit, greet(pipes, means, lifecycle)).await {
+                Ok(Ok(mut connection)) => {
+                    connection.line.unreadable = program.unreadable();
+                    connection.program = Some(program);
+                    Ok(connection)
+                }
+                // What has ended cannot be written to either.
+                Ok(Err(
+                    ClientInitializeError::ConnectionClosed(_)
+                    | ClientInitializeError::TransportError { .. },
+                )) => Err(program.obituary().await.into()),
+                Ok(Err(error)) => {
+                    let mut refusal = Refusal::from(error);
+                    if refusal.has_initialize {
+                        refusal.why = program.with_words(refusal.why);
+                    } else {
+                        program.end().await;
+                    }
+                    Err(refusal)
+                }
+                Err(late) => Err(program.with_words(late).into()),
+            };
+        }
+        let greeted = async {
+            match &transport {
+                McpTransport::Http { url, headers } => {
+                    let way = http::connect(url, headers, &means.http).await?;
+                    greet(way, means, lifecycle).await.map_err(Refusal::from)
+                }
+                _ => {
+                    let none = || "no program drives caliban".to_owned();
+                    let peer = means.peer.clone().ok_or_else(none)?;
+                    let way = PeerTransport::new(&server.name, peer);
+                    greet(way, means, lifecycle).await.map_err(Refusal::from)
+                }
+            }
+        };
+        within(limit, greeted).await?
+    }
+}
+
+async fn greet<T, E, A>(
+    transport: T,
+    means: &Means,
+    lifecycle: ClientLifecycleMode,
+) -> Result<Connection, ClientInitializeError>
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: Error + Send + Sync + 'static,
+{
+    let listener = Listener::masking(means.redactor.clone());
+    // Boxed: the handshake of each transport is large.
+    let running =
+        Box::pin(serve_client_with_lifecycle(listener.clone(), transport, lifecycle)).await?;
+    let line = Line { peer: running.peer().clone(), listener, unreadable: Unreadable::none() };
+    let stop = Some(running.cancellation_token());
+    Ok(Connection { line, service: tokio::spawn(running.waiting()), stop, program: None })
+}
+
 impl Drop for Connection {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
@@ -176,10 +246,11 @@ impl Line {
     /// Asks for all tools, page by page.
     pub async fn list(&self, server: &McpServer) -> Result<Listed, String> {
         let mut listed = Listed::default();
-        let has_tools = |info: &rmcp::model::ServerPeerInfo| info.capabilities.tools.is_some();
-        if !self.peer.peer_info().is_some_and(|info| has_tools(&info)) {
+        let Some(info) = self.peer.peer_info().filter(|info| info.capabilities.tools.is_some())
+        else {
             return Ok(listed);
-        }
+        };
+        listed.instruct(&server.name, info.instructions.as_deref().unwrap_or_default());
         let limit = server.startup.unwrap_or(STARTUP);
         let pages = async {
             let mut cursor = None;

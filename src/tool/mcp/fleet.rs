@@ -76,7 +76,8 @@ impl Fleet {
         let mut owners: Vec<&str> = Vec::new();
         for server in &self.servers {
             let name = server.config().name.as_str();
-            for listing in &server.listed().tools {
+            let listed = server.listed();
+            for listing in &listed.tools {
                 let wire = &listing.spec.name;
                 match offered.tools.iter().position(|other| other.spec().name == *wire) {
                     Some(place) => offered.problems.push(format!(
@@ -84,7 +85,10 @@ impl Fleet {
                         owners[place]
                     )),
                     None => {
-                        let remote = Remote::new(server.clone(), listing.clone(), self.soften);
+                        let (listing, instructions) =
+                            (listing.clone(), listed.instructions.clone());
+                        let remote =
+                            Remote::new(server.clone(), listing, instructions, self.soften);
                         offered.tools.push(Arc::new(remote));
                         owners.push(name);
                     }

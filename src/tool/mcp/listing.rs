@@ -1,13 +1,16 @@
 //! What a server says about its tools, read one by one: a bad one costs no other.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::exec::Cleaner;
 use crate::protocol::mcp_name;
 use crate::tool::ToolSpec;
 
-/// The most characters of a description that a model is told.
+/// The most characters of a description that a model is told, and of what a server says of all its tools.
 const DESCRIPTION: usize = 4000;
+const INSTRUCTIONS: usize = 4000;
 
 /// The most tools of one server that are offered.
 const TOOLS: usize = 512;
@@ -36,6 +39,8 @@ pub struct Listing {
 pub struct Listed {
     pub tools: Vec<Listing>,
     pub problems: Vec<String>,
+    /// What the server says of all its tools, as a part of a system prompt.
+    pub instructions: Option<Arc<str>>,
     /// Size of the tools in a request, in bytes.
     bytes: usize,
     /// Tools beyond what one server may offer.
@@ -50,6 +55,15 @@ impl Listed {
                 self.problems.push(problem);
             }
         }
+    }
+
+    /// Takes in what `server` says of all its tools.
+    pub fn instruct(&mut self, server: &str, words: &str) {
+        let clean = Cleaner::whole(words);
+        let text: String = clean.trim().chars().take(INSTRUCTIONS).collect();
+        self.instructions = (!text.is_empty()).then(|| {
+            format!("# MCP server {server}\nThe server says of its tools:\n{text}").into()
+        });
     }
 
     /// Returns the list once all pages are in, with one line about the tools beyond the bounds.

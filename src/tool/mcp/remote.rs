@@ -23,13 +23,20 @@ const SUMMARY: usize = 120;
 pub struct Remote {
     server: Arc<Server>,
     listing: Listing,
+    instructions: Option<Arc<str>>,
     /// Whether a violation of autonomy is told to the model instead of ending the run.
     soften: bool,
 }
 
 impl Remote {
-    pub fn new(server: Arc<Server>, listing: Listing, soften: bool) -> Self {
-        Self { server, listing, soften }
+    /// A tool of `server`, which says `instructions` of all its tools.
+    pub fn new(
+        server: Arc<Server>,
+        listing: Listing,
+        instructions: Option<Arc<str>>,
+        soften: bool,
+    ) -> Self {
+        Self { server, listing, instructions, soften }
     }
 }
 
@@ -37,6 +44,10 @@ impl Remote {
 impl Tool for Remote {
     fn spec(&self) -> &ToolSpec {
         &self.listing.spec
+    }
+
+    fn instructions(&self) -> Option<&str> {
+        self.instructions.as_deref()
     }
 
     /// The server knows best what it takes; but no server takes anything but an object.

@@ -35,7 +35,7 @@ struct Seen {
 }
 
 impl Web {
-    fn count(&self, what: &str) -> usize {
+    pub fn count(&self, what: &str) -> usize {
         let messages = self.seen.messages.lock().unwrap();
         messages.iter().filter(|(message, _)| message == what).count()
     }
@@ -64,6 +64,15 @@ async fn message(
         "initialize" if uri.path().ends_with("/rpc") => {
             return answer(&error(format!("refused {keys}")));
         }
+        "initialize" if uri.path().ends_with("/modern") => {
+            let error = json!({"code": -32601, "message": "no such method"});
+            let all = answer(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+            return (StatusCode::BAD_REQUEST, all).into_response();
+        }
+        "server/discover" => json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private",
+        }),
         "initialize" => {
             let session = seen.sessions.fetch_add(1, Ordering::SeqCst) + 1;
             let result = json!({

@@ -29,8 +29,8 @@ async fn a_sub_agent_has_the_sessions_servers_or_those_that_its_definition_names
         let scene = Scene::new();
         scene.world.config(&format!(
             "{}{}",
-            server(&scene, "one", &[]),
-            server(&scene, "two", &[])
+            server(&scene, "one", &[("STUB_WORDS", "WORDS-one")]),
+            server(&scene, "two", &[("STUB_WORDS", "WORDS-two")])
         ));
         definition(&scene, lines);
         scene.parent_calls([agent_with("CHILD-A", "agent", "worker".into())]);
@@ -45,6 +45,11 @@ async fn a_sub_agent_has_the_sessions_servers_or_those_that_its_definition_names
         scene.go().await;
         let requests = scene.server.requests_of("CHILD-A");
         assert_eq!(offered(&requests[0]), expected, "{lines}");
+        for name in ["one", "two"] {
+            let is_expected = expected.contains(&format!("mcp__{name}__echo").as_str());
+            let is_told = requests[0].system().contains(&format!("WORDS-{name}"));
+            assert_eq!(is_told, is_expected, "{lines}");
+        }
         if !expected.is_empty() {
             assert_eq!(requests[1].tool_result().text, "from below", "{lines}");
         }
