@@ -36,7 +36,9 @@ pub(super) const LIMITS: [&str; 15] = [
 ];
 
 /// What a project may set as it likes.
-const FREE: [&str; 9] = [
+const FREE: [&str; 11] = [
+    "model.name",
+    "model.effort",
     "permissions.ask",
     "permissions.deny",
     "subagents.tool_name",
@@ -49,13 +51,17 @@ const FREE: [&str; 9] = [
 ];
 
 /// The tables of which each does everything that its project may set as it likes.
-const FREE_TABLES: [&str; 3] = ["model", "tui", "log"];
+const FREE_TABLES: [&str; 2] = ["tui", "log"];
 
 /// The tables whose every entry is one thing: its parts mean nothing alone.
 const OF_NAMES: [&str; 2] = ["providers", "mcp_servers"];
 
 /// The ways in which models are offered agents.
 const FACES: &str = "subagents.faces";
+
+/// Tokens that every model may answer with where no file of the user's sets a limit: the least `default_output` of the
+/// built-in catalogue. A project may ask for so many.
+pub(super) const LEAST_OUTPUT: u32 = 8_192;
 
 /// Keys that choose a provider, each with the one that names a model of it.
 const CHOICES: [(&str, &str); 2] =
@@ -210,6 +216,10 @@ pub(super) fn widens(setting: &Setting, below: &Table) -> bool {
         FACES => !is_part(&setting.value, before()),
         // To whom the conversation goes.
         "model.provider" | "subagents.default_provider" => Some(&setting.value) != before(),
+        "model.max_tokens" => {
+            let most = before().map_or(f64::from(LEAST_OUTPUT), |most| limit(&key, Some(most)));
+            limit(&key, Some(&setting.value)) > most
+        }
         key if LIMITS.contains(&key) => limit(key, Some(&setting.value)) > limit(key, before()),
         key if FREE.contains(&key) => false,
         _ => !setting.path.first().is_some_and(|table| FREE_TABLES.contains(&table.as_str())),

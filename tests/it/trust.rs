@@ -397,7 +397,7 @@ async fn keys_that_were_typed_ahead_trust_nothing_and_no_mode_answers_the_questi
 #[tokio::test]
 async fn nothing_is_asked_where_nothing_is_brought_or_nothing_can_be_kept() {
     let scene = Scene::new();
-    scene.world.write(SHARED, "[permissions]\ndeny = [\"WebFetch\"]\n[model]\nmax_tokens = 9000\n");
+    scene.world.write(SHARED, "[permissions]\ndeny = [\"WebFetch\"]\n[model]\nmax_tokens = 8000\n");
     Screen::start(&scene.world, NOTHING, 100, 30).wait_for("? keys");
     scene.world.write(SHARED, ALLOW_TOUCH);
     std::fs::write(scene.world.settings_dir().join("trust.json"), "{").unwrap();
@@ -432,6 +432,27 @@ async fn the_variables_of_a_projects_agent_wait_for_trust_also_when_they_change_
     scene.world.write(".claude/agents/scout.md", &scout("two"));
     let (level, told) = run().await;
     assert!(level.contains("level=none") && !told.is_empty(), "{level} {told}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_project_makes_answers_longer_once_it_is_trusted() {
+    let scene = Scene::new();
+    scene.world.config("[model]\nmax_tokens = 9000\n");
+    let room = async |tokens: u32| {
+        scene.world.write(SHARED, &format!("[model]\nmax_tokens = {tokens}\n"));
+        scene.server.when("TASK-1").reply(text("hello"));
+        let run = scene.world.run(["-p", "TASK-1 go"]).finish().await;
+        run.assert_code(0);
+        let asked = scene.server.requests().pop().unwrap().body["max_tokens"].clone();
+        (asked, told(&run).concat())
+    };
+    assert_eq!(room(4000).await, (json!(4000), String::new()));
+    let (asked, told) = room(60_000).await;
+    assert_eq!(asked, 9000);
+    assert!(told.contains("model.max_tokens (.caliban/config.toml:2)"), "{told}");
+    trust(&scene, &[]).await.assert_code(0);
+    assert_eq!(room(60_000).await, (json!(60_000), String::new()));
     scene.server.finish();
 }
 

@@ -95,16 +95,16 @@ fn a_higher_layer_wins_and_each_value_keeps_its_origin() {
     let mut world = World::new(&[
         (
             "home/config.toml",
-            "[model]\nname = \"user\"\nmax_tokens = 1\neffort = \"low\"\n[tui]\nmouse = false",
+            "[model]\nname = \"user\"\nmax_tokens = 3\neffort = \"low\"\n[tui]\nmouse = false",
         ),
         ("repo/.caliban/config.toml", "[model]\nname = \"shared\"\nmax_tokens = 2"),
-        ("repo/.caliban/config.local.toml", "[model]\nname = \"local\"\nmax_tokens = 3"),
+        ("repo/.caliban/config.local.toml", "[model]\nname = \"local\"\nmax_tokens = 1"),
     ]);
     world.env = world.env.with([("CALIBAN_MODEL", "env"), ("CALIBAN_PROVIDER", "")]);
     world.overrides.model = Some("flag".to_owned());
     let loaded = world.load().unwrap();
     let model = &loaded.config.model;
-    assert_eq!((model.name.as_deref(), model.max_tokens), (Some("flag"), Some(3)));
+    assert_eq!((model.name.as_deref(), model.max_tokens), (Some("flag"), Some(1)));
     assert_eq!((model.effort.as_deref(), loaded.config.tui.mouse), (Some("low"), false));
     assert_eq!(world.origin(&loaded, "model.name"), "--model");
     assert_eq!(world.origin(&loaded, "model.max_tokens"), ".caliban/config.local.toml:3");
@@ -312,6 +312,26 @@ fn a_projects_mode_counts_at_once_where_it_narrows() {
 }
 
 #[test]
+fn a_project_raises_the_room_for_answers_once_it_is_accepted_and_lowers_it_at_once() {
+    let catalogue = include_str!("../../../config/models.toml");
+    let defaults = catalogue.lines().filter_map(|line| line.strip_prefix("default_output = "));
+    let least = defaults.map(|tokens| tokens.replace('_', "").parse().unwrap()).min();
+    assert_eq!(least, Some(untrusted::LEAST_OUTPUT), "what every model may answer with");
+    let tokens = |own: &str, project: u32| {
+        let project = format!("model.max_tokens = {project}");
+        let files = [("home/config.toml", own), ("repo/.caliban/config.toml", &project)];
+        let loaded = World::new(&files).load().unwrap();
+        (loaded.config.model.max_tokens, loaded.inert.len())
+    };
+    let least = untrusted::LEAST_OUTPUT;
+    assert_eq!(tokens("", least), (Some(least), 0));
+    assert_eq!(tokens("", least + 1), (None, 1));
+    assert_eq!(tokens("model.max_tokens = 20000", 20_000), (Some(20_000), 0));
+    assert_eq!(tokens("model.max_tokens = 20000", 20_001), (Some(20_000), 1));
+    assert_eq!(tokens("model.max_tokens = 4000", least), (Some(4_000), 1));
+}
+
+#[test]
 fn a_key_counts_for_a_project_only_where_somebody_has_decided_that_it_does() {
     let widens = |key: &String| {
         let path = key.split('.').map(str::to_owned).collect();
@@ -322,7 +342,6 @@ fn a_key_counts_for_a_project_only_where_somebody_has_decided_that_it_does() {
     let free: Vec<String> = keys(&SCHEMA, "").into_iter().filter(|key| !widens(key)).collect();
     let expected = [
         "model.name",
-        "model.max_tokens",
         "model.effort",
         "permissions.ask",
         "permissions.deny",
