@@ -215,7 +215,11 @@ impl Setup {
             true => definitions,
             false => definitions.without_claude(),
         };
-        let definitions = definitions.with_accepted(Accepted { trust: trust.clone(), own_modes });
+        let definitions = definitions.with_accepted(Accepted {
+            trust: trust.clone(),
+            own_modes,
+            provider: loaded.config.provider_of_subagents(&env),
+        });
         let found = Definitions::load(&definitions);
         loaded.inert.extend(found.inert().iter().cloned());
         loaded.starts.extend(found.starts().iter().cloned());

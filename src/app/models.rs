@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::Setup;
 use crate::config::models::{Catalogue, ThinkingOverride};
-use crate::config::{Choice, Config};
+use crate::config::{Choice, Config, INHERIT};
 use crate::protocol::EnvOverlay;
 use crate::provider::{ChildModel, Model, ModelError, ModelSource, Provider, RetryPolicy};
 
@@ -122,7 +122,7 @@ impl ModelSource for Models {
 
     async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ModelError> {
         let parent = ask.parent;
-        if let Some(named) = ask.provider.filter(|name| *name != choice::INHERIT) {
+        if let Some(named) = ask.provider.filter(|name| *name != INHERIT) {
             self.pool.config_of(named)?;
         }
         let wish = Wish {

@@ -54,7 +54,7 @@ pub use mcp_file::{MCP_FILE, of_json as mcp_of_json};
 pub use mcp_place::{McpEditError, McpPlace, McpScope};
 pub use overrides::Overrides;
 pub use project::Project;
-pub use provider::{Choice, KeySource, base_url_variable, default_model};
+pub use provider::{Choice, INHERIT, KeySource, base_url_variable, default_model};
 pub use schema::{
     AgentToolName, BudgetConfig, ChildAuth, ChildPermissions, Config, Face, LogConfig, ModelConfig,
     Motion, OnLimit, OnViolation, Panes, PermissionsConfig, ProviderConfig, ProviderKind,

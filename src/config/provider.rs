@@ -6,6 +6,9 @@ use crate::protocol::EnvOverlay;
 /// Tried in this order when no provider is named.
 const BY_KEY: [&str; 3] = ["anthropic", "openai", "gemini"];
 
+/// Stands for the parent's own provider or model.
+pub const INHERIT: &str = "inherit";
+
 /// The model that a built-in provider uses when none is named.
 #[must_use]
 pub fn default_model(provider: &str) -> Option<&'static str> {
@@ -68,6 +71,15 @@ impl Config {
             provider: provider.to_owned(),
             model: self.model.name.clone().or_else(default),
         })
+    }
+
+    /// The provider of sub-agents that name none, as the session starts.
+    #[must_use]
+    pub fn provider_of_subagents(&self, env: &EnvOverlay) -> Option<String> {
+        match self.subagents.default_provider.as_str() {
+            INHERIT => self.choose(env).map(|choice| choice.provider),
+            named => Some(named.to_owned()),
+        }
     }
 
     /// Where the key of the named provider comes from; `None` when there is no such provider.

@@ -570,7 +570,7 @@ mod tests {
             let dirs = Dirs::new(&env, &project).unwrap();
             let trust = Trust::new(&dirs, &Project::discover(&project, None), &project);
             DefinitionSources::new(std::slice::from_ref(&project), dirs.agents())
-                .with_accepted(Accepted { trust, own_modes: false })
+                .with_accepted(Accepted { trust, own_modes: false, provider: None })
         };
         let is_theirs =
             || Definitions::load(&sources()).get("explore").unwrap().source.is_project();

@@ -4,6 +4,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::support::pty::{CTRL_C, CTRL_D, ENTER, ESC, Screen};
+use crate::support::record::Wire;
 use crate::support::run::Finished;
 use crate::support::scene::{Scene, agent_with, bash};
 use crate::support::script::{Reply, text, tool_use};
@@ -432,6 +433,44 @@ async fn the_variables_of_a_projects_agent_wait_for_trust_also_when_they_change_
     scene.world.write(".claude/agents/scout.md", &scout("two"));
     let (level, told) = run().await;
     assert!(level.contains("level=none") && !told.is_empty(), "{level} {told}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_projects_agent_goes_to_another_provider_once_it_is_trusted() {
+    let scene = Scene::new();
+    let define = |name: &str, lines: &str| {
+        let head = format!("---\nname: {name}\ndescription: Looks.\n{lines}\n---\nLook.\n");
+        scene.world.write(&format!(".claude/agents/{name}.md"), &head);
+    };
+    define("same", "provider: anthropic\nmodel: haiku");
+    define("cheap", "model: haiku");
+    let run = async |away: &str| {
+        define("away", away);
+        let agents = [("CHILD-A", "away"), ("CHILD-B", "same"), ("CHILD-C", "cheap")];
+        scene.parent_calls(agents.map(|(word, name)| agent_with(word, "agent", name.into())));
+        let route = |(word, _): (&str, _)| {
+            let request = scene.server.requests_of(word).pop().unwrap();
+            (request.wire, request.model().to_owned())
+        };
+        agents.iter().for_each(|(word, _)| drop(scene.server.when(word).reply(text("seen"))));
+        let run = scene.go().await;
+        (agents.map(route), told(&run).concat())
+    };
+    let here = |model: &str| (Wire::Anthropic, model.to_owned());
+    let haiku = here("claude-haiku-5-5");
+    let (routes, told) = run("provider: openai\nmodel: gpt-small").await;
+    assert_eq!(routes, [here("claude-sonnet-5"), haiku.clone(), haiku.clone()]);
+    assert!(told.contains("agent away provider (.claude/agents/away.md:4)"), "{told}");
+    assert!(!told.contains("agent same"), "{told}");
+    let shown = trust(&scene, &[]).await;
+    assert!(shown.stdout.contains("agent away provider: openai"), "{shown}");
+    let (routes, told) = run("provider: openai\nmodel: gpt-small").await;
+    let there = (Wire::Chat, "gpt-small".to_owned());
+    assert_eq!((routes, told), ([there, haiku.clone(), haiku.clone()], String::new()));
+    let (routes, told) = run("provider: vllm\nmodel: gpt-small").await;
+    assert_eq!(routes, [here("claude-sonnet-5"), haiku.clone(), haiku]);
+    assert!(told.contains("agent away provider"), "{told}");
     scene.server.finish();
 }
 

@@ -3,11 +3,8 @@
 
 use crate::config::models::Catalogue;
 use crate::config::schema::SubagentsConfig;
-use crate::config::{Choice, default_model};
+use crate::config::{Choice, INHERIT, default_model};
 use crate::provider::ModelError;
-
-/// Stands for the parent's own.
-pub(super) const INHERIT: &str = "inherit";
 
 /// The configured rules.
 pub(super) struct Rules<'a> {

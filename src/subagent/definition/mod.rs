@@ -187,6 +187,8 @@ pub struct Accepted {
     pub trust: Trust,
     /// Whether the configuration lets modes of definitions count alone, so that they may widen rights.
     pub own_modes: bool,
+    /// The provider that an agent gets whose definition names none.
+    pub provider: Option<String>,
 }
 
 impl Definition {

@@ -8,7 +8,9 @@ use super::source::{DefinitionError, Source};
 use super::{
     Accepted, Definition, Dialect, Isolation, Memory, Parsed, Returns, advice, name, servers,
 };
-use crate::config::{HookConfig, Inert, Origin, ProjectStart, mcp, read_hooks, relative_word};
+use crate::config::{
+    HookConfig, INHERIT, Inert, Origin, ProjectStart, mcp, read_hooks, relative_word,
+};
 use crate::permission::{List, check_bound};
 use crate::protocol::{DEPTH_VARIABLE, HookEvent, McpServer, McpWish, Mode, StartDir};
 
@@ -62,14 +64,15 @@ impl<'a> Reader<'a> {
         let (name, renamed) = self.name_and_warning()?;
         warnings.extend(renamed);
         let permission_mode = self.choice("permissionMode", &modes(), &mut warnings)?;
+        let (provider, model) = self.provider_and_model(&mut inert)?;
         let definition = Definition {
             name,
             description,
             prompt: self.prompt()?,
             tools: self.tools("tools", List::Allow)?.filter(|tools| *tools != ["*"]),
             disallowed_tools: self.tools("disallowedTools", List::Deny)?.unwrap_or_default(),
-            model: self.key("model").text()?,
-            provider: self.key("provider").text()?,
+            model,
+            provider,
             max_turns,
             budget,
             own_mode: self.own_mode(permission_mode, &mut inert)?,
@@ -302,6 +305,26 @@ impl<'a> Reader<'a> {
         };
         let message = format!("{} does nothing until you trust it: caliban trust", thing.name());
         DefinitionError { place: self.source.clone(), line, message }
+    }
+
+    /// `provider` and `model`. Another provider of a project's file would get the conversation, so it waits, and with it
+    /// the model that was meant for it. Even the usual one is not named until it is accepted: the session may move to
+    /// another provider, and the agent is to move with it.
+    fn provider_and_model(
+        &self,
+        inert: &mut Vec<Inert>,
+    ) -> Result<(Option<String>, Option<String>), DefinitionError> {
+        let key = self.key("provider");
+        let (provider, model) = (key.text()?, self.key("model").text()?);
+        let Some(named) = provider.as_deref().filter(|name| *name != INHERIT) else {
+            return Ok((provider, model));
+        };
+        let usual = self.accepted.and_then(|accepted| accepted.provider.as_deref());
+        if self.source.is_project() && usual == Some(named) {
+            let counts = self.admits(key, named, &mut Vec::new())?;
+            return Ok((provider.filter(|_| counts), model));
+        }
+        Ok(if self.admits(key, named, inert)? { (provider, model) } else { (None, None) })
     }
 
     /// Whether the mode may count without regard to the session's, where the configuration lets modes do that.

@@ -340,7 +340,8 @@ fn accepted(top: &Path, own_modes: bool) -> Accepted {
         state: top.join("home"),
         claude: None,
     };
-    Accepted { trust: Trust::new(&dirs, &Project::discover(top, None), top), own_modes }
+    let trust = Trust::new(&dirs, &Project::discover(top, None), top);
+    Accepted { trust, own_modes, provider: Some("openai".to_owned()) }
 }
 
 #[test]
@@ -373,7 +374,30 @@ fn a_projects_variables_and_hooks_count_once_they_are_accepted_and_not_when_they
     let changed = read(&EVERY_KEY.replace(&format!("{name}:"), "OTHER:"));
     assert_eq!((changed.definition.env.len(), changed.inert.len()), (0, 1));
     let unknown = Definition::parse(EVERY_KEY, &scout(true), Dialect::Own, None).unwrap();
-    assert_eq!((unknown.definition.env.len(), unknown.inert.len()), (0, 3));
+    assert_eq!((unknown.definition.env.len(), unknown.inert.len()), (0, 4));
+}
+
+#[test]
+fn a_projects_provider_counts_once_it_is_accepted_and_its_model_waits_with_it() {
+    let top = tempfile::tempdir().unwrap();
+    let source = Source::File { path: top.path().join(".claude/agents/scout.md"), project: true };
+    let read = |lines: &str| {
+        let text = format!("---\ndescription: d\n{lines}\n---\nLook.");
+        let accepted = accepted(top.path(), false);
+        let parsed = Definition::parse(&text, &source, Dialect::Own, Some(&accepted)).unwrap();
+        let Definition { provider, model, .. } = parsed.definition;
+        ((provider, model), parsed.inert)
+    };
+    let some = |text: &str| Some(text.to_owned());
+    let (route, inert) = read("provider: vllm\nmodel: m");
+    assert_eq!((route, inert[0].what.as_str()), ((None, None), "agent scout provider: vllm"));
+    // It goes wherever the session goes.
+    assert_eq!(read("provider: openai\nmodel: m"), ((None, some("m")), vec![]));
+    assert_eq!(read("provider: inherit\nmodel: m"), ((some("inherit"), some("m")), vec![]));
+    assert_eq!(read("model: m"), ((None, some("m")), vec![]));
+    accepted(top.path(), false).trust.accept(&inert).unwrap();
+    assert_eq!(read("provider: vllm\nmodel: n"), ((some("vllm"), some("n")), vec![]));
+    assert_eq!(read("provider: ollama\nmodel: n").0, (None, None));
 }
 
 #[test]
