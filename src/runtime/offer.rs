@@ -91,7 +91,7 @@ impl Offer {
             if !held.is_empty() && difference(&before.definitions, &definitions).is_some() {
                 let names = held.join(", ");
                 let text = format!(
-                    "{names}: hooks, servers, variables and rights that changed count from the next start on"
+                    "{names}: hooks, servers, variables, another provider and wider rights or limits count from the next start on"
                 );
                 events.notice(NoticeLevel::Warning, text);
             }

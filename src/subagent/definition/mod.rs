@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::config::{HookConfig, Inert, ProjectStart, Trust};
 use crate::markdown::front_matter;
@@ -12,6 +11,7 @@ use crate::protocol::{McpWish, Mode};
 
 mod advice;
 mod budget;
+mod change;
 mod field;
 pub(super) mod flag;
 mod name;
@@ -65,37 +65,6 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// The same, where what runs programs or widens rights is what it was in `before`. One that is new has none of it.
-    /// Second: whether that took something away.
-    #[must_use]
-    pub fn with_starts_of(self: &Arc<Self>, before: Option<&Self>) -> (Arc<Self>, bool) {
-        let own_servers = |definition: &Self| {
-            let wishes = definition.mcp_servers.iter().flatten();
-            wishes.filter(|wish| matches!(wish, McpWish::Own(_))).cloned().collect::<Vec<_>>()
-        };
-        let mut now = Self::clone(self);
-        match before {
-            Some(before) => {
-                now.hooks.clone_from(&before.hooks);
-                now.env.clone_from(&before.env);
-                now.own_mode &= before.own_mode && before.permission_mode == now.permission_mode;
-                if own_servers(&now) != own_servers(before) {
-                    now.mcp_servers.clone_from(&before.mcp_servers);
-                }
-            }
-            None => {
-                now.hooks.clear();
-                now.env.clear();
-                now.own_mode = false;
-                if let Some(servers) = &mut now.mcp_servers {
-                    servers.retain(|wish| matches!(wish, McpWish::Named(_)));
-                }
-            }
-        }
-        let changed = now != **self;
-        (if changed { now.into() } else { self.clone() }, changed)
-    }
-
     /// The same for a copy of another agent, which has what that one has: nothing here narrows or replaces it.
     #[must_use]
     pub fn for_fork(&self) -> Self {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::pty::{ENTER, Screen};
-use crate::support::record::Recorded;
+use crate::support::record::{Recorded, Wire};
 use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, agent_with, calls};
 use crate::support::script::{text, tool_use};
@@ -83,6 +83,42 @@ async fn what_a_definition_starts_counts_as_it_was_at_the_start_of_the_session()
         frame["subtype"] == "notice" && frame.to_string().contains("new, old: hooks, servers")
     };
     assert_eq!(run.frames().into_iter().filter(said).count(), 1, "{run}");
+    scene.server.finish();
+}
+
+/// An agent that may write files could otherwise send a conversation elsewhere, or take the limits from another agent.
+#[tokio::test]
+async fn a_definition_that_changes_narrows_at_once_and_widens_from_the_next_start() {
+    let scene = Scene::new();
+    scene.world.agent("wide", &file("wide", ""));
+    let bound = "tools: Glob, Grep\nmaxTurns: 2\nmodel: haiku\n";
+    scene.world.agent("bound", &file("bound", bound));
+    let agents = [("CHILD-A", "bound"), ("CHILD-B", "wide"), ("CHILD-C", "new")];
+    let call = calls(agents.map(|(word, name)| agent_with(word, "agent", json!(name))));
+    scene.server.when(PARENT).reply(text("one")).then(call).then(text(DONE));
+    for (word, _) in agents {
+        let look = || tool_use("Glob", json!({ "pattern": "*" }));
+        scene.server.when(word).reply(look()).then(text("ok"));
+    }
+    let mut running = start(&scene);
+    prompt(&mut running, 1).await;
+    let elsewhere = "provider: openai\nmodel: gpt-small\n";
+    scene.world.agent("bound", &file("bound", &format!("maxTurns: 9\n{elsewhere}")));
+    scene.world.agent("wide", &file("wide", "tools: Glob\n"));
+    scene.world.agent("new", &file("new", elsewhere));
+    prompt(&mut running, 2).await;
+    let run = running.close().await;
+    run.assert_code(0);
+    let [bound, wide, new] = agents.map(|(word, _)| scene.server.requests_of(word));
+    let route = |requests: &[Recorded]| (requests[0].wire, requests[0].model().to_owned());
+    assert_eq!(route(&bound), (Wire::Anthropic, "claude-haiku-5-5".to_owned()));
+    assert_eq!(bound[0].tool_names(), ["Glob", "Grep"]);
+    assert!(bound[1].text().contains("This is your last turn"), "{run}");
+    assert_eq!(wide[0].tool_names(), ["Glob"]);
+    assert_eq!(route(&new), (Wire::Anthropic, "claude-sonnet-5".to_owned()));
+    let told: Vec<_> = run.frames().into_iter().filter(|it| it["subtype"] == "notice").collect();
+    let held = "bound, new: hooks, servers, variables, another provider and wider rights";
+    assert!(told.iter().any(|it| it.to_string().contains(held)), "{told:?}");
     scene.server.finish();
 }
 
