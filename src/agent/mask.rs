@@ -1,9 +1,14 @@
 //! Keeps the keys of this process out of what a model reads and a transcript keeps.
+//!
+//! A request is masked in two places. Its system prompt and its tools come from files, definitions and servers, and are
+//! masked when the request is made, whatever put a key there. Messages are masked when they join the conversation,
+//! because those that the user typed and the model wrote stay as they are: a changed thought is refused, and a changed
+//! call is another one.
 
 use std::borrow::Cow;
 
 use crate::protocol::{Failure, Redactor, ResultBlock, ToolDetails};
-use crate::tool::ToolOutcome;
+use crate::tool::{ToolOutcome, ToolSpec};
 
 /// Tells the model about the mask, so that it does not write the mask over the key.
 const NOTE: &str = "[An API key of this session is shown as ***. The original is unchanged: do not write *** in its place.]";
@@ -36,16 +41,32 @@ pub(super) fn without_keys(
                 mask(redactor, &mut item.content);
             }
         }
+        Some(ToolDetails::Command { cwd, exit_code: _ }) => {
+            if let Cow::Owned(masked) = redactor.mask_keys(&cwd.to_string_lossy()) {
+                *cwd = masked.into();
+            }
+        }
         // Numbers, and what comes from results that were masked already.
         Some(
-            ToolDetails::Command { .. }
-            | ToolDetails::Agent(_)
-            | ToolDetails::Reported { .. }
-            | ToolDetails::Violation { .. },
+            ToolDetails::Agent(_) | ToolDetails::Reported { .. } | ToolDetails::Violation { .. },
         )
         | None => {}
     }
     (outcome, fatal.map(|(failure, why)| (failure, redactor.without_keys(why))))
+}
+
+/// Masks keys in what a model is told of tools. Specs without keys are not copied.
+pub(super) fn specs<'a>(redactor: &Redactor, specs: &'a [ToolSpec]) -> Cow<'a, [ToolSpec]> {
+    let mut masked = Cow::Borrowed(specs);
+    for (index, ToolSpec { name: _, description, input_schema }) in specs.iter().enumerate() {
+        if let Cow::Owned(description) = redactor.mask_keys(description) {
+            masked.to_mut()[index].description = description;
+        }
+        if let Cow::Owned(input_schema) = redactor.mask_json(input_schema) {
+            masked.to_mut()[index].input_schema = input_schema;
+        }
+    }
+    masked
 }
 
 /// Masks keys in place; true when there were any.

@@ -9,7 +9,7 @@ use super::call_ids::CallIds;
 use super::meter::Meter;
 use super::operations::Place;
 use super::record::{TurnRecord, turn_started};
-use super::{Agent, Run, Stop, compact};
+use super::{Agent, Run, Stop, compact, mask};
 use crate::budget::{Estimate, Reservation, UsedUp};
 use crate::protocol::{
     Accumulator, ApiError, ContentBlock, Delta, End, EventKind, Failure, Message, Reply, Span,
@@ -170,7 +170,9 @@ impl Agent {
     }
 
     fn send(&self, model: &Model, ask: &Ask<'_>) -> EventStream {
-        let (system, history) = (&self.system, &self.history);
+        let (redactor, history) = (&self.setup.redactor, &self.history);
+        let system = &redactor.mask_keys(&self.system);
+        let specs = &mask::specs(redactor, &self.specs);
         match ask {
             Ask::Turn { last, force } => {
                 let choice = match force {
@@ -178,13 +180,13 @@ impl Agent {
                     Some(tool) if model.can_force() => ToolChoice::Tool(tool),
                     Some(_) | None => ToolChoice::Auto,
                 };
-                model.stream_choosing(system, history, &self.specs, choice)
+                model.stream_choosing(system, history, specs, choice)
             }
             // Nothing is said about calls, although none are run: another choice would lose the cached conversation.
             Ask::Summary { request, room } => {
                 let mut messages = compact::excerpt(history, *room);
                 messages.push((*request).clone());
-                model.stream(system, &messages, &self.specs)
+                model.stream(system, &messages, specs)
             }
         }
     }

@@ -357,7 +357,7 @@ pub(super) async fn serve(
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let Backend { info, parts, open, backstage, asker, tells_state, replays } = backend;
     let Face { format, verbose } = face;
-    let events = parts.events.clone();
+    let (events, redactor) = (parts.events.clone(), parts.redactor.clone());
     let mut runtime = Runtime::new(parts);
     runtime.open(open).await.map_err(AppError::Usage)?;
     let mut backend = tokio::spawn(runtime.serve(receiver));
@@ -371,6 +371,7 @@ pub(super) async fn serve(
         asker,
         tells_state,
         replays,
+        redactor,
     };
     let code = tokio::select! {
         code = headless::run(headless, prompts) => code,

@@ -470,7 +470,7 @@ mod tests {
     use super::super::questions::AskPeer;
     use super::*;
     use crate::cli::OutputFormat;
-    use crate::protocol::Mode;
+    use crate::protocol::{Mode, Redactor};
 
     struct NoServers;
 
@@ -513,7 +513,7 @@ mod tests {
             desk: Desk::new(commands.clone(), Arc::new(NoServers), &info()),
             commands,
             events: EventQueue::unhurried(),
-            output: Output::new(info(), OutputFormat::Text, false, stdout),
+            output: Output::new(info(), OutputFormat::Text, false, stdout, Redactor::default()),
             intake,
             client,
             questions: Questions::to(Arc::new(AskPeer(peer))),

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::OutputFormat;
-use crate::protocol::{Command, End, EventQueue, Failure};
+use crate::protocol::{Command, End, EventQueue, Failure, Redactor};
 
 mod claim;
 mod control;
@@ -76,6 +76,8 @@ pub struct Headless {
     pub tells_state: bool,
     /// Whether each prompt is repeated as a frame when the agent reads it.
     pub replays: bool,
+    /// Masks keys in what is written.
+    pub redactor: Redactor,
 }
 
 /// Sends the prompts one after the other and writes what comes of them. Answers with the exit code: that of the first
@@ -96,6 +98,7 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         asker,
         tells_state,
         replays,
+        redactor,
     } = headless;
     let mut signals = Signals::listen()?;
     let link = match prompts {
@@ -110,7 +113,7 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         desk: Desk::new(commands.clone(), backstage, &info),
         commands: commands.clone(),
         events,
-        output: Output::new(info, format, verbose, stdout),
+        output: Output::new(info, format, verbose, stdout, redactor),
         intake,
         client,
         questions: Questions::to(asker),

@@ -14,7 +14,7 @@ use super::stdout::Stdout;
 use super::totals::Totals;
 use crate::cli::OutputFormat;
 use crate::protocol::{
-    AgentEvent, CompactionState, EventKind, EventQueue, NoticeLevel, Outcome, printable,
+    AgentEvent, CompactionState, EventKind, EventQueue, NoticeLevel, Outcome, Redactor, printable,
 };
 
 /// The two ways out of a run.
@@ -24,13 +24,22 @@ pub(super) struct Output {
     format: OutputFormat,
     verbose: bool,
     stdout: Stdout,
+    /// Masks keys in frames and remarks, whatever put them there. A question to the program that drives this one is no
+    /// frame: what it answers is run.
+    redactor: Redactor,
 }
 
 impl Output {
     /// An output that has written nothing yet.
-    pub fn new(info: SessionInfo, format: OutputFormat, verbose: bool, stdout: Stdout) -> Self {
+    pub fn new(
+        info: SessionInfo,
+        format: OutputFormat,
+        verbose: bool,
+        stdout: Stdout,
+        redactor: Redactor,
+    ) -> Self {
         let frames = Frames::new(info);
-        Self { frames, totals: Totals::default(), format, verbose, stdout }
+        Self { frames, totals: Totals::default(), format, verbose, stdout, redactor }
     }
 
     /// What the first frame will tell of servers.
@@ -59,7 +68,7 @@ impl Output {
             return self.text(text).await;
         }
         match self.remark(event) {
-            Some(remark) => say(&remark),
+            Some(remark) => self.say(&remark),
             None => Ok(()),
         }
     }
@@ -89,7 +98,7 @@ impl Output {
             self.text(&outcome.text).await?;
         }
         match result::error_text(&outcome.end) {
-            Some(error) => say(&format!("caliban: {error}")),
+            Some(error) => self.say(&format!("caliban: {error}")),
             None => Ok(()),
         }
     }
@@ -100,7 +109,7 @@ impl Output {
             let frame = self.frames.refusal(why, &self.totals, origin);
             self.frames_out(&[frame]).await?;
         }
-        say(&format!("caliban: {why}"))
+        self.say(&format!("caliban: {why}"))
     }
 
     /// Writes lines of the control protocol.
@@ -120,7 +129,11 @@ impl Output {
 
     /// Says something to the person.
     pub fn remark_on(&self, text: &str) -> io::Result<()> {
-        say(&format!("caliban: {text}"))
+        self.say(&format!("caliban: {text}"))
+    }
+
+    fn say(&self, line: &str) -> io::Result<()> {
+        say(&self.redactor.mask_keys(line))
     }
 
     /// Waits until nothing can be written any more. The output is of no use after that.
@@ -136,7 +149,7 @@ impl Output {
     async fn frames_out(&mut self, frames: &[Value]) -> io::Result<()> {
         let mut lines = Vec::new();
         for frame in frames {
-            serde_json::to_writer(&mut lines, frame)?;
+            serde_json::to_writer(&mut lines, &*self.redactor.mask_json(frame))?;
             lines.push(b'\n');
         }
         self.stdout.write(lines).await

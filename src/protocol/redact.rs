@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use serde_json::Value;
+
 /// A shorter value is no key, and masking it would mask ordinary words.
 const SHORTEST: usize = 8;
 
@@ -51,6 +53,16 @@ impl Redactor {
     #[must_use]
     pub fn mask_keys<'a>(&self, text: &'a str) -> Cow<'a, str> {
         masked(text, &self.0.read().unwrap_or_else(PoisonError::into_inner).keys)
+    }
+
+    /// Masks keys in all texts of a JSON value, names of fields included. A value without any is borrowed.
+    #[must_use]
+    pub fn mask_json<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
+        let values = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if !holds(value, &values.keys) {
+            return Cow::Borrowed(value);
+        }
+        Cow::Owned(masked_json(value, &values.keys))
     }
 
     /// Masks keys in an owned text, which is returned as it is when there are none.
@@ -106,6 +118,31 @@ fn masked<'a>(text: &'a str, values: &[String]) -> Cow<'a, str> {
     masked
 }
 
+/// Whether a text of the value holds one of `keys`.
+fn holds(value: &Value, keys: &[String]) -> bool {
+    let text_holds = |text: &str| keys.iter().any(|key| text.contains(key.as_str()));
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => text_holds(text),
+        Value::Array(all) => all.iter().any(|value| holds(value, keys)),
+        Value::Object(all) => {
+            all.iter().any(|(name, value)| text_holds(name) || holds(value, keys))
+        }
+    }
+}
+
+fn masked_json(value: &Value, keys: &[String]) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::String(text) => masked(text, keys).into(),
+        Value::Array(all) => all.iter().map(|value| masked_json(value, keys)).collect(),
+        Value::Object(all) => {
+            let field = |(name, value)| (masked(name, keys).into_owned(), masked_json(value, keys));
+            all.iter().map(|(name, value): (&String, _)| field((name.as_str(), value))).collect()
+        }
+    }
+}
+
 /// How many bytes at the end of `text` are the beginning of `key`, but not all of it.
 fn overlap(text: &str, key: &str) -> usize {
     let longest = text.len().min(key.len().saturating_sub(1));
@@ -122,6 +159,8 @@ impl fmt::Debug for Redactor {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -145,6 +184,17 @@ mod tests {
         assert_eq!(redactor.mask_keys(text), "*** not-needed /srv/the/project");
         assert_eq!(redactor.mask(text), "*** *** ***");
         assert!(matches!(redactor.mask_keys("not-needed"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_json_value_is_masked_in_all_its_texts_and_borrowed_where_there_is_no_key() {
+        let redactor = Redactor::default();
+        redactor.add("sk-01234\"6789");
+        redactor.add("123456789012");
+        let value = json!({"a sk-01234\"6789": [{"b": "x sk-01234\"6789"}, 123_456_789_012_u64]});
+        let masked = json!({"a ***": [{"b": "x ***"}, 123_456_789_012_u64]});
+        assert_eq!(*redactor.mask_json(&value), masked);
+        assert!(matches!(redactor.mask_json(&masked), Cow::Borrowed(_)));
     }
 
     #[test]

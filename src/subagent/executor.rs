@@ -18,7 +18,7 @@ use crate::markdown::listing;
 use crate::permission::AgentGate;
 use crate::protocol::{
     AgentId, AgentInfo, AgentPath, Below, Caps, ChildMeta, End, EventSink, Failure, Journal,
-    NoticeLevel, ResultBlock, SpendingJournal, Terms, ToolDetails,
+    NoticeLevel, Redactor, ResultBlock, SpendingJournal, Terms, ToolDetails,
 };
 use crate::provider::{Model, ModelSlot};
 use crate::tool::{InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, canonical_name};
@@ -256,7 +256,8 @@ impl Executor {
         }
         let member = factory.tree.join(joining).map_err(|error| over(&error))?;
         let selection = factory.tools_for(&definition, &order.tools, &self.caller);
-        let terms = Terms { below: self.below(), ..terms(&order, &model, &spec) };
+        let terms =
+            Terms { below: self.below(), ..terms(&order, &model, &spec, &factory.redactor) };
         let inherited = order.fork.as_ref().map_or(0, |fork| fork.messages.len());
         let journal = self.journal(&info, events.path(), id, (terms, inherited));
         warn_of_unknown(&selection.unknown, &events);
@@ -392,7 +393,7 @@ impl Ended {
 }
 
 /// What is written down of an order, for an agent that goes on later.
-fn terms(order: &Order, model: &Model, limits: &BudgetSpec) -> Terms {
+fn terms(order: &Order, model: &Model, limits: &BudgetSpec, redactor: &Redactor) -> Terms {
     let (allowed_tools, denied_tools) = match &order.tools {
         ToolAccess::Inherit => (None, Vec::new()),
         ToolAccess::Allow(list) => (Some(list.clone()), Vec::new()),
@@ -405,7 +406,7 @@ fn terms(order: &Order, model: &Model, limits: &BudgetSpec) -> Terms {
         system_prompt: order.system_prompt.clone(),
         memory: order.memory,
         fork: order.fork.is_some(),
-        system: order.fork.as_ref().map(|fork| fork.system.to_string()),
+        system: order.fork.as_ref().map(|fork| redactor.mask_keys(&fork.system).into_owned()),
         below: None,
         caps: Caps {
             usd: limits.max_usd,

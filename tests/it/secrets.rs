@@ -140,6 +140,45 @@ async fn a_key_in_memory_in_a_hooks_words_or_in_a_childs_results_stays_here() {
 }
 
 #[tokio::test]
+async fn a_key_in_a_prompt_a_description_or_the_name_of_a_folder_stays_here() {
+    let scene = Scene::new();
+    let skill = format!("---\nname: look\ndescription: Looks with {KEY} at it.\n---\nLook.\n");
+    scene.world.write(".claude/skills/look/SKILL.md", &skill);
+    let scout =
+        format!("---\nname: scout\ndescription: Searches with {KEY}.\n---\nPROMPT {KEY} end.\n");
+    scene.world.write(".claude/agents/scout.md", &scout);
+    scene.world.write(&format!("deep/{KEY}/a.txt"), "a\n");
+    scene.parent_calls([agent_with("CHILD-A", "agent", "scout".into())]);
+    scene.server.when("CHILD-A").reply(tool_use("Bash", bash("cd deep/*"))).then(text("done"));
+    let finished = scene.go().await;
+    let first = &scene.server.requests_of(PARENT)[0];
+    let offered = json!(first.tools()).to_string();
+    for description in ["Looks with *** at it.", "Searches with ***."] {
+        assert!(offered.contains(description), "{offered}");
+    }
+    let child = &scene.server.requests_of("CHILD-A")[0];
+    assert!(child.system().contains("PROMPT *** end."), "{}", child.system());
+    let bodies: String = scene.server.requests().iter().map(|it| it.body.to_string()).collect();
+    assert!(!bodies.contains(KEY), "{bodies}");
+    assert!(finished.stdout.contains("deep/***"), "{finished}");
+    assert_hidden(&scene, &finished);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_key_that_an_agent_writes_into_a_call_is_in_no_frame_and_the_call_runs_as_it_is() {
+    let scene = Scene::new();
+    scene.parent_calls([agent_with("CHILD-A", "agent", "general-purpose".into())]);
+    let write = tool_use("Bash", bash(&format!("echo {KEY} > key.txt")));
+    scene.server.when("CHILD-A").reply(write).then(text(format!("wrote {KEY}")));
+    let finished = scene.go().await;
+    assert_eq!(scene.world.read("key.txt"), format!("{KEY}\n"));
+    assert!(finished.stdout.contains("echo *** > key.txt"), "{finished}");
+    assert!(!finished.to_string().contains(KEY), "{finished}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_key_that_the_users_own_command_prints_is_neither_shown_nor_sent() {
     let scene = Scene::new();
     scene.world.write("key.env", &format!("KEY={KEY}\n"));
