@@ -5,13 +5,14 @@ use super::script::Word;
 use super::spelling::{Spelling, spell, unquoted};
 use super::wrapper::{self, Wrapped, base_name};
 
+mod compiler;
 mod git_config;
 mod open;
 mod operand;
 mod sub_command;
 mod table;
 
-use table::{ANYWHERE, OPTIONS};
+use table::{ANYWHERE, OPTION_FILES, OPTIONS};
 
 /// An option that a rule has to name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,15 +46,22 @@ impl Danger {
 #[must_use]
 pub fn find(words: &[Word]) -> Vec<Danger> {
     let Some(program) = words.first() else { return Vec::new() };
-    let name = base_name(&program.text);
+    let name = listed_name(&program.text);
     let spelled = spell(words);
     let hidden = hidden_options(words);
     let mut dangers = sub_command::find(name, &spelled);
-    let own: Vec<Entry> = entries(name, &spelled).collect();
-    let is_known = !own.is_empty();
-    let anywhere = || ANYWHERE.split_whitespace();
-    let anywhere = || anywhere().map(|option| Entry { program: name, option, row: "", is_known });
-    let entries = if is_known { own } else { anywhere().collect() };
+    let mut entries: Vec<Entry> = entries(name, &spelled).collect();
+    let is_known = !entries.is_empty();
+    // No row lists the other options of these programs.
+    if entries.iter().all(|entry| entry.option == OPTION_FILE) {
+        let options = ANYWHERE.split_whitespace();
+        entries.extend(options.map(|option| Entry {
+            program: name,
+            option,
+            row: "",
+            is_known: false,
+        }));
+    }
     dangers.extend(git_config::find(name, words, &spelled));
     dangers.extend(operand::find(name, &spelled));
     let mut end = end_of_options(name, &spelled);
@@ -73,14 +81,16 @@ pub fn find(words: &[Word]) -> Vec<Danger> {
                 let beginning = word.beginning();
                 let hides = entries.iter().any(|entry| entry.may_be_in(&beginning, place));
                 let may_be = is_known && hidden.get(place).copied().unwrap_or(true);
-                (hides || may_be && !is_message(name, &spelled, words, place))
+                let previous = spelled.get(place - 1).and_then(Spelling::exact);
+                let written = || compiler::find_open(name, word, previous.unwrap_or_default());
+                (hides || may_be && !is_message(name, &spelled, words, place) || written())
                     .then(|| OPEN.to_owned())
             }
             Spelling::Plain(text) => {
                 let next = spelled.get(place + 1).and_then(Spelling::exact);
                 let previous = spelled.get(place - 1).and_then(Spelling::exact);
                 let found = entries.iter().find(|entry| entry.is(text, next, place));
-                found.map(|entry| entry.show(text)).or_else(|| by_form(name, text, previous))
+                found.map(|entry| entry.show()).or_else(|| by_form(name, text, previous))
             }
         };
         let written = word.exact().unwrap_or_default();
@@ -104,8 +114,25 @@ pub fn has_certain(words: &[Word]) -> bool {
 /// Whether the table knows the program with its sub-command.
 #[must_use]
 pub fn knows(words: &[Word]) -> bool {
-    let name = base_name(words.first().map_or("", |word| &word.text));
+    let name = listed_name(words.first().map_or("", |word| &word.text));
     entries(name, &spell(words)).next().is_some()
+}
+
+/// The name under which the tables have a program: `x86_64-linux-gnu-gcc-12` is a gcc.
+fn listed_name(program: &str) -> &str {
+    let name = base_name(program);
+    let is_version = |end: &str| end.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let bare = match name.rsplit_once('-') {
+        Some((start, end)) if !end.is_empty() && is_version(end) => start,
+        _ => name,
+    };
+    let tool = bare.rsplit('-').next().unwrap_or(bare);
+    [name, bare, tool].into_iter().find(|name| has_option_files(name)).unwrap_or(name)
+}
+
+/// Whether the program reads options from a file that a word such as `@file` names.
+fn has_option_files(name: &str) -> bool {
+    OPTION_FILES.split_whitespace().any(|known| known == name)
 }
 
 /// Stands for an option that no rule can name.
@@ -202,7 +229,7 @@ pub fn is_smuggled(words: &[Word], line: &str, is_named: impl Fn(&Danger) -> boo
 /// Whether a word behind these may be an option of a program in the table.
 fn takes_options(words: &[Word]) -> bool {
     let spelled = spell(words);
-    let name = base_name(&words[0].text);
+    let name = listed_name(&words[0].text);
     entries(name, &spelled).next().is_some() && end_of_options(name, &spelled) == spelled.len()
 }
 
@@ -234,7 +261,7 @@ fn is_written_elsewhere(words: &[Word], line: &str, is_named: &impl Fn(&Danger) 
 /// Whether a variable among the words of a program in the table makes an option of them, or may do so.
 fn is_in_variable(words: &[Word], line: &str, is_named: &impl Fn(&Danger) -> bool) -> bool {
     let spelled = spell(words);
-    let name = base_name(&words[0].text);
+    let name = listed_name(&words[0].text);
     if entries(name, &spelled).next().is_none() {
         return false;
     }
@@ -278,8 +305,8 @@ const UNENDED: &[&str] =
 /// The place of the `--` that ends the options. One behind an option may be that option's value, and ends nothing.
 fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {
     // find knows no such mark, what cargo hands on to tests can write a file, and the others run what they are given as
-    // variables, goals or statements.
-    if UNENDED.contains(&name) {
+    // variables, goals or statements. Files of options are read before any mark is.
+    if UNENDED.contains(&name) || has_option_files(name) {
         return words.len();
     }
     let is_option = |place: usize| {
@@ -300,6 +327,9 @@ struct Entry<'a> {
     is_known: bool,
 }
 
+/// The entry of a program that reads options from files.
+const OPTION_FILE: &str = "@*";
+
 /// The entries of the program, as far as its sub-command fits.
 fn entries<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item = Entry<'a>> {
     let fits = move |names: &str| {
@@ -309,11 +339,13 @@ fn entries<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item =
                 && parts.all(|part| words.iter().skip(1).any(|word| word.exact() == Some(part)))
         })
     };
-    OPTIONS.iter().filter(move |(names, _)| fits(names)).flat_map(move |(_, row)| {
+    let listed = OPTIONS.iter().filter(move |(names, _)| fits(names)).flat_map(move |(_, row)| {
         let frees = |word: &&str| word.starts_with('=') || word.starts_with("!--");
         let options = row.split_whitespace().filter(move |word| !frees(word));
         options.map(move |option| Entry { program: name, option, row, is_known: true })
-    })
+    });
+    let files = has_option_files(name).then_some(OPTION_FILE);
+    listed.chain(files.map(|option| Entry { program: name, option, row: "", is_known: true }))
 }
 
 /// Values that name a format of the output rather than a file.
@@ -354,7 +386,11 @@ impl Entry<'_> {
         };
         if letters.chars().count() > 1 {
             // go takes two dashes for one.
-            return name == self.option || name.strip_prefix('-') == Some(self.option);
+            let is = |name: &str| match self.option.strip_suffix('*') {
+                Some(start) => name.starts_with(start),
+                None => name == self.option,
+            };
+            return is(name) || name.strip_prefix('-').is_some_and(is);
         }
         match word.strip_prefix('-') {
             Some(cluster) if !cluster.starts_with('-') => {
@@ -397,7 +433,9 @@ impl Entry<'_> {
         if beginning.starts_with("--") {
             return self.option.starts_with(beginning);
         }
-        let Some(cluster) = beginning.strip_prefix('-') else { return false };
+        let Some(cluster) = beginning.strip_prefix('-') else {
+            return self.option.ends_with('*') && self.is(beginning, None, place);
+        };
         let is_letter = self.option.len() == 2 && self.option.starts_with('-');
         let has_value = cluster.chars().any(|letter| self.takes_rest(letter));
         self.is(beginning, None, place)
@@ -416,11 +454,8 @@ impl Entry<'_> {
         matches!(self.program, "tar" | "bsdtar") && table::TAR_LETTERS.contains(&self.option)
     }
 
-    fn show(self, word: &str) -> String {
-        match self.option.strip_suffix('*') {
-            Some(_) => word.to_owned(),
-            None => self.option.to_owned(),
-        }
+    fn show(self) -> String {
+        self.option.strip_suffix('*').unwrap_or(self.option).to_owned()
     }
 }
 
@@ -451,11 +486,13 @@ fn by_form(name: &str, word: &str, previous: Option<&str>) -> Option<String> {
             .iter()
             .find(|start| word.starts_with(**start))
             .map(|_| word.split('=').next().unwrap_or(word).to_owned()),
-        "go" if word.contains("-extld") => Some("-extld".to_owned()),
-        "go" => go_file(word, previous.unwrap_or_default()),
         "git" => address(name, word),
         "curl" => curl_format(word, previous.unwrap_or_default()),
-        _ => None,
+        // An exclamation mark runs what follows.
+        "dc" => word.contains('!').then(|| "an exclamation mark".to_owned()),
+        // A format can be a program as well.
+        "pandoc" => word.contains(".lua").then(|| "a Lua script".to_owned()),
+        _ => compiler::find(name, word, previous.unwrap_or_default()),
     }
 }
 
@@ -507,29 +544,6 @@ fn curl_format(word: &str, previous: &str) -> Option<String> {
     };
     let writes = word.contains("%output") || joined || is_behind && word.starts_with('@');
     writes.then(|| option.to_owned())
-}
-
-/// Options of go that name a file to write. One in the project that is not hidden does no harm.
-const GO_FILES: &[&str] = &[
-    "-o",
-    "-coverprofile",
-    "-cpuprofile",
-    "-memprofile",
-    "-blockprofile",
-    "-mutexprofile",
-    "-trace",
-    "-outputdir",
-];
-
-fn go_file(word: &str, previous: &str) -> Option<String> {
-    let (name, value) = match word.split_once('=') {
-        Some((name, value)) => (name, value),
-        None => (previous, word),
-    };
-    let name = if name.starts_with("--") { &name[1..] } else { name };
-    let hidden = |part: &str| part.starts_with('.') && part != ".";
-    let plain = !value.starts_with(['/', '~']) && !value.split('/').any(hidden);
-    (GO_FILES.contains(&name) && !plain).then(|| name.to_owned())
 }
 
 fn is_cluster(letters: &str) -> bool {

@@ -35,7 +35,7 @@ const RUNNERS_OF_CODE: &str = "R Rscript ansible-playbook awk bash bazel bun bun
 /// Options, by program, that name a file or folder to be written.
 const OUTPUTS: &[(&str, &str)] = &[
     (
-        "as c++ cc clang clang++ g++ gcc git go javac ld rustc shuf sort tree",
+        "as base64 c++ cc clang clang++ g++ gcc git go javac ld rustc sdiff shuf sort tree",
         "-o --output --output-directory -d",
     ),
     (

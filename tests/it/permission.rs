@@ -452,6 +452,30 @@ async fn permissions_test_names_the_rule_that_decides_a_call_and_asks_nobody() {
 }
 
 #[tokio::test]
+async fn a_rule_for_a_program_does_not_allow_a_file_of_options_or_an_output() {
+    let scene = Scene::new();
+    let rules = ["nm", "patch", "file", "gcc"].map(|name| format!("Bash({name}:*)")).join(",");
+    for (line, decision, why) in [
+        ("nm a.o", "allow", "rule Bash(nm:*)"),
+        ("nm @options", "ask", "no rule allows nm with @: rule Bash(nm:*)"),
+        ("gcc -Wl,@options a.c", "ask", "no rule allows gcc with @"),
+        ("patch -p1 -i a.diff", "allow", "rule Bash(patch:*)"),
+        ("patch -o made a.c a.diff", "ask", "Bash(patch -o made a.c a.diff) would allow it"),
+        ("patch --ed a.c a.diff", "ask", "no rule allows patch with --ed"),
+        ("file a.c", "allow", "rule Bash(file:*)"),
+        ("file -C -m a", "ask", "no rule allows file with -C"),
+    ] {
+        let call = format!("Bash({line})");
+        let args = ["--allowed-tools", &rules, "permissions", "test", &call];
+        let run = scene.world.run(args).finish().await;
+        run.assert_code(0);
+        let said = &run.stdout;
+        assert!(said.starts_with(&format!("{decision}: ")) && said.contains(why), "{line}: {said}");
+    }
+    assert_eq!(scene.server.requests().len(), 0);
+}
+
+#[tokio::test]
 async fn a_deny_rule_is_not_walked_past_by_options_spelling_or_text_for_a_shell() {
     let scene = Scene::new();
     scene.world.config("[permissions]\ndeny = [\"Bash(touch:*)\", \"Bash(git init:*)\"]\n");

@@ -1,7 +1,8 @@
 //! The options, program by program.
 
 /// Programs (separated by blanks; behind a slash a word that has to stand in the command) and their options: `--long`
-/// with all its short forms, `-x` alone and in a cluster, `-word` as it is, a bare word as it is, `start*`.
+/// with all its short forms, `-x` alone and in a cluster, `-word` as it is, a bare word as it is, `start*`. What is not
+/// about options, such as scripts and settings among the words, is in the functions beside this table.
 ///
 /// Two kinds of words free what the others would cover, and hold for the options of their own row alone:
 ///
@@ -37,7 +38,37 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("rg", "--pre --hostname-bin"),
     ("sort", "=kStT -o --output --compress-program"),
     ("split", "--filter"),
-    ("uniq tree iconv shuf xmllint gpg objcopy", "-o --output"),
+    ("uniq tree iconv shuf xmllint objcopy base64 base32 basenc", "-o --output"),
+    (
+        "patch gpatch",
+        "=DFipVx -o -e -r -d -g -B -Y -z --output --ed --reject-file --directory --get --prefix --basename-prefix \
+         --suffix",
+    ),
+    ("file", "=fFm -C --compile"),
+    ("sdiff diff3", "=IFw -o --output --diff-program"),
+    ("info", "=dfkn -o --output --dribble --restore --init-file"),
+    ("ugrep ug", "--filter --pager --view --save-config"),
+    (
+        "gpg gpg2",
+        "=ru -o --output --log-file --logger-file --status-file --attribute-file --agent-program --dirmngr-program \
+         --keyboxd-program --exec-path --options --homedir --photo-viewer --load-extension",
+    ),
+    ("ssh-keygen", "=bCfNPt -D -w"),
+    ("ssh-add", "-s -S"),
+    ("nc ncat netcat", "=ipsw -e -c -o --exec --sh-exec --lua-exec --output --hex-dump"),
+    ("nmap", "=* -oN -oX -oG -oS -oA -oM --script* --datadir --servicedb --versiondb --resume"),
+    ("tcpdump", "=Bcirsy -w -z"),
+    ("tshark dumpcap", "=cfirs -w -X"),
+    ("lynx", "=* -cfg -lss -cmd_script -cmd_log -editor -sessionout -session"),
+    ("w3m", "=* -o -config"),
+    (
+        "aria2c",
+        "-d -o -i -l --dir --out --on-* --log --conf-path --save-session --input-file --save-cookies",
+    ),
+    ("http https xh xhs", "=aAps -o -d --output --download --session"),
+    ("zstd brotli", "-o --output --output-dir-flat --output-dir-mirror --trace"),
+    ("cpio", "=CEHMR -F -O -D --file --rsh-command --directory"),
+    ("journalctl", "--cursor-file"),
     (
         "curl",
         "=AbCdeEFHmPQrTtuUwxXyYz -o -O -J -K -c -D --expand-* --output --remote-name \
@@ -76,16 +107,51 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "awk gawk mawk nawk",
         "=Fve -f -i -l -E -o --file --include --load --exec --pretty-print --dump-variables --profile",
     ),
-    ("yq", "-i --inplace --in-place"),
+    ("yq", "=op -i -s --inplace --in-place --split-exp --split-exp-file"),
     ("jq", "-L -f --from-file"),
     ("go", "=* -exec -toolexec -overlay -modfile -vettool -C generate"),
     ("go/env", "-w -u"),
     (
         "cargo",
-        "!--target --config --manifest-path --target-dir --logfile --out-dir --artifact-dir -C -Z",
+        "!--target --config --manifest-path --target-dir --logfile --out-dir --artifact-dir -C -Z --codegen @*",
     ),
-    ("rustc", "-C --sysroot"),
-    ("gcc g++ cc c++ clang clang++", "=* -wrapper -fplugin -specs -B"),
+    ("rustc clippy-driver", "-C -Z --codegen --sysroot"),
+    ("rustdoc", "-C -Z --codegen --sysroot --test-builder --test-runtool --runtool"),
+    (
+        "gcc g++ cc c++ cpp gfortran clang clang++ clang-cpp",
+        "=* -wrapper -fplugin -fpass-plugin -iplugindir -specs -B -load -plugin -ccc-* -gcc-toolchain \
+         -gcc-install-dir -ld-path -config*",
+    ),
+    (
+        "clang-tidy clang-check opt llc",
+        "=* -load -load-pass-plugin -export-fixes -store-check-profile",
+    ),
+    ("nm ranlib", "--plugin"),
+    ("objcopy", "--dump-section"),
+    ("strip", "=KR -o --output"),
+    ("ar", "-M --output --plugin"),
+    (
+        "ld ld.bfd ld.gold ld.lld ld.mold ld64.lld lld gold mold",
+        "=* -plugin -load-pass-plugin -run -c -Map -dependency-file -out-implib -reproduce -time-trace",
+    ),
+    ("dlltool dllwrap windres windmc", "-S --as --preprocessor --driver-name"),
+    ("nvcc", "=* -ccbin -compiler-bindir -optf -options-file -fplugin -wrapper"),
+    ("ghc", "=* -pgm* -F -fplugin* -ghci-script"),
+    ("ocamlc ocamlopt ocamldep ocamlfind", "=* -pp -ppx -cc -args -args0 -plugin"),
+    (
+        "javac javadoc jar javap jdeps jlink jmod kotlinc scalac groovyc",
+        "=* -J* -processor -processorpath --processor-path --processor-module-path -Xplugin* -doclet -docletpath \
+         -taglet -tagletpath",
+    ),
+    ("protoc", "--plugin --descriptor_set_out --dependency_out"),
+    (
+        "cppcheck",
+        "--addon* --clang --output-file --plist-output --cppcheck-build-dir --checkers-report",
+    ),
+    (
+        "golangci-lint",
+        "=DEpj -c --config --cpu-profile-path --mem-profile-path --trace-path --out-*",
+    ),
     (
         "npm pnpm yarn bun npx",
         "--script-shell --prefix -C --dir --cwd --userconfig --globalconfig --node-options --registry --shell \
@@ -116,7 +182,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "=DPx -I -p -b -c -g --init-script --project-dir --build-file --settings-file --gradle-user-home \
          --include-build -Dorg.gradle.jvmargs -Dorg.gradle.java.home",
     ),
-    ("dotnet", "=* -a --test-adapter-path --settings --diag -p:CustomBefore* -p:CustomAfter*"),
+    (
+        "dotnet msbuild",
+        "=* @* -a --test-adapter-path --settings --diag -p:CustomBefore* -p:CustomAfter*",
+    ),
     ("kubectl oc helm", "--kubeconfig --cache-dir --post-renderer --log-file --profile-output"),
     (
         "docker podman",
@@ -141,6 +210,21 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "--pager --tee --init-command --defaults-file --defaults-extra-file --plugin-dir",
     ),
     ("sqlite3", "-init -cmd"),
+    ("pg_dump pg_dumpall pg_restore", "=FhjpSU -f -L --file"),
+    (
+        "mysqldump mariadb-dump",
+        "=hPpu -r -T --result-file --tab --log-error --defaults-file --defaults-extra-file --plugin-dir",
+    ),
+    ("redis-cli valkey-cli", "--rdb --functions-rdb --eval"),
+    (
+        "pandoc",
+        "=ftrwVMDH -o -F -L -d --output --filter --lua-filter --pdf-engine --extract-media --log --defaults --data-dir",
+    ),
+    ("dot neato fdp sfdp twopi circo", "=AEGKNTl -o -O"),
+    ("xsltproc", "=* -o -output -writesubtree"),
+    ("exiftool", "=* -if -p -w -W -o -config -@ -userParam"),
+    ("cloc", "--extract-with --out --report-file --write-lang-def --config"),
+    ("ctags uctags", "-o -f --options"),
     (
         "tsc",
         "-p -b --outFile --outDir --declarationDir --generateTrace --generateCpuProfile --tsBuildInfoFile --project",
@@ -162,9 +246,23 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("tox nox", "-c -f --conf --noxfile --workdir --force-dep"),
     ("ninja", "=djklw -f -C -t"),
     ("ctest", "=* -S -SP -O -D --script --output-log --build-and-test --test-dir"),
-    ("openssl", "-out -engine -provider-path -config"),
+    (
+        "openssl",
+        "-out -engine -provider -provider-path -config -keyout -writerand -sess_out -keylogfile -CAserial",
+    ),
     ("gh", "--extension alias extension"),
 ];
+
+/// Programs that read more options from a file when a word such as `@file` names one, so that the file decides what
+/// they load, run and write. Names with a target or a version, such as `llvm-nm-15`, count as well.
+pub const OPTION_FILES: &str = "\
+    addr2line ar as c++filt dlltool dllwrap dwp elfedit gcov gcov-tool gold gprof ld ld.bfd ld.gold ld.lld \
+    ld.mold ld64.lld lld mold nm objcopy objdump ranlib readelf size strings strip windmc windres \
+    c++ cc clang clang++ clang-check clang-cpp clang-format clang-tidy clippy-driver cpp dmd em++ emcc fpc g++ gcc \
+    gdc gfortran ghc ldc2 llc nvcc opt rustc rustdoc swiftc zig \
+    aapt2 checkstyle csc d8 detekt google-java-format groovyc jar javac javadoc jlink jmod kotlinc ktlint \
+    mcs r8 scalac vbc \
+    buck2 codespell dmypy mypy protoc py.test pytest ruff stubgen tsc";
 
 /// The same for every program that is not in the table.
 pub const ANYWHERE: &str = "--exec --exec-batch --execute --eval --output --output-file --outfile --out-file \
