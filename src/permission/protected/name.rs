@@ -52,26 +52,39 @@ const EXAMPLES: &[&str] = &["dist", "example", "sample", "template"];
 /// Folders below `.github` that hold texts for people.
 const TEMPLATES: &[&str] = &["discussion_template", "issue_template", "pull_request_template"];
 
-/// Files without a dot that a hook manager, a build server or a version manager runs because they are there.
+/// Files without a dot that a program runs, or takes commands from, because they are there.
 const AUTOMATION: &[&str] = &[
-    "appveyor.yml",
-    "bitbucket-pipelines.yml",
-    "buildspec.yaml",
-    "buildspec.yml",
-    "cloudbuild.json",
-    "cloudbuild.yaml",
-    "cloudbuild.yml",
-    "mise.toml",
-    "netlify.toml",
-    "simple-git-hooks.cjs",
-    "simple-git-hooks.js",
-    "simple-git-hooks.json",
-    "vercel.json",
-    "wercker.yml",
+    // Git hooks.
+    "captainhook.config.json captainhook.json",
+    "grumphp.dist.yaml grumphp.dist.yml grumphp.yaml grumphp.yaml.dist grumphp.yml grumphp.yml.dist",
+    "hk.local.pkl hk.pkl prek.toml",
+    "simple-git-hooks.cjs simple-git-hooks.js simple-git-hooks.json",
+    // Versions and variables that a shell takes on when it enters the folder.
+    "devbox.json devenv.local.nix devenv.local.yaml devenv.nix devenv.yaml mise.toml pkgx.yaml pkgx.yml",
+    // Build servers.
+    "appveyor.yml bitbucket-pipelines.yml bitrise.yaml bitrise.yml buddy.yml",
+    "buildkite.json buildkite.yaml buildkite.yml buildspec.yaml buildspec.yml",
+    "ci_post_clone.sh ci_post_xcodebuild.sh ci_pre_xcodebuild.sh circle.yml",
+    "cloudbuild.json cloudbuild.yaml cloudbuild.yml codefresh.yml codemagic.yaml",
+    "codeship-services.yml codeship-steps.yml jenkins-x.yml readthedocs.yaml readthedocs.yml",
+    "screwdriver.yaml shippable.yml wercker.yml zuul.yaml",
+    // Hosts that build and start what was pushed.
+    "amplify.yml appspec.yaml appspec.yml heroku.yml netlify.toml now.json",
+    "railway.json railway.toml render.yaml vercel.json",
+    // Workspaces, and agents that start servers.
+    "crush.json devfile.yaml devfile.yml opencode.json opencode.jsonc",
 ];
 
 /// The same, by how the name begins.
-const AUTOMATION_STARTS: &[&str] = &["azure-pipelines", "jenkinsfile", "lefthook", "mise."];
+const AUTOMATION_STARTS: &[&str] =
+    &["azure-pipelines", "jenkinsfile", "lefthook", "lint-staged.config.", "mise."];
+
+/// The same, by how the name ends.
+const AUTOMATION_ENDS: &[&str] =
+    &[".code-workspace", ".gocd.yaml", ".gocd.yml", ".sublime-project"];
+
+/// The same for all files in a folder.
+const AUTOMATION_FOLDERS: &[&str] = &["mise-tasks", "zuul.d"];
 
 /// Whether a rule for a whole folder should not be suggested because of this name on the way to it.
 #[must_use]
@@ -85,17 +98,23 @@ pub(super) fn protection(parts: &[String]) -> Option<Protection> {
     if let Some(at) = dot {
         return Some(Protection { name: parts[at].clone(), reason: Reason::DotName });
     }
-    let last = parts.last().filter(|name| is_automation(name) || is_of_mise(parts))?;
-    Some(Protection { name: last.clone(), reason: Reason::Automation })
+    let (last, folders) = parts.split_last()?;
+    let folder = folders.iter().find(|name| AUTOMATION_FOLDERS.contains(&name.as_str()));
+    let is_file = || is_automation(last) || is_of_mise(parts);
+    let name = folder.or_else(|| is_file().then_some(last))?;
+    Some(Protection { name: name.clone(), reason: Reason::Automation })
 }
 
-/// Whether the version manager reads the file as its settings, which it keeps in a folder instead of `mise.toml`.
+/// Whether the version manager reads the file as its settings or a task, which it keeps in a folder instead of
+/// `mise.toml`.
 fn is_of_mise(parts: &[String]) -> bool {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let is_task = |folders: &[&str]| folders.windows(2).any(|two| two == ["mise", "tasks"]);
     match parts.as_slice() {
         [.., "mise", name] => name.starts_with("config.") && name.ends_with(".toml"),
         [.., "mise", "conf.d", name] => name.ends_with(".toml"),
-        _ => false,
+        [folders @ .., _] => is_task(folders),
+        [] => false,
     }
 }
 
@@ -122,5 +141,7 @@ fn is_data_file(name: &str) -> bool {
 }
 
 fn is_automation(name: &str) -> bool {
-    AUTOMATION.contains(&name) || AUTOMATION_STARTS.iter().any(|start| name.starts_with(start))
+    AUTOMATION.iter().any(|names| names.split(' ').any(|known| known == name))
+        || AUTOMATION_STARTS.iter().any(|start| name.starts_with(start))
+        || AUTOMATION_ENDS.iter().any(|end| name.ends_with(end))
 }
