@@ -146,6 +146,7 @@ impl WebFetch {
     }
 
     /// Where the answer to `url` points to. A page on another host is not followed: it was not the one that was allowed.
+    /// Neither is one that leaves https.
     /// With or without `www.` it is the same, unless a rule is about the one and not about the other. `first` is the
     /// address that was permitted.
     fn redirect(
@@ -168,6 +169,13 @@ impl WebFetch {
         self.settings.guard().check_url(&next).map_err(|refused| refuse(&refused))?;
         if bare_host(&next) != bare_host(url) {
             let text = format!("{url} redirects to another host. To go there, fetch {next}");
+            return Err(ToolError::failed(text));
+        }
+        if url.scheme() == "https" && next.scheme() == "http" {
+            let text = format!(
+                "{url} redirects from https to http, where anybody on the way can read and change \
+                 the page. To go there, fetch {next}"
+            );
             return Err(ToolError::failed(text));
         }
         let refuses = self.settings.redirects.0.as_ref();
@@ -303,6 +311,9 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> ToolError {
 }
 
 #[cfg(test)]
+mod tls_server;
+
+#[cfg(test)]
 mod tests {
     use axum::Router;
     use axum::response::{Html, Redirect};
@@ -392,6 +403,37 @@ mod tests {
         );
         assert!(error("/file").await.ends_with("redirects to file, which is not http(s)."));
         assert!(error("/loop").await.starts_with("Gave up after 5 redirects"));
+    }
+
+    #[tokio::test]
+    async fn a_redirect_from_https_to_http_is_not_followed() {
+        let plain = server().await;
+        let secure = tls_server::start(move |path| match path {
+            "/page" => tls_server::page("Secret"),
+            "/near" => tls_server::redirect("/page"),
+            "/down" => tls_server::redirect(&format!("{plain}/page")),
+            "/twice" => tls_server::redirect("/down"),
+            other => panic!("{other}"),
+        });
+        let bench = Bench::new();
+        let certificate = bench.file("localhost.pem", tls_server::CERTIFICATE);
+        let tool = WebFetch::new(WebSettings::with_loopback());
+        let fetch = async |path: &str| {
+            let mut cx = bench.context(Access::Other);
+            cx.env = cx.env.with([("SSL_CERT_FILE", &certificate)]);
+            Tool::call(&tool, json!({"url": format!("{secure}{path}")}), cx).await
+        };
+        for path in ["/page", "/near"] {
+            assert_eq!(text(&fetch(path).await.unwrap()), "Secret");
+        }
+        for path in ["/down", "/twice"] {
+            let error = fetch(path).await.unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("{secure}/down redirects from https to http")),
+                "{error}"
+            );
+            assert!(error.contains("To go there, fetch http://127.0.0.1:"), "{error}");
+        }
     }
 
     #[tokio::test]
