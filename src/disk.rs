@@ -7,6 +7,7 @@
 mod folder;
 mod repository;
 mod resolve;
+mod scope;
 
 pub use folder::{Folder, open};
 pub use repository::{
@@ -14,3 +15,4 @@ pub use repository::{
     roots_around,
 };
 pub use resolve::{normalize, resolve};
+pub use scope::{ProjectFiles, ProjectScope, ScopeError};

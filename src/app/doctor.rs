@@ -212,6 +212,7 @@ fn memory(setup: &Setup) -> Memory {
         own: &setup.dirs.config,
         claude: setup.dirs.claude.as_deref(),
         home: home.as_deref(),
+        scope: &setup.scope(),
         project: setup.loaded.project.sources.project,
         local: setup.loaded.project.sources.local,
     };

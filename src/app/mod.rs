@@ -215,6 +215,7 @@ impl Setup {
             true => definitions,
             false => definitions.without_claude(),
         };
+        let definitions = definitions.in_scope(parts::scope(&loaded));
         let definitions = definitions.with_accepted(Accepted {
             trust: trust.clone(),
             own_modes,
@@ -246,6 +247,7 @@ impl Setup {
         let reserved: Vec<&str> = tui::update::COMMANDS.iter().map(|(name, _)| *name).collect();
         let (project, own) = (&self.loaded.project.folders, &self.dirs.config);
         let sources = CustomSources::new(project, own, self.dirs.claude.as_deref(), &reserved);
+        let sources = sources.in_scope(self.scope());
         if self.loaded.project.sources.project { sources } else { sources.without_claude() }
     }
 

@@ -11,6 +11,7 @@ use crate::budget;
 use crate::cli::Cli;
 use crate::config::models::Catalogue;
 use crate::config::{self, ConfigError, Dirs, Loaded, OnViolation};
+use crate::disk::ProjectScope;
 use crate::exec::{self, Sandbox, StartDirs, StartSettings, Supervisor};
 use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
@@ -80,6 +81,11 @@ pub(super) fn starts(loaded: &Loaded, dirs: &Dirs, cwd: &Path, env: &EnvOverlay)
     })
 }
 
+/// What the project's files may bring in.
+pub(super) fn scope(loaded: &Loaded) -> ProjectScope {
+    ProjectScope::new(&loaded.project.folders, &loaded.config.permissions.additional_dirs)
+}
+
 impl Setup {
     /// The gate, with the configured rules as they are and as they change. What is wrong with a change goes to `events`.
     pub fn gate(&self, interactive: bool, events: &EventQueue) -> Result<Gate, AppError> {
@@ -124,6 +130,11 @@ impl Setup {
             soften: config.subagents.on_autonomy_violation == OnViolation::Report,
             redactor: self.redactor.clone(),
         })
+    }
+
+    /// What the project's files may bring in.
+    pub(super) fn scope(&self) -> ProjectScope {
+        scope(&self.loaded)
     }
 
     pub(super) fn home(&self) -> Option<PathBuf> {
@@ -193,6 +204,7 @@ impl Setup {
             notices: wishes.notices,
             user_dir: self.dirs.config.clone(),
             claude_dir: self.dirs.claude.clone(),
+            scope: self.scope(),
             setting_sources: self.loaded.project.sources,
             system_prompt: wishes.system_prompt,
             append_system_prompt: wishes.append_system_prompt,

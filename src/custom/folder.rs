@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::CustomError;
+use crate::disk::{ProjectFiles, ScopeError};
 use crate::markdown::folder::{self, Entry, FolderError};
 
 /// More files of one folder are not looked at.
@@ -30,8 +31,8 @@ pub(super) struct Folder {
     pub path: PathBuf,
     /// Whether its files are written for other programs too: keys that we do not know are skipped with a warning.
     pub foreign: bool,
-    /// The project that links may not lead out of.
-    pub within: Option<PathBuf>,
+    /// Whether it comes with the project, whose links may not lead everywhere.
+    pub project: bool,
 }
 
 /// A file that should be a command or a skill.
@@ -44,9 +45,14 @@ pub(super) struct Found {
 
 impl Folder {
     /// The files of this folder, by name. No folder: none.
-    pub fn files(&self, kind: Kind) -> Vec<Result<Found, CustomError>> {
+    pub fn files(&self, kind: Kind, scope: &ProjectFiles<'_>) -> Vec<Result<Found, CustomError>> {
+        let bar = |folder: &Path| match scope.enter(folder) {
+            Err(ScopeError::Outside(why)) if self.project => Some(why),
+            // One that cannot be looked at says so when it is listed.
+            _ => None,
+        };
         let entries = match kind {
-            Kind::Command => folder::files(&self.path, self.within.as_deref(), MAX_FILES),
+            Kind::Command => folder::files(&self.path, &bar, MAX_FILES),
             Kind::Skill => folder::folders_with(&self.path, "SKILL.md", MAX_FILES, "skills"),
         };
         let found = |entry: Entry| match entry {

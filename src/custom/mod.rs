@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::disk::{ProjectFiles, ProjectScope};
 use crate::markdown::Fingerprint;
 use crate::tool::{Hidden, HiddenFiles};
 
@@ -34,6 +35,8 @@ pub struct CustomSources {
     /// Highest first, commands and skills apart.
     commands: Vec<Folder>,
     skills: Vec<Folder>,
+    /// What links of the project may lead to.
+    scope: ProjectScope,
     /// Names that only the program itself gives to commands.
     reserved: Vec<String>,
     /// The skills that models are offered; absent: all.
@@ -47,20 +50,19 @@ impl CustomSources {
     /// configuration folder, `claude` their `.claude` folder. `.caliban` goes before `.claude`, and in each the nearest folder first.
     #[must_use]
     pub fn new(project: &[PathBuf], own: &Path, claude: Option<&Path>, reserved: &[&str]) -> Self {
-        let root = project.last();
         let folders = |kind: Kind| {
             let below = |program: &'static str, foreign: bool| {
                 project.iter().map(move |above| Folder {
                     path: above.join(program).join(kind.folder()),
                     foreign,
-                    within: root.cloned(),
+                    project: true,
                 })
             };
-            let own = Folder { path: own.join(kind.folder()), foreign: false, within: None };
+            let own = Folder { path: own.join(kind.folder()), foreign: false, project: false };
             let brought = claude.map(|claude| Folder {
                 path: claude.join(kind.folder()),
                 foreign: true,
-                within: None,
+                project: false,
             });
             below(".caliban", false)
                 .chain(below(".claude", true))
@@ -70,14 +72,21 @@ impl CustomSources {
         };
         let reserved = reserved.iter().map(|name| (*name).to_owned()).collect();
         let (commands, skills) = (folders(Kind::Command), folders(Kind::Skill));
-        Self { commands, skills, reserved, ..Self::default() }
+        let scope = ProjectScope::new(project, &[]);
+        Self { commands, skills, scope, reserved, ..Self::default() }
+    }
+
+    /// The same where links of the project may lead to what this scope has.
+    #[must_use]
+    pub fn in_scope(self, scope: ProjectScope) -> Self {
+        Self { scope, ..self }
     }
 
     /// The same without the project's `.claude`.
     #[must_use]
     pub fn without_claude(mut self) -> Self {
         for folders in [&mut self.commands, &mut self.skills] {
-            folders.retain(|folder| !(folder.foreign && folder.within.is_some()));
+            folders.retain(|folder| !(folder.foreign && folder.project));
         }
         self
     }
@@ -101,7 +110,8 @@ impl CustomSources {
     /// What the files of skills look like from outside: while that stays the same, models are offered the same ones.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        let files = self.skills.iter().flat_map(|folder| folder.files(Kind::Skill));
+        let scope = self.scope.files();
+        let files = self.skills.iter().flat_map(|folder| folder.files(Kind::Skill, &scope));
         Fingerprint::of(files.flatten().map(|file| file.path))
     }
 }
@@ -207,10 +217,10 @@ impl Customs {
             all.commands.insert(custom.name.clone(), Arc::new(custom));
         }
         let (hidden, cwd) = &sources.hidden;
-        let hidden = hidden.from_reading(cwd);
+        let (hidden, scope) = (hidden.from_reading(cwd), sources.scope.files());
         for (folders, kind) in [(&sources.commands, Kind::Command), (&sources.skills, Kind::Skill)]
         {
-            folders.iter().for_each(|folder| all.add_folder(folder, kind, &hidden));
+            folders.iter().for_each(|folder| all.add_folder(folder, kind, &hidden, &scope));
         }
         for skill in all.skills.values_mut().filter(|skill| !sources.offers(&skill.name)) {
             Arc::make_mut(skill).only_person = true;
@@ -261,8 +271,14 @@ impl Customs {
         self.reserved.iter().any(|reserved| reserved == name)
     }
 
-    fn add_folder(&mut self, folder: &Folder, kind: Kind, hidden: &HiddenFiles) {
-        for file in folder.files(kind) {
+    fn add_folder(
+        &mut self,
+        folder: &Folder,
+        kind: Kind,
+        hidden: &HiddenFiles,
+        scope: &ProjectFiles<'_>,
+    ) {
+        for file in folder.files(kind, scope) {
             let file = match file {
                 Ok(file) => file,
                 Err(error) => {
@@ -271,13 +287,13 @@ impl Customs {
                 }
             };
             let refuse = |error| Problem::Refused { name: file.name.clone(), error };
-            let read = match folder.within.is_some() && hidden.contain_either(&file.path) {
+            let read = match folder.project && hidden.contain_either(&file.path) {
                 true => Err(CustomError {
                     path: file.path.clone(),
                     line: None,
                     message: "cannot be read: a permission rule forbids it".to_owned(),
                 }),
-                false => reader::read(&file, folder, kind),
+                false => reader::read(&file, folder, kind, scope),
             };
             let (custom, warnings) = match read {
                 Ok(read) => read,

@@ -2,6 +2,7 @@
 
 use super::folder::{Folder, Found, Kind};
 use super::{Custom, CustomError, Place};
+use crate::disk::ProjectFiles;
 use crate::markdown::file;
 use crate::markdown::front_matter::{self, Document, Field, Value};
 
@@ -31,9 +32,14 @@ const NOT_HERE: [(&str, &str); 2] = [
 /// What came of a file: what it is, and parts of it that do not count.
 type Read = (Custom, Vec<CustomError>);
 
-pub(super) fn read(file: &Found, folder: &Folder, kind: Kind) -> Result<Read, CustomError> {
+pub(super) fn read(
+    file: &Found,
+    folder: &Folder,
+    kind: Kind,
+    scope: &ProjectFiles<'_>,
+) -> Result<Read, CustomError> {
     let reader = Reader { file, folder, kind };
-    let text = reader.text()?;
+    let text = reader.text(scope)?;
     let document = match front_matter::begins(&text) || kind == Kind::Skill {
         true => front_matter::parse(&text, folder.foreign)
             .map_err(|(line, message)| reader.error(Some(line), message))?,
@@ -56,17 +62,15 @@ impl Reader<'_> {
         CustomError { path: self.file.path.clone(), line, message: message.into() }
     }
 
-    fn text(&self) -> Result<String, CustomError> {
+    fn text(&self, scope: &ProjectFiles<'_>) -> Result<String, CustomError> {
         let unreadable = |why: String| self.error(None, format!("cannot be read: {why}"));
-        let path = &self.file.path;
-        if let Some(project) = &self.folder.within {
-            let real = path.canonicalize().map_err(|error| unreadable(error.to_string()))?;
-            let root = project.canonicalize().map_err(|error| unreadable(error.to_string()))?;
-            if !real.starts_with(root) {
-                return Err(unreadable("it is a link that leads out of the project".to_owned()));
+        let path = match self.folder.project {
+            true => {
+                scope.locate(&self.file.path, None).map_err(|why| unreadable(why.to_string()))?
             }
-        }
-        file::text(path, MAX_FILE).map_err(|why| unreadable(why.to_string()))
+            false => self.file.path.clone(),
+        };
+        file::text(&path, MAX_FILE).map_err(|why| unreadable(why.to_string()))
     }
 
     fn custom(&self, document: &Document) -> Result<Read, CustomError> {

@@ -17,6 +17,7 @@ mod index;
 mod settings;
 
 pub use config_file::parse as parse_git_config;
+pub use index::TrackedFiles;
 
 use settings::Settings;
 
@@ -66,6 +67,23 @@ pub fn check_repository(dir: &Path, home: Option<&Path>) -> Result<(), String> {
 /// What stands in the way, such as the setting that may start a program.
 pub fn check_checkout(dir: &Path) -> Result<(), String> {
     read_settings(checkout_of(dir).ok_or(NO_REPOSITORY)?).map(drop)
+}
+
+/// The regular files that git tracks in the checkout at `root`, by its index.
+///
+/// # Errors
+///
+/// Why the repository or its index does not say so: its `.git` or its settings have an unusual form, or belong to another
+/// checkout.
+pub fn tracked_files(root: &Path) -> Result<TrackedFiles, String> {
+    let (git, settings) = read_settings(root)?;
+    Ok(index::files(&git.index(), settings.hash_length())?)
+}
+
+/// The file in which git keeps the index of the checkout at `root`.
+#[must_use]
+pub fn index_file(root: &Path) -> Option<PathBuf> {
+    GitDir::of(root).ok().map(|git| git.index())
 }
 
 /// The root of the repository around `dir`: the nearest folder with a `.git`. One that holds the whole home is none, unless
@@ -118,8 +136,7 @@ fn look_into(checkout: &Path, home: Option<&Path>) -> Result<Vec<PathBuf>, Strin
     if !hooks.iter().all(|folder| is_missing(&folder.join(INDEX_HOOK))) {
         return Err(format!("the repository has a hook {INDEX_HOOK}, which git may start"));
     }
-    let hash = if settings.sha256 { 32 } else { 20 };
-    Ok(index::commits(&git.own.join("index"), hash)?)
+    Ok(index::commits(&git.index(), settings.hash_length())?)
 }
 
 /// The git folder of a checkout and its settings, where both have a form that starts nothing.
@@ -225,6 +242,10 @@ impl GitDir {
         let is_of_common = real(own.clone())?.parent() == Some(&common.join("worktrees"));
         let names_this = real(named("gitdir")?)? == real(dot_git.to_owned())?;
         (is_of_common && names_this).then_some(Self { own, common, link: Link::Checked })
+    }
+
+    fn index(&self) -> PathBuf {
+        self.own.join("index")
     }
 
     /// Whether git takes the folders for a repository, and all objects in it are its own.

@@ -30,6 +30,11 @@ const MAX_NAME: usize = 255;
 /// Callers must never read it as "nowhere in particular". `/dev/stdin` and the like are what a process has open already.
 #[must_use]
 pub fn resolve(path: &Path) -> Option<PathBuf> {
+    follow(path, &mut |_| {})
+}
+
+/// The same, handing each link on the way to `on_link`, by a path without links.
+pub(super) fn follow(path: &Path, on_link: &mut dyn FnMut(&Path)) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;
     }
@@ -58,6 +63,7 @@ pub fn resolve(path: &Path) -> Option<PathBuf> {
                 if links > MAX_LINKS || next.starts_with("/proc") {
                     return None;
                 }
+                on_link(&next);
                 let target = fs::read_link(&next).ok()?;
                 for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
                     rest.push_front(part);

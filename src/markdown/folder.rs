@@ -25,13 +25,13 @@ pub struct FolderError {
 /// A file, or a folder that could not be walked.
 pub type Entry = Result<PathBuf, FolderError>;
 
-/// Lists the `.md` files at and below `folder`, by name, `most` of them. A missing folder has none. Links that lead out
-/// of `within`, where there is one, are not followed to folders; each file has to be checked when it is read.
+/// Lists the `.md` files at and below `folder`, by name, `most` of them. A missing folder has none. A folder that `bar`
+/// has something against is not walked, and what it says about the folder is the message; each file has to be checked
+/// when it is read.
 #[must_use]
-pub fn files(folder: &Path, within: Option<&Path>, most: usize) -> Vec<Entry> {
-    let within = within.and_then(|root| root.canonicalize().ok());
+pub fn files(folder: &Path, bar: &dyn Fn(&Path) -> Option<String>, most: usize) -> Vec<Entry> {
     let mut walk =
-        Walk { within, most, above: Vec::new(), folders: 0, left_out: false, found: Vec::new() };
+        Walk { bar, most, above: Vec::new(), folders: 0, left_out: false, found: Vec::new() };
     walk.folder(folder);
     if walk.left_out {
         let message = format!(
@@ -69,9 +69,9 @@ pub fn folders_with(folder: &Path, file: &str, most: usize, things: &str) -> Vec
 }
 
 /// The state of one walk.
-struct Walk {
-    /// The folder that links may not lead out of.
-    within: Option<PathBuf>,
+struct Walk<'a> {
+    /// Why a folder is not walked.
+    bar: &'a dyn Fn(&Path) -> Option<String>,
     /// The limit of files.
     most: usize,
     /// The folders that led here, since links may lead in circles.
@@ -83,14 +83,14 @@ struct Walk {
     found: Vec<Entry>,
 }
 
-impl Walk {
+impl Walk<'_> {
     fn folder(&mut self, folder: &Path) {
         // One that cannot be followed is reported when it is listed.
         let real = folder.canonicalize().ok();
-        if let (Some(real), Some(root)) = (&real, &self.within)
-            && !real.starts_with(root)
+        if real.is_some()
+            && let Some(why) = (self.bar)(folder)
         {
-            let message = "this folder is a link that leads out of the project".to_owned();
+            let message = format!("this folder {why}");
             self.found.push(Err(FolderError { path: folder.to_owned(), message }));
             return;
         }
@@ -204,7 +204,13 @@ mod tests {
         }
         symlink(at("out"), at("in/b/out")).unwrap();
         symlink(at("in"), at("in/b/loop")).unwrap();
-        let found = files(&at("in"), Some(&at("in")), 10);
+        let out = at("out").canonicalize().unwrap();
+        let bar = |folder: &Path| {
+            let leads_out = folder.canonicalize().unwrap() == out;
+            leads_out.then(|| "is a link that leads out of the project".to_owned())
+        };
+        let free = |_: &Path| None;
+        let found = files(&at("in"), &bar, 10);
         assert_eq!(
             shown(&found, top.path()),
             [
@@ -215,9 +221,9 @@ mod tests {
                 "in/z.md",
             ]
         );
-        let free = files(&at("in"), None, 10);
-        assert!(shown(&free, top.path()).contains(&"in/b/out/y.md".to_owned()));
-        assert_eq!(files(&at("missing"), None, 10), []);
+        let all = files(&at("in"), &free, 10);
+        assert!(shown(&all, top.path()).contains(&"in/b/out/y.md".to_owned()));
+        assert_eq!(files(&at("missing"), &free, 10), []);
     }
 
     #[test]
@@ -228,7 +234,7 @@ mod tests {
             fs::create_dir(&folder).unwrap();
             fs::write(folder.join("SKILL.md"), "").unwrap();
         }
-        let walked = shown(&files(top.path(), None, 2), top.path());
+        let walked = shown(&files(top.path(), &|_| None, 2), top.path());
         assert_eq!(walked[1..], ["s00/SKILL.md", "s01/SKILL.md"]);
         assert!(walked[0].contains("it holds too much: 2 files in 200 folders"), "{walked:?}");
         let skills = folders_with(top.path(), "SKILL.md", 2, "skills");

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::disk::repository_root;
+use crate::disk::{ProjectScope, repository_root};
 use crate::markdown::Fingerprint;
 
 mod import;
@@ -37,6 +37,8 @@ pub struct MemorySources<'a> {
     pub claude: Option<&'a Path>,
     /// What `~` stands for.
     pub home: Option<&'a Path>,
+    /// What the project's files may bring in.
+    pub scope: &'a ProjectScope,
     /// Whether what comes with the project is read.
     pub project: bool,
     /// Whether what the person keeps for themselves in the project is read.
@@ -68,12 +70,13 @@ impl Memory {
     /// person's own. Outside of a repository only the directory itself counts. A file that `hides` says yes to is not
     /// read. It may block.
     ///
-    /// A project's files may come from anywhere: only regular files are read, and only such as lie in the repository.
+    /// A project's files may come from anywhere: only regular files are read, and of what they bring in only what the scope
+    /// has.
     #[must_use]
     pub fn read(sources: &MemorySources<'_>, hides: &dyn Fn(&Path) -> bool) -> Self {
-        let MemorySources { dir, own, claude, home, project, local } = *sources;
+        let MemorySources { dir, own, claude, home, scope, project, local } = *sources;
         let root = repository_root(dir, home).unwrap_or(dir);
-        let mut reader = Reader::new(root, home, hides);
+        let mut reader = Reader::new(scope, home, hides);
         for name in OWN_NAMES {
             reader.add_own(&own.join(name));
         }

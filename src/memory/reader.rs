@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::import::{self, Import};
 use super::{Memory, Section};
+use crate::disk::{ProjectFiles, ProjectScope, ScopeError};
 use crate::markdown::file;
 use crate::tool::path::resolve;
 
@@ -32,15 +33,15 @@ const MAX_NOTICES: usize = 20;
 enum Owner {
     /// May import what the person may read.
     Person,
-    /// May import what lies in the project.
+    /// May import what the scope allows, and so may all that it imports.
     Project,
 }
 
 /// Collects the files of a memory.
 pub(super) struct Reader<'a> {
     pub memory: Memory,
-    /// The repository's root, without links.
-    root: PathBuf,
+    scope: &'a ProjectScope,
+    files: ProjectFiles<'a>,
     home: Option<&'a Path>,
     hides: &'a dyn Fn(&Path) -> bool,
     /// Files that were read, without links.
@@ -55,10 +56,13 @@ pub(super) struct Reader<'a> {
 type Missed = Option<String>;
 
 impl<'a> Reader<'a> {
-    pub fn new(root: &Path, home: Option<&'a Path>, hides: &'a dyn Fn(&Path) -> bool) -> Self {
-        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        let (memory, read) = (Memory::default(), HashSet::new());
-        Self { memory, root, home, hides, read, total: 0, imports: 0, untold: 0 }
+    pub fn new(
+        scope: &'a ProjectScope,
+        home: Option<&'a Path>,
+        hides: &'a dyn Fn(&Path) -> bool,
+    ) -> Self {
+        let (memory, read, files) = (Memory::default(), HashSet::new(), scope.files());
+        Self { memory, scope, files, home, hides, read, total: 0, imports: 0, untold: 0 }
     }
 
     /// Reads a file of the person's own, if it is there.
@@ -72,10 +76,10 @@ impl<'a> Reader<'a> {
     }
 
     fn add_top(&mut self, path: &Path, owner: Owner) {
-        match self.locate(path, owner) {
+        match self.locate(path, None, owner) {
             Ok(real) if self.read.contains(&real) => {}
             Ok(real) => {
-                let added = self.add(path, &real, None, &mut Vec::new());
+                let added = self.add(path, &real, None, owner, &mut Vec::new());
                 self.tell(added, |why| format!("{} was not read: {why}", path.display()));
             }
             Err(missed) => {
@@ -99,6 +103,10 @@ impl<'a> Reader<'a> {
 
     /// What was read.
     pub fn finish(mut self) -> Memory {
+        // What git tracks decides then too.
+        if let Some(index) = self.files.index() {
+            self.memory.seen.look(index);
+        }
         if self.untold > 0 {
             let text = format!("{} more lines like these about memory files", self.untold);
             self.memory.notices.push(text);
@@ -107,34 +115,36 @@ impl<'a> Reader<'a> {
     }
 
     /// Where a file really lies, if one of `owner` may bring it in.
-    fn locate(&mut self, path: &Path, owner: Owner) -> Result<PathBuf, Missed> {
+    fn locate(
+        &mut self,
+        path: &Path,
+        importer: Option<&Path>,
+        owner: Owner,
+    ) -> Result<PathBuf, Missed> {
         self.memory.seen.look(path.to_owned());
-        let real = match path.canonicalize() {
-            Ok(real) => real,
-            Err(error)
+        let missed = |error: ScopeError| match error {
+            ScopeError::Io(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
             {
-                return Err(None);
+                None
             }
-            Err(error) => return Err(Some(error.to_string())),
+            error => Some(error.to_string()),
         };
-        if owner == Owner::Project && !real.starts_with(&self.root) {
-            let why = if path.is_symlink() {
-                "it is a link that leads out of the project"
-            } else {
-                "it lies outside of the project, whose files may not bring it in"
-            };
-            return Err(Some(why.to_owned()));
+        let real = path.canonicalize().map_err(|error| missed(error.into()))?;
+        // What was read already is brought in by nothing else.
+        if owner == Owner::Person || self.read.contains(&real) {
+            return Ok(real);
         }
-        Ok(real)
+        self.files.locate(path, importer).map_err(missed)
     }
 
-    /// Reads one file, then what it imports. `chain` are the files that led here.
+    /// Reads one file, which one of `owner` brought, then what it imports. `chain` are the files that led here.
     fn add(
         &mut self,
         path: &Path,
         real: &Path,
         by: Option<&Path>,
+        owner: Owner,
         chain: &mut Vec<PathBuf>,
     ) -> Result<(), Missed> {
         if (self.hides)(real) {
@@ -154,6 +164,7 @@ impl<'a> Reader<'a> {
             self.memory.sections.push(section);
         }
         chain.push(real.to_owned());
+        let owner = if self.scope.contains(real) { Owner::Project } else { owner };
         for import in import::find(&text) {
             if self.imports == MAX_IMPORTS {
                 self.notice(format!(
@@ -163,19 +174,17 @@ impl<'a> Reader<'a> {
                 break;
             }
             self.imports += 1;
-            self.follow(path, &import, chain);
+            self.follow(path, &import, owner, chain);
         }
         chain.pop();
         Ok(())
     }
 
     /// Reads what a file imports.
-    fn follow(&mut self, importer: &Path, import: &Import, chain: &mut Vec<PathBuf>) {
+    fn follow(&mut self, importer: &Path, import: &Import, owner: Owner, chain: &mut Vec<PathBuf>) {
         let folder = importer.parent().unwrap_or(importer);
         let path = resolve(&import.path, folder, self.home);
-        let last = chain.last().map_or(importer, PathBuf::as_path);
-        let owner = if last.starts_with(&self.root) { Owner::Project } else { Owner::Person };
-        let result = match self.locate(&path, owner) {
+        let result = match self.locate(&path, Some(importer), owner) {
             Ok(real) if chain.contains(&real) => {
                 Err(Some("the files import each other in a circle: each is read once".to_owned()))
             }
@@ -183,7 +192,7 @@ impl<'a> Reader<'a> {
             Ok(_) if chain.len() > MAX_DEPTH => {
                 Err(Some(format!("imports of imports go {MAX_DEPTH} deep at most")))
             }
-            Ok(real) => self.add(&path, &real, Some(importer), chain),
+            Ok(real) => self.add(&path, &real, Some(importer), owner, chain),
             Err(None) if import.means_a_file() => Err(Some("there is no such file".to_owned())),
             Err(missed) => Err(missed),
         };

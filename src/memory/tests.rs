@@ -26,7 +26,9 @@ fn read_in(top: &TempDir, dir: &str) -> Memory {
     let path = |name: &str| top.path().join(name);
     let (dir, own, home) = (path(dir), path("own"), path("home"));
     let claude = home.join(".claude");
+    let root = repository_root(&dir, Some(&home)).unwrap_or(&dir).to_owned();
     let sources = MemorySources {
+        scope: &ProjectScope::new(&[dir.clone(), root], &[]),
         dir: &dir,
         own: &own,
         claude: Some(&claude),

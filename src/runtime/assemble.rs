@@ -13,6 +13,7 @@ use crate::budget::{self, Budget};
 use crate::config::SettingSources;
 use crate::config::models::Catalogue;
 use crate::custom::{self, CustomSources, Customs};
+use crate::disk::ProjectScope;
 use crate::exec::Sandbox;
 use crate::hook::{HookSet, Hooks, SessionFacts};
 use crate::permission::Gate;
@@ -64,6 +65,8 @@ pub struct Parts {
     pub user_dir: PathBuf,
     /// Where the person keeps the same for another program.
     pub claude_dir: Option<PathBuf>,
+    /// What the project's files may bring in.
+    pub scope: ProjectScope,
     /// Which of the project's files of that kind are read.
     pub setting_sources: SettingSources,
     /// Replaces the built-in prompt.

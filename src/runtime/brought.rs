@@ -168,6 +168,7 @@ fn read(parts: &Parts) -> Memory {
         own: &parts.user_dir,
         claude: parts.claude_dir.as_deref(),
         home: parts.builtin.home.as_deref(),
+        scope: &parts.scope,
         project: parts.setting_sources.project,
         local: parts.setting_sources.local,
     };

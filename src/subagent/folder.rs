@@ -1,9 +1,9 @@
 //! Folders of definitions on disk: which files count, their text, and whether any has changed.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use super::definition::{DefinitionError, Source};
+use crate::disk::{ProjectFiles, ScopeError};
 use crate::markdown::folder::{self, Entry};
 use crate::markdown::{Fingerprint, file, front_matter};
 
@@ -14,18 +14,24 @@ const MAX_FILE: u64 = 256 << 10;
 const MAX_FILES: usize = 1000;
 
 /// What folders of definitions look like without reading any file: to be compared with a later look. Each folder comes
-/// with the one that its links may not lead out of.
+/// with what its links may lead to, where it is the project's.
 pub(super) fn fingerprint<'a>(
-    folders: impl Iterator<Item = (&'a Path, Option<&'a Path>)>,
+    folders: impl Iterator<Item = (&'a Path, Option<&'a ProjectFiles<'a>>)>,
 ) -> Fingerprint {
     // A folder that cannot be listed is a problem of its own, which may come and go.
     let seen = |entry: Entry| entry.unwrap_or_else(|error| error.path);
-    Fingerprint::of(folders.flat_map(|(folder, within)| files(folder, within)).map(seen))
+    Fingerprint::of(folders.flat_map(|(folder, scope)| files(folder, scope)).map(seen))
 }
 
-/// The `.md` files of a folder and those below it, by name. A missing folder has none.
-pub(super) fn files(folder: &Path, within: Option<&Path>) -> Vec<Entry> {
-    folder::files(folder, within, MAX_FILES)
+/// The `.md` files of a folder and those below it, by name. A missing folder has none. `scope` is what links may lead
+/// to in a folder of the project.
+pub(super) fn files(folder: &Path, scope: Option<&ProjectFiles<'_>>) -> Vec<Entry> {
+    let bar = |folder: &Path| match scope?.enter(folder) {
+        Err(ScopeError::Outside(why)) => Some(why),
+        // One that cannot be looked at says so when it is listed.
+        Ok(()) | Err(ScopeError::Io(_)) => None,
+    };
+    folder::files(folder, &bar, MAX_FILES)
 }
 
 /// Whether a file is about the folder that it lies in: collections of definitions explain themselves so.
@@ -34,27 +40,22 @@ pub(super) fn is_readme(path: &Path, text: &str) -> bool {
     stem && !front_matter::begins(text)
 }
 
-/// The text of a definition's file, which has to lie in the project `within` where there is one.
-pub(super) fn read(source: &Source, within: Option<&Path>) -> Result<String, DefinitionError> {
+/// The text of a definition's file. `scope` is what links may lead to in a folder of the project.
+pub(super) fn read(
+    source: &Source,
+    scope: Option<&ProjectFiles<'_>>,
+) -> Result<String, DefinitionError> {
     let path = source.path().unwrap_or(Path::new(""));
-    let text = match within.is_none_or(|project| is_within(path, project)) {
-        true => file::text(path, MAX_FILE).map_err(|why| why.to_string()),
-        false => Err("it is a link that leads out of the project".to_owned()),
+    let located = match scope {
+        Some(scope) => scope.locate(path, None).map_err(|why| why.to_string()),
+        None => Ok(path.to_owned()),
     };
+    let text = located.and_then(|path| file::text(&path, MAX_FILE).map_err(|why| why.to_string()));
     text.map_err(|why| DefinitionError {
         place: source.clone(),
         line: None,
         message: format!("cannot be read: {why}"),
     })
-}
-
-/// Whether the file really lies in the project. One that is not there leads nowhere.
-fn is_within(path: &Path, project: &Path) -> bool {
-    match (path.canonicalize(), project.canonicalize()) {
-        (Ok(path), Ok(project)) => path.starts_with(project),
-        (Err(error), _) => error.kind() == ErrorKind::NotFound,
-        (_, Err(_)) => false,
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::definition::{
 };
 use super::folder;
 use crate::config::{Inert, ProjectStart};
+use crate::disk::{ProjectFiles, ProjectScope};
 use crate::markdown::Fingerprint;
 use crate::markdown::folder::FolderError;
 use crate::markdown::front_matter;
@@ -29,6 +30,8 @@ pub struct DefinitionSources {
     flag: Definitions,
     /// Highest first.
     folders: Vec<Folder>,
+    /// What links of the project may lead to.
+    scope: ProjectScope,
     /// What the person has accepted of the project; nothing where it is absent.
     accepted: Option<Accepted>,
 }
@@ -37,9 +40,8 @@ pub struct DefinitionSources {
 struct Folder {
     path: PathBuf,
     dialect: Dialect,
+    /// Whether it comes with the project, whose links may not lead everywhere.
     project: bool,
-    /// The project that its files have to lie in.
-    within: Option<PathBuf>,
 }
 
 /// A folder of definitions with what its files say, each read once.
@@ -55,10 +57,10 @@ struct ReadFile {
 }
 
 impl Folder {
-    fn read(&self, accepted: Option<&Accepted>) -> ReadFolder<'_> {
-        let Self { path, dialect, project, within } = self;
-        let within = within.as_deref();
-        let files = folder::files(path, within).into_iter().filter_map(|entry| {
+    fn read(&self, accepted: Option<&Accepted>, scope: &ProjectFiles<'_>) -> ReadFolder<'_> {
+        let Self { path, dialect, project } = self;
+        let scope = project.then_some(scope);
+        let files = folder::files(path, scope).into_iter().filter_map(|entry| {
             let file = |path| Source::File { path, project: *project };
             let source = match entry {
                 Ok(path) => file(path),
@@ -68,7 +70,7 @@ impl Folder {
                     return Some(ReadFile { source, parsed: Err(Problem::Refused(error)) });
                 }
             };
-            let text = match folder::read(&source, within) {
+            let text = match folder::read(&source, scope) {
                 Ok(text) => text,
                 Err(error) => {
                     return Some(ReadFile { source, parsed: Err(Problem::Refused(error)) });
@@ -95,20 +97,23 @@ impl DefinitionSources {
     #[must_use]
     pub fn new(project: &[PathBuf], own: PathBuf) -> Self {
         let below = |name: &'static str, dialect| {
-            let folder = move |above: &PathBuf| Folder {
-                path: above.join(name),
-                dialect,
-                project: true,
-                within: project.last().cloned(),
-            };
+            let folder =
+                move |above: &PathBuf| Folder { path: above.join(name), dialect, project: true };
             project.iter().map(folder)
         };
-        let own = Folder { path: own, dialect: Dialect::Own, project: false, within: None };
+        let own = Folder { path: own, dialect: Dialect::Own, project: false };
         let folders = below(".caliban/agents", Dialect::Own)
             .chain(below(".claude/agents", Dialect::Foreign))
             .chain([own])
             .collect();
-        Self { flag: Definitions::default(), folders, accepted: None }
+        let scope = ProjectScope::new(project, &[]);
+        Self { flag: Definitions::default(), folders, scope, accepted: None }
+    }
+
+    /// The same where links of the project may lead to what this scope has.
+    #[must_use]
+    pub fn in_scope(self, scope: ProjectScope) -> Self {
+        Self { scope, ..self }
     }
 
     /// The same without the project's `.claude/agents`.
@@ -125,7 +130,6 @@ impl DefinitionSources {
             path: claude.join("agents"),
             dialect: Dialect::Foreign,
             project: false,
-            within: None,
         }));
         self
     }
@@ -143,7 +147,8 @@ impl DefinitionSources {
         let own: Vec<_> = self.folders.iter().filter(|it| !it.project).filter_map(real).collect();
         let is_own = |folder: &Folder| real(folder).is_some_and(|real| own.contains(&real));
         let folders = self.folders.iter().filter(|folder| !folder.project || !is_own(folder));
-        folders.map(|folder| folder.read(self.accepted.as_ref())).collect()
+        let scope = self.scope.files();
+        folders.map(|folder| folder.read(self.accepted.as_ref(), &scope)).collect()
     }
 
     /// One line for the person about such parts; `None` when there are none.
@@ -172,8 +177,9 @@ impl DefinitionSources {
     /// What the files look like from outside. While it stays the same, loading again finds the same.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
+        let scope = self.scope.files();
         let folders = self.folders.iter();
-        folder::fingerprint(folders.map(|it| (it.path.as_path(), it.within.as_deref())))
+        folder::fingerprint(folders.map(|it| (it.path.as_path(), it.project.then_some(&scope))))
     }
 }
 

@@ -58,6 +58,7 @@ mod pty;
 mod random_runs;
 mod retry;
 #[cfg(feature = "sub-agents")]
+mod scope;
 mod secrets;
 mod server;
 #[cfg(feature = "sub-agents")]

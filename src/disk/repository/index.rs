@@ -1,8 +1,9 @@
-//! Git's index, read as far as it says which folders of a checkout are repositories of their own.
+//! Git's index, read as far as it says which files of a checkout git tracks, and which of its folders are repositories of
+//! their own.
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 /// A larger index is not read. Bytes.
@@ -12,8 +13,10 @@ const MAX_FILE: u64 = 256 << 20;
 const MODE: usize = 24;
 /// From the start of an entry to its hash. Bytes.
 const HASH: usize = 40;
-/// Modes of files and links.
-const FILES: [u32; 3] = [0o100_644, 0o100_755, 0o120_000];
+/// Modes of regular files.
+const FILES: [u32; 2] = [0o100_644, 0o100_755];
+/// The mode of a link.
+const LINK: u32 = 0o120_000;
 /// Longer names are counted as this long in the flags of an entry. Bytes.
 const MAX_COUNTED: usize = 0xfff;
 /// The mode of a commit, which stands for a repository in the checkout.
@@ -26,8 +29,88 @@ const COMMIT: u32 = 0o160_000;
 ///
 /// Says why the index cannot be read, or that it is in several files.
 pub fn commits(path: &Path, hash: usize) -> Result<Vec<PathBuf>, &'static str> {
+    let mut commits = Vec::new();
+    read(path, hash, &mut |entry, name| {
+        if entry == Entry::Commit {
+            commits.push(PathBuf::from(OsString::from_vec(name.to_owned())));
+        }
+    })?;
+    Ok(commits)
+}
+
+/// The regular files that the index at `path` names. `hash` is the length of an object's name in bytes.
+///
+/// # Errors
+///
+/// As for [`commits`].
+pub fn files(path: &Path, hash: usize) -> Result<TrackedFiles, &'static str> {
+    let mut files = TrackedFiles::default();
+    read(path, hash, &mut |entry, name| {
+        if entry == Entry::File {
+            files.names.extend_from_slice(name);
+            files.ends.push(files.names.len());
+        }
+    })?;
+    Ok(files)
+}
+
+/// The regular files that git tracks in a checkout, in the order of the index, which is that of their names' bytes. An index
+/// in another order hides files, and shows none that it does not name.
+#[derive(Debug, Default)]
+pub struct TrackedFiles {
+    /// All names, one behind the other.
+    names: Vec<u8>,
+    /// The end of each name.
+    ends: Vec<usize>,
+}
+
+impl TrackedFiles {
+    /// Whether git tracks the file of this path from the top of the checkout.
+    #[must_use]
+    pub fn contain(&self, path: &Path) -> bool {
+        let path = path.as_os_str().as_bytes();
+        self.first_from(path) == Some(path)
+    }
+
+    /// Whether git tracks a file below the folder of this path from the top of the checkout.
+    #[must_use]
+    pub fn lie_below(&self, folder: &Path) -> bool {
+        let start = [folder.as_os_str().as_bytes(), b"/"].concat();
+        self.first_from(&start).is_some_and(|name| name.starts_with(&start))
+    }
+
+    /// The first name that is not less than this one.
+    fn first_from(&self, name: &[u8]) -> Option<&[u8]> {
+        let (mut low, mut high) = (0, self.ends.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.name(middle)? < name {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        self.name(low)
+    }
+
+    fn name(&self, at: usize) -> Option<&[u8]> {
+        let start = at.checked_sub(1).map_or(Some(&0), |before| self.ends.get(before))?;
+        self.names.get(*start..*self.ends.get(at)?)
+    }
+}
+
+/// An entry of the index.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    File,
+    Link,
+    /// A repository in the checkout.
+    Commit,
+}
+
+/// Hands each entry of the index at `path` to `take`, with its name.
+fn read(path: &Path, hash: usize, take: &mut dyn FnMut(Entry, &[u8])) -> Result<(), &'static str> {
     let metadata = match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(_) => return Err("git's index cannot be read"),
         Ok(metadata) => metadata,
     };
@@ -35,16 +118,20 @@ pub fn commits(path: &Path, hash: usize) -> Result<Vec<PathBuf>, &'static str> {
         return Err("git's index cannot be read");
     }
     let bytes = std::fs::read(path).map_err(|_| "git's index cannot be read")?;
-    read(&bytes, hash).unwrap_or(Err("git's index has a form that is not understood"))
+    parse(&bytes, hash, take).unwrap_or(Err("git's index has a form that is not understood"))
 }
 
 /// `None` where the bytes end too early or mean nothing.
-fn read(bytes: &[u8], hash: usize) -> Option<Result<Vec<PathBuf>, &'static str>> {
+fn parse(
+    bytes: &[u8],
+    hash: usize,
+    take: &mut dyn FnMut(Entry, &[u8]),
+) -> Option<Result<(), &'static str>> {
     let version = number(bytes, 4)?;
     if bytes.get(..4)? != b"DIRC" || !(2..=4).contains(&version) {
         return None;
     }
-    let (mut at, mut name, mut commits) = (12, Vec::<u8>::new(), Vec::new());
+    let (mut at, mut name) = (12, Vec::<u8>::new());
     for _ in 0..number(bytes, 8)? {
         let flags = at + HASH + hash;
         let extended = bytes.get(flags)? & 0x40 != 0;
@@ -64,12 +151,14 @@ fn read(bytes: &[u8], hash: usize) -> Option<Result<Vec<PathBuf>, &'static str>>
         if counted != name.len().min(MAX_COUNTED) || !is_plain(&name) {
             return None;
         }
-        match number(bytes, at + MODE)? {
-            COMMIT => commits.push(PathBuf::from(OsString::from_vec(name.clone()))),
-            mode if FILES.contains(&mode) => {}
+        let entry = match number(bytes, at + MODE)? {
+            COMMIT => Entry::Commit,
+            LINK => Entry::Link,
+            mode if FILES.contains(&mode) => Entry::File,
             // Such as a whole folder, which git may fill in.
             _ => return None,
-        }
+        };
+        take(entry, &name);
         let end = match version {
             4 => start + length + 1,
             // Entries end with one to eight zeros, so that each is a multiple of eight bytes long.
@@ -90,7 +179,7 @@ fn read(bytes: &[u8], hash: usize) -> Option<Result<Vec<PathBuf>, &'static str>>
         }
         at = at + 8 + usize::try_from(number(bytes, at + 4)?).ok()?;
     }
-    Some(Ok(commits))
+    Some(Ok(()))
 }
 
 /// Whether a name leads to a place in the checkout. Git does not look at that when it reads an index.

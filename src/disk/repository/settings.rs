@@ -167,6 +167,12 @@ impl Settings {
         }
     }
 
+    /// The length of an object's name in bytes.
+    #[must_use]
+    pub fn hash_length(&self) -> usize {
+        if self.sha256 { 32 } else { 20 }
+    }
+
     fn take(&mut self, section: &str, key: &str, value: &str) -> Result<(), String> {
         let setting = format!("{section}.{key}");
         match (section, key) {

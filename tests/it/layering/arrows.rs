@@ -17,8 +17,28 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("permission", &["protocol", "disk", "config::replace", "tool::canonical_name"]),
     ("hook", &["protocol", "config", "exec", "tool::canonical_name", "tool::starts_agents"]),
     ("session", &["protocol"]),
-    ("custom", &["protocol", "markdown", "tool"]),
-    ("memory", &["markdown", "disk::repository_root", "tool::path"]),
+    (
+        "custom",
+        &[
+            "protocol",
+            "markdown",
+            "disk::ProjectFiles",
+            "disk::ProjectScope",
+            "disk::ScopeError",
+            "tool",
+        ],
+    ),
+    (
+        "memory",
+        &[
+            "markdown",
+            "disk::repository_root",
+            "disk::ProjectFiles",
+            "disk::ProjectScope",
+            "disk::ScopeError",
+            "tool::path",
+        ],
+    ),
     ("agent", &["protocol", "markdown", "provider", "tool", "permission", "hook", "budget"]),
     (
         "subagent",
@@ -41,6 +61,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "protocol",
             "markdown",
+            "disk::ProjectScope",
             "memory",
             "custom",
             "config",
