@@ -12,7 +12,8 @@ use jiff::tz::TimeZone;
 
 use crate::protocol::EnvOverlay;
 
-/// All environment variables as they are now. `HOME` is looked up in the system's user list when it is not set.
+/// All environment variables as they are now. `HOME` is looked up in the system's user list when it is not set
+/// or empty.
 #[must_use]
 pub fn capture() -> EnvOverlay {
     let overlay: EnvOverlay = env::vars_os().collect();

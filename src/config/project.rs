@@ -124,6 +124,9 @@ mod tests {
         let root = |dir: &Path| Project::discover(dir, Some(top.path())).root().to_owned();
         assert_eq!((root(&below), root(top.path())), (below.clone(), top.path().to_owned()));
         assert_eq!(Project::discover(&below, None).root(), top.path());
+        let unknown = Some(Path::new(""));
+        let root = |dir: &Path| Project::discover(dir, unknown).root().to_owned();
+        assert_eq!((root(&below), root(top.path())), (below.clone(), top.path().to_owned()));
     }
 
     #[test]

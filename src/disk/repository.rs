@@ -87,11 +87,15 @@ pub fn index_file(root: &Path) -> Option<PathBuf> {
 }
 
 /// The root of the repository around `dir`: the nearest folder with a `.git`. One that holds the whole home is none, unless
-/// `dir` is that very folder: what was unpacked somewhere in the home is not part of it.
+/// `dir` is that very folder: what was unpacked somewhere in the home is not part of it. An empty `home` may be any folder,
+/// so each one above `dir` may hold it.
 #[must_use]
 pub fn repository_root<'a>(dir: &'a Path, home: Option<&Path>) -> Option<&'a Path> {
     let root = dir.ancestors().find(|folder| folder.join(".git").exists())?;
     let holds_home = || {
+        if home.is_some_and(|home| home.as_os_str().is_empty()) {
+            return true;
+        }
         let home = home.map(|home| fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()));
         home.is_some_and(|home| home.starts_with(root))
     };
