@@ -273,7 +273,7 @@ impl Agent {
         let cost = model.cost(usage);
         run.usage += usage;
         reservation.settle(usage, cost);
-        let spent = Spent { usage, cost, model: &model.name };
+        let spent = Spent { usage, cost, model: &model.name, agent: None };
         if let Err(error) = self.setup.journal.spent(spent).await {
             tracing::warn!(%error, "the cost of a request could not be written yet");
         }

@@ -100,6 +100,8 @@ pub enum Command {
     Background(AgentId),
     /// Go on with an ended sub-agent of this session, in the background, with its transcript.
     ResumeAgent(AgentId),
+    /// Read the stored conversation of an ended sub-agent. Answered by `TranscriptRead`, or by a notice of that agent.
+    ReadTranscript(AgentId),
     /// Kill a background command, by its id such as `bash-1`.
     KillShell(ShellId),
     /// Stop the main agent's turn with all its sub-agents.

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::command::Sender;
 use super::hook::HookEvent;
 use super::ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
-use super::journal::Past;
 use super::lossy_path;
 use super::message::{ContentBlock, ResultBlock};
 use super::question::{Mode, Question};
@@ -34,20 +33,28 @@ pub struct AgentEvent {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum EventKind {
     /// A session is open (main agent only): at start, after `/clear` and after `/resume`.
+    ///
+    /// `history` holds what the agents of a stored session did, in the same events, ordered by time. Of a sub-agent there
+    /// is everything but its conversation, which `TranscriptRead` brings when somebody asks for it.
     SessionOpened {
         id: SessionId,
-        history: Vec<Past>,
+        history: Vec<AgentEvent>,
     },
     /// Another session could not be opened: the present one stays (main agent only).
     SessionFailed {
         why: String,
     },
-    /// A sub-agent exists, or one that had ended goes on. The first event of its path, unless it was restored.
+    /// A sub-agent exists, or one that had ended goes on. The first event of its path, unless it was reported.
     Started(Box<AgentInfo>),
-    /// A sub-agent of an earlier process, which has ended. The first event of its path.
-    Restored {
+    /// An ended sub-agent without a file of its own, as the result of its call reports it (in a history only). The only
+    /// event of its path. The cost is a part of what the session has spent already, or of another session.
+    Reported {
         info: Box<AgentInfo>,
         outcome: Box<Outcome>,
+    },
+    /// The stored conversation of an ended sub-agent, in the events that showed it at work.
+    TranscriptRead {
+        events: Vec<EventKind>,
     },
     /// It waits for a free slot; 1 is the head of the queue.
     Queued {
@@ -62,6 +69,10 @@ pub enum EventKind {
         /// Who sent it.
         #[serde(default)]
         from: Sender,
+    },
+    /// A text for the model stands beside a prompt (in a history only).
+    Aside {
+        text: String,
     },
     /// A prompt waits in this agent's queue.
     PromptQueued {

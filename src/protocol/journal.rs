@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::event::Outcome;
+use super::event::{AgentInfo, Outcome};
 use super::ids::{AgentId, AgentPath, ToolUseId};
 use super::lossy_path;
 use super::message::{ContentBlock, Message};
@@ -48,6 +48,8 @@ pub struct Spent<'a> {
     pub usage: Usage,
     pub cost: Cost,
     pub model: &'a str,
+    /// The sub-agent whose request it was, where that has no journal of its own.
+    pub agent: Option<&'a AgentPath>,
 }
 
 /// What replaces a conversation.
@@ -113,7 +115,10 @@ impl Journal for NoJournal {
 
 /// The journal of an agent whose conversation is not kept. Its spending is booked in the journal above it, so that
 /// the session's file still holds every dollar.
-pub struct SpendingJournal(pub Arc<dyn Journal>);
+pub struct SpendingJournal {
+    pub above: Arc<dyn Journal>,
+    pub path: AgentPath,
+}
 
 #[async_trait]
 impl Journal for SpendingJournal {
@@ -126,7 +131,8 @@ impl Journal for SpendingJournal {
     }
 
     async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError> {
-        self.0.spent(spent).await
+        // One further down has named itself already.
+        self.above.spent(Spent { agent: spent.agent.or(Some(&self.path)), ..spent }).await
     }
 
     async fn compacted(&self, _: Compaction<'_>) -> Result<(), JournalError> {
@@ -139,8 +145,8 @@ impl Journal for SpendingJournal {
         Ok(())
     }
 
-    fn child(&self, _: ChildMeta) -> Arc<dyn Journal> {
-        Arc::new(Self(self.0.clone()))
+    fn child(&self, meta: ChildMeta) -> Arc<dyn Journal> {
+        Arc::new(Self { above: self.above.clone(), path: meta.path })
     }
 
     fn is_kept(&self) -> bool {
@@ -172,6 +178,15 @@ pub struct ChildMeta {
     /// The call that started it.
     pub tool_use_id: ToolUseId,
     pub model: String,
+    /// Turns of its first run at most; absent in old files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    /// From its definition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub color: Option<String>,
+    /// Whether nobody waited for it from the beginning; absent in old files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<bool>,
     /// Hops below the main agent; absent in old files means 0.
     #[serde(default, rename = "delegation_depth", alias = "depth")]
     pub depth: u32,
@@ -180,6 +195,23 @@ pub struct ChildMeta {
     /// How many messages at the beginning of a fork's transcript are its original's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub inherited: usize,
+}
+
+/// What a transcript says of its agent. The task's title stands for the task.
+impl From<&ChildMeta> for AgentInfo {
+    fn from(meta: &ChildMeta) -> Self {
+        Self {
+            name: meta.name.clone(),
+            agent: meta.agent.clone(),
+            description: meta.description.clone(),
+            prompt: meta.description.clone(),
+            model: meta.model.clone(),
+            tool_use_id: meta.tool_use_id.clone(),
+            max_turns: 0,
+            color: None,
+            background: false,
+        }
+    }
 }
 
 fn is_zero(count: &usize) -> bool {

@@ -143,6 +143,14 @@ impl ContentBlock {
     }
 }
 
+/// The most telling field of a call's input, such as the command or the path.
+#[must_use]
+pub fn call_subject(input: &Value) -> Option<&str> {
+    const TELLING: [&str; 8] =
+        ["command", "file_path", "path", "pattern", "url", "description", "prompt", "query"];
+    TELLING.iter().find_map(|name| input.get(name)?.as_str())
+}
+
 /// One piece of a tool result, as the model reads it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

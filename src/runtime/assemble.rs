@@ -18,7 +18,8 @@ use crate::exec::Sandbox;
 use crate::hook::{HookSet, Hooks, SessionFacts};
 use crate::permission::Gate;
 use crate::protocol::{
-    EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, Past, Redactor, SessionId, Span,
+    AgentEvent, EnvOverlay, EventQueue, EventSink, Journal, Message, NoJournal, Redactor,
+    SessionId, Span,
 };
 use crate::provider::{Model, ModelSlot, ModelSource};
 use crate::session::{
@@ -105,8 +106,8 @@ pub(super) struct Session {
     pub id: SessionId,
     pub journal: Arc<dyn Journal>,
     pub history: Vec<Message>,
-    /// All that was said, for the person; taken when the session is shown.
-    pub past: Vec<Past>,
+    /// All that its agents did, for the front end; taken when the session is shown.
+    pub events: Vec<AgentEvent>,
     /// The model of the last answer in `history`.
     pub model: Option<String>,
     /// Its sub-agents, all ended; taken when the session is shown.
@@ -127,7 +128,7 @@ impl Session {
             id,
             journal: Arc::new(NoJournal),
             history: Vec::new(),
-            past: Vec::new(),
+            events: Vec::new(),
             model: None,
             agents: Vec::new(),
             lost_reports: Vec::new(),
@@ -138,8 +139,8 @@ impl Session {
     }
 
     /// Begins with what a transcript tells.
-    fn read(&mut self, transcript: Transcript) {
-        self.past = transcript.past();
+    fn read(&mut self, transcript: Transcript, events: Vec<AgentEvent>) {
+        self.events = events;
         self.model = transcript.model;
         self.history = transcript.messages;
         self.notices = transcript.warnings;
@@ -165,14 +166,15 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
             let forked =
                 tokio::task::spawn_blocking(move || store.fork(from, new, &stored_result)).await;
             let forked = forked.map_err(|error| error.to_string())?;
-            let Opened { journal, transcript, .. } = forked.map_err(|error| error.to_string())?;
+            let Opened { journal, transcript, history, .. } =
+                forked.map_err(|error| error.to_string())?;
             session.journal = journal;
-            session.read(transcript);
+            session.read(transcript, history);
         }
         Open::Stored(id) => {
             let opened = tokio::task::spawn_blocking(move || store.open(id, &stored_result)).await;
             let opened = opened.map_err(|error| error.to_string())?;
-            let Opened { journal, transcript, agents, spent_by_agents, lost_reports } =
+            let Opened { journal, transcript, history, agents, spent_by_agents, lost_reports } =
                 opened.map_err(|error| error.to_string())?;
             session.journal = journal;
             session.budget.charge(transcript.usage, transcript.cost);
@@ -180,7 +182,7 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
             session.budget.charge(usage, cost);
             session.agents = agents;
             session.lost_reports = lost_reports;
-            session.read(transcript);
+            session.read(transcript, history);
         }
     }
     Ok(session)

@@ -189,6 +189,7 @@ impl Runtime {
                 self.tree.detach(id);
             }
             Command::ResumeAgent(id) => self.resume_agent(id).await,
+            Command::ReadTranscript(id) => self.read_transcript(id).await,
             Command::KillShell(id) => self.kill_shell(&id),
             Command::CancelTurn => self.cancel_turn(),
             Command::Answer { id, answer } => self.answer(id, answer),

@@ -8,8 +8,8 @@ use crate::session::{AgentSummary, LostReport, OpenedAgent};
 use crate::subagent::{Phase, Stored, restored};
 
 impl Runtime {
-    /// Takes the stored agents of a session into the tree, and tells the front end of them. Each has ended: those that
-    /// were cut off are marked as interrupted in their files by now.
+    /// Takes the stored agents of a session into the tree. Each has ended: those that were cut off are marked as
+    /// interrupted in their files by now.
     ///
     /// Main reads of an end that its conversation does not have with the next prompt: it is not woken for that, which
     /// would cost money that nobody has asked it to spend.
@@ -20,8 +20,6 @@ impl Runtime {
             let lost = lost.iter().find(|lost| lost.id == meta.id);
             let worktree = lost.and_then(|lost| lost.worktree.as_ref());
             let (ended, message) = restored(&meta, end?, worktree, max_chars);
-            let (info, outcome) = (ended.info.clone().into(), ended.outcome.clone().into());
-            events.emit(EventKind::Restored { info, outcome });
             Some((events, ended, lost.map(|_| message)))
         });
         self.tree.restore(known);
@@ -35,10 +33,33 @@ impl Runtime {
         }
     }
 
+    /// Reads the stored conversation of an ended agent for the front end. One at work has said all of it.
+    pub(super) async fn read_transcript(&self, id: AgentId) {
+        let known = self.tree.look_up(id);
+        if known.is_some_and(|agent| !matches!(agent.phase, Phase::Ended(_))) {
+            return;
+        }
+        let Some(store) = self.parts.store.clone() else { return };
+        let (session, max_chars) =
+            (self.session.id, self.parts.subagents.settings.result_max_chars);
+        let read = tokio::task::spawn_blocking(move || {
+            store.replay_agent(session, id, &stored_result(max_chars))
+        });
+        let read = read.await.map_err(|error| error.to_string());
+        match read.and_then(|read| read.map_err(|error| error.to_string())) {
+            Ok((path, events)) => {
+                self.parts.events.sink_at(path).emit(EventKind::TranscriptRead { events });
+            }
+            Err(why) => self.events.notice(NoticeLevel::Warning, why),
+        }
+    }
+
     async fn try_resume(&mut self, id: AgentId) -> Result<(), String> {
         let Some(agent) = self.tree.look_up(id) else {
             return Err(format!("there is no agent {id} in this session"));
         };
+        // What it said before stands above what it says from now on.
+        self.read_transcript(id).await;
         let name = agent.info.name;
         match agent.phase {
             Phase::Ended(ended) if ended.outcome.end == (End::Cancelled { before_start: true }) => {

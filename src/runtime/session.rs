@@ -42,7 +42,7 @@ impl Runtime {
         self.brought = None;
         self.halted = false;
         self.shell.take_printed();
-        let history = std::mem::take(&mut session.past);
+        let history = std::mem::take(&mut session.events);
         self.events.emit(EventKind::SessionOpened { id: session.id, history });
         let lost = std::mem::take(&mut session.lost_reports);
         self.restore(std::mem::take(&mut session.agents), &lost);

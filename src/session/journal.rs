@@ -174,9 +174,9 @@ impl Journal for FileJournal {
     }
 
     async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError> {
-        let Spent { usage, cost, model } = spent;
-        let model = Some(model.to_owned());
-        self.write(Record::Spent { at: Timestamp::now(), n: 0, usage, cost, model }).await
+        let Spent { usage, cost, model, agent } = spent;
+        let (model, agent) = (Some(model.to_owned()), agent.cloned());
+        self.write(Record::Spent { at: Timestamp::now(), n: 0, usage, cost, model, agent }).await
     }
 
     async fn compacted(&self, compaction: Compaction<'_>) -> Result<(), JournalError> {

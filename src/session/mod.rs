@@ -8,6 +8,7 @@ mod journal;
 mod list;
 mod record;
 mod repair;
+mod replay;
 mod store;
 mod sync;
 mod transcript;

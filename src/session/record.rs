@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{
-    Checkout, ChildMeta, ContentBlock, Cost, Message, Outcome, SessionId, Usage, lossy_path,
+    AgentPath, Checkout, ChildMeta, ContentBlock, Cost, Message, Outcome, SessionId, Usage,
+    lossy_path,
 };
 
 /// The version that new files carry. Since 2, the transcript that reads of a sub-agent's end says whose end it is.
@@ -77,6 +78,9 @@ pub enum Record {
         cost: Cost,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+        /// The sub-agent that made the request, if it has no file of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<AgentPath>,
     },
     /// From here on the agent works in this worktree of its own.
     Worktree {

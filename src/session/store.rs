@@ -13,13 +13,14 @@ use super::journal::FileJournal;
 use super::list::{self, AgentSummary, SessionSummary};
 use super::record::{Record, SessionHeader, VERSION};
 use super::repair;
+use super::replay::Replay;
 use super::sync::UnsyncedFiles;
 use super::transcript::Transcript;
 use super::unanswered::{EndAsResult, results};
 use super::writer::{self, agent_file, with_hint};
 use crate::protocol::{
-    AgentId, AgentPath, Checkout, ChildMeta, Cost, End, Journal, Outcome, Role, SessionId, Usage,
-    lossy_path,
+    AgentEvent, AgentId, AgentInfo, AgentPath, Checkout, ChildMeta, Cost, End, EventKind, Journal,
+    Outcome, Role, SessionId, Usage, lossy_path,
 };
 
 /// Ids that an error lists at most.
@@ -51,6 +52,8 @@ pub struct NewSession {
 pub struct Opened {
     pub journal: Arc<dyn Journal>,
     pub transcript: Transcript,
+    /// What all of its agents did, as events.
+    pub history: Vec<AgentEvent>,
     /// Its sub-agents; those that were cut off have ended as interrupted.
     pub agents: Vec<AgentSummary>,
     /// Their usage and cost together, in all of their runs.
@@ -128,11 +131,12 @@ impl SessionStore {
         new: NewSession,
         end_as_result: &EndAsResult<'_>,
     ) -> Result<Opened, StoreError> {
-        let transcript = self.load(from, end_as_result)?;
+        let (transcript, history) = self.load_whole(from, end_as_result)?;
         let journal = self.new_journal(new, Some(from), &transcript)?;
         Ok(Opened {
             journal: Arc::new(journal),
             transcript,
+            history,
             agents: Vec::new(),
             spent_by_agents: Default::default(),
             lost_reports: Vec::new(),
@@ -166,15 +170,18 @@ impl SessionStore {
         let agents = list::agents(&dir);
         let root = AgentPath::root();
         let unanswered = results(&agents, &root, end_as_result);
-        let transcript = Transcript::read(&path, unanswered).map_err(reading)?;
+        let mut replay = Replay::of_main(&agents);
+        let transcript =
+            Transcript::read_with(&path, unanswered, &mut |record| replay.take(record))
+                .map_err(reading)?;
         let count = append_missing(&mut tail, &transcript).map_err(writing)?;
         self.unsynced.add(&path);
         let unsynced = self.unsynced.clone();
         let journal = FileJournal::opened(&dir, path.clone(), (tail, count), unsynced);
-        let spent_by_agents = spent_within(&dir, &agents, &root);
+        let (history, spent_by_agents) = replay.into_session(&dir);
         let lost_reports = lost_reports(&dir, &agents, &transcript);
         let journal = Arc::new(journal);
-        Ok(Opened { journal, transcript, agents, spent_by_agents, lost_reports })
+        Ok(Opened { journal, transcript, history, agents, spent_by_agents, lost_reports })
     }
 
     /// Goes on with a sub-agent: closes the calls that are open in its file, and locks that for this process.
@@ -212,6 +219,54 @@ impl SessionStore {
         let agents = list::agents(&dir);
         Transcript::read(&path, results(&agents, &AgentPath::root(), end_as_result))
             .map_err(|source| StoreError::Read { id, path, source })
+    }
+
+    /// Reads a session without changing it, for a new one to begin with. What the old one has spent is not the new
+    /// one's, and its agents are known by the results of their calls alone.
+    fn load_whole(
+        &self,
+        id: SessionId,
+        end_as_result: &EndAsResult<'_>,
+    ) -> Result<(Transcript, Vec<AgentEvent>), StoreError> {
+        let dir = self.dir(id);
+        let path = transcript_file(&dir);
+        let (agents, root) = (list::agents(&dir), AgentPath::root());
+        let unanswered = results(&agents, &root, end_as_result);
+        let mut replay = Replay::of_main(&[]);
+        let transcript =
+            Transcript::read_with(&path, unanswered, &mut |record| replay.take(record))
+                .map_err(|source| StoreError::Read { id, path: path.clone(), source })?;
+        let (mut history, _) = replay.into_session(&dir);
+        for event in &mut history {
+            if let EventKind::TurnFinished { cost, .. } = &mut event.kind {
+                *cost = Cost::default();
+            }
+        }
+        Ok((transcript, history))
+    }
+
+    /// Reads the conversation of a sub-agent as the events that showed it, without changing anything.
+    ///
+    /// # Errors
+    /// When its file cannot be read.
+    pub fn replay_agent(
+        &self,
+        id: SessionId,
+        agent: AgentId,
+        end_as_result: &EndAsResult<'_>,
+    ) -> Result<(AgentPath, Vec<EventKind>), StoreError> {
+        let dir = self.dir(id);
+        let path = agent_file(&dir, agent, "jsonl");
+        let reading = |source| StoreError::Read { id, path: path.clone(), source };
+        let summary = list::agent(&path).map_err(reading)?;
+        let agents = list::agents(&dir);
+        let own = summary.meta.path.clone();
+        let mut replay = Replay::of_agent(&summary, AgentInfo::from(&summary.meta), &agents);
+        let unanswered = results(&agents, &own, end_as_result);
+        Transcript::read_with(&path, unanswered, &mut |record| replay.take(record))
+            .map_err(reading)?;
+        let events = replay.into_events().into_iter();
+        Ok((own, events.map(|event| event.kind).collect()))
     }
 
     /// Reads a sub-agent's transcript without changing it.
@@ -483,12 +538,9 @@ fn append_missing<F: writer::Lines>(
     tail: &mut writer::Tail<F>,
     transcript: &Transcript,
 ) -> io::Result<u64> {
-    let Some(message) = transcript.missing.clone() else { return Ok(transcript.count) };
-    let n = transcript.count + 1;
-    let record =
-        Record::Message { at: Timestamp::now(), n, message, usage: None, cost: None, model: None };
-    tail.append(&record.to_line()?)?;
-    Ok(n)
+    let Some(closing) = transcript.closing() else { return Ok(transcript.count) };
+    tail.append(&closing.to_line()?)?;
+    Ok(transcript.count + 1)
 }
 
 #[cfg(test)]

@@ -66,17 +66,29 @@ impl Transcript {
         path: &Path,
         unanswered: impl Fn(&ToolUseId) -> ContentBlock,
     ) -> io::Result<Self> {
+        Self::read_with(path, unanswered, &mut |_| {})
+    }
+
+    /// As [`Self::read`], and shows each record to `reader`: those of the file, and the message that closes its calls.
+    pub(super) fn read_with(
+        path: &Path,
+        unanswered: impl Fn(&ToolUseId) -> ContentBlock,
+        reader: &mut dyn FnMut(&Record),
+    ) -> io::Result<Self> {
         let mut transcript = Self::default();
         let mut reading = Reading::default();
-        let mut reader = BufReader::new(File::open(path)?);
+        let mut lines = BufReader::new(File::open(path)?);
         let mut line = Vec::new();
         for number in 1_usize.. {
             line.clear();
-            if reader.read_until(b'\n', &mut line)? == 0 {
+            if lines.read_until(b'\n', &mut line)? == 0 {
                 break;
             }
             match serde_json::from_slice(&line) {
-                Ok(record) => transcript.take(record, &mut reading),
+                Ok(record) => {
+                    reader(&record);
+                    transcript.take(record, &mut reading);
+                }
                 Err(_) if line.trim_ascii().is_empty() => {}
                 Err(_) if !line.ends_with(b"\n") => {
                     transcript.warnings.push("the last line is cut off; it is left out".to_owned());
@@ -87,6 +99,9 @@ impl Transcript {
             }
         }
         transcript.close(reading, unanswered);
+        if let Some(closing) = transcript.closing() {
+            reader(&closing);
+        }
         Ok(transcript)
     }
 
@@ -107,6 +122,13 @@ impl Transcript {
         }
         self.missing = mended.missing;
         self.messages = own.unwrap_or(mended.messages);
+    }
+
+    /// The record that closes the calls that were open at the end of the file.
+    pub(super) fn closing(&self) -> Option<Record> {
+        let message = self.missing.clone()?;
+        let (at, n) = (Timestamp::now(), self.count + 1);
+        Some(Record::Message { at, n, message, usage: None, cost: None, model: None })
     }
 
     /// All that was said, for the user: also what summaries have put away, and not the summaries themselves.

@@ -318,7 +318,8 @@ impl Executor {
         (terms, inherited): (Terms, usize),
     ) -> Arc<dyn Journal> {
         if !self.factory.settings.persist {
-            return Arc::new(SpendingJournal(self.caller.journal.clone()));
+            let (above, path) = (self.caller.journal.clone(), path.clone());
+            return Arc::new(SpendingJournal { above, path });
         }
         self.caller.journal.child(ChildMeta {
             id,
@@ -328,6 +329,9 @@ impl Executor {
             description: info.description.clone(),
             tool_use_id: info.tool_use_id.clone(),
             model: info.model.clone(),
+            max_turns: Some(info.max_turns),
+            color: info.color.clone(),
+            background: Some(info.background),
             depth: self.factory.settings.base_depth + path.depth(),
             terms,
             inherited,

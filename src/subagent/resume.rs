@@ -80,7 +80,7 @@ pub fn restored(
     worktree: Option<&Checkout>,
     max_chars: usize,
 ) -> (Ended, String) {
-    let info = AgentInfo { max_turns: outcome.turns, ..info(meta) };
+    let info = AgentInfo { max_turns: outcome.turns, ..AgentInfo::from(meta) };
     let kept = worktree.filter(|worktree| worktree.path.exists());
     let note = kept.map(|worktree| {
         format!("its worktree is {} on the branch {}", worktree.path.display(), worktree.branch)
@@ -113,21 +113,6 @@ pub fn end_as_result(
         _ => text,
     };
     (text, outcome.end != End::Completed, ToolDetails::Agent(Box::new(report)))
-}
-
-/// What a transcript says of its agent. The task's title stands for the task.
-fn info(meta: &ChildMeta) -> AgentInfo {
-    AgentInfo {
-        name: meta.name.clone(),
-        agent: meta.agent.clone(),
-        description: meta.description.clone(),
-        prompt: meta.description.clone(),
-        model: meta.model.clone(),
-        tool_use_id: meta.tool_use_id.clone(),
-        max_turns: 0,
-        color: None,
-        background: false,
-    }
 }
 
 impl Executor {
@@ -189,7 +174,7 @@ impl Executor {
             max_turns,
             color: definition.color.clone(),
             background: true,
-            ..info(&meta)
+            ..AgentInfo::from(&meta)
         };
         let rights = self.rights(&definition);
         let foreign_provider = self.caller.model.get().provider.name() != model.provider.name();

@@ -1,5 +1,7 @@
 //! What the normal screen shows after the screen has gone.
 
+use std::time::Duration;
+
 use super::figures::{clock, count, money};
 use super::model::{Agent, Agents, Model};
 use super::text::sanitize;
@@ -48,13 +50,20 @@ fn agents_line(model: &Model) -> Option<String> {
     // What still works is being stopped.
     tally.cancelled += tally.running + tally.queued + tally.aside;
     let ends = words::ends(tally, model.settings.glyphs());
-    let from = agents.iter().filter_map(|agent| agent.run.started).min().unwrap_or_default();
-    let to = agents.iter().filter_map(|agent| agent.run.ended).max().unwrap_or(model.now);
+    let time = time_at_work(&agents, model.now);
     let (_, cost) = words::sum(agents.iter().copied());
-    Some(format!(
-        "{} · {ends} · {} · {}",
-        count(tally.all, "agent"),
-        clock(to.saturating_sub(from)),
-        money(cost)
-    ))
+    Some(format!("{} · {ends} · {} · {}", count(tally.all, "agent"), clock(time), money(cost)))
+}
+
+/// The time in which at least one of them worked.
+fn time_at_work(agents: &[&Agent], now: Duration) -> Duration {
+    let span = |agent: &&Agent| Some((agent.run.started?, agent.run.ended.unwrap_or(now)));
+    let mut spans: Vec<_> = agents.iter().filter_map(span).collect();
+    spans.sort_unstable();
+    let mut until = Duration::ZERO;
+    spans.into_iter().fold(Duration::ZERO, |sum, (from, to)| {
+        let more = to.saturating_sub(from.max(until));
+        until = until.max(to);
+        sum + more
+    })
 }

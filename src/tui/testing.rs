@@ -10,7 +10,7 @@ use ratatui::backend::TestBackend;
 use crate::protocol::event::ShellEnd;
 use crate::protocol::{
     Access, AgentEvent, AgentId, AgentInfo, AgentPath, Command, Cost, End, EventKind, Outcome,
-    Question, QuestionId, Sender, ShellId, ToolUseId, Usage,
+    Question, QuestionId, Sender, SessionId, ShellId, ToolUseId, Usage,
 };
 
 use super::host::AgentChoice;
@@ -135,6 +135,16 @@ impl Screen {
 
     pub fn main(&mut self, kind: EventKind) -> &mut Self {
         self.event(&AgentPath::root(), kind)
+    }
+
+    /// Another session is open, whose agents did this, a second apart.
+    pub fn opened(&mut self, history: Vec<(&AgentPath, EventKind)>) -> &mut Self {
+        let events = history.into_iter().zip(1..).map(|((path, kind), second)| {
+            let at = Timestamp::from_second(second).unwrap();
+            AgentEvent { path: path.clone(), seq: 0, at, kind }
+        });
+        let (id, history) = (SessionId::generate(), events.collect());
+        self.main(EventKind::SessionOpened { id, history })
     }
 
     /// A prompt of the person that main has read and begun to work on.

@@ -172,10 +172,7 @@ pub fn row_words(model: &Model, agent: &Agent, state: &State) -> String {
 /// A call in a few words: the tool and its most telling input.
 #[must_use]
 pub fn call_subject(tool: &str, input: &serde_json::Value) -> String {
-    const TELLING: [&str; 8] =
-        ["command", "file_path", "path", "pattern", "url", "description", "prompt", "query"];
-    let field = TELLING.iter().find_map(|name| input.get(name)?.as_str());
-    match field {
+    match crate::protocol::call_subject(input) {
         Some(field) => one_line(&format!("{tool} {field}")),
         None => tool.to_owned(),
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::DEADLINE;
 use crate::support::client::{ARGS, Client};
 use crate::support::scene::{Scene, agent, bash, calls};
 use crate::support::script::{Reply, dynamic, text, tool_use};
@@ -289,6 +290,25 @@ async fn the_window_and_the_servers_can_be_asked_for_while_a_turn_runs() {
     assert_eq!(servers, json!({ "mcpServers": [] }));
     scene.server.open("hold");
     client.result().await;
+    client.close().await.assert_code(0);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_window_of_a_resumed_session_is_as_full_as_it_was() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one").usage(50_000, 100).cache(49_900, 0));
+    let mut client = connect(&scene, &[]).await;
+    client.turn("HELLO-1").await;
+    client.close().await.assert_code(0);
+    let mut client = connect(&scene, &["-c"]).await;
+    // It can be asked for before the session is read.
+    let filled = async {
+        while client.request(request("get_context_usage")).await.unwrap()["totalTokens"] == 0 {}
+        client.request(request("get_context_usage")).await.unwrap()
+    };
+    let usage = tokio::time::timeout(DEADLINE, filled).await.unwrap();
+    assert_eq!(usage["totalTokens"], 100_000);
     client.close().await.assert_code(0);
     scene.server.finish();
 }

@@ -40,7 +40,7 @@ fn at_work(cols: u16, rows: u16) -> (Scene, Screen) {
 }
 
 /// The screen without what differs from run to run: clocks, and the places of the throw-away folders.
-fn masked(shown: &str) -> String {
+pub fn masked(shown: &str) -> String {
     let mut out = String::new();
     for line in shown.lines() {
         let mut letters: Vec<char> = line.trim_end().chars().collect();

@@ -4,6 +4,7 @@ mod background;
 mod keyboard;
 mod question;
 mod sizes;
+mod stored;
 
 use std::time::Duration;
 

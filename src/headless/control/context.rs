@@ -27,7 +27,13 @@ impl Context {
                 self.model.clone_from(model);
                 self.used = usage.context();
             }
-            EventKind::SessionOpened { .. } => self.used = 0,
+            EventKind::SessionOpened { history, .. } => {
+                self.used = 0;
+                history
+                    .iter()
+                    .filter(|event| event.path.is_root())
+                    .for_each(|event| self.event(event));
+            }
             EventKind::ModelChanged { model, .. } => self.model.clone_from(model),
             EventKind::Compaction { state: CompactionState::Done { after_tokens, .. }, .. } => {
                 self.used = *after_tokens;

@@ -65,6 +65,9 @@ fn child(id: AgentId, call: &str) -> ChildMeta {
         description: "look around".to_owned(),
         tool_use_id: ToolUseId::new(call),
         model: "m".to_owned(),
+        max_turns: None,
+        color: None,
+        background: None,
         depth: 1,
         terms: Terms::default(),
         inherited: 0,
@@ -86,7 +89,7 @@ fn outcome() -> Outcome {
 
 fn spent(output_tokens: u64, usd: f64) -> Spent<'static> {
     let usage = Usage { output_tokens, ..Usage::default() };
-    Spent { usage, cost: Cost::known(usd), model: "m" }
+    Spent { usage, cost: Cost::known(usd), model: "m", agent: None }
 }
 
 /// An end in the words of these tests.
@@ -134,7 +137,7 @@ async fn what_is_written_is_read_again_and_nothing_is_there_before_the_first_mes
     journal.finish(&outcome()).await.unwrap();
     assert!(!bench.dir.path().join("sessions").exists());
     let usage = Usage { output_tokens: 7, ..Usage::default() };
-    let spent = Spent { usage, cost: Cost::known(0.5), model: "m" };
+    let spent = Spent { usage, cost: Cost::known(0.5), model: "m", agent: None };
     journal.append(&Message::user_text("hello\nthere"), None).await.unwrap();
     journal.spent(spent).await.unwrap();
     journal.append(&said("hi"), Some("m")).await.unwrap();
@@ -556,7 +559,8 @@ async fn every_dollar_counts_whatever_became_of_the_request_and_of_the_agent() {
     below.append(&Message::user_text("look"), None).await.unwrap();
     below.spent(spent(100, 8.0)).await.unwrap();
     // One that is not kept.
-    SpendingJournal(below.clone()).child(child(two, "c3")).spent(spent(1000, 16.0)).await.unwrap();
+    let unkept = SpendingJournal { above: below.clone(), path: path.child(two) };
+    unkept.child(child(two, "c3")).spent(spent(1000, 16.0)).await.unwrap();
     drop((journal, first, below));
     let opened = bench.open(id);
     assert_eq!((opened.transcript.usage.output_tokens, opened.transcript.cost.usd), (1, 1.0));
@@ -577,4 +581,94 @@ async fn a_session_in_a_directory_that_is_not_utf_8_is_stored_and_found() {
     assert_eq!(bench.store.newest_in(&cwd), Some(id));
     assert_eq!(bench.store.newest_in(bench.dir.path()), None);
     serde_json::to_value(bench.store.list()).unwrap();
+}
+
+/// The words for events that these tests are about, by the agent that they are of.
+fn told(events: &[AgentEvent], agent: AgentId) -> Vec<String> {
+    let own = events.iter().filter(|event| event.path.id() == Some(agent));
+    own.map(|event| match &event.kind {
+        EventKind::Started(info) if info.background => "started in the background".to_owned(),
+        EventKind::Started(_) => "started".to_owned(),
+        EventKind::MovedToBackground => "moved".to_owned(),
+        EventKind::TurnStarted { turn, .. } => format!("turn {turn}"),
+        EventKind::TurnFinished { cost, .. } => format!("${}", cost.usd),
+        EventKind::Finished(outcome) => format!("finished: {:?}", outcome.end),
+        EventKind::Reported { outcome, .. } => format!("reported: {}", outcome.text),
+        other => format!("{other:?}"),
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn a_history_has_each_agent_with_its_turns_ends_and_costs() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let [waited_for, moved, never_began] = [(); 3].map(|()| AgentId::generate());
+    let mut calls = call("c1");
+    calls.content.extend(call("c2").content);
+    calls.content.extend(call("c3").content);
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&calls, Some("m")).await.unwrap();
+    for (agent, call) in [(waited_for, "c1"), (moved, "c2")] {
+        let meta = ChildMeta { background: Some(false), ..child(agent, call) };
+        let own = journal.child(meta);
+        own.append(&Message::user_text("look"), None).await.unwrap();
+        own.spent(spent(1, 1.0)).await.unwrap();
+        own.append(&Message::assistant(vec![ContentBlock::text("done")]), None).await.unwrap();
+        own.finish(&outcome()).await.unwrap();
+    }
+    let results = [waited_for, never_began].map(|agent| {
+        let end = if agent == waited_for {
+            End::Completed
+        } else {
+            End::Cancelled { before_start: true }
+        };
+        let outcome = Outcome { end, ..outcome() };
+        let summary = AgentSummary {
+            meta: child(agent, "c"),
+            version: VERSION,
+            started: Timestamp::now(),
+            last: Timestamp::now(),
+            end: Some(outcome),
+            messages: 1,
+        };
+        let CallResult { text, is_error, details } = worded(&summary).unwrap();
+        (vec![ResultBlock::text(text)], is_error, Some(details))
+    });
+    let [first, last] = results;
+    let content = [("c1", first), ("c2", (Vec::new(), false, None)), ("c3", last)].map(
+        |(id, (content, is_error, details))| ContentBlock::ToolResult {
+            tool_use_id: ToolUseId::new(id),
+            content,
+            is_error,
+            details,
+        },
+    );
+    journal.append(&Message::user(content.into()), None).await.unwrap();
+    // One goes on, in the background by then.
+    let again = bench.store.open_agent(id, waited_for, &worded).unwrap();
+    again.journal.append(&Message::user_text("go on"), None).await.unwrap();
+    again.journal.spent(spent(2, 2.0)).await.unwrap();
+    drop((again, journal));
+    let Opened { history, spent_by_agents: (_, cost), .. } = bench.open(id);
+    assert_eq!(
+        told(&history, waited_for),
+        [
+            "started",
+            "turn 1",
+            "$1",
+            "finished: Completed",
+            "started in the background",
+            "turn 1",
+            "$2",
+            "finished: Interrupted",
+        ]
+    );
+    let ended = ["started", "turn 1", "$1", "finished: Completed"];
+    assert_eq!(told(&history, moved)[..4], ended, "it ended before main was told");
+    assert_eq!(told(&history, never_began), ["reported: "]);
+    assert_eq!(cost.usd, 4.0);
+    let times: Vec<_> = history.iter().map(|event| event.at).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    assert_eq!(bench.open(id).history.len(), history.len(), "a second resume tells the same");
 }

@@ -1,6 +1,7 @@
 //! The sub-agents of the session: who they are, how they are numbered, and in which order they are shown.
 
 mod background;
+mod stored;
 
 pub use background::LINGER;
 
@@ -19,6 +20,29 @@ const TEXT_KEPT: usize = 1024 * 1024;
 /// Ended sub-agents whose transcripts stay in memory; older ones are on disk only.
 const ENDED_KEPT: usize = 64;
 
+/// Location of an agent's conversation.
+///
+/// | from | by | to |
+/// |---|---|---|
+/// | – | its start | here |
+/// | here | the start of a later batch, when too many are here | on disk |
+/// | – | the opening of a stored session | on disk, or gone if it was not stored |
+/// | on disk | its first frame on the screen | asked for |
+/// | on disk, asked for | its events from the file | here |
+///
+/// Before an agent is resumed, its conversation is read, so that new text follows the old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// In its transcript.
+    Here,
+    /// In its file; the transcript holds the task and the final text.
+    OnDisk,
+    /// In its file, and on its way.
+    AskedFor,
+    /// Nowhere: only its end is known.
+    Gone,
+}
+
 /// One sub-agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agent {
@@ -29,6 +53,7 @@ pub struct Agent {
     pub info: AgentInfo,
     pub run: Run,
     pub transcript: Transcript,
+    pub kept: Kept,
     pub outcome: Option<Outcome>,
     /// Whether it ended because main was stopped.
     pub with_main: bool,
@@ -63,7 +88,8 @@ impl Agent {
     /// Whether it can go on after its end: it has a transcript to go on with.
     #[must_use]
     pub fn resumable(&self) -> bool {
-        matches!(&self.run.phase, Phase::Ended(end) if *end != End::Cancelled { before_start: true })
+        self.kept != Kept::Gone
+            && matches!(&self.run.phase, Phase::Ended(end) if *end != End::Cancelled { before_start: true })
     }
 }
 
@@ -143,7 +169,7 @@ impl Agents {
         let mut run = Run { last_sign: at, ..Run::default() };
         run.phase = Phase::Starting;
         run.since = at;
-        run.limit = Some(info.max_turns);
+        run.limit = Some(info.max_turns).filter(|limit| *limit > 0);
         let id = path.id().unwrap_or_else(AgentId::generate);
         self.by_path.insert(path.clone(), self.list.len());
         let colour = self.started;
@@ -155,6 +181,7 @@ impl Agents {
             info,
             run,
             transcript,
+            kept: Kept::Here,
             outcome: None,
             with_main: false,
             scroll: super::Scroll::default(),
@@ -191,6 +218,7 @@ impl Agents {
         for old in ended.iter().rev().skip(ENDED_KEPT) {
             if self.list[*old].transcript.ids().count() > 1 {
                 self.list[*old].transcript.forget();
+                self.list[*old].kept = Kept::OnDisk;
             }
         }
     }

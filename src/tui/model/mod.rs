@@ -18,7 +18,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::protocol::{AgentPath, Cost, Mode, PromptId, SessionId, When};
 
-pub use agents::{Agent, Agents, Tally};
+pub use agents::{Agent, Agents, Kept, Tally};
 pub use item::{Item, ItemId, ItemKind};
 pub use jobs::{Job, Jobs};
 pub use overlay::Overlay;

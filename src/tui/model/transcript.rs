@@ -384,6 +384,16 @@ impl Transcript {
         }
     }
 
+    /// Removes all items, for another conversation. Ids are not reused, so that no view takes old items for new ones.
+    pub fn clear(&mut self) {
+        *self = Self {
+            first: self.ids().end,
+            limit: self.limit,
+            revision: self.revision + 1,
+            ..Self::default()
+        };
+    }
+
     /// Gives up all items, and says so in one line.
     pub fn forget(&mut self) {
         self.dropped += self.items.len();

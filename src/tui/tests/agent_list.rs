@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use crate::protocol::{AgentPath, Command, End, EventKind, NoticeLevel, ShellId};
+use crate::protocol::{AgentPath, Command, End, EventKind, NoticeLevel, Sender, ShellId};
 use crate::tui::host::{HostReply, HostRequest};
 use crate::tui::model::agent_list::AgentRow;
 use crate::tui::model::{ItemKind, Overlay};
@@ -211,17 +211,57 @@ fn what_was_allowed_until_an_agent_ends_stands_in_permissions_until_then() {
 #[test]
 fn agents_of_an_earlier_program_are_listed_and_can_go_on_but_stand_in_no_panel() {
     let mut screen = Screen::new();
-    screen.prompt("go");
     let path = root().child(crate::protocol::AgentId::generate());
-    let crate::protocol::EventKind::Finished(outcome) = finish(End::Interrupted, "half") else {
-        panic!()
-    };
-    let info = Box::new(crate::tui::testing::agent_info("explore-1", "map the routes"));
-    screen.event(&path, crate::protocol::EventKind::Restored { info, outcome });
-    assert!(screen.model.agents.visible().is_empty() && screen.model.agents.latest().is_empty());
+    let info = crate::tui::testing::agent_info("explore-1", "map the routes");
+    let started = crate::protocol::EventKind::Started(Box::new(info));
+    screen.opened(vec![(&path, started), (&path, finish(End::Interrupted, "half"))]);
+    assert!(screen.model.agents.visible().is_empty());
     screen.write("/agents").enter();
     defined(&mut screen, &[]);
     assert_eq!(rows(&screen), ["explore-1"]);
     screen.write("r");
     assert!(screen.sent().contains(&Command::ResumeAgent(path.id().unwrap())));
+}
+
+#[test]
+fn the_conversations_of_stored_agents_are_asked_for_when_they_can_be_seen() {
+    let mut screen = Screen::new();
+    let paths = [0, 1].map(|_| root().child(crate::protocol::AgentId::generate()));
+    let info = |name: &str| Box::new(crate::tui::testing::agent_info(name, "map"));
+    screen.opened(vec![
+        (&paths[0], EventKind::Started(info("explore-1"))),
+        (&paths[0], finish(End::Completed, "LAST")),
+        (&root(), EventKind::PromptRead { id: None, text: "go".to_owned(), from: Sender::Person }),
+        (&paths[1], EventKind::Started(info("explore-2"))),
+        (&paths[1], finish(End::Completed, "LAST")),
+    ]);
+    assert_eq!(screen.sent(), [], "an open session reads nothing");
+    screen.key(KeyCode::Tab);
+    let ids = paths.clone().map(|path| path.id().unwrap());
+    assert_eq!(screen.sent(), [Command::ReadTranscript(ids[1])], "only the last batch is seen");
+    let task = "Please map.".to_owned();
+    let read = EventKind::PromptRead { id: None, text: task, from: Sender::Person };
+    let block = crate::protocol::ContentBlock::text("WHOLE");
+    let said = EventKind::BlockFinished {
+        message_id: String::new(),
+        model: String::new(),
+        block,
+        usage: crate::protocol::Usage::default(),
+    };
+    screen.event(&paths[1], EventKind::TranscriptRead { events: vec![read, said] });
+    let texts = |screen: &Screen, path: &AgentPath| -> Vec<String> {
+        let items = screen.model.transcript(path).iter();
+        items
+            .map(|(_, item)| match &item.kind {
+                ItemKind::Prompt { text, task: true } => format!("task: {text}"),
+                ItemKind::Text { text, .. } => text.clone(),
+                other => format!("{other:?}"),
+            })
+            .collect()
+    };
+    assert_eq!(texts(&screen, &paths[1]), ["task: Please map.", "WHOLE"]);
+    // It is here now: nothing takes its place, and nothing asks for it again.
+    screen.event(&paths[1], EventKind::TranscriptRead { events: Vec::new() });
+    screen.key(KeyCode::Tab);
+    assert_eq!((screen.sent(), texts(&screen, &paths[1]).len()), (vec![], 2));
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::protocol::{
-    AgentPath, Command, CompactionState, End, EventKind, Message, Mode, NoticeLevel, Past,
-    PromptId, Sender, SessionId, When,
+    AgentPath, Command, CompactionState, End, EventKind, Mode, NoticeLevel, PromptId, Sender,
+    SessionId, When,
 };
 use crate::tui::host::{CommandChoice, HostReply, HostRequest};
 use crate::tui::model::{ItemKind, QueuedState};
@@ -203,12 +203,14 @@ fn another_session_replaces_what_is_shown() {
     let first = SessionId::generate();
     screen.main(EventKind::SessionOpened { id: first, history: Vec::new() });
     screen.prompt("go").main(finish(End::Completed, ""));
-    let history = vec![
-        Past::Message(Message::user_text("earlier")),
-        Past::Compacted { before_tokens: 170_000, after_tokens: 4_000 },
-        Past::Message(Message::user_text("later")),
-    ];
-    screen.main(EventKind::SessionOpened { id: SessionId::generate(), history });
+    let read = |text: &str| EventKind::PromptRead {
+        id: None,
+        text: text.to_owned(),
+        from: Sender::Person,
+    };
+    let state = CompactionState::Done { before_tokens: 170_000, after_tokens: 4_000 };
+    let compacted = EventKind::Compaction { by_hand: true, state };
+    screen.opened(vec![(&root(), read("earlier")), (&root(), compacted), (&root(), read("later"))]);
     let kinds: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
     let prompt = |text: &str| ItemKind::Prompt { text: text.to_owned(), task: false };
     let text = "compacted: 170k to 4k tokens · goes on from a summary".to_owned();

@@ -92,9 +92,10 @@ pub fn redraw_batches(model: &mut Model, path: &AgentPath) {
         ItemKind::Batch { members, .. } => members.iter().any(|member| path.is_within(member)),
         _ => false,
     };
-    let found: Vec<_> =
-        model.main.iter().filter(|(_, item)| of_it(&item.kind)).map(|(id, _)| id).collect();
-    for id in found {
+    // An agent is a member of one batch, and of a late one more often than not.
+    let mut ids = model.main.ids().rev();
+    let found = ids.find(|id| model.main.get(*id).is_some_and(|item| of_it(&item.kind)));
+    if let Some(id) = found {
         model.main.change(id, |_| {});
     }
 }

@@ -3,17 +3,15 @@
 use std::time::Duration;
 
 use crate::protocol::{
-    AgentEvent, AgentPath, CompactionState, ContentBlock, End, EventKind, Message, NoticeLevel,
-    Outcome, Past, ResultBlock, Role, clock,
+    AgentEvent, AgentPath, CompactionState, ContentBlock, End, EventKind, NoticeLevel, Outcome,
+    ResultBlock, clock,
 };
 use crate::tui::model::item::CallResult;
-use crate::tui::model::{
-    Draw, ItemKind, Jobs, Model, Phase, Questions, Run, Scroll, Transcript, mode_words,
-};
+use crate::tui::model::{Draw, ItemKind, Model, Transcript, mode_words};
 use crate::tui::msg::Effect;
 use crate::tui::words;
 
-use super::{agent_list, background, question, queue};
+use super::{agent_list, background, history, question, queue};
 
 /// A turn that took this long is announced when the window has no focus.
 const LONG_TURN: Duration = Duration::from_secs(10);
@@ -24,15 +22,24 @@ pub fn follow(model: &mut Model, events: Vec<AgentEvent>, effects: &mut Vec<Effe
     for event in events {
         let urgency = urgency(model, &event);
         model.draw = model.draw.max(urgency);
-        let Some(kind) = background::job_event(model, &event.path, event.kind) else { continue };
-        if event.path.is_root() {
-            main_event(model, kind, effects);
-        } else {
-            agent_event(model, &event.path, kind);
-        }
+        self::event(model, &event.path, event.kind, effects);
     }
     if let Some(chosen) = chosen {
         agent_list::keep_chosen(model, &chosen);
+    }
+}
+
+/// Takes one event.
+pub(super) fn event(
+    model: &mut Model,
+    path: &AgentPath,
+    kind: EventKind,
+    effects: &mut Vec<Effect>,
+) {
+    match background::job_event(model, path, kind) {
+        Some(kind) if path.is_root() => main_event(model, kind, effects),
+        Some(kind) => agent_event(model, path, kind),
+        None => {}
     }
 }
 
@@ -65,7 +72,7 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
     match kind {
         EventKind::SessionOpened { id, history } => {
             let was = model.session.id.replace(id);
-            open_session(model, &history, was.is_some_and(|was| was != id));
+            history::open_session(model, history, was.is_some_and(|was| was != id));
         }
         EventKind::PromptRead { id, text, from } => {
             if let Some(id) = id {
@@ -100,14 +107,28 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
             }
             model.main.text_delta(&text);
         }
+        EventKind::BlockFinished { block: ContentBlock::Text { text, .. }, .. } => {
+            if !text.trim().is_empty() {
+                main_speaks(model);
+            }
+            model.main.text_finished(&text);
+        }
+        EventKind::Aside { text } => {
+            let text = words::beside(&text);
+            model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
+        }
         EventKind::TurnFinished { cost, .. } => model.session.cost += cost,
         EventKind::PermissionAsked(asked) => question::ask(model, *asked),
         EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
         EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
         EventKind::ModeChanged { mode } => mode_changed(model, mode),
         EventKind::ModelChanged { provider, model: name, context_window } => {
-            // The first one of a session is what it starts with, unless there was none to start with.
-            if model.session.provider.is_some() || model.session.first_run.is_some() {
+            // The first one is what the program starts with, unless there was none to start with; a session that is
+            // opened later names the same one again.
+            let same = model.session.model == name
+                && model.session.provider.as_ref().is_none_or(|known| *known == provider);
+            let known = model.session.provider.is_some() || model.session.first_run.is_some();
+            if known && !same {
                 model.say(format!("model: {name}, from the next request on"));
             }
             model.session.model = name;
@@ -132,8 +153,11 @@ fn agent_event(model: &mut Model, path: &AgentPath, kind: EventKind) {
     if let EventKind::Started(info) = kind {
         return started(model, path, *info);
     }
-    if let EventKind::Restored { info, outcome } = kind {
-        return model.agents.restore(path, *info, *outcome, now);
+    if let EventKind::Reported { info, outcome } = kind {
+        return history::reported(model, path, *info, *outcome);
+    }
+    if let EventKind::TranscriptRead { events } = kind {
+        return history::transcript_read(model, path, events);
     }
     if let Some(agent) = model.agents.get_mut(path) {
         agent.run.follow(&kind, now);
@@ -161,7 +185,7 @@ fn agent_event(model: &mut Model, path: &AgentPath, kind: EventKind) {
 }
 
 /// What every agent's events do to its transcript.
-fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Duration) {
+pub(super) fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Duration) {
     match kind {
         EventKind::TurnStarted { .. } => transcript.request_started(),
         EventKind::TextDelta { text } => transcript.text_delta(&text),
@@ -225,7 +249,7 @@ fn text_of(content: &[ResultBlock]) -> String {
 }
 
 /// A sub-agent exists: it gets a number and a slot, and the line of its batch stands for the call.
-fn started(model: &mut Model, path: &AgentPath, info: crate::protocol::AgentInfo) {
+pub(super) fn started(model: &mut Model, path: &AgentPath, info: crate::protocol::AgentInfo) {
     let now = model.now;
     if model.agents.get(path).is_some() {
         model.agents.start_again(path, info, now);
@@ -355,68 +379,4 @@ fn notice(model: &mut Model, level: NoticeLevel, text: String) {
         return;
     }
     model.main.push(ItemKind::Notice { level, text });
-}
-
-/// A session is open: its stored messages become the transcript.
-fn open_session(model: &mut Model, history: &[Past], another: bool) {
-    if another || !history.is_empty() {
-        model.main = Transcript::default();
-        model.agents.clear();
-        model.jobs = Jobs::default();
-        model.session.grants.clear();
-        model.batch_item = None;
-        model.focus = None;
-        model.zoom = false;
-        model.run = Run::default();
-        model.main_scroll = Scroll::default();
-        model.session.cost = crate::protocol::Cost::default();
-        model.queue.list.clear();
-        model.questions = Questions::default();
-    }
-    for past in history {
-        match past {
-            Past::Message(message) => recall(&mut model.main, message),
-            Past::Compacted { before_tokens, after_tokens } => {
-                let text = words::compacted(*before_tokens, *after_tokens);
-                model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
-            }
-        }
-    }
-    model.main.close_calls();
-    if !history.is_empty() {
-        model.run.phase = Phase::Idle;
-    }
-}
-
-/// One stored message.
-fn recall(transcript: &mut Transcript, message: &Message) {
-    for block in &message.content {
-        match (block, message.role) {
-            (ContentBlock::Text { text, aside: true, .. }, _) => {
-                let text = crate::tui::words::beside(text);
-                transcript.push(ItemKind::Notice { level: NoticeLevel::Info, text });
-            }
-            (ContentBlock::Text { text, .. }, Role::User) => {
-                transcript.push(ItemKind::Prompt { text: text.clone(), task: false });
-            }
-            (ContentBlock::Text { text, .. }, Role::Assistant) => transcript.text_finished(text),
-            (ContentBlock::Thinking { thinking, .. }, _) => {
-                transcript.thinking_finished(thinking, Duration::ZERO);
-            }
-            (ContentBlock::ToolUse { id, name, input, .. }, _) => {
-                let subject = crate::tui::words::call_subject("", input);
-                transcript.call_started(id.clone(), name.clone(), subject.trim().to_owned());
-            }
-            (ContentBlock::ToolResult { tool_use_id, content, is_error, details }, _) => {
-                let result = CallResult {
-                    is_error: *is_error,
-                    summary: String::new(),
-                    details: details.clone(),
-                    took: Duration::ZERO,
-                };
-                transcript.call_finished(tool_use_id, "", &text_of(content), result);
-            }
-            _ => {}
-        }
-    }
 }

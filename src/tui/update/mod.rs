@@ -4,6 +4,7 @@ mod agent_list;
 mod background;
 mod events;
 mod focus;
+mod history;
 mod lists;
 mod mention;
 mod mouse;
@@ -84,6 +85,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
     }
     expire(model, &mut effects);
+    history::fetch(model, &mut effects);
     question::open_if_due(model);
     if model.notice_is_over() {
         model.notice = None;

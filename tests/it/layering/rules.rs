@@ -96,7 +96,8 @@ pub fn serialized_paths(source: &Source) -> Vec<String> {
     for (at, line) in source.code.lines().enumerate() {
         let derives = line.contains("derive(") && has_word(line, "Serialize");
         serialized |= derives || line.trim() == "Serialize,";
-        let has_path = has_word(line, "PathBuf") || line.contains("Path>");
+        // The path of an agent is made of ids.
+        let has_path = has_word(line, "PathBuf") || line.replace("AgentPath", "").contains("Path>");
         let says_how =
             [before, line].iter().any(|line| line.contains("serde(") && line.contains("with ="));
         if serialized && has_path && !says_how {

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::{AgentInfo, AgentPath, EventKind, NoticeLevel, Outcome};
-use crate::tui::model::item::ItemKind;
+use crate::protocol::{AgentInfo, AgentPath};
 
 use super::{Agent, Agents, in_order};
 
@@ -76,22 +75,6 @@ impl Agents {
         self.put_in_strip(path);
     }
 
-    /// Adds an agent of an earlier process, which has ended: it is in no batch, and has no row before somebody looks
-    /// at it. Of its transcript there is the end; the rest is on disk.
-    pub fn restore(&mut self, path: &AgentPath, info: AgentInfo, outcome: Outcome, at: Duration) {
-        let agent = self.start(path.clone(), AgentInfo { background: true, ..info }, at);
-        if !outcome.text.is_empty() {
-            agent.transcript.text_finished(&outcome.text);
-        }
-        let text = format!("all of it: caliban sessions show {}", agent.id);
-        agent.transcript.push(ItemKind::Notice { level: NoticeLevel::Info, text });
-        (agent.run.usage, agent.run.cost) = (outcome.usage, outcome.cost);
-        agent.run.follow(&EventKind::Finished(Box::new(outcome.clone())), at);
-        agent.outcome = Some(outcome);
-        agent.in_strip = false;
-        agent.read = true;
-    }
-
     /// Gives an agent a row in the background.
     pub(super) fn put_in_strip(&mut self, path: &AgentPath) {
         let Some(number) = self.get(path).map(|agent| agent.number) else { return };
@@ -136,5 +119,5 @@ impl Agents {
 
 fn leaves_at(agent: &Agent) -> Option<Duration> {
     let ended = agent.run.ended.filter(|_| agent.in_strip && !agent.alive())?;
-    Some(if agent.read { ended } else { ended + LINGER })
+    Some(if agent.read { Duration::ZERO } else { ended + LINGER })
 }

@@ -1,0 +1,501 @@
+//! Replays a stored session as the events that its agents emitted while they worked, so that a front end needs no second
+//! way to show it.
+//!
+//! A file is read from the top. A message or an answer opens a run, and an end closes it:
+//!
+//! | record | no run is open | a run is open |
+//! |---|---|---|
+//! | user message | a run begins; a sub-agent that has run before starts again | its results and prompts |
+//! | user message behind another one, in main's file | – | the program was killed: the run ends as interrupted, the next begins |
+//! | answer | a run begins (a retry) | a turn, with the requests paid for since the last one |
+//! | spent | kept for the answer or summary that follows | the same |
+//! | summary | made by hand | made by the agent |
+//! | end | – | a turn without an answer if one was paid for, then the end |
+//! | end of the file | – | main: interrupted; a sub-agent always has an end, which the resume writes |
+//!
+//! Single results are skipped: the message with all results follows, or the resume makes it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::list::AgentSummary;
+use super::record::Record;
+use super::writer::agent_file;
+use crate::protocol::event::AgentReport;
+use crate::protocol::{
+    AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, CompactionState, ContentBlock, Cost, End,
+    EventKind, Message, Outcome, ResultBlock, Role, Sender, ToolDetails, ToolUseId, Usage,
+    call_subject,
+};
+
+/// Turns the records of one file into events.
+pub(super) struct Replay<'a> {
+    path: AgentPath,
+    /// Of a sub-agent.
+    info: Option<AgentInfo>,
+    /// The sub-agents that have files.
+    agents: &'a [AgentSummary],
+    /// Messages at the top that are another agent's.
+    inherited: usize,
+    /// The time of the first record, and of the last. Events never go back in time, whatever the clock did.
+    started: Timestamp,
+    at: Timestamp,
+    /// The time of the last message, with which the next request went out.
+    asked: Timestamp,
+    /// Whether a run is open, and whether there ever was one.
+    open: bool,
+    begun: bool,
+    /// Who spoke last in the open run.
+    last: Option<Role>,
+    turns: u32,
+    /// Requests that were paid for since the last answer.
+    paid: Vec<EventKind>,
+    calls: HashMap<ToolUseId, Call>,
+    events: Vec<AgentEvent>,
+}
+
+/// A call, as far as the agent that it started is concerned.
+struct Call {
+    name: String,
+    title: String,
+    prompt: Option<String>,
+    answered: Option<Answered>,
+}
+
+/// The result of a call.
+struct Answered {
+    at: Timestamp,
+    /// The sub-agent whose end it is.
+    end_of: Option<AgentId>,
+}
+
+impl<'a> Replay<'a> {
+    /// The replay of main's file. `agents` are those with files of their own.
+    pub fn of_main(agents: &'a [AgentSummary]) -> Self {
+        Self::new(AgentPath::root(), None, agents)
+    }
+
+    /// The replay of a sub-agent's file.
+    pub fn of_agent(agent: &AgentSummary, info: AgentInfo, agents: &'a [AgentSummary]) -> Self {
+        let mut replay = Self::new(agent.meta.path.clone(), Some(info.clone()), agents);
+        replay.inherited = agent.meta.inherited;
+        (replay.started, replay.at, replay.asked) = (agent.started, agent.started, agent.started);
+        replay.push(EventKind::Started(Box::new(info)));
+        replay
+    }
+
+    fn new(path: AgentPath, info: Option<AgentInfo>, agents: &'a [AgentSummary]) -> Self {
+        Self {
+            path,
+            info,
+            agents,
+            inherited: 0,
+            started: Timestamp::MIN,
+            at: Timestamp::MIN,
+            asked: Timestamp::MIN,
+            open: false,
+            begun: false,
+            last: None,
+            turns: 0,
+            paid: Vec::new(),
+            calls: HashMap::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Takes the next record of the file.
+    pub fn take(&mut self, record: &Record) {
+        if let Record::End { at, outcome, .. } = record {
+            return self.end(*at, outcome);
+        }
+        if let Record::Message { .. } = record
+            && self.inherited > 0
+        {
+            self.inherited -= 1;
+            return;
+        }
+        if let Some(at) = record.at() {
+            self.at = self.at.max(at);
+        }
+        match record {
+            Record::Message { message, usage, cost, model, .. } => {
+                self.pay(*usage, *cost, model.as_deref());
+                match message.role {
+                    Role::User => self.user(message),
+                    Role::Assistant => self.answer(message),
+                }
+                self.last = Some(message.role);
+                self.asked = self.at;
+            }
+            Record::Compacted { before_tokens, after_tokens, usage, cost, model, .. } => {
+                self.pay(*usage, *cost, model.as_deref());
+                self.flush();
+                let (before_tokens, after_tokens) = (*before_tokens, *after_tokens);
+                let state = CompactionState::Done { before_tokens, after_tokens };
+                self.push(EventKind::Compaction { by_hand: !self.open, state });
+            }
+            Record::Spent { usage, cost, model, agent: Some(path), .. } => {
+                let kind = turn_finished(*usage, *cost, model.as_deref());
+                self.events.push(event(path.clone(), self.at, kind));
+            }
+            Record::Spent { usage, cost, model, agent: None, .. } => {
+                self.pay(Some(*usage), Some(*cost), model.as_deref());
+            }
+            _ => {}
+        }
+    }
+
+    fn pay(&mut self, usage: Option<Usage>, cost: Option<Cost>, model: Option<&str>) {
+        if usage.is_some() || cost.is_some() {
+            let (usage, cost) = (usage.unwrap_or_default(), cost.unwrap_or_default());
+            self.paid.push(turn_finished(usage, cost, model));
+        }
+    }
+
+    fn flush(&mut self) {
+        for kind in std::mem::take(&mut self.paid) {
+            self.push(kind);
+        }
+    }
+
+    fn push(&mut self, kind: EventKind) {
+        self.events.push(event(self.path.clone(), self.at, kind));
+    }
+
+    /// Opens a run if none is. Answers whether an agent goes on that had ended.
+    fn begin(&mut self) -> bool {
+        if std::mem::replace(&mut self.open, true) {
+            return false;
+        }
+        (self.turns, self.last) = (0, None);
+        let again = std::mem::replace(&mut self.begun, true);
+        match self.info.clone() {
+            Some(info) if again => {
+                let info = AgentInfo { background: true, ..info };
+                self.push(EventKind::Started(Box::new(info)));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn user(&mut self, message: &Message) {
+        if self.path.is_root() && self.last == Some(Role::User) {
+            self.interrupt();
+        }
+        // The prompt of a resumed agent comes from the program, not from the user.
+        let goes_on = self.begin();
+        for block in &message.content {
+            match block {
+                ContentBlock::Text { text, aside: true, .. } => {
+                    self.push(EventKind::Aside { text: text.clone() });
+                }
+                ContentBlock::Text { text, report, .. } if !goes_on => {
+                    let from = report.map_or(Sender::Person, |id| self.sender(id));
+                    self.push(EventKind::PromptRead { id: None, text: text.clone(), from });
+                }
+                ContentBlock::ToolResult { tool_use_id, content, is_error, details } => {
+                    self.result(tool_use_id, content, *is_error, details.as_ref());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn sender(&self, id: AgentId) -> Sender {
+        let known = self.agents.iter().find(|agent| agent.meta.id == id);
+        let name = known.map_or_else(|| "an agent".to_owned(), |agent| agent.meta.name.clone());
+        Sender::Agent { name }
+    }
+
+    fn result(
+        &mut self,
+        id: &ToolUseId,
+        content: &[ResultBlock],
+        is_error: bool,
+        details: Option<&ToolDetails>,
+    ) {
+        let report = match details {
+            Some(ToolDetails::Agent(report)) => Some(report),
+            _ => None,
+        };
+        let name = self.calls.get(id).map(|call| call.name.clone()).unwrap_or_default();
+        if let Some(report) = report.filter(|_| self.path.is_root())
+            && !self.agents.iter().any(|agent| agent.meta.id == report.agent_id)
+        {
+            let info = Box::new(self.reported(id, report));
+            let outcome = Box::new(outcome(report, content));
+            let path = self.path.child(report.agent_id);
+            self.events.push(event(path, self.at, EventKind::Reported { info, outcome }));
+        }
+        let end_of = report.map(|report| report.agent_id);
+        if let Some(call) = self.calls.get_mut(id) {
+            call.answered = Some(Answered { at: self.at, end_of });
+        }
+        self.push(EventKind::ToolFinished {
+            id: id.clone(),
+            name,
+            is_error,
+            summary: String::new(),
+            content: content.to_vec(),
+            details: details.cloned(),
+            took: Duration::ZERO,
+        });
+    }
+
+    /// An agent that has no file, by the report of its end.
+    fn reported(&self, call: &ToolUseId, report: &AgentReport) -> AgentInfo {
+        let name = report.name.clone();
+        let call_of = self.calls.get(call);
+        let description = call_of.map(|call| call.title.clone()).unwrap_or_default();
+        AgentInfo {
+            agent: name
+                .rsplit_once('-')
+                .map_or_else(|| name.clone(), |(agent, _)| agent.to_owned()),
+            prompt: call_of.and_then(|call| call.prompt.clone()).unwrap_or_default(),
+            description,
+            model: String::new(),
+            tool_use_id: call.clone(),
+            max_turns: 0,
+            color: None,
+            background: false,
+            name,
+        }
+    }
+
+    fn answer(&mut self, message: &Message) {
+        self.begin();
+        self.turn_started();
+        for block in &message.content {
+            match block {
+                ContentBlock::Text { .. } | ContentBlock::Thinking { .. } => {
+                    self.push(EventKind::BlockFinished {
+                        message_id: String::new(),
+                        model: String::new(),
+                        block: block.clone(),
+                        usage: Usage::default(),
+                    });
+                }
+                ContentBlock::ToolUse { id, name, input, .. } => {
+                    let text = |field: &str| Some(input.get(field)?.as_str()?.to_owned());
+                    let summary = call_subject(input).unwrap_or_default().to_owned();
+                    let (title, prompt) = (text("description"), text("prompt"));
+                    let call = Call {
+                        name: name.clone(),
+                        title: title.or_else(|| prompt.clone()).unwrap_or_default(),
+                        prompt,
+                        answered: None,
+                    };
+                    self.calls.insert(id.clone(), call);
+                    let (id, name) = (id.clone(), name.clone());
+                    self.push(EventKind::ToolStarted { id, name, summary });
+                }
+                _ => {}
+            }
+        }
+        self.flush();
+    }
+
+    fn turn_started(&mut self) {
+        self.turns += 1;
+        let limit = self.info.as_ref().map(|info| info.max_turns).filter(|limit| *limit > 0);
+        let kind = EventKind::TurnStarted { turn: self.turns, limit };
+        self.events.push(event(self.path.clone(), self.asked, kind));
+    }
+
+    /// The last request of a run that ends, where no answer came of it.
+    fn cut(&mut self, turns: u32) {
+        if self.turns < turns || !self.paid.is_empty() {
+            self.turn_started();
+            self.flush();
+        }
+    }
+
+    fn end(&mut self, at: Timestamp, outcome: &Outcome) {
+        self.open = false;
+        let finished = EventKind::Finished(Box::new(outcome.clone()));
+        if outcome.end == End::Interrupted {
+            // This was written at the resume, with the results of open calls.
+            self.cut(self.turns + u32::from(self.last == Some(Role::User)));
+            let at = self.started.checked_add(outcome.took).unwrap_or(at);
+            self.events.push(event(self.path.clone(), at, finished));
+        } else {
+            self.cut(outcome.turns);
+            self.at = self.at.max(at);
+            self.push(finished);
+        }
+    }
+
+    fn interrupt(&mut self) {
+        if std::mem::replace(&mut self.open, false) {
+            self.cut(0);
+            let outcome = Outcome::without_work(End::Interrupted);
+            self.push(EventKind::Finished(Box::new(outcome)));
+        }
+    }
+
+    /// Returns the events of this file alone, once all of it was read.
+    pub fn into_events(mut self) -> Vec<AgentEvent> {
+        self.cut(0);
+        self.events
+    }
+
+    /// Returns the events of the whole session once main's file was read, and what the agents with files spent together.
+    /// Those files contribute starts, turns, costs and ends only; their conversations are not parsed.
+    pub fn into_session(mut self, dir: &Path) -> (Vec<AgentEvent>, (Usage, Cost)) {
+        self.interrupt();
+        self.cut(0);
+        let mut events = std::mem::take(&mut self.events);
+        let mut spent = (Usage::default(), Cost::default());
+        for agent in self.agents {
+            let mut replay = Self::of_agent(agent, self.info_of(&agent.meta), &[]);
+            // An unreadable file still leaves the agent's name.
+            let _ = skim(&agent_file(dir, agent.meta.id, "jsonl"), &mut replay);
+            let life = replay.into_events();
+            for event in &life {
+                if let EventKind::TurnFinished { usage, cost, .. } = &event.kind {
+                    spent.0 += *usage;
+                    spent.1 += *cost;
+                }
+            }
+            events.extend(life);
+            events.extend(self.detached(&agent.meta));
+        }
+        // A call is written before its agent starts, and its result after the agent's end.
+        events.sort_by_key(|event| event.at);
+        (events, spent)
+    }
+
+    /// Who a sub-agent is: what its file says, and the call that started it, if that is main's.
+    fn info_of(&self, meta: &ChildMeta) -> AgentInfo {
+        let call = self.calls.get(&meta.tool_use_id).filter(|_| meta.path.depth() == 1);
+        let prompt = call.and_then(|call| call.prompt.clone());
+        let waited_for = call.and_then(|call| call.answered.as_ref()?.end_of) == Some(meta.id);
+        AgentInfo {
+            prompt: prompt.unwrap_or_else(|| meta.description.clone()),
+            max_turns: meta.max_turns.unwrap_or_default(),
+            color: meta.color.clone(),
+            background: meta.background.unwrap_or(meta.path.depth() == 1 && !waited_for),
+            ..AgentInfo::from(meta)
+        }
+    }
+
+    /// An agent that main waited for went to the background when its call returned without its end.
+    fn detached(&self, meta: &ChildMeta) -> Option<AgentEvent> {
+        let own = meta.path.depth() == 1 && meta.background == Some(false);
+        let call = self.calls.get(&meta.tool_use_id).filter(|_| own)?;
+        let answered = call.answered.as_ref()?;
+        let moved = answered.end_of != Some(meta.id);
+        moved.then(|| event(meta.path.clone(), answered.at, EventKind::MovedToBackground))
+    }
+}
+
+fn event(path: AgentPath, at: Timestamp, kind: EventKind) -> AgentEvent {
+    AgentEvent { path, seq: 0, at, kind }
+}
+
+fn turn_finished(usage: Usage, cost: Cost, model: Option<&str>) -> EventKind {
+    EventKind::TurnFinished {
+        usage,
+        cost,
+        model: model.unwrap_or_default().to_owned(),
+        api_time: Duration::ZERO,
+        whole: true,
+    }
+}
+
+/// The end of an agent without a file. Its text is the part that its parent received.
+fn outcome(report: &AgentReport, content: &[ResultBlock]) -> Outcome {
+    let text = content.iter().find_map(|block| match block {
+        ResultBlock::Text { text } => Some(text.chars().take(report.shown).collect()),
+        ResultBlock::Image { .. } => None,
+    });
+    Outcome {
+        end: report.status.clone(),
+        api_error: None,
+        text: text.unwrap_or_default(),
+        turns: report.turns,
+        tool_uses: report.tool_uses,
+        usage: report.usage,
+        cost: report.cost,
+        took: Duration::from_millis(report.duration_ms),
+    }
+}
+
+/// One line of a file without its text.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    at: Option<Timestamp>,
+    message: Option<Speaker>,
+    usage: Option<Usage>,
+    cost: Option<Cost>,
+    #[serde(borrow)]
+    model: Option<Cow<'a, str>>,
+    agent: Option<AgentPath>,
+    #[serde(default)]
+    before_tokens: u64,
+    #[serde(default)]
+    after_tokens: u64,
+    outcome: Option<Outcome>,
+}
+
+#[derive(Deserialize)]
+struct Speaker {
+    role: Role,
+}
+
+impl Line<'_> {
+    /// The record, its messages empty.
+    fn record(self) -> Option<Record> {
+        let Line { kind, at, message, usage, cost, model, before_tokens, after_tokens, .. } = self;
+        let (at, n, model) = (at?, 0, model.map(Cow::into_owned));
+        Some(match (&*kind, message, self.outcome) {
+            ("message", Some(Speaker { role }), _) => {
+                let message = Message { role, content: Vec::new() };
+                Record::Message { at, n, message, usage, cost, model }
+            }
+            ("spent", ..) => {
+                let (usage, cost) = (usage.unwrap_or_default(), cost.unwrap_or_default());
+                Record::Spent { at, n, usage, cost, model, agent: self.agent }
+            }
+            ("compacted", ..) => {
+                let messages = Vec::new();
+                Record::Compacted {
+                    at,
+                    n,
+                    messages,
+                    before_tokens,
+                    after_tokens,
+                    usage,
+                    cost,
+                    model,
+                }
+            }
+            ("end", _, Some(outcome)) => Record::End { at, n, outcome },
+            _ => return None,
+        })
+    }
+}
+
+/// Reads the figures of a file and skips lines that cannot be parsed.
+fn skim(path: &Path, replay: &mut Replay<'_>) -> io::Result<()> {
+    let mut lines = BufReader::new(File::open(path)?);
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        let record = serde_json::from_slice(&line).ok().and_then(Line::record);
+        if let Some(record) = record {
+            replay.take(&record);
+        }
+        line.clear();
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! A stored session on the screen: its agents are there as they were, whoever ended the program.
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::{BYPASS, send};
+use crate::pictures::masked;
+use crate::support::pty::{CTRL_C, CTRL_D, ENTER, ESC_ALONE, Screen, TAB};
+use crate::support::scene::{DONE, PARENT, Scene, agent_with, bash, calls};
+use crate::support::script::{Reply, error, text, tool_use};
+
+const CONTINUE: [&str; 2] = [BYPASS, "-c"];
+
+fn titled(word: &str, title: &str) -> Value {
+    agent_with(word, "description", json!(title))
+}
+
+/// Three children: one is done, one reaches its limit of turns, one fails.
+fn scene(config: &str) -> Scene {
+    let scene = Scene::new();
+    scene.world.config(&format!("[tui]\nmotion = \"reduced\"\n{config}"));
+    let mut limited = titled("CHILD-B", "read the tests");
+    limited["max_turns"] = json!(2);
+    let batch = [titled("CHILD-A", "map the routes"), limited, titled("CHILD-C", "check")];
+    scene.server.when(PARENT).reply(calls(batch).usage(3_000, 10));
+    scene.server.when(PARENT).reply(text(DONE).usage(50_000, 100));
+    let step = |word: &str| tool_use("Bash", bash(&format!("echo {word}"))).usage(2_000, 20);
+    scene.server.when("CHILD-A").reply(step("OUT-66"));
+    scene.server.when("CHILD-A").reply(text("FOUND-66").usage(2_500, 30));
+    scene.server.when("CHILD-B").reply(step("one")).then(text("HALF-66").usage(1_000, 10));
+    scene.server.when("CHILD-C").reply(error(400, "invalid_request_error", "not this"));
+    scene
+}
+
+/// What a user can see of the agents: the transcript, the panes, the costs and the list.
+fn pictures(screen: &Screen) -> [String; 4] {
+    let shown = screen.wait_until("the folded batch", |shown| {
+        shown.contains(DONE) && shown.contains("✓1 ✗1 ~1") && shown.contains("Ctrl+D quits")
+    });
+    let main = masked(&shown);
+    screen.keys(TAB);
+    // What was said in the other panes may be read after the first.
+    let panes = masked(&screen.wait_until("the panes", |shown| {
+        shown.contains("Enter zoom") && shown.contains("FOUND-66") && shown.contains("HALF-66")
+    }));
+    screen.keys(ESC_ALONE);
+    screen.wait_for("Ctrl+D quits");
+    send(screen, "/cost");
+    let costs = masked(&screen.wait_for("agents included"));
+    // Esc is deaf for a moment after it took a step; Ctrl+C closes as well.
+    screen.keys(CTRL_C);
+    screen.wait_for("Ctrl+D quits");
+    send(screen, "/agents");
+    let list = masked(&screen.wait_until("the list", |shown| {
+        shown.contains("@ plan") && shown.contains("this session")
+    }));
+    screen.keys(ESC_ALONE);
+    screen.wait_for("Ctrl+D quits");
+    [main, panes, costs, list]
+}
+
+fn assert_same(before: &[String; 4], after: &[String; 4]) {
+    for (before, after) in before.iter().zip(after) {
+        assert_eq!(before, after, "\n{before}\n{after}");
+    }
+}
+
+fn quit(screen: Screen) {
+    screen.keys(CTRL_D);
+    assert_eq!(screen.exit().exit, Ok(0));
+}
+
+/// The files as an earlier version wrote them.
+fn make_old(scene: &Scene) {
+    for file in scene.world.child_transcripts() {
+        let stored = std::fs::read_to_string(&file).unwrap();
+        let lines = stored.lines().map(|line| {
+            let mut record: Value = serde_json::from_str(line).unwrap();
+            if let Some(agent) = record.get_mut("agent").and_then(Value::as_object_mut) {
+                let known: Vec<_> = ["max_turns", "background"].map(|key| agent.remove(key)).into();
+                assert!(known.iter().all(Option::is_some), "{line}");
+            }
+            format!("{record}\n")
+        });
+        let lines: String = lines.collect();
+        std::fs::write(&file, lines).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_resumed_session_shows_its_agents_costs_and_context_as_they_were() {
+    let scene = scene("");
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
+    let live = pictures(&screen);
+    assert!(live[0].contains("context 5%"), "{}", live[0]);
+    quit(screen);
+    let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
+    assert_same(&live, &pictures(&screen));
+    screen.signal(Signal::SIGKILL);
+    drop(screen);
+    let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
+    assert_same(&live, &pictures(&screen));
+    quit(screen);
+    // A file of an earlier version does not say how many turns an agent had.
+    make_old(&scene);
+    let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
+    let [main, _, costs, list] = pictures(&screen);
+    assert_eq!((&main, &costs, &list), (&live[0], &live[2], &live[3]));
+    assert_eq!(scene.server.requests().len(), 7, "looking costs nothing");
+}
+
+#[tokio::test]
+async fn the_zoomed_view_of_a_stored_agent_has_its_task_its_calls_and_its_answer() {
+    let scene = scene("");
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
+    pictures(&screen);
+    quit(screen);
+    let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
+    screen.wait_for("✓1 ✗1 ~1");
+    screen.keys(TAB);
+    screen.wait_for("Enter zoom");
+    screen.keys(ENTER);
+    let shown = screen.wait_for("echo OUT-66");
+    for part in ["main › 1 ", "task: CHILD-A look around", "▪ Bash", "FOUND-66", "2/20"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    screen.keys(TAB);
+    let shown = screen.wait_for("task: CHILD-B look around");
+    assert!(shown.contains("echo one") && shown.contains("HALF-66"), "{shown}");
+    quit(screen);
+}
+
+#[tokio::test]
+async fn agents_without_files_are_in_the_batch_by_the_reports_of_their_ends() {
+    let scene = scene("[subagents]\npersist = false\n");
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
+    let live = pictures(&screen);
+    quit(screen);
+    let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
+    let stored = pictures(&screen);
+    assert_eq!((&stored[0], &stored[2]), (&live[0], &live[2]));
+    assert!(!stored[3].contains("r resume"), "{}", stored[3]);
+    quit(screen);
+    // A fork begins with the same batch, at no cost of its own.
+    let screen = Screen::start(&scene.world, [BYPASS, "-c", "--fork-session"], 120, 36);
+    let shown = masked(&screen.wait_for("✓1 ✗1 ~1"));
+    let batch = |shown: &str| shown.lines().take(9).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(batch(&shown), batch(&live[0]));
+    assert!(shown.contains("context 5% · $0.00"), "{shown}");
+    quit(screen);
+}
+
+#[tokio::test]
+async fn children_that_were_at_work_when_the_program_was_killed_are_interrupted() {
+    let scene = Scene::new();
+    let batch = [titled("CHILD-A", "map the routes"), titled("CHILD-B", "read the tests")];
+    scene.server.when(PARENT).reply(calls(batch));
+    scene.server.when("CHILD-A").reply(text("FOUND-66"));
+    let first = text("first-66").tool_use("Bash", bash("true"));
+    let held = |reply: Reply| reply.gate("held");
+    scene.server.when("CHILD-B").reply(first).then(held(text("half-66")));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
+    screen.wait_until("one done and one at work", |shown| {
+        shown.contains("✓ done: FOUND-66") && shown.contains("half-66")
+    });
+    screen.signal(Signal::SIGKILL);
+    drop(screen);
+    let look = || {
+        let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
+        let shown = screen.wait_until("the batch", |shown| {
+            shown.contains("2 agents · ✓1 ⊘1") && shown.contains("Ctrl+D quits")
+        });
+        let row = shown.lines().find(|line| line.contains("read the tests")).unwrap();
+        assert!(row.contains("interrupted") && row.contains("2 turns"), "{shown}");
+        screen.keys(TAB);
+        screen.wait_for("Enter zoom");
+        screen.keys(TAB);
+        screen.wait_for("general-purpose-2 has ended");
+        screen.keys(ENTER);
+        let zoomed = screen.wait_for("task: CHILD-B look around");
+        assert!(zoomed.contains("first-66") && !zoomed.contains("half-66"), "{zoomed}");
+        quit(screen);
+        (masked(&shown), masked(&zoomed))
+    };
+    let first = look();
+    assert_eq!(first, look(), "the second time is like the first");
+}
+
+#[tokio::test]
+async fn an_agent_that_was_stopped_with_main_is_so_after_a_resume() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(calls([titled("CHILD-A", "map the routes")]));
+    scene.server.when("CHILD-A").reply(text("half-66").gate("held"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
+    screen.wait_for("half-66");
+    screen.keys(ESC_ALONE);
+    screen.wait_until("the end of both", |shown| {
+        shown.contains("stopped by you") && shown.contains("cancelled with main")
+    });
+    screen.keys(CTRL_D);
+    screen.exit();
+    let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
+    let shown = screen.wait_for("cancelled with main");
+    assert!(shown.contains("1 agent · ⊘1") && shown.contains("stopped by you"), "{shown}");
+    screen.keys(CTRL_C);
+}
