@@ -14,9 +14,13 @@ const PROVIDER_KEYS: [&str; 4] =
 /// How many settings the environment brings for git.
 const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
 
-/// Settings of git that keep it from starting what a folder names.
-const GIT_SETTINGS: [(&str, &str); 2] =
-    [("safe.bareRepository", "explicit"), ("core.fsmonitor", "false")];
+/// Settings of git that keep it from starting what a folder names, by itself or when it tidies up after a fetch.
+pub const GIT_SETTINGS: [(&str, &str); 4] = [
+    ("safe.bareRepository", "explicit"),
+    ("core.fsmonitor", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+];
 
 /// The environment of a child: `env` without provider keys and without the names in `secrets`, one level deeper,
 /// in which git finds repositories by their `.git` alone.
@@ -47,7 +51,8 @@ pub fn without_programs_of(dir: &Path, env: &EnvOverlay) -> EnvOverlay {
 
 /// Adds settings for git, after those that the environment brings, so that they count. Git takes no folder for a bare
 /// repository because it looks like one: any checkout can bring such a folder, and its settings name programs. It
-/// starts no file watcher, and does not write the index just to look, which would start a hook.
+/// starts no file watcher, does not write the index just to look, which would start a hook, and does not tidy up by itself,
+/// which would start others.
 fn with_git_settings(env: &EnvOverlay) -> EnvOverlay {
     let before = env.get(GIT_COUNT).and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
     let settings = GIT_SETTINGS.iter().zip(before..).flat_map(|((key, value), at)| {
@@ -75,11 +80,15 @@ mod tests {
         let expected = EnvOverlay::from_iter([
             ("CALIBAN_DEPTH", "1"),
             ("LANG", "C"),
-            ("GIT_CONFIG_COUNT", "2"),
+            ("GIT_CONFIG_COUNT", "4"),
             ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
             ("GIT_CONFIG_VALUE_0", "explicit"),
             ("GIT_CONFIG_KEY_1", "core.fsmonitor"),
             ("GIT_CONFIG_VALUE_1", "false"),
+            ("GIT_CONFIG_KEY_2", "gc.auto"),
+            ("GIT_CONFIG_VALUE_2", "0"),
+            ("GIT_CONFIG_KEY_3", "maintenance.auto"),
+            ("GIT_CONFIG_VALUE_3", "false"),
             ("GIT_OPTIONAL_LOCKS", "0"),
         ]);
         assert_eq!(child, expected);
@@ -94,7 +103,7 @@ mod tests {
         ]);
         let child = child_env(&env, 0, &[]);
         let of = |name: &str| child.get(name).unwrap().to_owned();
-        assert_eq!((of("GIT_CONFIG_COUNT"), of("GIT_CONFIG_VALUE_0")), ("3".into(), "Ann".into()));
+        assert_eq!((of("GIT_CONFIG_COUNT"), of("GIT_CONFIG_VALUE_0")), ("5".into(), "Ann".into()));
         assert_eq!(of("GIT_CONFIG_KEY_1"), "safe.bareRepository");
         assert_eq!(of("GIT_CONFIG_KEY_2"), "core.fsmonitor");
     }

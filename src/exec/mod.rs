@@ -28,7 +28,7 @@ pub mod supervisor;
 pub use ancestors::depth_above;
 pub use background::{BackgroundShell, Unread};
 pub use clean::Cleaner;
-pub use env::{child_env, without_programs_of};
+pub use env::{GIT_SETTINGS, child_env, without_programs_of};
 pub use filter::{Filter, Filtered, Kept};
 pub use memory::hide_memory;
 pub use outcome::{Exit, ShellOutcome, ShellState};

@@ -1,4 +1,5 @@
-//! Runs git for this program: with no hook of the project, no prompt, and no variable that would point it elsewhere.
+//! Runs git for this program: with no hook of the project, no prompt, no fetch of what is missing, and no variable that
+//! would point it elsewhere.
 //!
 //! Git can take long: it waits for another git's lock, checks out a large tree, or runs a filter that downloads. Each
 //! git is a process group of its own, which a token ends with all that it started.
@@ -10,7 +11,9 @@ use std::path::{Path, PathBuf};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::exec::{ExecError, Exit, Filter, Filtered, ServiceCommand, without_programs_of};
+use crate::exec::{
+    ExecError, Exit, Filter, Filtered, GIT_SETTINGS, ServiceCommand, without_programs_of,
+};
 use crate::protocol::EnvOverlay;
 
 /// The exit codes of a shell for programs that cannot run and that are not there.
@@ -59,7 +62,13 @@ impl Git {
     pub fn new(dir: &Path, context: &GitContext) -> Self {
         let GitContext { env, stop } = context;
         let plain = env.iter().filter(|(name, _)| !name.as_bytes().starts_with(b"GIT_"));
-        let own = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0"), ("LC_ALL", "C")];
+        let own = [
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            // A partial clone would fetch what is missing.
+            ("GIT_NO_LAZY_FETCH", "1"),
+            ("LC_ALL", "C"),
+        ];
         let env = plain.collect::<EnvOverlay>().with(own);
         let context = GitContext { env: without_programs_of(dir, &env), stop: stop.clone() };
         Self { dir: dir.to_owned(), repository: None, context }
@@ -103,10 +112,9 @@ impl Git {
         }
         // A hook, or a watcher that git would start, is a program that a project chose. So is all that a folder names
         // which a project made look like a repository.
-        let settings =
-            ["core.hooksPath=/dev/null", "core.fsmonitor=false", "safe.bareRepository=explicit"];
-        let mut args: Vec<OsString> =
-            settings.iter().flat_map(|setting| ["-c", setting]).map(OsString::from).collect();
+        let settings = GIT_SETTINGS.into_iter().chain([("core.hooksPath", "/dev/null")]);
+        let words = settings.flat_map(|(key, value)| ["-c".to_owned(), format!("{key}={value}")]);
+        let mut args: Vec<OsString> = words.map(OsString::from).collect();
         if let Some(repository) = &self.repository {
             args.extend(["--git-dir".into(), repository.as_os_str().to_owned()]);
         }
