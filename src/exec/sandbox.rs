@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::disk::Folder;
 use crate::protocol::EnvOverlay;
 
 /// The hidden sub-command that [`restrict`]s itself.
@@ -101,18 +102,20 @@ pub fn available() -> bool {
 }
 
 /// Confines this very process, for good, with all that it will start: it can write only below the folders `write`,
-/// which are made when they are not there. Only for a process with one thread.
+/// which are made when they are not there. Their paths are absolute and hold no link, which would lead the writes
+/// elsewhere. Only for a process with one thread.
 pub fn restrict(write: &[PathBuf]) -> Result<(), SandboxError> {
-    for folder in write {
-        let failed = |source| SandboxError::Path { path: folder.clone(), source };
-        std::fs::create_dir_all(folder).map_err(failed)?;
-    }
-    landlock::restrict(write)
+    let open = |path: &PathBuf| {
+        Folder::make(path).map_err(|source| SandboxError::Path { path: path.clone(), source })
+    };
+    let folders = write.iter().map(open).collect::<Result<Vec<Folder>, _>>()?;
+    landlock::restrict(&folders)
 }
 
 #[cfg(target_os = "linux")]
 mod landlock {
-    use std::path::{Path, PathBuf};
+    use std::os::fd::AsFd;
+    use std::path::Path;
 
     use ::landlock::{
         ABI, Access as _, AccessFs, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
@@ -121,6 +124,7 @@ mod landlock {
     };
 
     use super::SandboxError;
+    use crate::disk::Folder;
 
     /// The oldest version that covers every way to change a file's content; the ones before let files be cut short.
     const NEEDED: ABI = ABI::V3;
@@ -136,14 +140,18 @@ mod landlock {
         ruleset().map(drop)
     }
 
-    pub fn restrict(write: &[PathBuf]) -> Result<(), SandboxError> {
+    pub fn restrict(write: &[Folder]) -> Result<(), SandboxError> {
         let mut rules = ruleset()?;
         for folder in write {
             rules = allow(rules, folder, AccessFs::from_write(KNOWN))?;
         }
         for device in DEVICES.map(Path::new).into_iter().filter(|device| device.exists()) {
             let writing = AccessFs::from_write(KNOWN) & AccessFs::from_file(KNOWN);
-            rules = allow(rules, device, writing)?;
+            let opened = PathFd::new(device).map_err(|error| SandboxError::Path {
+                path: device.to_owned(),
+                source: std::io::Error::other(error),
+            })?;
+            rules = allow(rules, opened, writing)?;
         }
         let status = rules.restrict_self()?;
         match status.ruleset {
@@ -166,13 +174,9 @@ mod landlock {
 
     fn allow(
         rules: RulesetCreated,
-        path: &Path,
+        opened: impl AsFd,
         access: impl Into<::landlock::BitFlags<AccessFs>>,
     ) -> Result<RulesetCreated, SandboxError> {
-        let opened = PathFd::new(path).map_err(|error| SandboxError::Path {
-            path: path.to_owned(),
-            source: std::io::Error::other(error),
-        })?;
         Ok(rules.add_rule(PathBeneath::new(opened, access))?)
     }
 
@@ -185,15 +189,14 @@ mod landlock {
 
 #[cfg(not(target_os = "linux"))]
 mod landlock {
-    use std::path::PathBuf;
-
     use super::SandboxError;
+    use crate::disk::Folder;
 
     pub fn check() -> Result<(), SandboxError> {
         Err(SandboxError::Unsupported)
     }
 
-    pub fn restrict(_write: &[PathBuf]) -> Result<(), SandboxError> {
+    pub fn restrict(_write: &[Folder]) -> Result<(), SandboxError> {
         Err(SandboxError::Unsupported)
     }
 }
