@@ -6,14 +6,16 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access};
 
 mod config_file;
+mod entries;
 mod index;
+mod keys;
 mod settings;
 
 pub use config_file::parse as parse_git_config;
@@ -60,13 +62,15 @@ pub fn check_repository(dir: &Path, home: Option<&Path>) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that git starts no program when it checks out files of the repository around `dir`, with hooks turned off.
+/// Checks that git starts no program and writes nowhere else when it adds a worktree to the repository around `dir`, with
+/// hooks turned off and nothing fetched: not even where a filter of the user's has git fetch.
 ///
 /// # Errors
 ///
 /// What stands in the way, such as the setting that may start a program.
 pub fn check_checkout(dir: &Path) -> Result<(), String> {
-    read_settings(checkout_of(dir).ok_or(NO_REPOSITORY)?).map(drop)
+    let (_, settings) = read_settings(checkout_of(dir).ok_or(NO_REPOSITORY)?)?;
+    settings.check_fetching()
 }
 
 /// The regular files that git tracks in the checkout at `root`, by its index.
@@ -134,6 +138,11 @@ fn checkout_of(dir: &Path) -> Option<&Path> {
 /// Checks one checkout, and returns the folders in it that are repositories of their own.
 fn look_into(checkout: &Path, home: Option<&Path>) -> Result<Vec<PathBuf>, String> {
     let (git, settings) = read_settings(checkout)?;
+    if settings.is_partial() {
+        return Err(
+            "the repository is a partial clone, and git may fetch what is missing".to_owned()
+        );
+    }
     let mut hooks = vec![git.common.join("hooks")];
     hooks.extend(settings.hook_folders.iter().map(|path| from(checkout, home, path)));
     hooks.extend(home.into_iter().flat_map(|home| hook_folders_of_user(checkout, home)));
@@ -146,6 +155,8 @@ fn look_into(checkout: &Path, home: Option<&Path>) -> Result<Vec<PathBuf>, Strin
 /// The git folder of a checkout and its settings, where both have a form that starts nothing.
 fn read_settings(checkout: &Path) -> Result<(GitDir, Settings), String> {
     let git = GitDir::of(checkout)?;
+    // The folder of a linked worktree lies in there, too.
+    entries::check(&git.common)?;
     let mut settings = Settings::default();
     settings.add(&git.common.join("config"))?;
     let own = git.own.join("config.worktree");
@@ -155,9 +166,10 @@ fn read_settings(checkout: &Path) -> Result<(GitDir, Settings), String> {
     }
     let sha256 = settings.sha256;
     settings.add(&own)?;
-    settings.check()?;
     let remotes = ["remotes", "branches"].map(|old| git.common.join(old));
-    if settings.sha256 != sha256 || settings.partial && !remotes.iter().all(|old| is_empty(old)) {
+    if settings.sha256 != sha256
+        || settings.is_partial() && !remotes.iter().all(|old| is_empty(old))
+    {
         return Err("the settings of the repository are in unusual files".to_owned());
     }
     let real = |path: &Path| fs::canonicalize(path).ok();
@@ -267,12 +279,9 @@ impl GitDir {
         let refs = self.common.join("refs");
         // Git passes over a folder that it may not enter, and looks for a repository above it.
         let may_enter = |path: &Path| is_dir(path) && access(path, AccessFlags::X_OK).is_ok();
-        let pack = objects.join("pack");
         has_head
             && may_enter(&refs)
             && may_enter(&objects)
-            && has_no_links(&objects)
-            && (is_missing(&pack) || has_no_links(&pack))
             && is_missing(&objects.join("info/alternates"))
     }
 }
@@ -286,14 +295,6 @@ fn is_missing(path: &Path) -> bool {
 /// Whether there is no such folder, or nothing in it.
 fn is_empty(folder: &Path) -> bool {
     is_missing(folder) || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
-}
-
-/// Whether the folder can be read and holds no link.
-fn has_no_links(folder: &Path) -> bool {
-    let is_own = |entry: io::Result<fs::DirEntry>| {
-        entry.is_ok_and(|it| it.file_type().is_ok_and(|kind| !kind.is_symlink()))
-    };
-    fs::read_dir(folder).is_ok_and(|mut entries| entries.all(is_own))
 }
 
 /// The path in the file's text: only ends of lines at its end are no part of it.

@@ -106,8 +106,8 @@ pub enum WorktreeError {
     )]
     NoCommit(PathBuf),
     #[error(
-        "no worktree for the agent: {0}; start it without isolation, \
-         or move what you want to run into your own settings (`git config --global`)"
+        "no worktree for the agent: {0}; start it without isolation, or take that out of the repository \
+         (your own settings may name programs: `git config --global`)"
     )]
     Programs(String),
     #[error("no worktree for the agent: {0}")]

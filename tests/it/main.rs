@@ -27,6 +27,8 @@ mod documents;
 #[cfg(feature = "sub-agents")]
 mod driven;
 #[cfg(feature = "sub-agents")]
+mod foreign_git;
+#[cfg(feature = "sub-agents")]
 mod git_folder;
 #[cfg(feature = "sub-agents")]
 mod headless;

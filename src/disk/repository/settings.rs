@@ -3,101 +3,14 @@
 //! Settings are allowed by form: every line has to be one that git itself would write, and every key has to be in the
 //! table. A key that is missing there may start a program or lead elsewhere.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::keys::{Effect, effect};
+
 /// A longer file is none that git writes. Bytes.
 const MAX_FILE: u64 = 1 << 20;
-
-/// Keys that do not matter to git's `status`, `diff`, `log`, `show`, `branch` and `worktree add`, or only to how they
-/// look: section and keys, `*` for all of them. What stands in quotes behind a section's name is not compared.
-const HARMLESS: &[(&str, &str)] = &[
-    ("advice", "*"),
-    ("alias", "*"),
-    ("apply", "*"),
-    ("blame", "*"),
-    ("branch", "*"),
-    ("checkout", "*"),
-    ("clean", "*"),
-    ("color", "*"),
-    ("column", "*"),
-    ("commit", "*"),
-    (
-        "core",
-        "abbrev autocrlf bare bigfilethreshold checkstat commentchar compression deltabasecachelimit editor eol \
-         excludesfile filemode fscache fsmonitor fsync fsyncmethod fsyncobjectfiles hidedotfiles ignorecase ignorestat \
-         logallrefupdates longpaths loosecompression multipackindex packedgitlimit packedgitwindowsize precomposeunicode \
-         preloadindex protecthfs protectntfs quotepath repositoryformatversion safecrlf sharedrepository sparsecheckout \
-         sparsecheckoutcone symlinks trustctime untrackedcache warnambiguousrefs whitespace",
-    ),
-    (
-        "diff",
-        "algorithm binary cachetextconv colormoved colormovedws context dirstat funcname guitool ignoresubmodules \
-         indentheuristic interhunkcontext mnemonicprefix noprefix relative renamelimit renames statgraphwidth \
-         suppressblankempty tool wordregex wserrorhighlight xfuncname",
-    ),
-    (
-        "extensions",
-        "compatobjectformat noop objectformat preciousobjects refstorage relativeworktrees worktreeconfig",
-    ),
-    ("feature", "*"),
-    ("fetch", "*"),
-    ("gc", "*"),
-    ("gitflow", "*"),
-    ("github", "*"),
-    ("gpg", "format"),
-    ("gui", "*"),
-    ("i18n", "*"),
-    ("index", "threads version sparse recordendofindexentries recordoffsettable skiphash"),
-    ("init", "*"),
-    ("lfs", "repositoryformatversion url access locksverify"),
-    (
-        "log",
-        "abbrevcommit date decorate diffmerges excludedecoration follow initialdecorationset mailmap showroot",
-    ),
-    ("maintenance", "*"),
-    ("merge", "conflictstyle ff log renamelimit renames stat tool verbosity"),
-    ("pack", "*"),
-    ("pull", "*"),
-    ("push", "*"),
-    ("rebase", "*"),
-    ("receive", "*"),
-    (
-        "remote",
-        "fetch gh-resolved mirror prune prunetags push pushdefault pushurl skipdefaultupdate tagopt url",
-    ),
-    ("rerere", "*"),
-    ("stash", "*"),
-    (
-        "status",
-        "aheadbehind branch displaycommentprefix relativepaths renames short showstash showuntrackedfiles",
-    ),
-    (
-        "submodule",
-        "active alternateerrorstrategy branch fetchjobs fetchrecursesubmodules ignore propagatebranches recurse update url",
-    ),
-    ("tag", "*"),
-    ("transfer", "*"),
-    ("user", "*"),
-    ("versionsort", "*"),
-    ("worktree", "*"),
-];
-
-/// Keys that only matter to fetching: harmless as long as nothing fetches by itself.
-const FETCHING: &[(&str, &str)] = &[
-    ("core", "askpass gitproxy sshcommand"),
-    ("credential", "*"),
-    ("http", "*"),
-    ("https", "*"),
-    ("protocol", "*"),
-    ("remote", "proxy proxyauthmethod receivepack uploadpack"),
-    ("ssh", "*"),
-    ("url", "*"),
-];
-
-/// Keys of a partial clone: git fetches what it lacks as soon as something asks for it.
-const PARTIAL: &[(&str, &str)] =
-    &[("extensions", "partialclone"), ("remote", "partialclonefilter promisor")];
 
 /// The settings of one checkout, file by file.
 #[derive(Default)]
@@ -110,10 +23,14 @@ pub struct Settings {
     pub has_worktree_file: bool,
     /// Objects have names of 32 bytes in place of 20.
     pub sha256: bool,
-    /// Git fetches what it lacks as soon as something asks for it.
-    pub partial: bool,
-    /// The last setting that matters to fetching.
+    /// The remotes from which git fetches what is missing, as soon as something asks for it.
+    lazy_remotes: BTreeSet<String>,
+    /// The remotes that have an address. Git takes the name of any other for its address.
+    addressed: BTreeSet<String>,
+    /// The last setting that changes how git fetches.
     fetching: Option<String>,
+    /// The last setting that names a program for a fetch.
+    program: Option<String>,
 }
 
 impl Settings {
@@ -134,12 +51,14 @@ impl Settings {
         let is_text = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r');
         let text = String::from_utf8(text).ok().filter(|text| text.chars().all(is_text));
         let text = text.ok_or("the settings of the repository are no plain text")?;
-        let mut section = String::new();
+        let mut section = Section::default();
         for line in text.split('\n') {
             match read(line) {
                 Some(Line::Nothing) => {}
-                Some(Line::Section(name)) => section = name.to_ascii_lowercase(),
-                Some(Line::Key(key, value)) if !section.is_empty() => {
+                Some(Line::Section(name, of)) => {
+                    section = Section { name: name.to_ascii_lowercase(), of: of.to_owned() };
+                }
+                Some(Line::Key(key, value)) if !section.name.is_empty() => {
                     self.take(&section, &key.to_ascii_lowercase(), value)?;
                 }
                 Some(Line::Key(..)) | None => {
@@ -153,17 +72,34 @@ impl Settings {
         Ok(())
     }
 
-    /// Checks what only all settings together show.
+    /// Whether git fetches what is missing as soon as something asks for it.
+    pub fn is_partial(&self) -> bool {
+        !self.lazy_remotes.is_empty()
+    }
+
+    /// Checks that no setting names a program for a fetch, and that what a partial clone lacks could only come by https
+    /// or ssh.
     ///
     /// # Errors
     ///
     /// Names the setting that a fetch would use.
-    pub fn check(&self) -> Result<(), String> {
-        match &self.fetching {
-            Some(setting) if self.partial => Err(format!(
-                "the repository is a partial clone, and its setting {setting} may start a program"
+    pub fn check_fetching(&self) -> Result<(), String> {
+        if let Some(setting) = &self.program {
+            return Err(may_start(setting));
+        }
+        if !self.is_partial() {
+            return Ok(());
+        }
+        if let Some(setting) = &self.fetching {
+            return Err(format!(
+                "the repository is a partial clone, and its setting {setting} may lead a fetch elsewhere"
+            ));
+        }
+        match self.lazy_remotes.difference(&self.addressed).next() {
+            Some(name) => Err(format!(
+                "the repository is a partial clone of {name:?}, which is no remote with an address"
             )),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -173,36 +109,69 @@ impl Settings {
         if self.sha256 { 32 } else { 20 }
     }
 
-    fn take(&mut self, section: &str, key: &str, value: &str) -> Result<(), String> {
-        let setting = format!("{section}.{key}");
-        match (section, key) {
+    fn take(&mut self, section: &Section, key: &str, value: &str) -> Result<(), String> {
+        let setting = format!("{}.{key}", section.name);
+        let value = unquoted(value);
+        match (section.name.as_str(), key) {
             ("core", "hookspath") => self.hook_folders.push(path(value)?),
             ("core", "worktree") => self.worktrees.push(path(value)?),
-            ("extensions", "objectformat") => self.sha256 = unquoted(value) != "sha1",
+            ("extensions", "objectformat") => self.sha256 = value != "sha1",
             ("extensions", "worktreeconfig") => self.has_worktree_file = true,
-            _ if is_in(PARTIAL, section, key) => self.partial = true,
-            _ if is_in(FETCHING, section, key) => self.fetching = Some(setting),
-            ("remote", "url") if !is_plain_address(unquoted(value)) => {
-                self.fetching = Some(setting);
+            // Others name a folder in which the branches are.
+            ("extensions", "refstorage") if !matches!(value, "files" | "reftable") => {
+                return Err(format!("the repository's setting {setting} may lead elsewhere"));
             }
-            _ if is_in(HARMLESS, section, key) => {}
-            _ => return Err(format!("the repository's setting {setting} may start a program")),
+            ("extensions", "partialclone") => drop(self.lazy_remotes.insert(value.to_owned())),
+            ("remote", "url" | "pushurl") => self.take_address(section, key, value),
+            ("url", _) if names_helper(&section.of) => self.program = Some(setting),
+            (name, _) => match effect(name, key) {
+                Some(Effect::Nothing) => {}
+                Some(Effect::Fetch) => self.fetching = Some(setting),
+                // An empty value takes back those of other files.
+                Some(Effect::FetchProgram) if value.is_empty() => self.fetching = Some(setting),
+                Some(Effect::FetchProgram) => self.program = Some(setting),
+                Some(Effect::Partial) => drop(self.lazy_remotes.insert(section.of.clone())),
+                None => return Err(may_start(&setting)),
+            },
         }
         Ok(())
     }
+
+    fn take_address(&mut self, remote: &Section, key: &str, value: &str) {
+        let setting = || Some(format!("remote.{key}"));
+        if key == "url" {
+            self.addressed.insert(remote.of.clone());
+        }
+        if names_helper(value) {
+            self.program = setting();
+        } else if key == "url" && !is_plain_address(value) {
+            self.fetching = setting();
+        }
+    }
 }
 
-fn is_in(table: &[(&str, &str)], section: &str, key: &str) -> bool {
-    table
-        .iter()
-        .filter(|(name, _)| *name == section)
-        .flat_map(|(_, keys)| keys.split_whitespace())
-        .any(|known| known == "*" || known == key)
+/// A section of a file.
+#[derive(Default)]
+struct Section {
+    /// In lower case.
+    name: String,
+    /// The text in quotes behind the name, such as that of a remote.
+    of: String,
 }
 
-/// Whether git fetches from the address by a program of its own or by ssh.
+fn may_start(setting: &str) -> String {
+    format!("the repository's setting {setting} may start a program")
+}
+
+/// Whether the address is `NAME::…`, for which git starts a program of that name.
+fn names_helper(url: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    url.split_once("::").is_some_and(|(name, _)| name.chars().all(plain))
+}
+
+/// Whether git fetches from the address by https or ssh.
 fn is_plain_address(url: &str) -> bool {
-    let is_known = ["https://", "http://", "ssh://", "git://"].iter().any(|it| url.starts_with(it));
+    let is_known = ["https://", "ssh://"].iter().any(|it| url.starts_with(it));
     // `host:path`, as scp has it.
     let is_host = url.split_once(':').is_some_and(|(host, path)| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "@.-_".contains(c);
@@ -234,7 +203,8 @@ fn unquoted(value: &str) -> &str {
 enum Line<'a> {
     /// Empty, or a comment.
     Nothing,
-    Section(&'a str),
+    /// With the text in quotes behind its name, which is empty where there is none.
+    Section(&'a str, &'a str),
     /// With its value, which is empty where none is given.
     Key(&'a str, &'a str),
 }
@@ -253,12 +223,12 @@ fn read(line: &str) -> Option<Line<'_>> {
             Some((name, quoted)) => (name, Some(quoted.trim_matches(' '))),
             None => (inside, None),
         };
-        let is_quoted = |text: &str| {
-            let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-            inner.is_some_and(|inner| !inner.contains(['"', '\\', ']']))
+        let of = match quoted {
+            Some(text) => text.strip_prefix('"').and_then(|text| text.strip_suffix('"'))?,
+            None => "",
         };
         let is_whole = !name.is_empty() && name.chars().all(plain);
-        return (is_whole && quoted.is_none_or(is_quoted)).then_some(Line::Section(name));
+        return (is_whole && !of.contains(['"', '\\', ']'])).then_some(Line::Section(name, of));
     }
     let (key, value) = line.split_once('=').unwrap_or((line, ""));
     let (key, value) = (key.trim_end_matches([' ', '\t']), value.trim_start_matches([' ', '\t']));
@@ -270,12 +240,20 @@ fn read(line: &str) -> Option<Line<'_>> {
 mod tests {
     use super::*;
 
-    fn judge(text: &str) -> Result<(), String> {
+    fn read_all(text: &str) -> Result<Settings, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         let mut settings = Settings::default();
         settings.add(file.path())?;
-        settings.check()
+        Ok(settings)
+    }
+
+    fn judge(text: &str) -> Result<(), String> {
+        read_all(text).map(drop)
+    }
+
+    fn judge_fetching(text: &str) -> Result<(), String> {
+        read_all(text)?.check_fetching()
     }
 
     #[test]
@@ -285,9 +263,11 @@ mod tests {
             \tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"feature/x\"]\n\tremote = origin\n# a note\n\
             [user]\n\tname = A # B\n\temail\n[submodule \"lib\"]\n\tactive = true\n[lfs]\n\trepositoryformatversion = 0\n";
         assert_eq!(judge(usual), Ok(()));
-        let partial = "[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\tpromisor = true\n\
-            \tpartialclonefilter = blob:none\n\turl = https://example.org/a.git\n";
-        assert_eq!(judge(partial), Ok(()));
+        let tidy = "[gc]\n\tauto = 0\n\tpruneExpire = 2.weeks.ago\n\treflogExpire = 90\n[gc \"refs/stash\"]\n\
+            \treflogExpire = never\n[maintenance]\n\tauto = false\n\tstrategy = incremental\n\
+            [maintenance \"commit-graph\"]\n\tenabled = true\n\tschedule = hourly\n\
+            [extensions]\n\trefStorage = reftable\n";
+        assert_eq!(judge(tidy), Ok(()));
     }
 
     #[test]
@@ -305,6 +285,9 @@ mod tests {
             ("[status]\nsubmoduleSummary = true", "status.submodulesummary"),
             ("[lfs \"extension.x\"]\nclean = y", "lfs.clean"),
             ("[core]\nalternateRefsCommand = y", "core.alternaterefscommand"),
+            ("[gc]\nrecentObjectsHook = y", "gc.recentobjectshook"),
+            ("[gc]\nrepackFilterTo = y", "gc.repackfilterto"),
+            ("[maintenance]\nnew = y", "maintenance.new"),
             ("[something]\nnew = y", "something.new"),
         ] {
             let why = format!("the repository's setting {setting} may start a program");
@@ -313,19 +296,69 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_clone_may_only_fetch_as_git_does_by_itself() {
-        for setting in [
-            "[core]\nsshCommand = x",
-            "[remote \"o\"]\nuploadpack = x",
-            "[remote \"o\"]\nurl = ext::sh -c x",
-            "[remote \"o\"]\nurl = /srv/x",
-            "[remote \"o\"]\nurl = \"ssh::x\"",
-            "[url \"ext::x\"]\ninsteadOf = https",
-            "[credential]\nhelper = !x",
-        ] {
-            assert_eq!(judge(setting), Ok(()), "{setting}");
-            assert!(judge(&format!("[remote \"o\"]\npromisor\n{setting}")).is_err(), "{setting}");
+    fn only_a_known_place_holds_the_branches() {
+        let why = judge("[extensions]\nrefStorage = files:///srv/x").unwrap_err();
+        assert!(why.contains("extensions.refstorage may lead elsewhere"), "{why}");
+    }
+
+    #[test]
+    fn a_partial_clone_lacks_only_what_https_or_ssh_can_bring() {
+        for address in ["https://example.org/a.git", "ssh://h/a", "git@example.org:a/b.git"] {
+            let text = format!(
+                "[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\tpromisor = true\n\
+                 \tpartialclonefilter = blob:none\n\turl = {address}\n"
+            );
+            assert!(read_all(&text).unwrap().is_partial());
+            assert_eq!(judge_fetching(&text), Ok(()), "{address}");
         }
+        for setting in [
+            "[remote \"o\"]\nurl = /srv/x",
+            "[remote \"o\"]\nurl = http://127.0.0.1:80/x",
+            "[remote \"o\"]\nurl = git://h/x",
+            "[url \"https://h/\"]\ninsteadOf = https",
+            "[http]\nproxy = http://h",
+            "[fetch]\nbundleURI = https://h",
+        ] {
+            assert_eq!(judge_fetching(setting), Ok(()), "{setting}");
+            let partial = format!("[remote \"o\"]\nurl = https://h/x\npromisor\n{setting}");
+            assert!(judge_fetching(&partial).is_err(), "{setting}");
+        }
+        for name in ["./vendor", "/srv/x", "https://h/x"] {
+            let of = "[remote \"o\"]\nurl = https://h/x\n";
+            for text in [
+                format!("{of}[extensions]\npartialClone = {name}"),
+                format!("{of}[remote \"{name}\"]\npartialCloneFilter = blob:none"),
+            ] {
+                let why = judge_fetching(&text).unwrap_err();
+                assert!(why.contains("no remote with an address"), "{why}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_for_a_fetch_is_named() {
+        for (text, setting) in [
+            ("[core]\nsshCommand = x", "core.sshcommand"),
+            ("[core]\naskPass = x", "core.askpass"),
+            ("[core]\ngitProxy = x", "core.gitproxy"),
+            ("[credential]\nhelper = !x", "credential.helper"),
+            ("[credential \"https://h\"]\nhelper = store", "credential.helper"),
+            ("[protocol \"ext\"]\nallow = always", "protocol.allow"),
+            ("[remote \"o\"]\nuploadpack = x", "remote.uploadpack"),
+            ("[remote \"o\"]\nurl = ext::sh -c x", "remote.url"),
+            ("[remote \"o\"]\npushurl = \"ssh::x\"", "remote.pushurl"),
+            ("[url \"ext::x\"]\ninsteadOf = https", "url.insteadof"),
+        ] {
+            assert_eq!(judge(text), Ok(()), "{text}");
+            let why = format!("the repository's setting {setting} may start a program");
+            assert_eq!(judge_fetching(text), Err(why), "{text}");
+        }
+        for text in
+            ["[credential]\nhelper =", "[credential]\nusername = a", "[http]\nextraHeader = a"]
+        {
+            assert_eq!(judge_fetching(text), Ok(()), "{text}");
+        }
+        assert_eq!(judge_fetching("[remote \"o\"]\nurl = ssh://[::1]/x"), Ok(()));
     }
 
     #[test]

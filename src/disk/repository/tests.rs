@@ -136,7 +136,7 @@ fn a_git_folder_that_git_may_read_otherwise_or_that_is_anothers_is_refused() {
     bench.refuses("q", "not a whole repository");
     fs::remove_file(bench.path("q/.git/objects/info/alternates")).unwrap();
     symlink(bench.path("a/.git/objects/pack"), bench.path("q/.git/objects/00")).unwrap();
-    bench.refuses("q", "not a whole repository");
+    bench.refuses("q", "a symbolic link, \"objects/00\"");
     fs::remove_file(bench.path("q/.git/objects/00")).unwrap();
     bench.write("q/.git/commondir", "../../a/.git");
     bench.refuses("q", "its .git has a form");
@@ -206,12 +206,69 @@ fn settings_and_files_that_git_reads_otherwise_are_refused() {
     fs::remove_file(bench.path("a/.git/config.worktree")).unwrap();
     fs::create_dir_all(bench.path("a/.git/objects/pack")).unwrap();
     symlink("/nowhere", bench.path("a/.git/objects/pack/pack-0.pack")).unwrap();
-    bench.refuses("a", "not a whole repository");
+    bench.refuses("a", "a symbolic link, \"objects/pack/pack-0.pack\"");
     fs::remove_file(bench.path("a/.git/objects/pack/pack-0.pack")).unwrap();
     bench.git("a", &["config", "remote.o.promisor", "true"]);
-    assert_eq!(bench.check("a"), Ok(()));
+    bench.git("a", &["config", "remote.o.url", "https://example.org/a"]);
+    bench.refuses("a", "partial clone");
+    assert_eq!(check_checkout(&bench.path("a")), Ok(()));
     bench.write("a/.git/remotes/o", "URL: /elsewhere\n");
     bench.refuses("a", "unusual files");
+    assert!(check_checkout(&bench.path("a")).is_err());
+}
+
+#[test]
+fn a_git_folder_holds_files_and_folders_alone() {
+    let bench = Bench::new();
+    bench.git("a", &["worktree", "add", "-q", "../w"]);
+    bench.git("", &["clone", "-q", "a", "b"]);
+    bench.git("b", &["submodule", "--quiet", "add", "../a", "lib"]);
+    bench.commit("b");
+    let (text, folder) = (bench.path("a/file"), bench.path("home/out"));
+    bench.write("home/out/file", "");
+    // As people link their own hooks, and as git's file watcher leaves its socket.
+    for hooks in ["a/.git/hooks", "b/.git/modules/lib/hooks"] {
+        fs::create_dir_all(bench.path(hooks)).unwrap();
+        symlink("../../checks/commit", bench.path(hooks).join("pre-commit")).unwrap();
+    }
+    let watcher =
+        std::os::unix::net::UnixListener::bind(bench.path("a/.git/fsmonitor--daemon.ipc"));
+    for checkout in ["a", "w", "b", "b/lib"] {
+        assert_eq!(bench.check(checkout), Ok(()), "{checkout}");
+    }
+    drop(watcher);
+    for (checkout, entry, target) in [
+        ("a", "a/.git/info/grafts", &text),
+        ("a", "a/.git/packed-refs", &text),
+        ("a", "a/.git/shallow", &text),
+        ("a", "a/.git/new", &text),
+        ("a", "a/.git/rebase-apply/head-name", &text),
+        ("a", "a/.git/rebase-merge/done", &text),
+        ("a", "a/.git/sequencer/todo", &text),
+        ("a", "a/.git/logs/refs/heads/new", &text),
+        ("a", "a/.git/refs/heads/caliban", &folder),
+        ("a", "a/.git/objects/17/0123456789", &text),
+        ("a", "a/.git/objects/info/commit-graphs", &folder),
+        ("a", "a/.git/modules", &folder),
+        ("a", "a/.git/worktrees/w/rebase-merge", &folder),
+        ("w", "a/.git/worktrees/w/rebase-merge", &folder),
+        ("w", "a/.git/info/grafts", &text),
+        ("b", "b/.git/modules/lib/info/grafts", &text),
+        ("b/lib", "b/.git/modules/lib/info/grafts", &text),
+    ] {
+        let entry = bench.path(entry);
+        fs::create_dir_all(entry.parent().unwrap()).unwrap();
+        symlink(target, &entry).unwrap();
+        bench.refuses(checkout, "a symbolic link");
+        if checkout != "b" {
+            let why = check_checkout(&bench.path(checkout)).unwrap_err();
+            assert!(why.contains("a symbolic link"), "{entry:?}: {why}");
+        }
+        fs::remove_file(&entry).unwrap();
+        assert_eq!(bench.check(checkout), Ok(()), "{entry:?}");
+    }
+    nix::unistd::mkfifo(&bench.path("a/.git/info/grafts"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    bench.refuses("a", "a device, pipe or socket, \"info/grafts\"");
 }
 
 #[test]
