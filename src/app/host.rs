@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use ignore::overrides::Override;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 
@@ -18,6 +19,7 @@ use crate::session::SessionStore;
 use crate::subagent::definition::Definition;
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tool::mcp::Mcp;
+use crate::tool::{IgnoreFiles, walk};
 use crate::tui::host::{
     AgentChoice, CommandChoice, Host, LocalServer, McpServers, ModelList, SessionChoice,
 };
@@ -213,11 +215,14 @@ fn append(path: &Path, prompt: &str) -> std::io::Result<()> {
 
 /// The files that fit a query best, as paths below `cwd`.
 fn best_files(cwd: &Path, query: &str) -> Vec<String> {
-    let walk = ignore::WalkBuilder::new(cwd).build().flatten();
+    let Ok(root) = cwd.canonicalize() else { return Vec::new() };
+    let walk = walk(&root, IgnoreFiles::for_user(&root), Override::empty());
     let files = walk
+        .build()
+        .flatten()
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
         .take(FILES_SEARCHED)
-        .filter_map(|entry| Some(entry.path().strip_prefix(cwd).ok()?.to_str()?.to_owned()));
+        .filter_map(|entry| Some(entry.path().strip_prefix(&root).ok()?.to_str()?.to_owned()));
     let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
     let matches = pattern.match_list(files, &mut matcher);

@@ -26,6 +26,9 @@ use settings::Settings;
 /// More repositories within one another, or side by side in one, are not looked into.
 const MAX_REPOSITORIES: usize = 64;
 
+/// The longest file that holds nothing but a path. Bytes.
+const MAX_PATH_FILE: u64 = 64 * 1024;
+
 /// The hook that git starts when a command that looks has written the index anew.
 const INDEX_HOOK: &str = "post-index-change";
 
@@ -120,6 +123,14 @@ pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let home = home.and_then(|home| fs::canonicalize(home).ok());
     roots.retain(|root| !home.as_ref().is_some_and(|home| home.starts_with(root)));
     roots
+}
+
+/// The folder with git's own files that all worktrees of a repository share. `None` where `checkout` has no `.git`, where
+/// that is a link, and where it names a repository that does not name it.
+#[must_use]
+pub fn common_git_dir(checkout: &Path) -> Option<PathBuf> {
+    let git = GitDir::find(checkout).ok()?;
+    (git.link == Link::Checked).then_some(git.common)
 }
 
 /// The folder with the nearest `.git`, whether git accepts that or goes on above it.
@@ -223,27 +234,32 @@ enum Link {
 }
 
 impl GitDir {
-    /// Those of the checkout, read byte for byte as git does.
+    /// Those of the checkout, where git takes them for a repository.
     fn of(checkout: &Path) -> Result<Self, String> {
-        let dot_git = checkout.join(".git");
-        let unusual = || "its .git has a form that git may read otherwise".to_owned();
-        let metadata = dot_git.symlink_metadata().map_err(|_| unusual())?;
-        let git = if metadata.is_dir() {
-            if dot_git.join("commondir").symlink_metadata().is_ok() {
-                return Err(unusual());
-            }
-            Self { own: dot_git.clone(), common: dot_git, link: Link::Checked }
-        } else if metadata.is_file() {
-            let text = fs::read(&dot_git).map_err(|_| unusual())?;
-            let own = text.strip_prefix(b"gitdir: ").and_then(path_of).ok_or_else(unusual)?;
-            Self::linked(&dot_git, checkout.join(own)).ok_or_else(unusual)?
-        } else {
-            return Err(unusual());
-        };
+        let git = Self::find(checkout)?;
         if !git.is_valid() {
             return Err("its .git is not a whole repository".to_owned());
         }
         Ok(git)
+    }
+
+    /// Those of the checkout, read byte for byte as git does.
+    fn find(checkout: &Path) -> Result<Self, String> {
+        let dot_git = checkout.join(".git");
+        let unusual = || "its .git has a form that git may read otherwise".to_owned();
+        let metadata = dot_git.symlink_metadata().map_err(|_| unusual())?;
+        if metadata.is_dir() {
+            if dot_git.join("commondir").symlink_metadata().is_ok() {
+                return Err(unusual());
+            }
+            Ok(Self { own: dot_git.clone(), common: dot_git, link: Link::Checked })
+        } else if metadata.is_file() {
+            let text = read_short(&dot_git).ok_or_else(unusual)?;
+            let own = text.strip_prefix(b"gitdir: ").and_then(path_of).ok_or_else(unusual)?;
+            Self::linked(&dot_git, checkout.join(own)).ok_or_else(unusual)
+        } else {
+            Err(unusual())
+        }
     }
 
     /// A git folder elsewhere: of a worktree, whose repository has to name this `.git`, or another one.
@@ -252,7 +268,7 @@ impl GitDir {
         if common.symlink_metadata().is_err() {
             return Some(Self { common: own.clone(), own, link: Link::Unchecked });
         }
-        let named = |file: &str| Some(own.join(path_of(&fs::read(own.join(file)).ok()?)?));
+        let named = |file: &str| Some(own.join(path_of(&read_short(&own.join(file))?)?));
         let real = |path: PathBuf| fs::canonicalize(path).ok();
         let common = real(named("commondir")?)?;
         let is_of_common = real(own.clone())?.parent() == Some(&common.join("worktrees"));
@@ -295,6 +311,12 @@ fn is_missing(path: &Path) -> bool {
 /// Whether there is no such folder, or nothing in it.
 fn is_empty(folder: &Path) -> bool {
     is_missing(folder) || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// The content of a file that holds a path, unless it is no regular file or longer than any path.
+fn read_short(path: &Path) -> Option<Vec<u8>> {
+    let found = path.metadata().ok()?;
+    (found.is_file() && found.len() <= MAX_PATH_FILE).then(|| fs::read(path).ok())?
 }
 
 /// The path in the file's text: only ends of lines at its end are no part of it.

@@ -8,12 +8,14 @@ use std::time::SystemTime;
 
 use async_trait::async_trait;
 use globset::GlobMatcher;
+use ignore::overrides::Override;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+use super::ignore_files::{IgnoreFiles, walk};
 use super::path::Paths;
-use super::search::{Anchored, Finds, Found, Hidden, HiddenFiles, walk};
+use super::search::{Anchored, Finds, Found, Hidden, HiddenFiles};
 use super::{
     SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, file, path,
 };
@@ -115,7 +117,8 @@ fn find(
     let mut finds = Finds::default();
     let mut newest: BinaryHeap<Reverse<Ranked>> = BinaryHeap::new();
     let mut total = 0_usize;
-    for entry in walk(root).build().flatten() {
+    let ignored = IgnoreFiles::for_agent((*hidden).clone());
+    for entry in walk(root, ignored, Override::empty()).build().flatten() {
         if cancel.is_cancelled() {
             return Err(ToolError::soft(SoftKind::Cancelled, "Cancelled."));
         }

@@ -6,16 +6,17 @@ use std::sync::{Arc, LazyLock};
 use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use ignore::overrides::OverrideBuilder;
+use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::TypesBuilder;
-use ignore::{DirEntry, Walk, WalkBuilder};
+use ignore::{DirEntry, Walk};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::grep_sink::{Cancellable, FileSink, Hits, Show};
+use super::ignore_files::{IgnoreFiles, walk};
 use super::path::Paths;
-use super::search::{Finds, Found, Hidden, HiddenFiles, walk};
+use super::search::{Finds, Found, Hidden, HiddenFiles};
 use super::{
     InvalidInput, SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking,
     file, path,
@@ -159,7 +160,7 @@ fn search(
     let limit = input.head_limit.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT);
     let mut hits = Hits::new(limit, MAX_BYTES);
     let mut finds = Finds::default();
-    for entry in files(root, input)?.flatten() {
+    for entry in files(root, input, &place.hidden)?.flatten() {
         if let Some(found) = place.file(&entry) {
             let name = path::shown(&found.written, &place.cwd);
             let mut sink = FileSink::new(&name, show, &mut hits);
@@ -213,14 +214,17 @@ fn searcher(input: &Input) -> Searcher {
         .build()
 }
 
-fn files(root: &Path, input: &Input) -> Result<Walk, ToolError> {
-    let mut builder: WalkBuilder = walk(root);
-    if let Some(glob) = &input.glob {
-        let mut only = OverrideBuilder::new(root);
-        let bad = |error| ToolError::failed(format!("Bad glob: {error}."));
-        only.add(glob).map_err(bad)?;
-        builder.overrides(only.build().map_err(bad)?);
-    }
+fn files(root: &Path, input: &Input, hidden: &HiddenFiles) -> Result<Walk, ToolError> {
+    let only = match &input.glob {
+        None => Override::empty(),
+        Some(glob) => {
+            let mut only = OverrideBuilder::new(root);
+            let bad = |error| ToolError::failed(format!("Bad glob: {error}."));
+            only.add(glob).map_err(bad)?;
+            only.build().map_err(bad)?
+        }
+    };
+    let mut builder = walk(root, IgnoreFiles::for_agent(hidden.clone()), only);
     if let Some(language) = &input.r#type {
         let mut types = TypesBuilder::new();
         types.add_defaults().select(language);

@@ -32,6 +32,7 @@ mod file;
 mod glob;
 mod grep;
 mod grep_sink;
+mod ignore_files;
 mod kill_shell;
 mod ledger;
 pub mod mcp;
@@ -52,6 +53,7 @@ mod write;
 
 use blocking::blocking;
 pub use builtin::{BuiltinSettings, builtin};
+pub use ignore_files::{IgnoreFiles, walk};
 pub use ledger::FileLock;
 pub use search::{Hidden, HiddenFiles};
 pub use shells::{NotStarted, ShellRegister, Shells, StartShell};

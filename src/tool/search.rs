@@ -1,4 +1,4 @@
-//! What Glob and Grep share: walking a folder as git sees it, without the `.git` folder itself, and what they pass over.
+//! What Glob and Grep share: the files that they pass over, what a walk finds, and patterns of paths.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::WalkBuilder;
 
 use super::ToolError;
 use crate::disk::{Folder, normalize};
@@ -21,7 +20,7 @@ use crate::protocol::Target;
 pub struct Hidden(Option<Arc<Hides>>);
 
 type Hides = dyn Fn(&Path, Option<&Target>) -> IsHidden + Send + Sync;
-type IsHidden = Box<dyn Fn(&Path) -> bool + Send + Sync>;
+type IsHidden = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 impl Hidden {
     /// Asks `hides` once for each search, with the working directory of the agent and the place that a permitted call
@@ -31,7 +30,7 @@ impl Hidden {
     where
         F: Fn(&Path) -> bool + Send + Sync + 'static,
     {
-        Self(Some(Arc::new(move |cwd, place| Box::new(hides(cwd, place)))))
+        Self(Some(Arc::new(move |cwd, place| Arc::new(hides(cwd, place)))))
     }
 
     /// The files that are hidden from one search of an agent that works in `cwd`, in the place that its call names.
@@ -53,7 +52,8 @@ impl fmt::Debug for Hidden {
     }
 }
 
-/// The files that are hidden from one search.
+/// The files that are hidden from one search; none by default. Clones are the same.
+#[derive(Clone, Default)]
 pub struct HiddenFiles(Option<IsHidden>);
 
 impl HiddenFiles {
@@ -74,19 +74,6 @@ impl HiddenFiles {
     pub fn contain_found(&self, file: &Found) -> bool {
         self.contain(&file.real) || file.written != file.real && self.contain(&file.written)
     }
-}
-
-/// A walk below `root` in the order of names. Files that git ignores are left out, also where there is no git.
-pub fn walk(root: &Path) -> WalkBuilder {
-    let mut walk = WalkBuilder::new(root);
-    walk.hidden(false)
-        .require_git(false)
-        // The person's own ignore file is found through environment variables, which are not read here.
-        .git_global(false)
-        .current_dir(root)
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
-        .sort_by_file_name(Ord::cmp);
-    walk
 }
 
 /// A file that a walk has found.

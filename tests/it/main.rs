@@ -35,6 +35,8 @@ mod headless;
 #[cfg(feature = "sub-agents")]
 mod hooks;
 #[cfg(feature = "sub-agents")]
+mod ignore_files;
+#[cfg(feature = "sub-agents")]
 mod journal;
 mod layering;
 #[cfg(feature = "sub-agents")]
