@@ -1,8 +1,10 @@
 //! The terminal itself: given back on every way out, and never steered by a model, a tool or a file.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use crate::support::pty::{CTRL_D, CTRL_Z, ENTER, Screen};
+use crate::support::pty::{CTRL_D, CTRL_Z, ENTER, ESC, Screen};
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
 use crate::support::script::{text, tool_use};
 use crate::support::skip;
@@ -152,4 +154,57 @@ async fn a_locale_that_is_not_utf8_gets_ascii_alone() {
     let shown = screen.wait_for(DONE);
     assert!(shown.contains("X exit 3") && shown.is_ascii(), "{shown}");
     scene.server.finish();
+}
+
+/// What was put on the clipboard, in order.
+fn copied(raw: &[u8]) -> Vec<String> {
+    let raw = String::from_utf8_lossy(raw).into_owned();
+    let sequences = raw.split("\u{1b}]52;c;").skip(1);
+    let texts =
+        sequences.map(|rest| STANDARD.decode(rest.split('\u{1b}').next().unwrap()).unwrap());
+    texts.map(|text| String::from_utf8(text).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn what_is_copied_is_what_was_shown() {
+    let scene = Scene::new();
+    let answer = "Run `npm test\u{200b}\u{202e}`\n\n\tx\u{1b}[201~\rtouch made.txt\n\u{7}done";
+    scene.server.when(PARENT).reply(text(answer));
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 80, 24);
+    screen.wait_for("done");
+    screen.wait_gone("writing");
+    screen.keys("/copy");
+    screen.keys(ENTER);
+    screen.wait_for("copied 4 lines");
+    screen.keys("\u{f}y");
+    screen.wait_for("copied 1 line");
+    screen.keys("/touch");
+    screen.keys(ENTER);
+    screen.wait_for("1 of 1");
+    screen.keys("y");
+    screen.wait_for("copied 4 lines");
+    screen.keys("q");
+    screen.wait_for("? keys");
+    screen.keys(CTRL_D);
+    let shown = "Run `npm test⟨U+202E⟩`\n\n\tx␍touch made.txt\n␇done";
+    assert_eq!(copied(&screen.exit().raw), [shown, "PARENT-1 go", shown]);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_blank_that_is_none_to_a_shell_has_a_sign_in_the_question() {
+    for (blank, sign) in
+        [('\u{a0}', "⟨U+00A0⟩"), ('\u{3000}', "⟨U+3000⟩"), ('\u{2003}', "⟨U+2003⟩")]
+    {
+        let scene = Scene::new();
+        let line = format!("echo ok{blank}# old: rm -rf build; touch made.txt");
+        scene.server.when(PARENT).reply(tool_use("Bash", bash(&line))).then(text(DONE));
+        let screen = Screen::start(&scene.world, ["PARENT-1 go"], 100, 30);
+        let shown = screen.wait_for("touch made.txt");
+        assert!(shown.contains(&format!("echo ok{sign}# old: rm -rf build;")), "{shown}");
+        screen.keys(ESC);
+        screen.wait_for(DONE);
+        assert!(!scene.world.exists("made.txt"));
+        scene.server.finish();
+    }
 }

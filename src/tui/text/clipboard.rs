@@ -3,6 +3,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::sanitize::sanitize_with_tabs;
+
 /// Bytes of text that are copied at most; terminals drop longer sequences without a word.
 pub const COPY_LIMIT: usize = 100 * 1024;
 
@@ -17,12 +19,14 @@ pub enum CopyError {
     Terminal(String),
 }
 
-/// The sequence that puts `text` on the clipboard of the terminal's owner.
+/// The sequence that puts `text` on the clipboard of the terminal's owner, as the screen shows it: what is pasted into a
+/// shell holds nothing that could not be seen. Tabs and newlines stay.
 pub fn osc52(text: &str) -> Result<String, CopyError> {
+    let text = sanitize_with_tabs(text);
     if text.len() > COPY_LIMIT {
         return Err(CopyError::TooLong { size: text.len() });
     }
-    Ok(format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text)))
+    Ok(format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(&*text)))
 }
 
 #[cfg(test)]
@@ -31,7 +35,23 @@ mod tests {
 
     #[test]
     fn text_travels_as_base64() {
-        assert_eq!(osc52("hi\x1b[0m").unwrap(), "\x1b]52;c;aGkbWzBt\x1b\\");
+        assert_eq!(osc52("hi").unwrap(), "\x1b]52;c;aGk=\x1b\\");
+    }
+
+    #[test]
+    fn only_what_can_be_seen_is_copied() {
+        let cases = [
+            (
+                "a\tb\n\tc\r\n  d 日本\u{3000}語 👩\u{200d}💻",
+                "a\tb\n\tc\n  d 日本\u{3000}語 👩\u{200d}💻",
+            ),
+            ("npm test\u{200b}\u{202e}", "npm test⟨U+202E⟩"),
+            ("x\x1b[201~\rtouch y\x07\u{9b}1m\u{85}", "x␍touch y␇⟨U+0085⟩"),
+        ];
+        for (text, copied) in cases {
+            let expected = format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(copied));
+            assert_eq!(osc52(text).unwrap(), expected, "{text:?}");
+        }
     }
 
     #[test]

@@ -25,8 +25,18 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(cleaner.out)
 }
 
-/// The text with a visible sign for everything that [`sanitize`] would drop, so that nothing in it can hide: for what
-/// the user is asked to allow. Newlines and tabs stay.
+/// As [`sanitize`], but tabs stay too: for text that leaves the screen.
+#[must_use]
+pub fn sanitize_with_tabs(text: &str) -> Cow<'_, str> {
+    let Some(start) = first_suspect(text) else { return Cow::Borrowed(text) };
+    let mut cleaner = Cleaner { keeps_tabs: true, ..Cleaner::after(&text[..start], text.len()) };
+    cleaner.run(&text[start..]);
+    Cow::Owned(cleaner.out)
+}
+
+/// The text with a visible sign for everything that [`sanitize`] would drop, and for each blank other than a space, a tab
+/// and a newline, so that nothing in it can hide or pass for what it is not: for what the user is asked to allow. To a
+/// shell, `x` and `#` with a no-break space between them are one word, and no comment. Newlines and tabs stay.
 #[must_use]
 pub fn reveal(text: &str) -> Cow<'_, str> {
     let Some(start) = first_suspect(text) else { return Cow::Borrowed(text) };
@@ -53,9 +63,10 @@ fn first_suspect(text: &str) -> Option<usize> {
 fn is_suspect(c: char) -> bool {
     match c {
         ' '..='~' | '\n' => false,
-        '\u{a0}'..='\u{2ff}' => c == '\u{ad}',
+        '\u{a0}'..='\u{2ff}' => matches!(c, '\u{a0}' | '\u{ad}'),
         BLANK => true,
-        _ => c.is_control() || c.width() == Some(0) || is_shown(c) || is_dropped(c),
+        _ if c.is_control() || c.is_whitespace() => true,
+        _ => c.width() == Some(0) || is_shown(c) || is_dropped(c),
     }
 }
 
@@ -85,8 +96,10 @@ struct Cleaner {
     previous: Option<char>,
     /// Marks on top of the last base character.
     marks: usize,
-    /// Shows what else would be dropped.
+    /// Shows what else would be dropped, and unusual blanks.
     reveals: bool,
+    /// Tabs do not become spaces.
+    keeps_tabs: bool,
 }
 
 impl Cleaner {
@@ -96,7 +109,8 @@ impl Cleaner {
         out.push_str(done);
         let line = done.rfind('\n').map_or(done, |at| &done[at + 1..]);
         let column = line.chars().map(|c| c.width().unwrap_or(0)).sum();
-        Self { out, column, previous: line.chars().next_back(), marks: 0, reveals: false }
+        let previous = line.chars().next_back();
+        Self { out, column, previous, marks: 0, reveals: false, keeps_tabs: false }
     }
 
     fn run(&mut self, text: &str) {
@@ -111,10 +125,11 @@ impl Cleaner {
     fn take(&mut self, c: char, rest: &str) -> usize {
         match c {
             '\n' => self.newline(),
-            '\t' if self.reveals => self.keep(c),
+            '\t' if self.reveals || self.keeps_tabs => self.keep(c),
             '\t' => self.tab(),
             '\0'..='\u{1f}' if self.reveals => self.keep(picture(c)),
             '\u{80}'..='\u{9f}' | BLANK if self.reveals => self.show(c),
+            '\u{a0}'.. if self.reveals && c.is_whitespace() => self.show(c),
             '\r' if rest.starts_with('\n') => {}
             '\u{1b}' => return escape_len(rest),
             '\u{9b}' => return csi_len(rest),
@@ -334,11 +349,24 @@ mod tests {
             ("x\u{fe0f}\u{fe0f}\u{2800}", "x⟨U+FE0F⟩⟨U+FE0F⟩⟨U+2800⟩"),
             ("a\tb\r\nc", "a\tb␍\nc"),
             ("👩\u{200d}💻 می\u{200c}خواهم", "👩\u{200d}💻 می\u{200c}خواهم"),
+            ("ok\u{a0}# x\u{3000}y\u{2003}z", "ok⟨U+00A0⟩# x⟨U+3000⟩y⟨U+2003⟩z"),
         ];
         for (text, shown) in cases {
             assert_eq!(reveal(text), shown, "{text:?}");
             assert!(!sanitize(&reveal(text)).contains('\x1b'));
         }
+    }
+
+    #[test]
+    fn each_blank_but_space_tab_and_newline_is_revealed() {
+        for c in ('\0'..=char::MAX).filter(|c| c.is_whitespace()) {
+            let text = format!("a{c}b");
+            let stays = matches!(c, ' ' | '\t' | '\n');
+            assert_eq!(reveal(&text) == text, stays, "{}", c.escape_unicode());
+            let clean = sanitize(&text).into_owned();
+            assert_eq!(sanitize(&clean), clean, "{}", c.escape_unicode());
+        }
+        assert_eq!(sanitize("a\u{a0}b\u{3000}c"), "a\u{a0}b\u{3000}c");
     }
 
     #[test]
