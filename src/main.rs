@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use caliban::cli::{self, Cli};
-use caliban::protocol::printable;
+use caliban::protocol::{printable, printable_message};
 use caliban::{app, command, config, exec};
 
 /// The exit code for arguments that cannot be used.
@@ -34,7 +34,10 @@ fn main() -> ExitCode {
     };
     match app::run(&cli, &config::env::capture()) {
         Ok(code) => ExitCode::from(code),
-        Err(error) => fail(&format!("caliban: {error}\n"), error.exit_code()),
+        Err(error) => {
+            let message = printable_message(&error.to_string());
+            fail(&format!("caliban: {message}\n"), error.exit_code())
+        }
     }
 }
 

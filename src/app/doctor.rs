@@ -16,7 +16,7 @@ use crate::config::{KeySource, Loaded, Overrides};
 use crate::custom::Customs;
 use crate::exec::{child_env, without_programs_of};
 use crate::memory::{Memory, MemorySources};
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, printable_path};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 
 /// How long MCP servers may take to answer: with their end, less than a check may.
@@ -182,7 +182,7 @@ fn keymap(setup: &Setup) -> Vec<Finding> {
     match own_keys::keymap(&setup.dirs) {
         Ok((_, Own::Nothing)) => Vec::new(),
         Ok((_, Own::Counts)) => {
-            vec![Finding::ok("keymap", setup.dirs.keymap_file().display().to_string())]
+            vec![Finding::ok("keymap", printable_path(&setup.dirs.keymap_file()))]
         }
         Ok((_, Own::Wrong(why))) => vec![Finding::wrong("keymap", why)],
         Err(error) => vec![Finding::wrong("keymap", error.to_string())],

@@ -4,6 +4,7 @@
 use std::io;
 
 use crate::config::Dirs;
+use crate::protocol::printable_path;
 use crate::tui::{Keymap, TuiError};
 
 /// What the person has written about keys.
@@ -28,6 +29,6 @@ pub(super) fn keymap(dirs: &Dirs) -> Result<(Keymap, Own), TuiError> {
             Err(error) => format!(":{error}"),
         },
     };
-    let why = format!("{}{problem}. The built-in keys count.", path.display());
+    let why = format!("{}{problem}. The built-in keys count.", printable_path(&path));
     Ok((built_in, Own::Wrong(why)))
 }

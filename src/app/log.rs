@@ -11,7 +11,7 @@ use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::EnvFilter;
 
 use super::{AppError, Setup};
-use crate::protocol::Redactor;
+use crate::protocol::{Redactor, printable_path};
 use daily::DailyFile;
 
 mod daily;
@@ -77,7 +77,10 @@ pub(super) fn start(setup: &Setup) -> Result<Option<WorkerGuard>, AppError> {
 fn debug_file(path: &Path) -> Result<File, AppError> {
     let mut options = OpenOptions::new();
     options.create(true).append(true).mode(0o600).open(path).map_err(|error| {
-        AppError::Usage(format!("--debug-file {}: {error}: name another file", path.display()))
+        AppError::Usage(format!(
+            "--debug-file {}: {error}: name another file",
+            printable_path(path)
+        ))
     })
 }
 

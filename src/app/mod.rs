@@ -13,7 +13,7 @@ use crate::config::{
 };
 use crate::custom::CustomSources;
 use crate::exec::StartDirs;
-use crate::protocol::{EnvOverlay, Redactor, SessionId};
+use crate::protocol::{EnvOverlay, Redactor, SessionId, printable_path};
 use crate::provider::ModelError;
 use crate::runtime::Open;
 use crate::session::{FindError, SessionStore, StoreError};
@@ -52,7 +52,7 @@ const COMMAND_CAPACITY: usize = 64;
 pub enum AppError {
     #[error("{0}")]
     Config(#[from] ConfigError),
-    #[error("cannot work in {}: {source}", path.display())]
+    #[error("cannot work in {}: {source}", printable_path(path))]
     Directory { path: PathBuf, source: std::io::Error },
     #[error("{0}")]
     Rule(#[from] rules::BadRule),

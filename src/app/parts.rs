@@ -15,7 +15,9 @@ use crate::disk::ProjectScope;
 use crate::exec::{self, Sandbox, StartDirs, StartSettings, Supervisor};
 use crate::hook::{HookSet, HookSettings};
 use crate::permission::{Gate, GateSettings};
-use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, EventQueue, McpServer, SharedPeer};
+use crate::protocol::{
+    DEPTH_VARIABLE, EnvOverlay, EventQueue, McpServer, SharedPeer, printable_path,
+};
 use crate::provider::{HttpClient, Model, ModelSource};
 use crate::runtime::{Parts, SubAgents};
 use crate::subagent::{Settings, Slots};
@@ -44,7 +46,7 @@ impl Wishes {
     pub fn of(cli: &Cli, events: EventQueue, mcp: Mcp) -> Result<Self, AppError> {
         let system_prompt = match &cli.model.system_prompt_file {
             Some(path) => Some(std::fs::read_to_string(path).map_err(|error| {
-                let path = path.display();
+                let path = printable_path(path);
                 AppError::Usage(format!("--system-prompt-file {path}: {error}"))
             })?),
             None => cli.model.system_prompt.clone(),

@@ -11,7 +11,7 @@ use crate::config::{
     self, Dirs, Inert, Loaded, Overrides, PermissionsConfig, Project, Sources, Trust,
 };
 use crate::permission::{Base, List, Origin, Rule, RuleError, RuleSet, RuleSource};
-use crate::protocol::{EnvOverlay, EventSink, NoticeLevel};
+use crate::protocol::{EnvOverlay, EventSink, NoticeLevel, printable_path};
 
 /// How the files that may hold rules were when they were last looked at, whether they were there or not.
 #[derive(Clone, Debug, PartialEq)]
@@ -176,7 +176,7 @@ impl RuleFiles {
 
     fn place(&self, rule: &Rule) -> String {
         match rule.origin() {
-            Origin::File(path) => self.trust.shown(path).display().to_string(),
+            Origin::File(path) => printable_path(&self.trust.shown(path)),
             other => other.to_string(),
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Report, columns, one_line};
 use crate::cli::AgentsAction;
-use crate::protocol::{count, printable};
+use crate::protocol::{count, printable, printable_line, printable_message};
 use crate::subagent::definition::{BudgetSpec, Definition, Isolation, Memory, Returns};
 use crate::subagent::registry::{Definitions, Problem};
 
@@ -26,7 +26,7 @@ fn list(definitions: &Definitions) -> String {
             model(definition),
             tools(definition),
             limits(&definition.budget),
-            printable(&definition.source.to_string()),
+            definition.source.to_string(),
             one_line(&definition.description, 80),
         ]
     });
@@ -41,7 +41,7 @@ fn list(definitions: &Definitions) -> String {
             Problem::Warning(_) => "warning",
         };
         // Writing to a String cannot fail.
-        let _ = writeln!(out, "{kind}: {}", printable(&problem.error().to_string()));
+        let _ = writeln!(out, "{kind}: {}", printable_message(&problem.error().to_string()));
     }
     out
 }
@@ -68,7 +68,9 @@ fn show(name: &str, definitions: &Definitions) -> Report {
         row("tools", tools(definition)),
         row("limits", limits(&definition.budget)),
     ];
-    rows.extend(settings(definition).into_iter().map(|(key, value)| row(key, printable(&value))));
+    rows.extend(
+        settings(definition).into_iter().map(|(key, value)| row(key, printable_line(&value))),
+    );
     let description = printable(&definition.description);
     let prompt = printable(&definition.prompt);
     Report::text(format!("{}\n{description}\n\n---\n{prompt}\n", columns(&rows)))
@@ -103,7 +105,8 @@ fn check(definitions: &Definitions) -> Report {
         }
     }
     warnings.extend(definitions.advice());
-    let line = |kind: &'static str| move |it| format!("{kind}: {}\n", printable(&format!("{it}")));
+    let line =
+        |kind: &'static str| move |it| format!("{kind}: {}\n", printable_message(&format!("{it}")));
     let mut text: String = errors.iter().map(line("error")).collect();
     text.extend(warnings.iter().map(line("warning")));
     let agents = count(definitions.iter().count(), "agent");
@@ -113,7 +116,7 @@ fn check(definitions: &Definitions) -> Report {
 
 fn model(definition: &Definition) -> String {
     let model = definition.model.as_deref().unwrap_or("inherit");
-    printable(&match &definition.provider {
+    printable_line(&match &definition.provider {
         Some(provider) => format!("{model} of {provider}"),
         None => model.to_owned(),
     })
@@ -140,8 +143,8 @@ fn tools(definition: &Definition) -> String {
         Some(names) => names.join(", "),
     };
     match definition.disallowed_tools.as_slice() {
-        [] => printable(&tools),
-        not => printable(&format!("{tools} but {}", not.join(", "))),
+        [] => printable_line(&tools),
+        not => printable_line(&format!("{tools} but {}", not.join(", "))),
     }
 }
 

@@ -4,8 +4,7 @@ use super::{Report, columns};
 use crate::cli::ConfigAction;
 use crate::config::schema::SCHEMA_TEXT;
 use crate::config::{Config, KeySource, Loaded};
-use crate::protocol::EnvOverlay;
-use crate::protocol::printable;
+use crate::protocol::{EnvOverlay, printable, printable_line, printable_path};
 
 /// Prints the values in effect, or the files that were looked for.
 #[must_use]
@@ -26,8 +25,8 @@ pub fn schema() -> Report {
 /// TOML with origins, below comments on what follows from it.
 fn show(loaded: &Loaded, env: &EnvOverlay) -> String {
     let notices: String =
-        loaded.notices.iter().map(|notice| format!("# {}\n", printable(notice))).collect();
-    let answers = printable(&answers(&loaded.config, env));
+        loaded.notices.iter().map(|notice| format!("# {}\n", printable_line(notice))).collect();
+    let answers = printable_line(&answers(&loaded.config, env));
     format!("# {answers}\n{notices}\n{}", printable(&loaded.show()))
 }
 
@@ -52,7 +51,7 @@ fn path(loaded: &Loaded) -> String {
         .iter()
         .map(|(path, found)| {
             let found = if *found { "read" } else { "not there" };
-            [printable(&path.display().to_string()), found.to_owned()]
+            [printable_path(path), found.to_owned()]
         })
         .collect();
     columns(&rows)

@@ -9,7 +9,8 @@ use super::{Report, columns, one_line};
 use crate::cli::{McpAddArgs, McpKind};
 use crate::config::{McpEntry, McpPlace, names_file, relative_word, start_ways};
 use crate::protocol::{
-    McpServer, McpState, McpStatus, McpTransport, StartDir, mcp_name, printable, shown_url,
+    McpServer, McpState, McpStatus, McpTransport, StartDir, mcp_name, printable, printable_line,
+    printable_path, shown_url,
 };
 
 /// How much of an error, or of what a tool is for, is shown in a line. Characters.
@@ -57,10 +58,10 @@ pub fn list(servers: &[Standing], broken: &[String], odd: &[String]) -> Report {
             let rows = servers.iter().map(|standing| {
                 let up = standing.status.as_ref().filter(|it| it.state == McpState::Connected);
                 [
-                    printable(&standing.entry.server.name),
+                    printable_line(&standing.entry.server.name),
                     standing.state().to_owned(),
                     up.map_or_else(|| "-".to_owned(), |status| status.tools.len().to_string()),
-                    printable(&standing.entry.origin.to_string()),
+                    standing.entry.origin.to_string(),
                     standing.error(),
                 ]
             });
@@ -102,7 +103,7 @@ pub fn get(standing: &Standing, tools: &[(String, String)], said: &[String]) -> 
     text.extend(said.iter().map(|line| format!("{}\n", one_line(line, 400))));
     if !tools.is_empty() {
         let row = |(name, about): &(String, String)| {
-            [String::new(), printable(name), one_line(about, DETAIL)]
+            [String::new(), printable_line(name), one_line(about, DETAIL)]
         };
         text.push_str("\ntools:\n");
         text.push_str(&columns(&tools.iter().map(row).collect::<Vec<_>>()));
@@ -118,7 +119,7 @@ fn hidden(values: &BTreeMap<String, String>) -> String {
 /// That there is no such server.
 #[must_use]
 pub fn unknown(name: &str, known: &[String]) -> Report {
-    let name = printable(name);
+    let name = printable_line(name);
     Report::error(match known {
         [] => format!("there is no MCP server {name}: none is defined"),
         known => format!("there is no MCP server {name}; there are: {}", known.join(", ")),
@@ -128,13 +129,13 @@ pub fn unknown(name: &str, known: &[String]) -> Report {
 /// What was written, with the other files in which a server of that name stands.
 #[must_use]
 pub fn added(name: &str, place: &McpPlace, over: &[&McpPlace], under: &[&McpPlace]) -> Report {
-    let mut text = format!("Added MCP server {name} to {}.\n", place.shown.display());
+    let mut text = format!("Added MCP server {name} to {}.\n", printable_path(&place.shown));
     for higher in over {
-        let shown = higher.shown.display();
+        let shown = printable_path(&higher.shown);
         text.push_str(&format!("{shown} has one of that name too, which counts instead.\n"));
     }
     for lower in under {
-        let shown = lower.shown.display();
+        let shown = printable_path(&lower.shown);
         text.push_str(&format!("It counts instead of the one in {shown}.\n"));
     }
     Report::text(printable(&text))
@@ -150,7 +151,7 @@ pub fn not_trusted(added: &Report, why: &str) -> Report {
 /// That the file has one already.
 #[must_use]
 pub fn exists(name: &str, place: &McpPlace) -> Report {
-    let (file, scope) = (place.shown.display().to_string(), place.scope.name());
+    let (file, scope) = (printable_path(&place.shown), place.scope.name());
     Report::error(printable(&format!(
         "{file} has an MCP server {name} already: take another name, or first run `caliban mcp remove {name} --scope {scope}`"
     )))
@@ -158,14 +159,15 @@ pub fn exists(name: &str, place: &McpPlace) -> Report {
 
 #[must_use]
 pub fn removed(name: &str, place: &McpPlace) -> Report {
-    let file = place.shown.display().to_string();
+    let file = printable_path(&place.shown);
     Report::text(printable(&format!("Removed MCP server {name} from {file}.\n")))
 }
 
 /// That it stands in several files.
 #[must_use]
 pub fn ambiguous(name: &str, places: &[&McpPlace]) -> Report {
-    let named = |place: &&McpPlace| format!("{} ({})", place.shown.display(), place.scope.name());
+    let named =
+        |place: &&McpPlace| format!("{} ({})", printable_path(&place.shown), place.scope.name());
     let files = places.iter().map(named).collect::<Vec<_>>().join(" and ");
     let scopes_differ = places.windows(2).any(|pair| pair[0].scope != pair[1].scope);
     let advice = match scopes_differ {

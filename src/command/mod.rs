@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::protocol::printable;
+use crate::protocol::{printable, printable_message};
 
 pub mod agents;
 pub mod auth;
@@ -69,7 +69,7 @@ impl Report {
 
 fn fail(message: &str, code: u8) -> u8 {
     // When stderr is gone there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "caliban: {}", printable(message));
+    let _ = writeln!(io::stderr(), "caliban: {}", printable_message(message));
     code
 }
 

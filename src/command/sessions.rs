@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use super::{Report, columns, one_line};
-use crate::protocol::printable;
 use crate::protocol::{
     ChildMeta, ContentBlock, End, Message, Past, ResultBlock, Role, SessionId, clock, count,
+    printable, printable_path,
 };
 
 /// Lines of a tool's result that are shown.
@@ -50,7 +50,7 @@ pub fn list(sessions: &[SessionLine]) -> Report {
             session.id.to_string(),
             session.updated.strftime("%Y-%m-%d %H:%MZ").to_string(),
             session.agents.to_string(),
-            printable(&session.cwd.display().to_string()),
+            printable_path(&session.cwd),
             one_line(&session.title, 60),
         ]
     });

@@ -5,28 +5,28 @@ use std::path::{Path, PathBuf};
 
 use super::{Report, columns};
 use crate::config::{Inert, Origin, ProjectStart};
-use crate::protocol::{escaped_lines, printable, shell_word};
+use crate::protocol::{escaped_lines, printable_line, printable_path, shell_path};
 
 /// What has just been accepted.
 #[must_use]
 pub fn accepted(root: &Path, things: &[Inert], starts: &[ProjectStart]) -> Report {
-    let root = printable(&root.display().to_string());
+    let name = printable_path(root);
     if things.is_empty() && starts.is_empty() {
-        return Report::text(format!("{root} brings nothing that waits for your trust.\n"));
+        return Report::text(format!("{name} brings nothing that waits for your trust.\n"));
     }
     let mut text = String::new();
     if !things.is_empty() {
-        text = format!("{root} brings:\n{}", listed(things));
+        text = format!("{name} brings:\n{}", listed(things));
     }
     if !starts.is_empty() {
-        text.push_str(&format!("Your own entries that start in {root}:\n{}", listed_own(starts)));
+        text.push_str(&format!("Your own entries that start in {name}:\n{}", listed_own(starts)));
     }
     // Writing to a String cannot fail.
     let _ = writeln!(
         text,
         "Trusted: {}. What is new or changed later is asked about again; `caliban trust --revoke {}` takes it back.",
         counted(things.len() + starts.len()),
-        shell_word(&root),
+        shell_path(root),
     );
     Report::text(text)
 }
@@ -39,16 +39,16 @@ pub fn shown(
     starts: &[ProjectStart],
     accepted: &[(String, String)],
 ) -> Report {
-    let root = printable(&root.display().to_string());
+    let name = printable_path(root);
     if waiting.is_empty() && starts.is_empty() && accepted.is_empty() {
-        return Report::text(format!("{root} brings nothing that needs your trust.\n"));
+        return Report::text(format!("{name} brings nothing that needs your trust.\n"));
     }
     let mut text = String::new();
     if !waiting.is_empty() {
         text = format!(
             "Not trusted, so it does nothing ({}); `caliban trust {}` lets it count:\n{}",
             counted(waiting.len()),
-            shell_word(&root),
+            shell_path(root),
             listed(waiting),
         );
     }
@@ -56,7 +56,7 @@ pub fn shown(
         text.push_str(&format!(
             "Your own entries, started in an empty folder until you accept that they start here ({}); `caliban trust {}` does:\n{}",
             counted(starts.len()),
-            shell_word(&root),
+            shell_path(root),
             listed_own(starts),
         ));
     }
@@ -68,11 +68,11 @@ pub fn shown(
         let mut last = "";
         for (file, what) in accepted {
             if last != file {
-                text.push_str(&format!("  {}\n", printable(file)));
+                text.push_str(&format!("  {}\n", printable_line(file)));
                 last = file;
             }
             for line in escaped_lines(what) {
-                text.push_str(&format!("    {}\n", printable(line)));
+                text.push_str(&format!("    {}\n", printable_line(line)));
             }
         }
     }
@@ -82,10 +82,10 @@ pub fn shown(
 /// Whether something was taken back.
 #[must_use]
 pub fn revoked(root: &Path, some: bool) -> Report {
-    let root = printable(&root.display().to_string());
+    let name = printable_path(root);
     Report::text(match some {
-        true => format!("{root} is not trusted any more; sessions that run keep what they have.\n"),
-        false => format!("{root} was not trusted.\n"),
+        true => format!("{name} is not trusted any more; sessions that run keep what they have.\n"),
+        false => format!("{name} was not trusted.\n"),
     })
 }
 
@@ -95,9 +95,7 @@ pub fn list(projects: &[(PathBuf, usize)]) -> Report {
     if projects.is_empty() {
         return Report::text("Nothing of any project is trusted.\n");
     }
-    let row = |(root, things): &(PathBuf, usize)| {
-        [printable(&root.display().to_string()), counted(*things)]
-    };
+    let row = |(root, things): &(PathBuf, usize)| [printable_path(root), counted(*things)];
     Report::text(columns(&projects.iter().map(row).collect::<Vec<_>>()))
 }
 
@@ -117,12 +115,12 @@ fn lines<'a>(things: impl Iterator<Item = (String, &'a Origin)>) -> String {
     for (what, origin) in things {
         let Origin::File { path, line } = origin else { continue };
         if last != Some(path) {
-            let _ = writeln!(text, "  {}", printable(&path.display().to_string()));
+            let _ = writeln!(text, "  {}", printable_path(path));
             last = Some(path);
         }
         let mut number = format!("{line:>4}");
         for what in escaped_lines(&what) {
-            let _ = writeln!(text, "    {number}  {}", printable(what));
+            let _ = writeln!(text, "    {number}  {}", printable_line(what));
             number = " ".repeat(4);
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::protocol::lossy_path;
+use crate::protocol::{lossy_path, printable_path};
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,7 +29,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built in"),
-            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::File { path, line } => write!(f, "{}:{line}", printable_path(path)),
             Self::Env { name } | Self::Flag { name } => f.write_str(name),
         }
     }
@@ -39,7 +39,7 @@ impl fmt::Display for Origin {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A file is there but cannot be read.
-    #[error("{}: cannot be read: {reason}", path.display())]
+    #[error("{}: cannot be read: {reason}", printable_path(path))]
     Unreadable { path: PathBuf, reason: String },
     /// A key, value or piece of syntax that is not allowed.
     #[error("{at}: {message}")]

@@ -14,7 +14,7 @@ use super::mcp_text::{self, Change};
 use super::project::Project;
 use super::replace::{replace, replace_in_project};
 use super::schema::SCHEMA;
-use crate::protocol::{McpServer, RuleFile};
+use crate::protocol::{McpServer, RuleFile, printable_path};
 
 /// Whose files they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -41,9 +41,9 @@ impl McpScope {
 pub enum McpEditError {
     #[error("{0}: nothing was changed; mend it first")]
     Unreadable(#[from] ConfigError),
-    #[error("{}: {problem}: nothing was changed; mend it first", path.display())]
+    #[error("{}: {problem}: nothing was changed; mend it first", printable_path(path))]
     Broken { path: PathBuf, problem: String },
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}: {source}", printable_path(path))]
     Write { path: PathBuf, source: io::Error },
 }
 

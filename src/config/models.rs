@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 
-use crate::protocol::{Cost, Usage};
+use crate::protocol::{Cost, Usage, printable_path};
 
 mod effort;
 mod price;
@@ -81,7 +81,7 @@ impl ModelInfo {
 
 /// A `models.toml` that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}:{line}: {message}", file.display())]
+#[error("{}:{line}: {message}", printable_path(file))]
 pub struct ModelsError {
     pub file: PathBuf,
     /// Counted from 1.

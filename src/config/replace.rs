@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::disk::{self, Folder};
+use crate::protocol::printable_path;
 
 /// The project's folder for this program.
 const OWN_FOLDER: &str = ".caliban";
@@ -45,7 +46,7 @@ pub fn replace_in_project(path: &Path, text: &str) -> io::Result<()> {
             return Err(io::Error::other(format!(
                 "{} is a symbolic link, which a project may lead anywhere; \
                  change the file that it leads to yourself",
-                part.display()
+                printable_path(part)
             )));
         }
     }

@@ -21,7 +21,7 @@ use super::inert::{Inert, one_line};
 use super::project::Project;
 use super::replace::put;
 use super::start::{ProjectStart, describe};
-use crate::protocol::{StartDir, shell_word};
+use crate::protocol::{StartDir, printable_path, shell_path};
 
 /// The only form of the file so far.
 const VERSION: u32 = 1;
@@ -40,16 +40,22 @@ const NAME_CHARS: usize = 120;
 /// Why the person's word could not be kept.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    #[error("{}: {problem}: no project is trusted until it is mended or removed", path.display())]
+    #[error(
+        "{}: {problem}: no project is trusted until it is mended or removed",
+        printable_path(path)
+    )]
     Broken { path: PathBuf, problem: String },
-    #[error("cannot keep it in {}: {source}", path.display())]
+    #[error("cannot keep it in {}: {source}", printable_path(path))]
     Write { path: PathBuf, source: io::Error },
     #[error(
         "another process has held {} for {} s; end it, or try again when it is done",
-        path.display(), LOCK_WAIT.as_secs()
+        printable_path(path), LOCK_WAIT.as_secs()
     )]
     Locked { path: PathBuf },
-    #[error("the path of {} is not valid UTF-8 text, so that its trust cannot be kept", path.display())]
+    #[error(
+        "the path of {} is not valid UTF-8 text, so that its trust cannot be kept",
+        printable_path(path)
+    )]
     Name { path: PathBuf },
 }
 
@@ -227,7 +233,7 @@ impl Trust {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let root = shell_word(&self.0.root.display().to_string());
+        let root = shell_path(&self.0.root);
         let line = format!(
             "Not trusted, so this does nothing: {}{more}. `caliban trust {root}` lets it count, with --show only lists it.",
             named.join(", ")
@@ -252,7 +258,7 @@ impl Trust {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let root = shell_word(&self.0.root.display().to_string());
+        let root = shell_path(&self.0.root);
         let line = format!(
             "Started in an empty folder, not in this project: {}{more}. `caliban trust {root}` starts your own entries here, with --show only lists them.",
             named.join(", ")

@@ -158,7 +158,8 @@ impl<'a> Untrusted<'a> {
                 // Where it leads counts, not what it is called: the project may bring links.
                 let leads = folder.canonicalize().unwrap_or(folder);
                 let text = one_line(&text, Some(": "));
-                format!("additional folder {text}: {}", leads.display())
+                let leads = one_line(&leads.to_string_lossy(), None);
+                format!("additional folder {text}: {leads}")
             }
             _ => format!("{key}: {text}"),
         }

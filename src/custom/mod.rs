@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::disk::{ProjectFiles, ProjectScope};
 use crate::markdown::Fingerprint;
+use crate::protocol::printable_path;
 use crate::tool::{Hidden, HiddenFiles};
 
 mod expand;
@@ -127,7 +128,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built in"),
-            Self::File(path) => write!(f, "{}", path.display()),
+            Self::File(path) => f.write_str(&printable_path(path)),
         }
     }
 }
@@ -161,7 +162,7 @@ pub struct CustomError {
 
 impl fmt::Display for CustomError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", self.path.display())?;
+        write!(f, "{}:", printable_path(&self.path))?;
         if let Some(line) = self.line {
             write!(f, "{line}:")?;
         }

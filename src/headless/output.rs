@@ -15,6 +15,7 @@ use super::totals::Totals;
 use crate::cli::OutputFormat;
 use crate::protocol::{
     AgentEvent, CompactionState, EventKind, EventQueue, NoticeLevel, Outcome, Redactor, printable,
+    printable_message,
 };
 
 /// The two ways out of a run.
@@ -214,5 +215,5 @@ fn warning(kind: &EventKind) -> Option<String> {
 /// # Errors
 /// When stderr cannot be written.
 pub fn say(line: &str) -> io::Result<()> {
-    writeln!(io::stderr(), "{}", printable(line))
+    writeln!(io::stderr(), "{}", printable_message(line))
 }

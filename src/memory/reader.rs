@@ -8,6 +8,7 @@ use super::import::{self, Import};
 use super::{Memory, Section};
 use crate::disk::{ProjectFiles, ProjectScope, ScopeError};
 use crate::markdown::file;
+use crate::protocol::printable_path;
 use crate::tool::path::resolve;
 
 /// More than this of one file is left out, with a word about it. Bytes.
@@ -80,10 +81,12 @@ impl<'a> Reader<'a> {
             Ok(real) if self.read.contains(&real) => {}
             Ok(real) => {
                 let added = self.add(path, &real, None, owner, &mut Vec::new());
-                self.tell(added, |why| format!("{} was not read: {why}", path.display()));
+                self.tell(added, |why| format!("{} was not read: {why}", printable_path(path)));
             }
             Err(missed) => {
-                self.tell(Err(missed), |why| format!("{} was not read: {why}", path.display()));
+                self.tell(Err(missed), |why| {
+                    format!("{} was not read: {why}", printable_path(path))
+                });
             }
         }
     }
@@ -169,7 +172,7 @@ impl<'a> Reader<'a> {
             if self.imports == MAX_IMPORTS {
                 self.notice(format!(
                     "{}:{}: @{} was not read, nor what comes after it: {MAX_IMPORTS} imports count at most",
-                    path.display(), import.line, import.path
+                    printable_path(path), import.line, import.path
                 ));
                 break;
             }
@@ -197,7 +200,12 @@ impl<'a> Reader<'a> {
             Err(missed) => Err(missed),
         };
         self.tell(result, |why| {
-            format!("{}:{}: @{} was not read: {why}", importer.display(), import.line, import.path)
+            format!(
+                "{}:{}: @{} was not read: {why}",
+                printable_path(importer),
+                import.line,
+                import.path
+            )
         });
     }
 
@@ -223,7 +231,7 @@ impl<'a> Reader<'a> {
                     let line = file::line_at(bytes, place);
                     let notice = format!(
                         "{}:{line}: this is not valid UTF-8: what cannot be read shows as �",
-                        path.display()
+                        printable_path(path)
                     );
                     self.notice(notice);
                 }
@@ -234,7 +242,7 @@ impl<'a> Reader<'a> {
             return Ok(text.trim().to_owned());
         }
         let kib = limit.div_ceil(1024);
-        let notice = format!("{} is long: only its first {kib} KB are used", path.display());
+        let notice = format!("{} is long: only its first {kib} KB are used", printable_path(path));
         self.notice(notice);
         Ok(text[..text.floor_char_boundary(limit)].trim().to_owned())
     }

@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::path::{Places, Target, resolve};
 use crate::disk::normalize;
+use crate::protocol::printable_path;
 
 mod git;
 mod link;
@@ -69,7 +70,7 @@ impl fmt::Display for Reason {
             Self::Config => f.write_str("caliban takes rules, hooks or agents from there"),
             Self::Git => f.write_str("git takes settings and hooks from there"),
             Self::Startup => f.write_str("the system finds programs there"),
-            Self::Link(link) => write!(f, "{} leads there", link.display()),
+            Self::Link(link) => write!(f, "{} leads there", printable_path(link)),
             Self::DotName => f.write_str("dot files can decide what programs run"),
             Self::Automation => f.write_str("tools run what it says"),
             Self::Unknown => f.write_str("it is unknown where it leads"),

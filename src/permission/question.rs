@@ -11,7 +11,7 @@ use super::gate::Verdict;
 use super::judge::{Advice, Call, Judgement};
 use super::rule::RuleError;
 use super::standing::Standing;
-use crate::protocol::{Access, ToolUseId};
+use crate::protocol::{Access, ToolUseId, printable_path};
 
 /// An answer that cannot be carried out. The question stays open.
 #[derive(Debug, thiserror::Error)]
@@ -22,9 +22,15 @@ pub enum AnswerError {
         "with these rules the call would still not run: {why}; change them, or answer otherwise"
     )]
     NotCovered { why: String },
-    #[error("cannot write {}: {source}; mend that, or allow it for this session only", path.display())]
+    #[error(
+        "cannot write {}: {source}; mend that, or allow it for this session only",
+        printable_path(path)
+    )]
     Write { path: PathBuf, source: io::Error },
-    #[error("cannot add a rule to {}: {problem}; mend the file, or allow it for this session only", path.display())]
+    #[error(
+        "cannot add a rule to {}: {problem}; mend the file, or allow it for this session only",
+        printable_path(path)
+    )]
     Config { path: PathBuf, problem: String },
 }
 

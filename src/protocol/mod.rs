@@ -45,7 +45,7 @@ pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role, call_su
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::{
     BLANK, escaped_lines, is_invisible, is_joined, is_variation_selector, printable,
-    selects_picture, shell_word,
+    printable_line, printable_message, printable_path, selects_picture, shell_path, shell_word,
 };
 pub use question::{Allowance, Answer, MAX_SHOWN, Mode, Question, RuleFile};
 pub use redact::{MaskedStream, Redactor};

@@ -1,5 +1,8 @@
 //! Text that others wrote, made safe for a terminal.
 
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
 use unicode_width::UnicodeWidthChar;
 
 /// Returns `text` with everything visible as it is, and everything else as `\u{…}`: control and format characters,
@@ -22,6 +25,25 @@ pub fn printable(text: &str) -> String {
         previous = Some(c);
     }
     out
+}
+
+/// As [`printable`], for a name or a text that has one line: newlines and tabs become `\u{…}` too.
+#[must_use]
+pub fn printable_line(text: &str) -> String {
+    printable(text).replace('\n', "\\u{a}").replace('\t', "\\u{9}")
+}
+
+/// A path on one line, for the user.
+#[must_use]
+pub fn printable_path(path: &Path) -> String {
+    printable_line(&path.to_string_lossy())
+}
+
+/// As [`printable`], for a message of which a part may come from others: each line after the first is indented, so that
+/// none looks like another message.
+#[must_use]
+pub fn printable_message(text: &str) -> String {
+    printable(text).replace('\n', "\n  ")
 }
 
 /// Splits a text into its lines, at line ends that stand as `\u{a}` too. A backslash of the text itself is doubled before
@@ -147,8 +169,39 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
+/// A path as one word of a shell, on one line: as [`shell_word`], or with the escapes of bash and zsh where something in
+/// it does not show.
+#[must_use]
+pub fn shell_path(path: &Path) -> String {
+    if let Some(text) = path.to_str()
+        && printable_line(text) == text
+    {
+        return shell_word(text);
+    }
+    let mut word = "$'".to_owned();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        word.extend(chunk.valid().chars().map(escaped));
+        word.extend(chunk.invalid().iter().map(|byte| format!("\\{byte:03o}")));
+    }
+    word + "'"
+}
+
+/// A character between `$'` and `'`.
+fn escaped(c: char) -> String {
+    match c {
+        '\'' | '\\' => format!("\\{c}"),
+        ' '..='~' => c.to_string(),
+        '\0'..='\u{7f}' => format!("\\{:03o}", c as u32),
+        _ if is_visible(c) && !c.is_whitespace() => c.to_string(),
+        '\0'..='\u{ffff}' => format!("\\u{:04x}", c as u32),
+        _ => format!("\\U{:08x}", c as u32),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
 
     #[test]
@@ -230,5 +283,28 @@ mod tests {
     fn a_word_of_a_shell_is_quoted_only_where_it_must_be() {
         let words = ["/a/b-c.d", "", "a b", "it's", "$HOME", "~/x"].map(shell_word);
         assert_eq!(words, ["/a/b-c.d", "''", "'a b'", r"'it'\''s'", "'$HOME'", "'~/x'"]);
+    }
+
+    #[test]
+    fn a_path_is_one_word_on_one_line_that_bash_reads_as_it_is() {
+        assert_eq!(shell_path(Path::new("/a b/c")), "'/a b/c'");
+        let cases: [(&[u8], &str); 3] = [
+            (b"/a\nit's \\n\tb", r"$'/a\012it\'s \\n\011b'"),
+            ("é\u{202e}\u{e0061}1\u{1b}2".as_bytes(), r"$'é\u202e\U000e00611\0332'"),
+            (b"a\xff1\r", r"$'a\3771\015'"),
+        ];
+        for (path, word) in cases {
+            assert_eq!(shell_path(Path::new(OsStr::from_bytes(path))), word);
+            let mut bash = std::process::Command::new("bash");
+            bash.args(["-c", &format!("printf %s {word}")]).env("LC_ALL", "C.UTF-8");
+            assert_eq!(bash.output().unwrap().stdout, path);
+        }
+    }
+
+    #[test]
+    fn a_name_has_one_line_and_a_message_cannot_forge_another() {
+        assert_eq!(printable_line("a\nb\tc\u{1b}"), r"a\u{a}b\u{9}c\u{1b}");
+        assert_eq!(printable_path(Path::new("/a b/ü\n")), r"/a b/ü\u{a}");
+        assert_eq!(printable_message("a\nb\r\n\tc"), "a\n  b\\u{d}\n  \tc");
     }
 }

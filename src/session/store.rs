@@ -20,7 +20,7 @@ use super::unanswered::{EndAsResult, results};
 use super::writer::{self, agent_file, with_hint};
 use crate::protocol::{
     AgentEvent, AgentId, AgentInfo, AgentPath, Checkout, ChildMeta, Cost, End, EventKind, Journal,
-    Outcome, Role, SessionId, Usage, lossy_path,
+    Outcome, Role, SessionId, Usage, lossy_path, printable_path,
 };
 
 /// Ids that an error lists at most.
@@ -91,9 +91,9 @@ pub enum Found {
 pub enum StoreError {
     #[error("there is already a session {0}; resume it with --resume {0}, or choose another id")]
     Exists(SessionId),
-    #[error("cannot read the session {id} in {}: {source}", path.display())]
+    #[error("cannot read the session {id} in {}: {source}", printable_path(path))]
     Read { id: SessionId, path: PathBuf, source: io::Error },
-    #[error("cannot write to the session {id} in {}: {source}", path.display())]
+    #[error("cannot write to the session {id} in {}: {source}", printable_path(path))]
     Write { id: SessionId, path: PathBuf, source: io::Error },
 }
 

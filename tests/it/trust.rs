@@ -639,3 +639,53 @@ async fn a_project_replaces_a_known_agent_once_it_is_trusted() {
     assert!(!explore(&agents().await));
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_newline_in_the_name_of_a_folder_or_file_begins_no_line() {
+    let scene = Scene::new();
+    let project = scene.world.project_dir().join("a'b\ncaliban: forged\u{202e}");
+    std::fs::create_dir_all(project.join(".caliban/agents")).unwrap();
+    std::fs::write(project.join(SHARED), ALLOW_TOUCH).unwrap();
+    std::fs::write(project.join(".caliban/agents/x\ncaliban: forged.md"), "---\n3\n---\n").unwrap();
+    std::fs::create_dir(project.join(".git")).unwrap();
+    scene.server.when("TASK-1").reply(text("ok"));
+    scene.server.offer(&["claude-sonnet-5"]);
+    let within =
+        async |args: &[&str]| scene.world.run(args.iter().copied()).within(&project).finish().await;
+    let run = within(&["-p", "TASK-1 go"]).await;
+    run.assert_code(0);
+    let [line] = told(&run)[..] else { panic!("one line\n{run}") };
+    let folder = r"/a\'b\012caliban: forged\u202e'` lets";
+    assert!(line.contains("`caliban trust $'") && line.contains(folder), "{line}");
+
+    let word = line.split('`').nth(1).unwrap().strip_prefix("caliban trust ").unwrap();
+    let script = format!("printf %s {word}");
+    let bash = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .env("LC_ALL", "C.UTF-8")
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8(bash.stdout).unwrap(),
+        project.canonicalize().unwrap().to_str().unwrap()
+    );
+
+    let all: [&[&str]; 8] = [
+        &["trust", "--show"],
+        &["trust"],
+        &["trust", "--list"],
+        &["trust", "--revoke"],
+        &["agents"],
+        &["agents", "check"],
+        &["doctor"],
+        &["config", "path"],
+    ];
+    for args in all {
+        let run = within(args).await;
+        let mut lines = run.stdout.lines().chain(run.stderr.lines());
+        assert!(!lines.any(|line| line.starts_with("caliban: forged")), "{args:?}\n{run}");
+    }
+    let lines = run.stderr.lines().filter(|line| line.starts_with("caliban: forged"));
+    assert_eq!(lines.count(), 0, "{run}");
+    scene.server.finish();
+}

@@ -4,14 +4,14 @@ use super::Finding;
 use crate::config::{Loaded, Trust};
 use crate::custom::{self, Customs};
 use crate::memory::Memory;
-use crate::protocol::count;
+use crate::protocol::{count, printable_path};
 use crate::subagent::registry::{Definitions, Problem};
 
 /// The files of the configuration that were read, and what they hold that does not count.
 #[must_use]
 pub fn config(loaded: &Loaded) -> Vec<Finding> {
     let read = loaded.files.iter().filter(|(_, found)| *found);
-    let names: Vec<String> = read.map(|(path, _)| path.display().to_string()).collect();
+    let names: Vec<String> = read.map(|(path, _)| printable_path(path)).collect();
     let text = match names.is_empty() {
         true => {
             "built in alone; `caliban config path` lists the files that are looked for".to_owned()
@@ -62,8 +62,7 @@ pub fn memory(memory: &Memory) -> Vec<Finding> {
     let text = match memory.files().count() {
         0 => "none; /init drafts an AGENTS.md".to_owned(),
         _ => {
-            let names: Vec<String> =
-                memory.files().map(|path| path.display().to_string()).collect();
+            let names: Vec<String> = memory.files().map(printable_path).collect();
             format!("{}, {} KB", names.join(", "), memory.text().len().div_ceil(1024))
         }
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Finding;
 use crate::config::{HookConfig, Inert};
-use crate::protocol::{EnvOverlay, StartDir};
+use crate::protocol::{EnvOverlay, StartDir, printable_path, shell_path};
 use crate::tool::path::resolve;
 
 const ABOUT: &str = "hooks";
@@ -84,11 +84,13 @@ fn problem(command: &str, base: Option<&Path>, project: &Path, env: &EnvOverlay)
         }
     };
     match path.metadata() {
-        Err(error) => Some(format!("{}: {error}", path.display())),
-        Ok(found) if !found.is_file() => Some(format!("{} is not a file", path.display())),
-        Ok(found) if found.permissions().mode() & 0o111 == 0 => {
-            Some(format!("{0} is not executable: chmod +x {0}", path.display()))
-        }
+        Err(error) => Some(format!("{}: {error}", printable_path(&path))),
+        Ok(found) if !found.is_file() => Some(format!("{} is not a file", printable_path(&path))),
+        Ok(found) if found.permissions().mode() & 0o111 == 0 => Some(format!(
+            "{} is not executable: chmod +x {}",
+            printable_path(&path),
+            shell_path(&path)
+        )),
         Ok(_) => None,
     }
 }

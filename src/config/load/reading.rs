@@ -13,7 +13,7 @@ use crate::config::settings_file::{self, Owner, SettingsFile};
 use crate::config::settings_layer::{self, Variables};
 use crate::config::start::Starts;
 use crate::config::untrusted::Untrusted;
-use crate::protocol::RuleFile;
+use crate::protocol::{RuleFile, printable_path};
 
 /// What has been read so far.
 pub(super) struct Reading<'a> {
@@ -101,7 +101,7 @@ impl<'a> Reading<'a> {
         if let Some(link) = on_the_way.filter(|_| !is_there).find(broken) {
             let notice = format!(
                 "{} is a link that leads nowhere, so no settings or rules are read from it: fix the link or remove it",
-                shown(link, self.sources.cwd).display()
+                printable_path(&shown(link, self.sources.cwd))
             );
             // Both files of a folder can be behind one link.
             if !self.notices.contains(&notice) {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::protocol::printable_path;
+
 /// Where a definition stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -37,7 +39,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => f.write_str("built in"),
-            Self::File { path, .. } => write!(f, "{}", path.display()),
+            Self::File { path, .. } => f.write_str(&printable_path(path)),
             Self::Flag => f.write_str("--agents"),
         }
     }

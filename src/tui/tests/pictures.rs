@@ -422,3 +422,15 @@ fn the_search_of_the_reader_shows_the_line_and_counts_the_lines_that_match() {
     screen.write("e");
     assert_eq!(screen.notice(), "nothing to fold here");
 }
+
+#[test]
+fn a_newline_in_a_name_begins_no_line_of_a_page_or_of_the_head() {
+    let mut screen = Screen::new();
+    screen.model.session.cwd = "/a\nmodel       forged".to_owned();
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("/a model       forged"), "{shown}");
+    screen.write("/status").enter();
+    let shown = picture(&mut screen, 80, 24);
+    let column = |text: &str| shown.lines().find_map(|line| line.find(text)).unwrap();
+    assert_eq!(column("model       forged"), column("directory   /a") + 2, "{shown}");
+}

@@ -215,8 +215,8 @@ pub fn status(model: &Model, room: u16, pen: Pen<'_>) -> Line<'static> {
 #[must_use]
 pub fn place(model: &Model) -> String {
     match &model.session.branch {
-        Some(branch) => format!("{} ({branch})", model.session.cwd),
-        None => model.session.cwd.clone(),
+        Some(branch) => one_line(&format!("{} ({branch})", model.session.cwd)),
+        None => one_line(&model.session.cwd),
     }
 }
 

@@ -32,9 +32,11 @@ pub fn draw(model: &Model, area: Rect, pen: Pen<'_>, buffer: &mut Buffer) -> Ext
         }
         Some(Overlay::Page { title, lines, scroll }) => {
             let room = area.width.saturating_sub(4);
+            // A name or an error with a newline in it begins no line that looks like one of the page's.
+            let indented = |line: &String| sanitize(line).replace('\n', "\n  ");
             let wrapped: Vec<Line<'static>> = lines
                 .iter()
-                .flat_map(|line| wrap_text(&sanitize(line), room, pen.theme.text))
+                .flat_map(|line| wrap_text(&indented(line), room, pen.theme.text))
                 .collect();
             return page(title, &wrapped, *scroll, area, pen, buffer);
         }
