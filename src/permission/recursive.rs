@@ -14,6 +14,7 @@ use super::starts::Starts;
 use super::wrapper::{self, base_name};
 
 mod git;
+mod silent;
 mod tree;
 
 /// What a command shows of a folder without naming it.

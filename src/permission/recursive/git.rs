@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::silent::is_silent;
 use super::{Content, Here, Reading};
 use crate::permission::pattern::PathPattern;
 use crate::permission::program::Program;
@@ -20,10 +21,6 @@ const HARMLESS: &str = "--abbrev-commit --all --author --branches --cached --com
                         --no-renames --no-textconv --oneline --pretty --remotes --reverse --simplify-by-decoration \
                         --since --after --until --before --staged --tags --topo-order --color -i -n -z --";
 
-/// Commands that give out content of commits, whatever their options.
-const SHOWERS: &str = "archive bundle cat-file checkout-index clone diff-files diff-index diff-tree fast-export \
-                       format-patch range-diff request-pull send-email worktree";
-
 /// A longer index is not read. Bytes.
 const MAX_INDEX: u64 = 64 << 20;
 
@@ -32,16 +29,18 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
     let known = Program::named("git");
     let (mut at, mut elsewhere) = (0, false);
     while let Some(option) = arguments.get(at).filter(|word| word.text.starts_with('-')) {
-        elsewhere |=
-            ["-C", "--git-dir", "--work-tree"].iter().any(|it| option.text.starts_with(it));
+        elsewhere |= ["-C", "--git-dir", "--work-tree", "--icase-pathspecs"]
+            .iter()
+            .any(|it| option.text.starts_with(it));
         at += known.and_then(|git| git.global_option(&option.text)).map_or(1, |it| it.words);
     }
     let sub_command = arguments.get(at)?;
     let words = &arguments[at + 1..];
     let is = |text: &str| words.iter().any(|word| word.text == text);
-    let history = Some(Reading { content: Content::History, here: Here::Always });
     let operands = Operands::new(words, bases);
-    match sub_command.text.as_str() {
+    let name = sub_command.text.as_str();
+    match name {
+        _ if is_silent(name, words) => None,
         "grep" if is("--no-index") || is("--untracked") => {
             Some(Reading { content: Content::Files { hidden: true }, here: Here::Always })
         }
@@ -54,7 +53,7 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
         }
         "diff" | "difftool" | "show" if is_summary(words) || operands.are_files => None,
         "diff" | "difftool" if operands.revisions.iter().all(|it| matches!(*it, "HEAD" | "@")) => {
-            let here = match operands.has_paths && !elsewhere {
+            let here = match operands.are_plain && !elsewhere {
                 true => Here::Never,
                 false => Here::Always,
             };
@@ -66,10 +65,12 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
         {
             None
         }
-        "grep" | "diff" | "difftool" | "show" | "log" | "reflog" | "shortlog" | "stash"
-        | "whatchanged" => history,
-        name if SHOWERS.split_whitespace().any(|known| known == name) => history,
-        _ => None,
+        // They go through the changes of the files that they name.
+        "add" | "stage" | "checkout" | "reset" | "restore" if operands.are_files => None,
+        "add" | "commit" | "stage" | "status" => {
+            Some(Reading { content: Content::Tracked, here: Here::Always })
+        }
+        _ => Some(Reading { content: Content::History, here: Here::Always }),
     }
 }
 
@@ -77,7 +78,9 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
 struct Operands<'a> {
     /// Those that are no files or folders.
     revisions: Vec<&'a str>,
-    has_paths: bool,
+    /// Whether there are paths, and each names one file or folder: git takes others for patterns, some of which leave out
+    /// what they name.
+    are_plain: bool,
     /// Whether it is limited to files that it names.
     are_files: bool,
 }
@@ -93,10 +96,10 @@ impl<'a> Operands<'a> {
         let (mut paths, revisions): (Vec<&Word>, Vec<&Word>) =
             before.partition(|word| is_any(word, Path::exists));
         paths.extend(behind.iter().skip(1));
-        let are_files = !paths.is_empty()
-            && paths.iter().all(|word| word.literal && is_any(word, Path::is_file));
+        let are_plain = !paths.is_empty() && paths.iter().all(|word| is_plain_path(word));
+        let are_files = are_plain && paths.iter().all(|word| is_any(word, Path::is_file));
         let revisions = revisions.iter().map(|word| word.text.as_str()).collect();
-        Self { revisions, has_paths: !paths.is_empty(), are_files }
+        Self { revisions, are_plain, are_files }
     }
 
     /// Whether all are names of files in a commit, such as `HEAD:src/a`: those are compared like other names.
@@ -109,6 +112,11 @@ impl<'a> Operands<'a> {
         };
         !self.revisions.is_empty() && self.revisions.iter().all(is_blob)
     }
+}
+
+/// Whether git takes the word for the name of one file or folder.
+pub fn is_plain_path(word: &Word) -> bool {
+    word.literal && !word.text.contains([':', '*', '?', '[', '\\'])
 }
 
 fn is_summary(words: &[Word]) -> bool {

@@ -185,3 +185,101 @@ fn a_folder_with_more_files_than_are_looked_at_is_a_doubt() {
     }
     assert_eq!((bench.bash("grep -r x ."), bench.bash("grep -r x src")), (Ask, Allow));
 }
+
+#[test]
+fn a_pattern_that_git_takes_for_paths_is_no_list_of_names() {
+    let patterns = [
+        "':!a'",
+        "':^a'",
+        "':(icase).ENV'",
+        "':(top).e*v'",
+        "':(attr:!x)'",
+        "'.en\\v'",
+        "'*nv'",
+        "'?env'",
+    ];
+    let (untracked, tracked) = (bench(&[]).deny("Read(.env)"), bench(&[".env"]).deny("Read(.env)"));
+    for pattern in patterns {
+        for command in ["git diff", "git diff --cached", "git diff HEAD"] {
+            let line = format!("{command} -- {pattern}");
+            assert_ne!(tracked.bash(&line), Allow, "{line}");
+        }
+    }
+    assert_eq!(tracked.bash("git --icase-pathspecs diff -- src/A"), Ask);
+    assert_eq!(untracked.bash("git diff -- ':!src/a'"), Allow);
+    for line in ["git diff -- src/a", "git diff HEAD -- src/a docs/b"] {
+        assert_eq!(tracked.bash(line), Allow, "{line}");
+    }
+}
+
+#[test]
+fn a_command_of_git_is_a_doubt_unless_it_is_known_to_show_no_content() {
+    let tracked = bench(&[".env"]).deny("Read(.env)");
+    for line in [
+        "git status -v",
+        "git status -vv",
+        "git status -sv",
+        "git commit --dry-run -v",
+        "git commit -nv",
+        "git commit --verbose --dry-run",
+        "git add -p",
+        "git add -up",
+        "git add -i",
+        "git checkout -p",
+        "git checkout --patch HEAD~1",
+        "git reset -p",
+        "git restore -p",
+        "git stash -p",
+        "git stash list -p",
+        "git merge-tree HEAD~1 HEAD",
+        "git diff-pairs",
+        "git rebase --show-current-patch",
+        "git am --show-current-patch=diff",
+        "git bisect view",
+        "git for-each-ref --format='%(raw)'",
+        "git config --blob abcdef1 -l",
+        "git notes show",
+        "git fsck --lost-found",
+    ] {
+        assert_eq!(tracked.bash(line), Ask, "{line}");
+    }
+    let patch = bench(&[]).deny("Read(.env)").allow("Bash(git add:*)");
+    for line in ["git status -v", "git commit --dry-run -v", "git add -p"] {
+        assert_eq!(patch.bash(line), Allow, "{line}");
+    }
+    for line in [
+        "git status",
+        "git status -sb -uno",
+        "git status --porcelain=v2",
+        "git add -A",
+        "git add src/a",
+        "git add -p src/a",
+        "git commit -m '- a text' --no-verify",
+        "git commit -qam x -m -v",
+        "git commit --amend --no-edit",
+        "git checkout -b new",
+        "git checkout main",
+        "git switch main",
+        "git branch -vv",
+        "git tag -l",
+        "git push origin main",
+        "git pull --rebase",
+        "git fetch --all",
+        "git merge main",
+        "git rebase main",
+        "git stash",
+        "git stash push -m x",
+        "git stash pop",
+        "git reset --hard HEAD~1",
+        "git rev-parse HEAD",
+        "git ls-files",
+        "git blame src/a",
+        "git remote -v",
+        "git worktree list",
+        "git config --get user.name",
+        "git --version",
+    ] {
+        let judgement = tracked.bash_judgement(line);
+        assert!(!judgement.why.contains("may deny"), "{line}: {}", judgement.why);
+    }
+}
