@@ -242,6 +242,7 @@ fn places(words: &[Word], programs: &[&str]) -> Vec<usize> {
 /// The arguments that runners split into words themselves: `env -S 'rm x'`, `su -c 'rm x'`, `watch 'rm x'`.
 fn split_texts(words: &[Word]) -> Vec<String> {
     let Some(&place) = places(words, SPLITTERS).first() else { return Vec::new() };
+    let is_env = base_name(&words[place].text) == "env";
     let texts = words[place + 1..].iter().map(|word| {
         let text = word.text.as_str();
         match text.strip_prefix("--").map(|option| option.split_once('=')) {
@@ -251,8 +252,53 @@ fn split_texts(words: &[Word]) -> Vec<String> {
             None => text,
         }
     });
-    let texts = texts.filter(|text| text.contains(char::is_whitespace));
-    texts.take(MAX_TEXTS).map(str::to_owned).collect()
+    let texts = texts.filter(|text| text.contains(char::is_whitespace)).map(str::to_owned);
+    let texts = texts.chain(is_env.then(|| env_texts(words, place)).into_iter().flatten());
+    texts.take(MAX_TEXTS).collect()
+}
+
+/// The commands that `env` at this place makes of an option `-S` and of the words behind it.
+fn env_texts(words: &[Word], place: usize) -> Vec<String> {
+    let value = |at: usize| {
+        let option = words[at].text.as_str();
+        let joined = match option.strip_prefix("--") {
+            Some(long) if long.starts_with('s') => long.split_once('=').map(|it| it.1),
+            Some(_) => return None,
+            None => Some(option.strip_prefix('-')?.split_once('S')?.1),
+        };
+        match joined.filter(|value| !value.is_empty()) {
+            Some(value) => Some((value, at + 1)),
+            None => Some((words.get(at + 1)?.text.as_str(), at + 2)),
+        }
+    };
+    let text = |at: usize| {
+        let (value, next) = value(at)?;
+        let rest = words.get(next..words.len().min(next + MAX_TAIL)).unwrap_or_default();
+        let rest = rest.iter().map(|word| word.raw.as_str());
+        Some(std::iter::once(&*env_decoded(value)).chain(rest).collect::<Vec<_>>().join(" "))
+    };
+    (place + 1..words.len()).filter_map(text).take(MAX_TEXTS).collect()
+}
+
+/// The value of `env -S` with its own escapes as a shell would write them: `\_` is a blank, `\c` ends the text.
+fn env_decoded(value: &str) -> String {
+    let mut text = String::new();
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        match (c, chars.as_str().chars().next()) {
+            ('\\', Some('c')) => break,
+            ('\\', Some('_' | 'f' | 'n' | 'r' | 't' | 'v')) => {
+                chars.next();
+                text.push(' ');
+            }
+            ('\\', Some(next)) => {
+                chars.next();
+                text.extend(['\\', next]);
+            }
+            _ => text.push(c),
+        }
+    }
+    text
 }
 
 /// The words as a restriction compares them: the program without its folder, and without the options that may stand

@@ -405,3 +405,22 @@ fn a_long_line_is_compared_in_reasonable_time() {
         assert!(taken.as_secs() < 20, "{} took {taken:?}", &line[..20]);
     }
 }
+
+#[test]
+fn what_env_makes_of_one_text_is_compared() {
+    each(
+        &[
+            ("Bash(rm:*)", "env -S 'rm\\_v'"),
+            ("Bash(rm:*)", "env -Srm\\\\_v"),
+            ("Bash(rm:*)", "env -vS 'A=1\\_rm\\_v'"),
+            ("Bash(rm:*)", "env --split-string='rm\\tv'"),
+            ("Bash(rm:*)", "env --split='rm\\_v'"),
+            ("Bash(rm:*)", "env -S rm v"),
+            ("Bash(git push:*)", "env -S git push"),
+            ("Bash(git push:*)", "env -S 'git\\_push'"),
+        ],
+        Deny,
+    );
+    each(&[("Bash(rm:*)", "env -S 'r${x}m v'")], Ask);
+    each(&[("Bash(rm:*)", "env -S 'ls\\_-l'"), ("Bash(rm:*)", "env -S 'ls -l'")], Allow);
+}
