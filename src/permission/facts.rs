@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
+use super::bases::Bases;
 use super::judge::Call;
 use super::mentions::Mentioned;
 use super::path::{Places, Target};
@@ -58,7 +59,7 @@ pub struct Shell {
     pub line: String,
     pub script: Script,
     /// Folders in which the line's relative names may be meant.
-    pub bases: Vec<PathBuf>,
+    pub bases: Bases,
     home: Option<PathBuf>,
     /// Files that the words of its commands may name; looked up when a rule asks for them.
     mentioned: OnceCell<Mentioned>,
@@ -71,7 +72,7 @@ impl Shell {
     /// Files that the words of its commands may name.
     pub fn mentioned(&self) -> &Mentioned {
         let home = self.home.as_deref();
-        self.mentioned.get_or_init(|| Mentioned::of(&self.script, &self.bases, home))
+        self.mentioned.get_or_init(|| Mentioned::of(&self.script, &self.bases.all, home))
     }
 }
 
@@ -103,7 +104,7 @@ impl Facts {
 
     /// Where relative patterns of restricting rules start; resolved when the first such rule asks for them.
     pub fn starts(&self, places: &Places) -> &Starts {
-        let bases = self.shell.as_ref().map_or(&[][..], |shell| shell.bases.as_slice());
+        let bases = self.shell.as_ref().map_or(&[][..], |shell| shell.bases.shell.as_slice());
         self.starts.get_or_init(|| Starts::of(places, &self.cwd, bases))
     }
 }
@@ -111,18 +112,18 @@ impl Facts {
 fn shell_units(line: &str, cwd: &Path, places: &Places) -> (Vec<Unit>, Shell) {
     let mut script = shell::split(line);
     let home = places.home.as_deref();
-    let (bases, certain) = script.bases(cwd, home);
+    let bases = Bases::of(&script, cwd, home);
     let is_relative = |word: &Word| !Path::new(&word.text).is_absolute();
-    if !certain && script.writes.iter().any(is_relative) {
+    if !bases.is_certain && script.writes.iter().any(is_relative) {
         script.set_unclear("which folder it writes to is only known when it runs");
     }
     let at_bases = |word: &Word| -> Vec<Target> {
-        bases.iter().map(|base| Target::new(base, &expand_home(&word.text, home))).collect()
+        bases.shell.iter().map(|base| Target::new(base, &expand_home(&word.text, home))).collect()
     };
     let mut units: Vec<Unit> = script.commands.iter().cloned().map(Unit::Command).collect();
     units.extend(script.writes.iter().flat_map(at_bases).map(Unit::Write));
     units.extend(script.unclear.clone().map(Unit::Unclear));
-    if !certain {
+    if !bases.is_certain {
         // Nothing in the line is known to stay inside; the built-in list of readers must not apply.
         let unclear =
             Unit::Unclear("which folder it runs in is only known when it runs".to_owned());

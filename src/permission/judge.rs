@@ -320,7 +320,7 @@ fn free(unit: &Unit, mode: Mode, facts: &Facts, places: &Places) -> Result<(), S
             }
         }
         Unit::Command(command) => {
-            let bases = facts.shell.as_ref().map_or(&[][..], |shell| shell.bases.as_slice());
+            let bases = facts.shell.as_ref().map_or(&[][..], |shell| shell.bases.shell.as_slice());
             let is_fed = facts.shell.as_ref().is_some_and(|shell| shell.script.feeds_values);
             let name = suggest::short(command);
             let missing = match check_read_only(command, bases, places, facts.read_rules) {

@@ -4,6 +4,7 @@
 //! what changes while agents run: the mode, the grants of each agent, and the questions that wait for a person.
 //! A call is judged by what it would touch ([`crate::protocol::Access`]), never by which agent makes it.
 
+mod bases;
 mod bounds;
 mod danger;
 mod facts;
@@ -29,6 +30,7 @@ mod spelling;
 mod standing;
 mod starts;
 mod suggest;
+mod variables;
 mod wrapper;
 mod writers;
 

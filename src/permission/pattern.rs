@@ -10,7 +10,8 @@ use super::path::{Target, resolve};
 use super::protected::{Protection, fold};
 use super::restriction::{Restriction, compare};
 use super::script::{SimpleCommand, Word};
-use super::starts::Starts;
+use super::spelling::Piece;
+use super::starts::{Start, Starts};
 use super::wrapper;
 
 /// Which shell commands a rule covers. Each simple command of a line is matched on its own.
@@ -317,12 +318,37 @@ impl PathPattern {
     /// Whether a file that a denying or asking rule covers may lie in the folder or below it, by their names alone.
     #[must_use]
     pub fn may_lie_in(&self, folder: &Path, starts: &Starts) -> bool {
-        let names = starts.iter().flat_map(|start| {
-            std::iter::once(start.written.as_path()).chain(start.resolved.as_deref())
-        });
-        names
-            .map(|start| start.join(&self.fixed))
-            .any(|place| place.starts_with(folder) || folder.starts_with(&place))
+        self.places(starts).any(|place| place.starts_with(folder) || folder.starts_with(&place))
+    }
+
+    /// Whether a file that a denying or asking rule covers may have a name that ends so, in a folder that is not known.
+    /// Patterns that are the same in every folder are compared with names as they stand.
+    #[must_use]
+    pub fn may_end_in(&self, name: &[Piece], starts: &Starts) -> bool {
+        let own: Vec<&String> = self.names.iter().skip_while(|name| *name == "**").collect();
+        let is_everywhere = own.len() == 1 && self.fixed.as_os_str().is_empty();
+        let Some(last) = own.last().filter(|_| !is_everywhere) else { return false };
+        let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
+        let Some(name) = name.iter().map(char).collect::<Option<String>>() else { return true };
+        let fits = |glob: Glob| glob.compile_matcher().is_match(fold(&name));
+        // Below a folder that the rule covers any name is meant.
+        let is_fixed = self.fixed.iter().count() == own.len();
+        let may_be_folder = || match is_fixed {
+            true => self.places(starts).any(|place| place.is_dir()),
+            false => !last.contains('.'),
+        };
+        matches!(name.as_str(), "" | "." | "..")
+            || Glob::new(last).map_or(true, fits)
+            || may_be_folder()
+    }
+
+    /// Where the names before the first wildcard lead.
+    fn places(&self, starts: &Starts) -> impl Iterator<Item = PathBuf> {
+        let names = |start: &Start| {
+            std::iter::once(start.written.clone()).chain(start.resolved.clone()).collect::<Vec<_>>()
+        };
+        let starts: Vec<PathBuf> = starts.iter().flat_map(names).collect();
+        starts.into_iter().map(|start| start.join(&self.fixed))
     }
 
     /// Whether the pattern starts in the project with a name that is there only at the root of the file system.

@@ -13,7 +13,7 @@ mod mention;
 mod value;
 
 pub use compare::compare;
-pub use data::sub_command;
+pub use data::{is_sub_command, sub_command, takes_data};
 
 /// The outcome of comparing a deny or ask rule with a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ fn misread(pattern: &CommandPattern, shell: &Shell) -> bool {
         return false;
     }
     let commands = segments(&shell.line).into_iter();
-    let mut commands = commands.map(|words| SimpleCommand { assignments: Vec::new(), words });
+    let mut commands = commands.map(|words| SimpleCommand { words, ..SimpleCommand::default() });
     commands.any(|command| at_starts(pattern, &command) == Restriction::Yes)
 }
 
@@ -136,8 +136,7 @@ fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
             base_name(&word.text)
         ));
     }
-    let is_input = is_outside && shell.line.contains("<<");
-    if let Some(command) = commands.iter().find(|it| is_input && !data::takes_data(&it.words)) {
+    if let Some(command) = runs_input(&shell.line, &commands, is_outside, program) {
         return Restriction::Maybe(format!(
             "`{}` may run what it reads, and `{program}` is in the line",
             base_name(command.program())
@@ -150,6 +149,27 @@ fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
     }
     let arguments = commands.iter().map(|command| mention::in_arguments(pattern, program, command));
     Restriction::strongest(arguments)
+}
+
+/// The command that may run its input, where that names the program: a document, a here-string, the output of a command
+/// before it, or that of a substitution.
+fn runs_input<'a>(
+    line: &str,
+    commands: &[&'a SimpleCommand],
+    is_outside: bool,
+    program: &str,
+) -> Option<&'a SimpleCommand> {
+    let from_text = is_outside && line.contains("<<");
+    let from_substitution = line.contains("<(") || line.contains(">(");
+    let names = |command: &&SimpleCommand| mention::is_argument(command, program);
+    let first = commands.iter().position(names);
+    let mut all = commands.iter().enumerate();
+    let found = all.find(|(at, command)| {
+        let is_behind = first.is_some_and(|first| first < *at) && command.is_fed;
+        let is_given = is_behind || from_text || from_substitution && first.is_some();
+        is_given && !data::takes_data(&command.words)
+    });
+    found.map(|(_, command)| *command)
 }
 
 fn unclear(script: &Script) -> Option<&str> {
@@ -168,7 +188,7 @@ fn possible_starts(command: &SimpleCommand) -> Vec<&[Word]> {
 }
 
 /// Whether the command may run what it is given as text.
-fn interprets(words: &[Word]) -> bool {
+pub fn interprets(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else { return false };
     let name = base_name(&program.text);
     if wrapper::evaluates(name) {

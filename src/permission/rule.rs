@@ -205,7 +205,10 @@ impl Rule {
                 match (named, pattern, shell) {
                     (Restriction::No, Some(pattern), Some(shell)) => {
                         match doubt(effect.files(shell), facts) {
-                            Restriction::No => effect.doubt(pattern, shell, facts, places),
+                            Restriction::No => match effect.unseen(pattern, shell, facts, places) {
+                                Restriction::No => effect.doubt(pattern, shell, facts, places),
+                                unseen => unseen,
+                            },
                             doubt => doubt,
                         }
                     }
@@ -325,6 +328,35 @@ impl Effect {
         match self {
             Self::Reads => &mentioned.all,
             Self::Writes => &mentioned.by_writers,
+        }
+    }
+
+    /// Why a command may have this effect on a file of the pattern whose name the line does not give to it as a whole: it
+    /// stands in the input of the command, or the folder in which the command runs is not known.
+    fn unseen(
+        self,
+        pattern: &PathPattern,
+        shell: &Shell,
+        facts: &Facts,
+        places: &Places,
+    ) -> Restriction {
+        let starts = pattern.starts(facts.starts(places));
+        let mentioned = shell.mentioned();
+        let input = match self {
+            Self::Reads => &mentioned.in_input,
+            Self::Writes => &mentioned.changed_in_input,
+        };
+        let is_meant = |file: &&Target| pattern.restricts(file, &starts) == Restriction::Yes;
+        if let Some(file) = input.targets.iter().find(is_meant) {
+            let name = places.show(&file.written);
+            return Restriction::Maybe(format!("a command may take {name} from its input"));
+        }
+        let names = &self.files(shell).names;
+        match shell.bases.is_open && names.iter().any(|name| pattern.may_end_in(name, &starts)) {
+            true => {
+                Restriction::Maybe("which folder it runs in is only known when it runs".to_owned())
+            }
+            false => Restriction::No,
         }
     }
 

@@ -1,9 +1,5 @@
 //! A shell command line taken apart: what it runs, reads and writes, as far as that can be told beforehand.
 
-use std::path::{Component, Path, PathBuf};
-
-use super::wrapper;
-
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
@@ -36,6 +32,8 @@ pub struct Assignment {
 pub struct Value {
     pub name: String,
     pub word: Word,
+    /// It goes behind the value before, as with `+=`.
+    pub appends: bool,
 }
 
 /// One program (or builtin) with its arguments.
@@ -44,6 +42,8 @@ pub struct SimpleCommand {
     pub assignments: Vec<Assignment>,
     /// The first word is the program; never empty.
     pub words: Vec<Word>,
+    /// Its input is the output of a command before it.
+    pub is_fed: bool,
 }
 
 impl SimpleCommand {
@@ -73,6 +73,8 @@ pub struct Script {
     pub feeds_values: bool,
     /// Words outside of commands that a variable may carry into one: values, and what a loop runs over.
     pub values: Vec<Value>,
+    /// Words of here-documents and here-strings, which commands get as their input.
+    pub inputs: Vec<Word>,
     /// Why the line cannot be judged command by command; then only a rule for the whole line allows it.
     pub unclear: Option<String>,
     /// Whether a part of the line may run more than once.
@@ -104,6 +106,13 @@ impl Script {
         self.values.iter().chain(nested).collect()
     }
 
+    /// Every word of an input here and in the texts that are run as scripts.
+    #[must_use]
+    pub fn all_inputs(&self) -> Vec<&Word> {
+        let nested = self.nested.iter().flat_map(Self::all_inputs);
+        self.inputs.iter().chain(nested).collect()
+    }
+
     /// Every redirection target here and in the texts that are run as scripts: first those written, then those read.
     #[must_use]
     pub fn all_redirects(&self) -> (Vec<&Word>, Vec<&Word>) {
@@ -117,53 +126,9 @@ impl Script {
         (writes, reads)
     }
 
-    /// The folders in which relative names may be meant: where the line starts, and where a `cd` takes it.
-    /// The second value is false when a `cd` leads to where nobody can tell.
+    /// Whether a part of the line, or of a text that it runs as a script, may run more than once.
     #[must_use]
-    pub fn bases(&self, cwd: &Path, home: Option<&Path>) -> (Vec<PathBuf>, bool) {
-        let mut bases = vec![cwd.to_owned()];
-        let mut moves = 0;
-        let mut certain = true;
-        for command in self.all_commands() {
-            if !MOVERS.contains(&command.program()) {
-                certain &= !moves_all_the_same(command);
-                continue;
-            }
-            moves += 1;
-            let target = match command.arguments() {
-                [] if command.program() == "cd" => home.map(Path::to_owned),
-                [word] if word.literal && is_plain(&word.text) => Some(cwd.join(&word.text)),
-                _ => None,
-            };
-            match target {
-                Some(target) => bases.push(target),
-                None => certain = false,
-            }
-        }
-        // What is done twice goes twice as far.
-        (bases, certain && (moves == 0 || moves == 1 && !self.repeats_anywhere()))
-    }
-
-    fn repeats_anywhere(&self) -> bool {
+    pub fn repeats_anywhere(&self) -> bool {
         self.repeats || self.nested.iter().any(Self::repeats_anywhere)
     }
-}
-
-/// Builtins that change the directory.
-const MOVERS: [&str; 3] = ["cd", "pushd", "popd"];
-
-/// Whether the command may run one of [`MOVERS`], as `builtin cd` does.
-fn moves_all_the_same(command: &SimpleCommand) -> bool {
-    let named = |words: &[Word]| words.first().is_some_and(|word| MOVERS.contains(&&*word.text));
-    let tails = wrapper::views(command).into_iter().skip(1);
-    command.program() == "builtin" && named(command.arguments()) || tails.into_iter().any(named)
-}
-
-/// Whether a `cd` with this argument goes to where its text says: no option, no place on the stack, and no `..` behind
-/// a name, which may be that of a link.
-fn is_plain(text: &str) -> bool {
-    let mut parts = Path::new(text).components();
-    let behind_a_name = parts.find(|part| matches!(part, Component::Normal(_))).is_some()
-        && parts.any(|part| part == Component::ParentDir);
-    !text.starts_with(['-', '+']) && !behind_a_name
 }

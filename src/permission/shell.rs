@@ -15,6 +15,7 @@ pub(super) mod ansi_c;
 mod assignment;
 mod expansion;
 mod heredoc;
+mod input;
 mod redirect;
 mod substitution;
 mod word;
@@ -130,9 +131,17 @@ impl<'a> Splitter<'a> {
     }
 
     fn visit_kind(&mut self, node: Node<'_>) {
-        self.script.repeats |= matches!(node.kind(), "while_statement" | "for_statement");
+        self.script.repeats |= matches!(
+            node.kind(),
+            "while_statement"
+                | "for_statement"
+                | "c_style_for_statement"
+                | "select_statement"
+                | "function_definition"
+        );
         match node.kind() {
-            "program" | "list" | "pipeline" | "subshell" | "compound_statement" | "do_group"
+            "pipeline" => self.pipeline(node),
+            "program" | "list" | "subshell" | "compound_statement" | "do_group"
             | "if_statement" | "elif_clause" | "else_clause" | "negated_command" => {
                 self.check_gaps(node);
                 self.check_opening(node);
@@ -156,6 +165,7 @@ impl<'a> Splitter<'a> {
                 for child in named_children(node) {
                     let word = self.word(child);
                     self.script.feeds_values |= !word.literal;
+                    self.script.inputs.extend(input::of_string(&word));
                 }
             }
             "variable_assignment" => self.own_assignment(node),
@@ -196,6 +206,18 @@ impl<'a> Splitter<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Commands behind the first one of a pipe get the output of those before them.
+    fn pipeline(&mut self, node: Node<'_>) {
+        self.check_gaps(node);
+        let mut first_fed = None;
+        for child in children(node).filter(Node::is_named) {
+            self.visit(child);
+            first_fed.get_or_insert(self.script.commands.len());
+        }
+        let fed = self.script.commands.get_mut(first_fed.unwrap_or_default()..);
+        fed.into_iter().flatten().for_each(|command| command.is_fed = true);
     }
 
     fn visit_children(&mut self, node: Node<'_>) {
@@ -283,7 +305,7 @@ impl<'a> Splitter<'a> {
                     let word = self.word(child);
                     self.script.feeds_values |= !word.literal;
                     let name = variable.to_owned();
-                    self.script.values.push(Value { name, word: word.clone() });
+                    self.script.values.push(Value { name, word: word.clone(), appends: false });
                     if word.raw.contains('{') {
                         self.script
                             .set_unclear("how often the loop runs is only known when it runs");

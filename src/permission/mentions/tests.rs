@@ -168,3 +168,56 @@ fn no_line_takes_long_to_judge() {
         assert!(taken < Duration::from_secs(10), "{} took {taken:?}", &line[..30]);
     }
 }
+
+#[test]
+fn a_name_in_what_a_command_gets_as_its_input_is_a_doubt() {
+    for bench in [bench().allow("Bash"), bench().allow("Bash(xargs cat:*)").allow("Bash(tar:*)")] {
+        let bench = bench.deny("Edit(.env)");
+        for line in [
+            "xargs cat <<< .env",
+            "xargs cat <<< 'a .env'",
+            "xargs cat <<'E'\n.env\nE",
+            "xargs cat <<E\na\n.env\nE",
+            "xargs cat <<< '.e\\nv'",
+            "xargs rm <<< .env",
+            "tar cf - -T - <<< .env",
+            "wc --files0-from=- <<< .env",
+            "read x <<< .env; cat $x",
+            "bash <<'E'\ncat '.env'\nE",
+            "git show --stdin <<< HEAD:.env",
+            "cat $(cat <<< .env)",
+            "x=nv; xargs cat <<< .e$x",
+        ] {
+            assert_eq!(bench.bash(line), Ask, "{line}");
+        }
+    }
+    let bench = bench().allow("Bash").deny("Edit(.env)");
+    for line in [
+        "cat > notes.md <<'E'\nKeep .env out.\nE",
+        "cat <<< .env",
+        "git commit -F - <<'E'\nKeep .env out\nE",
+        "git commit -m \"$(cat <<'E'\nKeep .env out\nE\n)\"",
+        "tee notes.md <<< 'see .env' && git add notes.md",
+        "grep x <<< .env",
+        "xargs cat <<< a",
+        "python3 - <<'E'\nprint('a')\nE",
+    ] {
+        let judgement = bench.bash_judgement(line);
+        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+    }
+}
+
+#[test]
+fn a_name_that_a_variable_gets_in_parts_is_found() {
+    let bench = bench().allow("Bash");
+    for line in [
+        "a=(.env); cat ${a[0]}",
+        "a=(x); a+=(.env); cat ${a[@]}",
+        "x=.e; x+=nv; cat $x",
+        "x=.e; y=${x}nv; cat $y",
+        "x=e; y=.$x; y+=n; y+=v; cat ./$y",
+    ] {
+        assert_eq!(bench.bash(line), Deny, "{line}");
+    }
+    assert_eq!(bench.bash("x=b; x+=.txt; cat $x"), Allow);
+}

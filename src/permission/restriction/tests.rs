@@ -424,3 +424,38 @@ fn what_env_makes_of_one_text_is_compared() {
     each(&[("Bash(rm:*)", "env -S 'r${x}m v'")], Ask);
     each(&[("Bash(rm:*)", "env -S 'ls\\_-l'"), ("Bash(rm:*)", "env -S 'ls -l'")], Allow);
 }
+
+#[test]
+fn a_program_in_what_another_command_puts_out_is_a_doubt_where_its_reader_may_run_it() {
+    each(
+        &[
+            ("Bash(rm:*)", "echo rm v | rbash"),
+            ("Bash(rm:*)", "echo rm v |& rbash"),
+            ("Bash(rm:*)", "echo rm v | tee f | rbash"),
+            ("Bash(rm:*)", "echo rm v | { rbash; }"),
+            ("Bash(rm:*)", "echo rm v | script -q"),
+            ("Bash(rm:*)", "echo rm v | unshare -U"),
+            ("Bash(rm:*)", "echo rm v | setpriv bash"),
+            ("Bash(rm:*)", "echo rm v | setarch x86_64"),
+            ("Bash(rm:*)", "echo rm v | nsenter"),
+            ("Bash(rm:*)", "echo rm v | xargs env"),
+            ("Bash(rm:*)", "echo rm | xargs -I% % v"),
+            ("Bash(rm:*)", "echo 'x: ; rm v' | make -f -"),
+            ("Bash(rm:*)", "rbash <(echo rm v)"),
+            ("Bash(rm:*)", "echo rm v > >(rbash)"),
+            ("Bash(rm:*)", "x=r; x+=m; $x v"),
+        ],
+        Ask,
+    );
+    each(
+        &[
+            ("Bash(rm:*)", "git log --grep rm | head"),
+            ("Bash(rm:*)", "grep -rn rm src | sort | uniq -c"),
+            ("Bash(rm:*)", "echo rm | xargs grep -l x"),
+            ("Bash(rm:*)", "ls | rbash"),
+            ("Bash(git push:*)", "git log --oneline | more"),
+            ("Bash(rm:*)", "cargo build 2>&1 | more; echo rm"),
+        ],
+        Allow,
+    );
+}

@@ -114,14 +114,18 @@ impl Splitter<'_> {
         let value = match value {
             Some(value) if value.kind() == "array" => {
                 self.script.set_unclear("the command sets an array");
-                self.parts(value);
+                for element in named_children(value) {
+                    let word = self.word(element);
+                    self.script.values.push(Value { name: name.clone(), word, appends: true });
+                }
                 return Assignment { name, harmless: false };
             }
             Some(value) => self.word(value),
             None => Word { text: String::new(), raw: String::new(), literal: true },
         };
-        let harmless = is_harmless(&name, &value);
-        self.script.values.push(Value { name: name.clone(), word: value });
+        let appends = self.text(node).starts_with(&format!("{name}+="));
+        let harmless = !appends && is_harmless(&name, &value);
+        self.script.values.push(Value { name: name.clone(), word: value, appends });
         Assignment { name, harmless }
     }
 }

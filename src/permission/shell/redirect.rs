@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Splitter, children, heredoc, named_children};
+use super::{Splitter, children, heredoc, input, named_children};
 use crate::permission::script::Word;
 
 impl Splitter<'_> {
@@ -83,6 +83,11 @@ impl Splitter<'_> {
     }
 
     pub(super) fn heredoc(&mut self, node: Node<'_>) {
+        let part = |kind: &str| named_children(node).find(|child| child.kind() == kind);
+        let delimiter = part("heredoc_start").map_or("", |start| self.text(start));
+        let is_expanded = !delimiter.contains(['\'', '"', '\\']);
+        let body = self.text(part("heredoc_body").unwrap_or(node));
+        self.script.inputs.extend(input::of_document(body, is_expanded));
         match heredoc::document(node, self.line) {
             Some(document) => {
                 let text = self.line.get(document.clone()).unwrap_or_default();

@@ -1,0 +1,51 @@
+//! Commands that may take names of files from their input, rather than from their words.
+
+use super::is_message;
+use crate::permission::restriction::{interprets, takes_data};
+use crate::permission::script::{Script, SimpleCommand, Word};
+use crate::permission::wrapper::{self, base_name};
+use crate::permission::writers::{self, Writes};
+
+/// Programs that take words of their input as arguments or as settings, whatever they run.
+const TAKERS: &str = "xargs parallel curl wget";
+
+/// Whether a command of the line may open a file that its input names. Most of those that take data show their input, and
+/// that is all.
+pub fn is_read(script: &Script) -> bool {
+    let commands = script.all_commands();
+    let is_output = |word: &Word| word.raw.contains("$(") || word.raw.contains('`');
+    commands.iter().any(|command| takes_names(command))
+        || script.all_values().iter().any(|value| is_output(&value.word))
+}
+
+/// Whether a command of the line may change a file that its input names.
+pub fn is_changed(script: &Script) -> bool {
+    script.all_commands().into_iter().any(|command| {
+        let starts = wrapper::starts(&command.words).0.into_iter();
+        let mut programs = starts.filter_map(|start| command.words.get(start));
+        let is_shell = programs.any(|word| wrapper::evaluates(base_name(&word.text)));
+        takes_names(command) && (is_shell || writers::writes(command) != Writes::No)
+    })
+}
+
+fn takes_names(command: &SimpleCommand) -> bool {
+    let is_taker = |word: &Word| TAKERS.split_whitespace().any(|it| it == base_name(&word.text));
+    let (starts, _) = wrapper::starts(&command.words);
+    let mut programs = starts.iter().filter_map(|start| command.words.get(*start));
+    let lists = |word: &Word| {
+        let text = word.text.as_str();
+        text.contains("-from") || text.starts_with("--files") || text == "--stdin"
+    };
+    let sums = matches!(base_name(command.program()), "du" | "sort" | "wc");
+    let is_list = |word: &Word| lists(word) || sums && word.text.starts_with("--f");
+    let is_output = |(at, word): (usize, &Word)| {
+        (word.raw.contains("$(") || word.raw.contains('`')) && !is_message(command, at)
+    };
+    let prints = matches!(base_name(command.program()), "echo" | "printf");
+    let runs = |start: &usize| command.words.get(*start..).is_some_and(interprets);
+    programs.any(is_taker)
+        || command.words.iter().any(is_list)
+        || !prints && command.words.iter().enumerate().any(is_output)
+        || !takes_data(&command.words)
+        || starts.iter().any(runs)
+}

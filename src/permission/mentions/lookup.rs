@@ -1,0 +1,344 @@
+//! Finds the files that one word may name.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use url::Url;
+
+use super::Files;
+use crate::permission::path::Target;
+use crate::permission::script::{Script, Word};
+use crate::permission::spelling::{Piece, Spelling, filled, fits, globbed, spell};
+use crate::permission::{variables, wrapper};
+
+/// Programs that can set variables, or run what does.
+const SETTERS: &[&str] = &[
+    ".",
+    "alias",
+    "builtin",
+    "command",
+    "coproc",
+    "declare",
+    "env",
+    "eval",
+    "exec",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "read",
+    "readarray",
+    "readonly",
+    "set",
+    "source",
+    "trap",
+    "typeset",
+    "unset",
+    "wait",
+];
+
+/// Entries of folders and steps of paths that are looked at for one line, all its words together.
+const MAX_STEPS: usize = 50_000;
+/// Bytes of a value that is read.
+const MAX_VALUE: usize = 256;
+/// Characters in a word behind which a file may be named, as in `--file=a`, `f=@a`, `f=<a`, `file:a` and `a,b`.
+const MARKS: &str = "=:@<,;+%|";
+/// One-letter options in one word that are looked behind.
+const MAX_LETTERS: usize = 6;
+/// Texts that the variables in one word make of it.
+const MAX_TEXTS: usize = 64;
+
+type Values = BTreeMap<String, Vec<Vec<Piece>>>;
+
+/// The values of the variables that get theirs in the line and nowhere else: none when a command may set some too.
+fn values(script: &Script, home: Option<&Path>) -> Values {
+    let mut values = Values::new();
+    let sets = |words: &[Word]| {
+        let program = words.first().map_or("", |word| wrapper::base_name(&word.text));
+        let has_target = || words.iter().any(|word| word.text.starts_with("-v"));
+        SETTERS.contains(&program) || program == "printf" && has_target()
+    };
+    if script
+        .all_commands()
+        .into_iter()
+        .any(|command| wrapper::views(command).into_iter().any(sets))
+    {
+        return values;
+    }
+    let is_known = |piece: &Piece| match piece {
+        Piece::Any | Piece::Variable(_) => false,
+        // Unquoted, it becomes several words.
+        Piece::Char(c) => !c.is_whitespace(),
+        _ => true,
+    };
+    for (name, texts) in variables::texts(script) {
+        let texts = texts.iter().map(|text| of_shell(text, home));
+        let known = texts.map(|text| match text {
+            text if text.len() > MAX_VALUE || text.contains(&Piece::Limit) => vec![Piece::Limit],
+            text if text.iter().all(is_known) => text,
+            _ => vec![Piece::Any],
+        });
+        values.insert(name, known.collect());
+    }
+    values
+}
+
+/// The text with the variables that the shell sets itself. The folder in which it stands begins a relative name.
+fn of_shell(text: &[Piece], home: Option<&Path>) -> Vec<Piece> {
+    let chars = |text: &str| text.chars().map(Piece::Char).collect::<Vec<_>>();
+    let piece = |(at, piece): (usize, &Piece)| match (piece, home) {
+        (Piece::Variable(name), Some(home)) if name == "HOME" => chars(&home.to_string_lossy()),
+        (Piece::Variable(name), _) if name == "PWD" && at == 0 => chars("."),
+        _ => vec![piece.clone()],
+    };
+    text.iter().enumerate().flat_map(piece).collect()
+}
+
+/// Finds files for the words of one line.
+pub struct Lookup<'a> {
+    /// Folders from which relative names count.
+    pub bases: Vec<PathBuf>,
+    home: Option<&'a Path>,
+    values: Values,
+    /// Steps that may still be made; absent once there were too many.
+    left: Option<usize>,
+}
+
+impl<'a> Lookup<'a> {
+    /// Reads the variables of the script; its names count from `bases`.
+    pub fn new(script: &Script, bases: Vec<PathBuf>, home: Option<&'a Path>) -> Self {
+        Self { bases, home, values: values(script, home), left: Some(MAX_STEPS) }
+    }
+
+    /// Whether a word had more files than are looked at.
+    pub fn is_exhausted(&self) -> bool {
+        self.left.is_none()
+    }
+
+    /// The files that a word may name: the whole of it, what follows one of [`MARKS`] or one-letter options in it, up to
+    /// the end or to the next mark, and what an address of a file names. Globs count also in quotes: many programs
+    /// expand them by themselves.
+    pub fn files(&mut self, word: &Word) -> Files {
+        let mut files = Files::default();
+        if self.is_exhausted() {
+            return files;
+        }
+        let written = expand_home(word.text.trim_matches('"'), self.home);
+        self.parts(&written.chars().map(Piece::Char).collect::<Vec<_>>(), &mut files);
+        for text in self.texts(word) {
+            if text.contains(&Piece::Limit) {
+                files.unbounded = true;
+            } else if text.contains(&Piece::Any) {
+                files.open.get_or_insert_with(|| word.raw.chars().take(60).collect());
+            } else {
+                self.parts(&text, &mut files);
+            }
+        }
+        // Some programs expand braces by themselves.
+        if word.text.contains('{') && self.spend(word.text.len()) {
+            let bare = Word { text: String::new(), raw: word.text.clone(), literal: false };
+            for text in spell(&[bare]).into_iter().map(Spelling::into_pieces) {
+                let is_unknown =
+                    |piece: &Piece| matches!(piece, Piece::Any | Piece::Limit | Piece::Variable(_));
+                if !text.iter().any(is_unknown) {
+                    self.parts(&text, &mut files);
+                }
+            }
+        }
+        files
+    }
+
+    /// The folders that the word may name from each base, and whether there may be others.
+    pub fn folders(&mut self, word: &Word) -> (Vec<PathBuf>, bool) {
+        let mut folders = Vec::new();
+        let texts = match word.literal {
+            true => vec![word.text.chars().map(Piece::Char).collect()],
+            false => self.texts(word),
+        };
+        let is_open = |piece: &Piece| matches!(piece, Piece::Any | Piece::Limit);
+        for text in texts.iter().filter(|text| !text.iter().any(is_open)) {
+            for base in self.bases.clone() {
+                folders.extend(self.matches(&base, text));
+            }
+        }
+        let is_all = !texts.iter().flatten().any(is_open) && !self.is_exhausted();
+        (folders, is_all)
+    }
+
+    /// The texts of a word that is only known when the line runs, as far as the values of variables tell them.
+    fn texts(&mut self, word: &Word) -> Vec<Vec<Piece>> {
+        let mut texts = Vec::new();
+        if !word.literal {
+            texts.extend(spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces));
+            // `${name:-file}` names a file, whatever the value of the variable.
+            if let Some(raw) = filled(&word.raw) {
+                let filled = Word { text: raw.clone(), raw, literal: false };
+                texts.extend(spell(&[filled]).into_iter().map(Spelling::into_pieces));
+            }
+        }
+        self.spend(texts.iter().map(Vec::len).sum::<usize>() / 8);
+        texts.iter().flat_map(|text| self.substituted(text)).collect()
+    }
+
+    /// The texts that the known values of variables make of one; what is not known stays open.
+    fn substituted(&self, text: &[Piece]) -> Vec<Vec<Piece>> {
+        let mut texts: Vec<Vec<Piece>> = vec![Vec::new()];
+        for (at, piece) in text.iter().enumerate() {
+            let Piece::Variable(name) = piece else {
+                texts.iter_mut().for_each(|text| text.push(piece.clone()));
+                continue;
+            };
+            let chars = |text: &str| vec![text.chars().map(Piece::Char).collect::<Vec<_>>()];
+            let values = match (self.values.get(name), name.as_str(), self.home) {
+                (Some(values), ..) => values.clone(),
+                (None, "HOME", Some(home)) => chars(&home.to_string_lossy()),
+                (None, "PWD", _) if at == 0 => chars("."),
+                // The folder before is one of those in which names are looked up.
+                (None, "OLDPWD", _) if at == 0 && self.bases.len() > 1 => chars("."),
+                _ => vec![vec![Piece::Any]],
+            };
+            if texts.len() * values.len() > MAX_TEXTS {
+                return vec![vec![Piece::Limit]];
+            }
+            let with = |text: &Vec<Piece>| -> Vec<Vec<Piece>> {
+                values.iter().map(|value| [text.as_slice(), value].concat()).collect()
+            };
+            texts = texts.iter().flat_map(with).collect();
+        }
+        texts
+    }
+
+    fn parts(&mut self, text: &[Piece], files: &mut Files) {
+        let is_mark = |piece: &Piece| matches!(piece, Piece::Char(c) if MARKS.contains(*c));
+        let marks: Vec<usize> = (0..text.len()).filter(|&at| is_mark(&text[at])).collect();
+        let mut starts = vec![0];
+        if text.first() == Some(&Piece::Char('-')) {
+            let is_letter = |piece: &&Piece| matches!(piece, Piece::Char(c) if c.is_alphanumeric());
+            let letters = text[1..].iter().take_while(is_letter).take(MAX_LETTERS).count();
+            starts.extend((2..2 + letters).filter(|start| *start < text.len()));
+        }
+        starts.extend(marks.iter().map(|at| at + 1));
+        for start in starts {
+            if !self.spend(1 + text.len() / 64) {
+                return;
+            }
+            self.paths(&text[start..], files);
+            let next = marks[marks.partition_point(|&at| at < start)..].first();
+            if let Some(&end) = next {
+                self.paths(&text[start..end], files);
+            }
+            // A quote that the shell leaves to the program.
+            let quote = text.get(start).filter(|it| matches!(it, Piece::Char('"' | '\'')));
+            if let Some(quote) = quote {
+                let inner = &text[start + 1..];
+                let end = inner.iter().position(|piece| piece == quote).unwrap_or(inner.len());
+                self.paths(&inner[..end], files);
+            }
+        }
+        self.address(text, files);
+    }
+
+    /// The file that a `file:` address in the text names.
+    fn address(&mut self, text: &[Piece], files: &mut Files) {
+        let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
+        let Some(text) = text.iter().map(char).collect::<Option<String>>() else { return };
+        let Some(at) = text.to_ascii_lowercase().find("file:") else { return };
+        let url = text.get(at..).and_then(|text| Url::parse(text).ok());
+        let path = url.and_then(|mut url| {
+            url.set_host(None).ok()?;
+            url.to_file_path().ok()
+        });
+        if let Some(path) = path {
+            self.target(Path::new("/"), &path, &mut files.targets);
+        }
+    }
+
+    /// The file of this name and, with globs in it, those that it matches.
+    fn paths(&mut self, text: &[Piece], files: &mut Files) {
+        let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
+        let plain: Option<String> = text.iter().map(char).collect();
+        if text.is_empty() {
+            return;
+        }
+        let text = globbed(text);
+        if text.first() != Some(&Piece::Char('/')) {
+            let name = text.rsplit(|piece| *piece == Piece::Char('/')).next();
+            files.names.extend(name.map(<[Piece]>::to_vec));
+        }
+        let has_glob = text.iter().any(|piece| char(piece).is_none());
+        for base in self.bases.clone() {
+            if let Some(plain) = &plain {
+                let plain = match plain.strip_prefix("~/") {
+                    Some(below) => self.home.map_or_else(|| plain.into(), |home| home.join(below)),
+                    None => PathBuf::from(plain),
+                };
+                self.target(&base, &plain, &mut files.targets);
+            }
+            if has_glob {
+                for path in self.matches(&base, &text) {
+                    self.target(&base, &path, &mut files.targets);
+                }
+            }
+        }
+    }
+
+    fn target(&mut self, base: &Path, path: &Path, targets: &mut Vec<Target>) {
+        if self.spend(base.components().count() + path.components().count()) {
+            targets.push(Target::new(base, path));
+        }
+    }
+
+    /// The files and folders that a pattern below `base` matches, hidden ones too. Only the pattern is one: a bracket in
+    /// the name of `base` is a bracket.
+    fn matches(&mut self, base: &Path, pattern: &[Piece]) -> Vec<PathBuf> {
+        let is_absolute = pattern.first() == Some(&Piece::Char('/'));
+        let mut found = vec![if is_absolute { PathBuf::from("/") } else { base.to_owned() }];
+        for part in pattern.split(|piece| *piece == Piece::Char('/')) {
+            let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
+            if part.is_empty() {
+                continue;
+            }
+            if let Some(name) = part.iter().map(char).collect::<Option<String>>() {
+                found.iter_mut().for_each(|folder| folder.push(&name));
+                continue;
+            }
+            let mut next = Vec::new();
+            for folder in &found {
+                if !self.spend(1) {
+                    return next;
+                }
+                for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                    if !self.spend(1 + part.len() / 16) {
+                        return next;
+                    }
+                    let name = entry.file_name().to_string_lossy().chars().collect::<Vec<_>>();
+                    if fits(part, &name) {
+                        next.push(entry.path());
+                    }
+                }
+            }
+            found = next;
+        }
+        // A pattern with a slash at its end matches folders alone.
+        if pattern.last() == Some(&Piece::Char('/')) {
+            found.retain(|path| path.is_dir());
+        }
+        found
+    }
+
+    /// Takes steps from those that are left.
+    fn spend(&mut self, steps: usize) -> bool {
+        self.left = self.left.and_then(|left| left.checked_sub(steps));
+        self.left.is_some()
+    }
+}
+
+fn expand_home(text: &str, home: Option<&Path>) -> String {
+    let below = ["~/", "$HOME/", "${HOME}/"].into_iter().find_map(|start| text.strip_prefix(start));
+    match (below, home) {
+        (Some(below), Some(home)) => home.join(below).to_string_lossy().into_owned(),
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,39 @@
+//! The words of here-documents and here-strings. What reads them may take each for the name of a file.
+
+use std::collections::HashSet;
+
+use crate::permission::script::Word;
+
+/// Characters between the words of an input. Some of what reads one takes it for a script or a list.
+const SEPARATORS: &str = "'\"()[];|&<>`,";
+
+/// The words of a here-string.
+pub fn of_string(word: &Word) -> Vec<Word> {
+    match word.literal {
+        true => words(&word.text, false),
+        false => words(word.raw.trim_matches('"'), true),
+    }
+}
+
+/// The words of a here-document. `is_expanded` says that bash fills in values.
+pub fn of_document(text: &str, is_expanded: bool) -> Vec<Word> {
+    words(text, is_expanded)
+}
+
+/// Each word of the text once: as it stands between blanks, without quotes, and what the separators part.
+fn words(text: &str, is_expanded: bool) -> Vec<Word> {
+    let bare = |word: &str| word.replace(['\'', '"', '\\'], "");
+    let parts = |word: &str| {
+        let parts = word.split(|c| SEPARATORS.contains(c)).map(str::to_owned);
+        [word.to_owned(), bare(word)].into_iter().chain(parts).collect::<Vec<_>>()
+    };
+    let mut seen = HashSet::new();
+    let all = text.split_whitespace().flat_map(parts);
+    let new = all.filter(|word| !word.is_empty() && seen.insert(word.clone()));
+    new.map(|text| Word {
+        literal: !(is_expanded && text.contains(['$', '`'])),
+        raw: text.clone(),
+        text,
+    })
+    .collect()
+}
