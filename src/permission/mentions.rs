@@ -9,7 +9,7 @@ use super::restriction::is_sub_command;
 use super::script::{Script, SimpleCommand, Word};
 use super::spelling::Piece;
 use super::wrapper;
-use super::writers::{self, Writes};
+use super::writers::{self, Handled, How, Writes};
 
 mod input;
 mod lookup;
@@ -36,6 +36,8 @@ pub struct Mentioned {
     pub in_input: Files,
     /// Those of them that such a command may change.
     pub changed_in_input: Files,
+    /// Folders and files that commands handle with all below them.
+    pub handled: Vec<Handled>,
     /// What commands show of folders besides what they name.
     pub shown: Vec<Shown>,
 }
@@ -120,6 +122,12 @@ impl Mentioned {
             let with_program = |target: &Target| (program.to_owned(), target.clone());
             let targets = named.iter().flat_map(|files| &files.targets);
             self.by_unknown.extend(targets.map(with_program));
+        }
+        for handled in writers::handled(command, &named, &lookup.bases) {
+            if handled.how == How::Filled {
+                self.by_writers.targets.push(handled.target.clone());
+            }
+            self.handled.push(handled);
         }
         self.shown.extend(recursive::shown(command, &named, &lookup.bases));
     }

@@ -342,6 +342,13 @@ impl PathPattern {
             || may_be_folder()
     }
 
+    /// Whether the names before the first wildcard lead below the folder.
+    #[must_use]
+    pub fn lies_below(&self, folder: &Path, starts: &Starts) -> bool {
+        let is_below = |place: PathBuf| place != folder && place.starts_with(folder);
+        !self.fixed.as_os_str().is_empty() && self.places(starts).any(is_below)
+    }
+
     /// Where the names before the first wildcard lead.
     fn places(&self, starts: &Starts) -> impl Iterator<Item = PathBuf> {
         let names = |start: &Start| {

@@ -17,6 +17,9 @@ mod git;
 mod silent;
 mod tree;
 
+pub use git::is_plain_path;
+pub use tree::{Search, find};
+
 /// What a command shows of a folder without naming it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {

@@ -9,7 +9,9 @@ use super::mentions::Files;
 use super::path::{Places, Target};
 use super::pattern::{CommandPattern, DomainPattern, PathPattern};
 use super::read_only::ReadRules;
+use super::recursive;
 use super::restriction::{self, Restriction};
+use super::writers::{Handled, How};
 use crate::protocol::{MCP_PREFIX, mcp_name};
 use crate::tool::canonical_name;
 
@@ -201,7 +203,13 @@ impl Rule {
                 if tool.as_ref().is_some_and(|tool| *tool != facts.tool) {
                     return Restriction::No;
                 }
-                let named = restricts_paths(*effect, pattern.as_ref(), facts, places);
+                let mut named = restricts_paths(*effect, pattern.as_ref(), facts, places);
+                if let (Some(pattern), Some(shell)) = (pattern, shell)
+                    && named != Restriction::Yes
+                {
+                    let by_folder = effect.by_folder(pattern, shell, facts, places);
+                    named = Restriction::strongest([by_folder, named]);
+                }
                 match (named, pattern, shell) {
                     (Restriction::No, Some(pattern), Some(shell)) => {
                         match doubt(effect.files(shell), facts) {
@@ -329,6 +337,58 @@ impl Effect {
             Self::Reads => &mentioned.all,
             Self::Writes => &mentioned.by_writers,
         }
+    }
+
+    /// Whether a command has this effect on a file of the pattern because it handles a folder above it: what it moves or
+    /// links has another name for the rest of the line, and for the next one.
+    fn by_folder(
+        self,
+        pattern: &PathPattern,
+        shell: &Shell,
+        facts: &Facts,
+        places: &Places,
+    ) -> Restriction {
+        let starts = pattern.starts(facts.starts(places));
+        let effect = |handled: &Handled| {
+            let folder = &handled.target;
+            let is_certain = match (self, handled.how) {
+                (Self::Writes, How::Removed | How::Moved) => true,
+                (Self::Writes, How::Changed) if handled.program == "find" && facts.all_commands => {
+                    return Restriction::No;
+                }
+                (Self::Writes, How::Changed | How::Linked) => false,
+                (Self::Reads, How::Moved | How::Linked) => false,
+                (Self::Reads, How::Removed | How::Changed | How::Filled) => return Restriction::No,
+                (Self::Writes, How::Filled) => {
+                    let is_above = folder.names().any(|name| pattern.lies_below(name, &starts));
+                    return match is_above {
+                        true => self.handles(handled, &folder.written, places),
+                        false => Restriction::No,
+                    };
+                }
+            };
+            if !folder.resolved.as_deref().is_some_and(Path::is_dir)
+                || !folder.names().any(|name| pattern.may_lie_in(name, &starts))
+            {
+                return Restriction::No;
+            }
+            match recursive::find(folder, true, pattern, &starts) {
+                recursive::Search::Nothing => Restriction::No,
+                recursive::Search::Found(_) if is_certain => Restriction::Yes,
+                recursive::Search::Found(file) => self.handles(handled, &file, places),
+                recursive::Search::TooMany => self.handles(handled, &folder.written, places),
+            }
+        };
+        Restriction::strongest(shell.mentioned().handled.iter().map(effect))
+    }
+
+    fn handles(self, handled: &Handled, file: &Path, places: &Places) -> Restriction {
+        let effect = match self {
+            Self::Reads => "give another name to",
+            Self::Writes => "change",
+        };
+        let (program, name) = (&handled.program, places.show(file));
+        Restriction::Maybe(format!("`{program}` may {effect} {name}"))
     }
 
     /// Why a command may have this effect on a file of the pattern whose name the line does not give to it as a whole: it

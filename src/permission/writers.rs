@@ -5,6 +5,10 @@ use super::restriction::sub_command;
 use super::script::{SimpleCommand, Word};
 use super::wrapper::{self, base_name};
 
+mod folders;
+
+pub use folders::{Handled, How, handled};
+
 /// Programs that change the files they are given.
 const WRITERS: &str = "chmod chown cp dd install ln mkdir mv patch perl rm rmdir rsync sed shred tee touch truncate unlink \
                        bunzip2 bzip2 chgrp ed emacs ex gunzip gzip lzma mkfifo mknod mktemp nano nvim rename sponge unlzma \
@@ -115,3 +119,6 @@ pub fn is_output(command: &SimpleCommand, place: usize) -> bool {
         known.any(|(_, options)| options.split_whitespace().any(names_output))
     })
 }
+
+#[cfg(test)]
+mod tests;

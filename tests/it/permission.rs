@@ -133,6 +133,40 @@ async fn no_name_by_way_of_a_process_walks_past_a_rule_about_files() {
 }
 
 #[tokio::test]
+async fn no_ordinary_line_walks_past_a_deny_rule_where_every_command_is_allowed() {
+    let scene = Scene::new();
+    scene.world.config(
+        "[permissions]\ndeny = [\"Read(a/b/keep)\", \"Edit(a/b/**)\", \"Bash(touch:*)\"]\n",
+    );
+    scene.world.write("a/b/keep", "HIDDEN-1\n");
+    scene.world.write("plain.txt", "plain\n");
+    let lines = [
+        "cd a && cd b && cat keep",
+        "cd $(echo a/b) && cat keep",
+        "env --chdir=a cat b/keep",
+        "xargs cat <<< a/b/keep",
+        "x=a/b/k; x+=eep; cat $x",
+        "a=(a/b/keep); cat ${a[0]}",
+        "ln -s a z; cat z/b/keep",
+        "mv a z",
+        "rm -r a",
+        "env -S 'touch\\_made'",
+        "echo touch made | setpriv bash",
+    ];
+    let mut calls = tool_use("Bash", bash("cd . && cat plain.txt"));
+    for line in lines {
+        calls = calls.tool_use("Bash", bash(line));
+    }
+    let run = ask(&scene, calls, &["--permission-mode", "bypassPermissions"]).await;
+    let results = scene.server.requests()[1].tool_results();
+    assert!(results.iter().all(|result| !result.text.contains("HIDDEN-1")), "{results:?}");
+    assert!(results[0].text.contains("plain"), "{results:?}");
+    assert_eq!(denials(&run).len(), lines.len(), "{run}");
+    assert!(scene.world.exists("a/b/keep") && !scene.world.exists("made"));
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_search_below_a_folder_does_not_walk_past_a_rule_about_a_file_in_it() {
     let scene = Scene::new();
     scene.world.config(

@@ -1,0 +1,95 @@
+use std::fs;
+
+use crate::permission::judge::Decision::{Allow, Ask, Deny};
+use crate::permission::judge::testing::Bench;
+use crate::protocol::Mode;
+
+/// A project with `a/b/keep` and other folders.
+fn bench(mode: Mode) -> Bench {
+    let bench = Bench::new();
+    let project = bench.root.join("project");
+    for folder in ["a/b", "x/b", "docs"] {
+        fs::create_dir_all(project.join(folder)).unwrap();
+        fs::write(project.join(folder).join("keep"), "x\n").unwrap();
+    }
+    bench.allow("Bash").mode(mode)
+}
+
+#[test]
+fn a_command_that_removes_or_moves_a_folder_edits_all_below_it() {
+    for mode in [Mode::Default, Mode::BypassPermissions] {
+        let bench = bench(mode).deny("Edit(a/b/**)").deny("Edit(*.key)");
+        for line in [
+            "rm -r a",
+            "rm -rf ./a docs",
+            "rm --recursive a",
+            "sudo rm -r a",
+            "mv a z",
+            "mv -t docs a",
+            "git mv a z",
+            "git rm -rqf a",
+            "mv x/b a",
+            "cp x/b/keep a/b",
+            "cp -t a/b docs/keep",
+        ] {
+            assert_eq!(bench.bash(line), Deny, "{line}");
+        }
+        for line in [
+            "cp -r x/. a",
+            "cp -rT x a",
+            "rsync -a x/. a",
+            "chmod -R a-w a",
+            "gzip -r a",
+            "ln -s a z; touch z/b/keep",
+            "git checkout -- .",
+            "git checkout HEAD -- ':!x'",
+            "git checkout HEAD -- a",
+            "git restore .",
+            "git restore ':(icase)A'",
+            "git clean -fdx",
+        ] {
+            assert_eq!(bench.bash(line), Ask, "{line}");
+        }
+        for line in [
+            "rm -rf docs",
+            "rm -rf target x",
+            "mv docs y",
+            "cp -r docs y",
+            "cp docs/keep .",
+            "mv docs/keep .",
+            "cp -r docs a",
+            "mkdir -p a/c",
+            "touch a/new",
+            "chmod a+x docs/keep",
+            "git restore docs",
+            "git restore --staged .",
+            "git checkout main",
+            "git checkout -b new",
+        ] {
+            let judgement = bench.bash_judgement(line);
+            assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+        }
+        fs::write(bench.root.join("project/docs/x.key"), "").unwrap();
+        assert_eq!((bench.bash("rm -r docs"), bench.bash("chmod -R a+r docs")), (Deny, Ask));
+    }
+}
+
+#[test]
+fn a_folder_with_another_name_is_a_doubt_for_reading_what_is_below_it() {
+    for mode in [Mode::Default, Mode::BypassPermissions] {
+        let bench = bench(mode).deny("Read(a/b/**)");
+        for line in [
+            "mv a z; cat z/b/keep",
+            "mv a z",
+            "git mv a z; cat z/b/keep",
+            "ln -s a z; cat z/b/keep",
+            "ln -s \"$PWD/a\" z && cat z/b/keep",
+        ] {
+            assert_eq!(bench.bash(line), Ask, "{line}");
+        }
+        for line in ["mv docs z; cat z/keep", "ln -s docs z", "rm -r docs", "ls a"] {
+            let judgement = bench.bash_judgement(line);
+            assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+        }
+    }
+}
