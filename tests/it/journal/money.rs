@@ -35,8 +35,7 @@ async fn an_attempt_that_was_cut_without_a_text_counts_after_a_resume() {
     let scene = scene();
     let reply = tool_use("Bash", bash("true")).gate("held").usage(2000, 1);
     scene.server.when(PARENT).reply(reply);
-    let frames = ["--output-format", "stream-json", "--include-partial-messages"];
-    let running = scene.run().args(["--model", "toy-1"]).args(frames).start();
+    let running = scene.run().args(["--model", "toy-1", "--include-partial-messages"]).start();
     // What was spent is known once the head of the answer has arrived, not once it was sent.
     running.printed("message_start", 1).await;
     running.signal(Signal::SIGINT);

@@ -36,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "disk::ProjectFiles",
             "disk::ProjectScope",
             "disk::ScopeError",
+            "protocol::printable_path",
             "tool::path",
         ],
     ),

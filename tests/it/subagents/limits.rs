@@ -177,8 +177,11 @@ async fn c7_calls_are_served_in_their_order_one_after_the_other() {
 async fn c7_on_limit_error_refuses_a_foreground_call_too() {
     let scene = scene("max_concurrent_agents = 1\non_limit = \"error\"");
     scene.parent_calls(["CHILD-A", "CHILD-B"].map(agent));
-    scene.server.when("CHILD-A").reply(text("from A"));
-    scene.go().await;
+    scene.server.when("CHILD-A").reply(text("from A").gate("held"));
+    let running = scene.run().start();
+    running.printed("`max_concurrent_agents` is 1", 1).await;
+    scene.server.open("held");
+    running.wait().await.assert_code(0);
     let results = scene.server.requests_of(PARENT)[1].tool_results();
     assert_eq!(results[0].text, "from A");
     assert_over(&results[1], "max_concurrent_agents", 1, 1);
