@@ -62,6 +62,12 @@ enum Move<'a> {
 }
 
 impl Bases {
+    /// All folders in which a program may run; none where that may be any.
+    #[must_use]
+    pub fn known(&self) -> &[PathBuf] {
+        if self.is_open { &[] } else { &self.all }
+    }
+
     /// Follows the moves of a line that starts in `cwd`.
     #[must_use]
     pub fn of(script: &Script, cwd: &Path, home: Option<&Path>) -> Self {

@@ -1,17 +1,37 @@
 //! Options that make a program run another one, or write a file of the caller's choice. No prefix and no `*` of an
 //! allow rule covers them: the rule has to name them.
+//!
+//! A list of such options never ends, and a list of harmless ones for every program would ask about lines that the user
+//! allowed in good faith. So there are three forms, from the closest to the widest:
+//!
+//! - Of programs most of whose options name files or programs, a rule covers what is known to do no such thing:
+//!   [`known`], and the sub-commands in [`sub_command`].
+//! - Of programs that most users allow by prefix, a rule covers everything but the options in [`table`], and the words
+//!   that [`operand`] and its neighbours find.
+//! - Of every program, these and all others, a rule covers no option whose name says that it runs a program or writes a
+//!   file: [`form::telling_option`] and [`table::ANYWHERE`].
+//!
+//! An option that nothing here knows rides along with the rule.
+
+use std::path::PathBuf;
 
 use super::script::Word;
 use super::spelling::{Spelling, spell, unquoted};
 use super::wrapper::{self, Wrapped, base_name};
 
 mod compiler;
+mod form;
 mod git_config;
+mod known;
 mod open;
 mod operand;
+mod remote;
+mod strategy;
 mod sub_command;
 mod table;
+mod tar;
 
+use super::program::Program;
 use table::{ANYWHERE, OPTION_FILES, OPTIONS};
 
 /// An option that a rule has to name.
@@ -33,8 +53,7 @@ impl Danger {
         rule.split(' ').any(|word| {
             let name = word.split(['=', '*']).next().unwrap_or_default();
             let cluster = name.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-            name == self.option
-                || name == self.written
+            !name.is_empty() && (name == self.option || name == self.written)
                 || letter.is_some_and(|letter| {
                     cluster.is_some_and(|letters| is_cluster(letters) && letters.contains(letter))
                 })
@@ -42,80 +61,133 @@ impl Danger {
     }
 }
 
-/// The dangerous options of a command; its first word is the program.
+/// The dangerous options of a command, which runs in one of `bases`; its first word is the program.
 #[must_use]
-pub fn find(words: &[Word]) -> Vec<Danger> {
+pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
     let Some(program) = words.first() else { return Vec::new() };
     let name = listed_name(&program.text);
     let spelled = spell(words);
-    let hidden = hidden_options(words);
     let mut dangers = sub_command::find(name, &spelled);
-    let mut entries: Vec<Entry> = entries(name, &spelled).collect();
-    let is_known = !entries.is_empty();
-    // No row lists the other options of these programs.
-    if entries.iter().all(|entry| entry.option == OPTION_FILE) {
-        let options = ANYWHERE.split_whitespace();
-        entries.extend(options.map(|option| Entry {
-            program: name,
-            option,
-            row: "",
-            is_known: false,
-        }));
-    }
     dangers.extend(git_config::find(name, words, &spelled));
+    dangers.extend(git_operands(name, &spelled, bases));
     dangers.extend(operand::find(name, &spelled));
     let mut end = end_of_options(name, &spelled);
+    dangers.extend(known::find(name, &spelled, end));
     if let Some(place) = operand::command_of_npx(name, &spelled)
         && words.len() == spelled.len()
     {
         end = place;
-        let inner = find(&words[place..]).into_iter();
+        let inner = find(&words[place..], bases).into_iter();
         dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
     }
-    for (place, word) in spelled.iter().enumerate().take(end).skip(1) {
-        if dangers.iter().any(|danger| danger.place == place) {
-            continue;
-        }
-        let option = match word {
-            Spelling::Open(_) => {
-                let beginning = word.beginning();
-                let hides = entries.iter().any(|entry| entry.may_be_in(&beginning, place));
-                let may_be = is_known && hidden.get(place).copied().unwrap_or(true);
-                let previous = spelled.get(place - 1).and_then(Spelling::exact);
-                let written = || compiler::find_open(name, word, previous.unwrap_or_default());
-                (hides || may_be && !is_message(name, &spelled, words, place) || written())
-                    .then(|| OPEN.to_owned())
-            }
-            Spelling::Plain(text) => {
-                let next = spelled.get(place + 1).and_then(Spelling::exact);
-                let previous = spelled.get(place - 1).and_then(Spelling::exact);
-                let found = entries.iter().find(|entry| entry.is(text, next, place));
-                found.map(|entry| entry.show()).or_else(|| by_form(name, text, previous))
-            }
-        };
-        let written = word.exact().unwrap_or_default();
-        let written = written.split('=').next().unwrap_or_default().to_owned();
-        dangers.extend(option.map(|option| Danger { option, written, place }));
-    }
+    let reading = Reading { name, words, spelled: &spelled };
+    dangers.extend(reading.options(end, &dangers));
     // An address is one behind the mark as well.
     for (place, word) in spelled.iter().enumerate().skip(end) {
-        let option = word.exact().and_then(|text| address(name, text));
+        let option = word.exact().and_then(|text| form::address(name, text));
         dangers.extend(option.map(|option| Danger { written: option.clone(), option, place }));
     }
     dangers
 }
 
+/// Operands and strategies of git, which depend on its sub-command.
+fn git_operands(name: &str, spelled: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
+    let place = Program::named(name)
+        .filter(|_| name == "git")
+        .and_then(|program| git_config::sub_command(program, spelled));
+    let Some(place) = place else { return Vec::new() };
+    let sub_command = spelled[place].exact().unwrap_or_default();
+    let mut dangers = remote::find(sub_command, place, spelled, bases);
+    dangers.extend(strategy::find(sub_command, place, spelled));
+    dangers
+}
+
+/// A command whose words are looked at one by one.
+struct Reading<'a> {
+    name: &'a str,
+    words: &'a [Word],
+    spelled: &'a [Spelling<'a>],
+}
+
+impl Reading<'_> {
+    /// The options before `end` that are dangerous, at places where no danger was found yet.
+    fn options(&self, end: usize, found: &[Danger]) -> Vec<Danger> {
+        let hidden = hidden_options(self.words);
+        let mut entries: Vec<Entry> = entries(self.name, self.spelled).collect();
+        let is_listed = is_listed(self.name, self.spelled);
+        let anywhere = ANYWHERE.split_whitespace().filter(|option| !self.is_harmless(option));
+        let anywhere =
+            anywhere.map(|option| Entry { program: self.name, option, row: "", is_known: false });
+        entries.extend(anywhere);
+        let mut dangers = Vec::new();
+        for (place, word) in self.spelled.iter().enumerate().take(end).skip(1) {
+            if found.iter().any(|danger| danger.place == place) {
+                continue;
+            }
+            let option = match word {
+                Spelling::Open(_) => {
+                    let may_be = is_listed && hidden.get(place).copied().unwrap_or(true);
+                    self.hides_option(place, &entries, may_be).then(|| OPEN.to_owned())
+                }
+                Spelling::Plain(text) => {
+                    let next = self.spelled.get(place + 1).and_then(Spelling::exact);
+                    let previous = self.spelled.get(place - 1).and_then(Spelling::exact);
+                    let entry = entries.iter().find(|entry| entry.is(text, next, place));
+                    let option = entry.map(|entry| entry.show());
+                    option
+                        .or_else(|| form::find(self.name, text, previous))
+                        .or_else(|| self.telling_option(text))
+                }
+            };
+            let written = word.exact().unwrap_or_default();
+            let written = written.split('=').next().unwrap_or_default().to_owned();
+            dangers.extend(option.map(|option| Danger { option, written, place }));
+        }
+        dangers
+    }
+
+    /// Whether the open word at `place` may turn out to be a dangerous option.
+    fn hides_option(&self, place: usize, entries: &[Entry<'_>], may_be_any: bool) -> bool {
+        let word = &self.spelled[place];
+        let beginning = word.beginning();
+        let previous = self.spelled.get(place - 1).and_then(Spelling::exact).unwrap_or_default();
+        let is_open_name = beginning.starts_with("--") && !beginning.contains('=');
+        is_open_name
+            || entries.iter().any(|entry| entry.may_be_in(&beginning, place))
+            || may_be_any && !is_message(self.name, self.spelled, self.words, place)
+            || compiler::find_open(self.name, word, previous)
+            || form::find_open(self.name, word, previous)
+            || self.telling_option(&beginning).is_some()
+    }
+
+    fn telling_option(&self, word: &str) -> Option<String> {
+        form::telling_option(word).filter(|option| !self.is_harmless(option))
+    }
+
+    /// Whether the table says of an option with such a name that it does no harm.
+    fn is_harmless(&self, option: &str) -> bool {
+        let mut rows = rows(self.name, self.spelled);
+        let is_option = |word: &str| word.strip_prefix('!') == Some(option);
+        rows.any(|row| row.split_whitespace().any(is_option))
+    }
+}
+
 /// Whether the command has a dangerous option that stands in it as it is.
 #[must_use]
 pub fn has_certain(words: &[Word]) -> bool {
-    find(words).iter().any(|danger| danger.option != OPEN)
+    find(words, &[]).iter().any(|danger| danger.option != OPEN)
 }
 
 /// Whether the table knows the program with its sub-command.
 #[must_use]
 pub fn knows(words: &[Word]) -> bool {
     let name = listed_name(words.first().map_or("", |word| &word.text));
-    entries(name, &spell(words)).next().is_some()
+    is_listed(name, &spell(words))
+}
+
+/// Whether the tables have options of the program with its sub-command.
+fn is_listed(name: &str, spelled: &[Spelling<'_>]) -> bool {
+    known::has(name) || entries(name, spelled).next().is_some()
 }
 
 /// The name under which the tables have a program: `x86_64-linux-gnu-gcc-12` is a gcc.
@@ -210,7 +282,12 @@ fn is_message(name: &str, spelled: &[Spelling<'_>], words: &[Word], place: usize
 /// Whether words of the command that are only known when it runs may stand for a dangerous option: one that is written
 /// elsewhere in the line, as in `x=--output=f; git diff $x`, or that comes from where nobody can tell.
 #[must_use]
-pub fn is_smuggled(words: &[Word], line: &str, is_named: impl Fn(&Danger) -> bool) -> bool {
+pub fn is_smuggled(
+    words: &[Word],
+    line: &str,
+    bases: &[PathBuf],
+    is_named: impl Fn(&Danger) -> bool,
+) -> bool {
     let start = match wrapper::wrapped(words) {
         Wrapped::From(inner) => inner,
         Wrapped::Nothing | Wrapped::Unclear => 0,
@@ -223,14 +300,14 @@ pub fn is_smuggled(words: &[Word], line: &str, is_named: impl Fn(&Danger) -> boo
     if words.iter().all(|word| word.literal) {
         return false;
     }
-    is_written_elsewhere(words, line, &is_named) || is_in_variable(words, line, &is_named)
+    is_written_elsewhere(words, line, &is_named) || is_in_variable(words, line, bases, &is_named)
 }
 
 /// Whether a word behind these may be an option of a program in the table.
 fn takes_options(words: &[Word]) -> bool {
     let spelled = spell(words);
     let name = listed_name(&words[0].text);
-    entries(name, &spelled).next().is_some() && end_of_options(name, &spelled) == spelled.len()
+    is_listed(name, &spelled) && end_of_options(name, &spelled) == spelled.len()
 }
 
 /// Whether the line holds a dangerous option outside of the command that an open word of it may stand for.
@@ -255,14 +332,19 @@ fn is_written_elsewhere(words: &[Word], line: &str, is_named: &impl Fn(&Danger) 
     let start = all.len();
     all.extend(hidden.map(certain));
     let is_hidden = |danger: &Danger| danger.place >= start && danger.option != OPEN;
-    find(&all).iter().any(|danger| is_hidden(danger) && !is_named(danger))
+    find(&all, &[]).iter().any(|danger| is_hidden(danger) && !is_named(danger))
 }
 
 /// Whether a variable among the words of a program in the table makes an option of them, or may do so.
-fn is_in_variable(words: &[Word], line: &str, is_named: &impl Fn(&Danger) -> bool) -> bool {
+fn is_in_variable(
+    words: &[Word],
+    line: &str,
+    bases: &[PathBuf],
+    is_named: &impl Fn(&Danger) -> bool,
+) -> bool {
     let spelled = spell(words);
     let name = listed_name(&words[0].text);
-    if entries(name, &spelled).next().is_none() {
+    if !is_listed(name, &spelled) {
         return false;
     }
     let end = end_of_options(name, &spelled);
@@ -283,7 +365,7 @@ fn is_in_variable(words: &[Word], line: &str, is_named: &impl Fn(&Danger) -> boo
             let mut all = words[..place].to_vec();
             all.extend(texts.iter().map(|text| certain(text)));
             all.extend_from_slice(&words[place + 1..]);
-            if find(&all).iter().any(|danger| danger.option != OPEN && !is_named(danger)) {
+            if find(&all, bases).iter().any(|danger| danger.option != OPEN && !is_named(danger)) {
                 return true;
             }
         }
@@ -330,8 +412,8 @@ struct Entry<'a> {
 /// The entry of a program that reads options from files.
 const OPTION_FILE: &str = "@*";
 
-/// The entries of the program, as far as its sub-command fits.
-fn entries<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item = Entry<'a>> {
+/// The rows of the program, as far as its sub-command fits.
+fn rows<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item = &'static str> {
     let fits = move |names: &str| {
         names.split_whitespace().any(|entry| {
             let mut parts = entry.split('/');
@@ -339,7 +421,12 @@ fn entries<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item =
                 && parts.all(|part| words.iter().skip(1).any(|word| word.exact() == Some(part)))
         })
     };
-    let listed = OPTIONS.iter().filter(move |(names, _)| fits(names)).flat_map(move |(_, row)| {
+    OPTIONS.iter().filter(move |(names, _)| fits(names)).map(|(_, row)| *row)
+}
+
+/// The entries of the program, as far as its sub-command fits.
+fn entries<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item = Entry<'a>> {
+    let listed = rows(name, words).flat_map(move |row| {
         let frees = |word: &&str| word.starts_with('=') || word.starts_with("!--");
         let options = row.split_whitespace().filter(move |word| !frees(word));
         options.map(move |option| Entry { program: name, option, row, is_known: true })
@@ -451,99 +538,13 @@ impl Entry<'_> {
     }
 
     fn option_without_dash(self) -> bool {
-        matches!(self.program, "tar" | "bsdtar") && table::TAR_LETTERS.contains(&self.option)
+        matches!(self.program, "tar" | "bsdtar" | "gtar")
+            && table::TAR_LETTERS.contains(&self.option)
     }
 
     fn show(self) -> String {
         self.option.strip_suffix('*').unwrap_or(self.option).to_owned()
     }
-}
-
-/// The danger in a word that only its form shows.
-fn by_form(name: &str, word: &str, previous: Option<&str>) -> Option<String> {
-    match name {
-        // make hands a variable's value to its shell, and expands `$(shell …)` in it.
-        "make" | "gmake" => {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "._-+,:".contains(c);
-            let Some((variable, value)) = word.split_once('=') else {
-                // Rules for patterns hand the name of a goal to a shell.
-                let is_goal = !word.starts_with('-');
-                let is_plain = word.chars().all(|c| plain(c) || "/@%~".contains(c));
-                return (is_goal && !is_plain).then(|| "a goal that a shell reads".to_owned());
-            };
-            let decides =
-                matches!(variable, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS" | "GNUMAKEFLAGS")
-                    || variable.ends_with(['!', ':', '+', '?'])
-                    || variable.contains("MAKEFILE");
-            (decides || !value.chars().all(plain)).then(|| variable.to_owned())
-        }
-        "ssh" | "scp" | "sftp" => ssh_setting(word, previous.unwrap_or_default()),
-        "psql" | "mysql" | "mariadb" => {
-            word.contains('\\').then(|| "a backslash command".to_owned())
-        }
-        "sqlite3" => word.trim_start().starts_with('.').then(|| "a dot command".to_owned()),
-        "mvn" | "mvnw" => ["-Dmaven.ext.class.path", "-Dexec.", "-DargLine", "-Djvm"]
-            .iter()
-            .find(|start| word.starts_with(**start))
-            .map(|_| word.split('=').next().unwrap_or(word).to_owned()),
-        "git" => address(name, word),
-        "curl" => curl_format(word, previous.unwrap_or_default()),
-        // An exclamation mark runs what follows.
-        "dc" => word.contains('!').then(|| "an exclamation mark".to_owned()),
-        // A format can be a program as well.
-        "pandoc" => word.contains(".lua").then(|| "a Lua script".to_owned()),
-        _ => compiler::find(name, word, previous.unwrap_or_default()),
-    }
-}
-
-/// An address that is a command line to git.
-fn address(name: &str, word: &str) -> Option<String> {
-    (name == "git" && word.starts_with("ext::")).then(|| "ext::".to_owned())
-}
-
-/// Settings of ssh that are about the connection alone.
-const SSH_SETTINGS: &[&str] = &[
-    "batchmode",
-    "compression",
-    "connectionattempts",
-    "connecttimeout",
-    "identitiesonly",
-    "loglevel",
-    "passwordauthentication",
-    "port",
-    "serveralivecountmax",
-    "serveraliveinterval",
-    "stricthostkeychecking",
-    "user",
-];
-
-/// `Name=value` behind `-o`, or joined with it, that is more than a connection's.
-fn ssh_setting(word: &str, previous: &str) -> Option<String> {
-    let is_behind = previous.starts_with('-') && previous.ends_with('o');
-    let joined = word.starts_with('-').then(|| word.split_once('o')).flatten();
-    let setting = match joined {
-        Some((flags, setting)) if flags[1..].chars().all(|c| c.is_ascii_alphanumeric()) => setting,
-        _ if is_behind => word,
-        _ => return None,
-    };
-    let name = setting.trim_start().split(['=', ' ']).next().unwrap_or_default();
-    let harmless = SSH_SETTINGS.contains(&name.to_ascii_lowercase().as_str());
-    (!name.is_empty() && !harmless).then(|| format!("-o {name}"))
-}
-
-/// A format of curl's that writes a file, or that comes from one.
-fn curl_format(word: &str, previous: &str) -> Option<String> {
-    let option = "--write-out";
-    let is_behind = match previous.starts_with("--") {
-        true => previous.len() > 3 && option.starts_with(previous),
-        false => previous.starts_with('-') && previous.ends_with('w'),
-    };
-    let joined = match word.split_once("=@") {
-        Some((name, _)) if name.len() > 3 && option.starts_with(name) => true,
-        _ => word.starts_with('-') && !word.starts_with("--") && word.contains("w@"),
-    };
-    let writes = word.contains("%output") || joined || is_behind && word.starts_with('@');
-    writes.then(|| option.to_owned())
 }
 
 fn is_cluster(letters: &str) -> bool {

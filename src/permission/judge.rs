@@ -254,7 +254,7 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
         }
         if let Err(reason) = free(unit, policy.mode, facts, places) {
             bare.push(reason.clone());
-            let reason = exception(unit, policy).unwrap_or(reason);
+            let reason = exception(unit, policy, facts).unwrap_or(reason);
             missing.push(unit);
             if !reasons.contains(&reason) {
                 reasons.push(reason);
@@ -281,10 +281,10 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
 }
 
 /// Why a broader rule does not cover a command with a dangerous option, and which rule would.
-fn exception(unit: &Unit, policy: &Policy<'_>) -> Option<String> {
+fn exception(unit: &Unit, policy: &Policy<'_>, facts: &Facts) -> Option<String> {
     let Unit::Command(command) = unit else { return None };
     let mut rules = policy.rules.allow.iter().chain(policy.grants);
-    let (rule, danger) = rules.find_map(|rule| Some((rule, rule.exception(unit)?)))?;
+    let (rule, danger) = rules.find_map(|rule| Some((rule, rule.exception(unit, facts)?)))?;
     let program = super::wrapper::base_name(command.program());
     let mut why = format!(
         "no rule allows {program} with {}: {} does not name it",

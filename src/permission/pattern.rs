@@ -56,35 +56,36 @@ impl CommandPattern {
     }
 
     /// Whether an allowing rule covers the command: every word the rule names must be certain, nothing may stand
-    /// before the program, and what runs another program is covered only by a rule that names that program too.
+    /// before the program, and what runs another program is covered only by a rule that names that program too. The command
+    /// runs in one of `bases`.
     #[must_use]
-    pub fn allows(&self, command: &SimpleCommand) -> bool {
-        self.covers(command) && self.unnamed(command).is_none()
+    pub fn allows(&self, command: &SimpleCommand, bases: &[PathBuf]) -> bool {
+        self.covers(command) && self.unnamed(command, bases).is_none()
     }
 
     /// The dangerous option that alone keeps the rule from covering the command.
     #[must_use]
-    pub fn exception(&self, command: &SimpleCommand) -> Option<Danger> {
-        if self.covers(command) { self.unnamed(command) } else { None }
+    pub fn exception(&self, command: &SimpleCommand, bases: &[PathBuf]) -> Option<Danger> {
+        if self.covers(command) { self.unnamed(command, bases) } else { None }
     }
 
     /// Whether a word that is only known when the line runs may stand for a dangerous option that the rule does not
     /// name.
     #[must_use]
-    pub fn is_misled(&self, command: &SimpleCommand, line: &str) -> bool {
+    pub fn is_misled(&self, command: &SimpleCommand, line: &str, bases: &[PathBuf]) -> bool {
         let (Self::Prefix(text) | Self::Wild(text)) = self else { return false };
-        danger::is_smuggled(&command.words, line, |danger| danger.is_named(text))
+        danger::is_smuggled(&command.words, line, bases, |danger| danger.is_named(text))
     }
 
     /// The first dangerous option of the command that the rule does not name.
-    fn unnamed(&self, command: &SimpleCommand) -> Option<Danger> {
+    fn unnamed(&self, command: &SimpleCommand, bases: &[PathBuf]) -> Option<Danger> {
         let (Self::Prefix(text) | Self::Wild(text)) = self else { return None };
         let words = &command.words;
         let start = match wrapper::wrapped(words) {
             wrapper::Wrapped::From(inner) => inner,
             wrapper::Wrapped::Nothing | wrapper::Wrapped::Unclear => 0,
         };
-        let dangers = danger::find(words.get(start..).unwrap_or_default());
+        let dangers = danger::find(words.get(start..).unwrap_or_default(), bases);
         dangers.into_iter().find(|danger| !danger.is_named(text))
     }
 

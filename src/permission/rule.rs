@@ -166,8 +166,11 @@ impl Rule {
             (Covers::Tools(start), _) => facts.tool.starts_with(start),
             (Covers::Command(pattern), unit) => {
                 let Some(shell) = &facts.shell else { return false };
-                let covers =
-                    |command| pattern.allows(command) && !pattern.is_misled(command, &shell.line);
+                let bases = shell.bases.known();
+                let covers = |command| {
+                    pattern.allows(command, bases)
+                        && !pattern.is_misled(command, &shell.line, bases)
+                };
                 pattern.is_line(&shell.line)
                     || matches!(unit, Unit::Command(command) if covers(command))
             }
@@ -259,9 +262,10 @@ impl Rule {
 
     /// The dangerous option that alone keeps this rule, in the allow list, from covering the unit.
     #[must_use]
-    pub(super) fn exception(&self, unit: &Unit) -> Option<Danger> {
+    pub(super) fn exception(&self, unit: &Unit, facts: &Facts) -> Option<Danger> {
+        let bases = facts.shell.as_ref().map_or(&[][..], |shell| shell.bases.known());
         match (&self.covers, unit) {
-            (Covers::Command(pattern), Unit::Command(command)) => pattern.exception(command),
+            (Covers::Command(pattern), Unit::Command(command)) => pattern.exception(command, bases),
             _ => None,
         }
     }
@@ -273,7 +277,7 @@ impl Rule {
             return false;
         };
         facts.shell.as_ref().is_some_and(|shell| pattern.is_line(&shell.line))
-            || matches!(unit, Unit::Command(command) if pattern.allows(command))
+            || matches!(unit, Unit::Command(command) if pattern.allows(command, &[]))
     }
 
     /// Whether the rule is about every call of this tool.

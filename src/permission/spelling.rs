@@ -83,6 +83,23 @@ impl Spelling<'_> {
         }
     }
 
+    /// The word with a question mark for each part that is only known when the line runs, and `~` for the home at its
+    /// beginning.
+    #[must_use]
+    pub fn outline(&self) -> String {
+        match self {
+            Self::Plain(text) => text.to_string(),
+            Self::Open(pieces) => {
+                let outline = pieces.iter().enumerate().map(|(at, piece)| match piece {
+                    Piece::Char(c) => *c,
+                    Piece::Variable(name) if at == 0 && name == "HOME" => '~',
+                    _ => '?',
+                });
+                outline.collect()
+            }
+        }
+    }
+
     /// The word behind its last slash.
     #[must_use]
     pub fn base(&self) -> Spelling<'_> {

@@ -134,7 +134,7 @@ fn command_rule(command: &SimpleCommand) -> Option<String> {
     let is_option = |word: &Word| word.text.starts_with(['-', '+']) || word.text.contains('=');
     if head.len() <= from
         || head[from..].iter().any(is_option)
-        || !danger::find(&words[from..]).is_empty()
+        || !danger::find(&words[from..], &[]).is_empty()
     {
         return exact(words);
     }

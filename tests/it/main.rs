@@ -51,6 +51,7 @@ mod packages;
 mod permission;
 #[cfg(feature = "sub-agents")]
 mod pictures;
+mod prefix_rules;
 #[cfg(feature = "sub-agents")]
 mod prompting;
 #[cfg(feature = "sub-agents")]

@@ -1,7 +1,6 @@
 //! Words of compilers that name a file to write, or that they hand on to a linker or an assembler.
 
 use super::Spelling;
-use crate::permission::spelling::Piece;
 
 /// Compilers, under the names of the table.
 const COMPILERS: &[&str] =
@@ -20,13 +19,7 @@ pub fn find(name: &str, word: &str, previous: &str) -> Option<String> {
 
 /// Whether there is such a danger in a word that is only known in part.
 pub fn find_open(name: &str, word: &Spelling<'_>, previous: &str) -> bool {
-    let Spelling::Open(pieces) = word else { return false };
-    let outline = pieces.iter().enumerate().map(|(at, piece)| match piece {
-        Piece::Char(c) => *c,
-        Piece::Variable(name) if at == 0 && name == "HOME" => '~',
-        _ => '?',
-    });
-    find(name, &outline.collect::<String>(), previous).is_some()
+    word.exact().is_none() && find(name, &word.outline(), previous).is_some()
 }
 
 fn compiler_word(word: &str, previous: &str) -> Option<String> {

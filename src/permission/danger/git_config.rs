@@ -88,7 +88,7 @@ pub fn find(name: &str, words: &[Word], spelled: &[Spelling<'_>]) -> Option<Dang
 }
 
 /// The place of the sub-command; the value of an option before it is none.
-fn sub_command(program: &Program, words: &[Spelling<'_>]) -> Option<usize> {
+pub fn sub_command(program: &Program, words: &[Spelling<'_>]) -> Option<usize> {
     let mut place = 1;
     loop {
         let text = words.get(place)?.exact()?;

@@ -140,10 +140,8 @@ fn variable(text: &[char], at: usize, quoted: bool, parts: &mut Vec<Part>) -> us
         }
     };
     let name: String = name.iter().collect();
-    let is_path = quoted && matches!(name.as_str(), "PWD" | "HOME");
     match name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
         true => parts.push(any),
-        false if is_path => parts.push(Part::Char('/')),
         false => parts.push(Part::Variable { name, quoted }),
     }
     end
@@ -167,6 +165,10 @@ pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
             Part::Char(c) => texts.iter_mut().for_each(|text| text.push(c)),
             Part::Text => texts.iter_mut().for_each(|text| text.push('?')),
             Part::Words => return None,
+            Part::Variable { name, quoted: true } if path(&name, line).is_some() => {
+                let path = path(&name, line)?;
+                texts.iter_mut().for_each(|text| text.push(path));
+            }
             Part::Variable { name, quoted } => {
                 let values = values(&name, line)?;
                 let mut longer = Vec::new();
@@ -183,6 +185,18 @@ pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
     }
     let split = |text: String| text.split('\0').map(str::to_owned).collect();
     Some(texts.into_iter().map(split).collect())
+}
+
+/// The short form of the folder that the variable holds, where the line only reads it.
+fn path(name: &str, line: &str) -> Option<char> {
+    let path = match name {
+        "PWD" => '.',
+        "HOME" => '/',
+        _ => return None,
+    };
+    let mut before = line.split(name).collect::<Vec<_>>();
+    before.pop();
+    before.iter().all(|text| text.ends_with('$') || text.ends_with("${")).then_some(path)
 }
 
 /// One value that the line gives to a variable.

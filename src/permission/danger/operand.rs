@@ -11,6 +11,7 @@ pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
         // Both read one file and write the other.
         "uniq" => second_file(words, "fsw", &["--skip-fields", "--skip-chars", "--check-chars"]),
         "xxd" => second_file(words, "cglonsR", &["-cols", "-groupsize", "-len", "-name", "-seek"]),
+        "tar" | "bsdtar" | "gtar" => super::tar::find(words),
         _ => Vec::new(),
     }
 }

@@ -1,11 +1,45 @@
 //! Sub-commands, and the options that stand before them.
+//!
+//! A rule that leaves the sub-command open is the user's word for the everyday ones. The others run what they are given,
+//! change what later commands run, serve or set up something elsewhere, or write where an argument says.
 
 use super::{Danger, OPEN, Spelling};
 use crate::permission::program::Program;
 
-/// The sub-commands of git that a rule for all of git covers. The others run what they are given, serve or set up a
-/// repository elsewhere, or write where an argument says, and so may a command of the user's own.
-const EVERYDAY: &str = "add am annotate apply archive bisect blame branch cat-file check-attr check-ignore \
+/// Programs, and the sub-commands that a rule for all of the program covers. `one/two` is a sub-command that is covered
+/// with this next word alone. The user's own commands and plugins are in no list.
+const EVERYDAY: &[(&str, &str)] = &[
+    ("git", GIT),
+    (
+        "kubectl oc",
+        "annotate api-resources api-versions apply attach auth autoscale certificate cluster-info \
+         config/current-context config/get-clusters config/get-contexts config/get-users config/view cordon create \
+         debug delete describe diff drain edit events exec explain expose get help import-image kustomize label logs \
+         new-app options patch port-forward process project projects replace rollout rsh run scale set start-build \
+         status taint tag top uncordon version wait whoami",
+    ),
+    (
+        "helm",
+        "dependency dep env get help history hist install i lint list ls pull fetch repo rollback search show inspect \
+         status template test uninstall del delete un upgrade up verify version",
+    ),
+    (
+        "docker podman",
+        "attach build builder/prune buildx/build buildx/du buildx/inspect buildx/ls commit compose container create \
+         diff events exec help history image images info inspect kill logs manifest network node/ls pause pod port ps \
+         pull push rename restart rm rmi run search service/ls service/logs start stats stop system tag top unpause \
+         update version volume wait",
+    ),
+    (
+        "gh",
+        "alias/list api auth/status cache config/get config/list extension/list extension/search gist/list gist/view \
+         help issue label org pr project release repo/create repo/list repo/view repo/edit repo/set-default repo/sync \
+         ruleset run search secret/list status variable/get variable/list version workflow",
+    ),
+];
+
+/// The same for git.
+const GIT: &str = "add am annotate apply archive bisect blame branch cat-file check-attr check-ignore \
     check-mailmap check-ref-format checkout cherry cherry-pick clean column commit config count-objects \
     describe diff diff-files diff-index diff-pairs diff-tree fetch for-each-ref format-patch fsck gc grep help \
     interpret-trailers last-modified log ls-files ls-remote ls-tree merge merge-base merge-tree mv name-rev notes \
@@ -14,7 +48,7 @@ const EVERYDAY: &str = "add am annotate apply archive bisect blame branch cat-fi
     tag update-index var verify-commit verify-pack verify-tag version whatchanged write-tree";
 
 /// Finds options before the sub-command that are not known to be harmless, since they decide for all of them, and a
-/// sub-command of git that is not [`EVERYDAY`].
+/// sub-command that is not [`EVERYDAY`].
 pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
     let Some(program) = Program::named(name).filter(|program| program.has_sub_commands()) else {
         return Vec::new();
@@ -27,7 +61,7 @@ pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
             break;
         };
         if !text.starts_with(['-', '+']) {
-            if name == "git" && !EVERYDAY.split_whitespace().any(|everyday| everyday == text) {
+            if !is_everyday(name, text, words.get(place + 1)) {
                 dangers.push(Danger { option: text.to_owned(), written: text.to_owned(), place });
             }
             break;
@@ -40,4 +74,15 @@ pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
         place += option.map_or(1, |option| option.words);
     }
     dangers
+}
+
+/// Whether a rule for all of the program covers the sub-command, which `next` follows.
+fn is_everyday(name: &str, sub_command: &str, next: Option<&Spelling<'_>>) -> bool {
+    let is_own = |names: &str| names.split_whitespace().any(|own| own == name);
+    let Some((_, list)) = EVERYDAY.iter().find(|(names, _)| is_own(names)) else { return true };
+    let next = next.and_then(Spelling::exact).unwrap_or_default();
+    list.split_whitespace().any(|known| match known.split_once('/') {
+        Some((first, second)) => first == sub_command && second == next,
+        None => known == sub_command,
+    })
 }

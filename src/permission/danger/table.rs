@@ -9,15 +9,18 @@
 /// - `=abc` lists the letters that every program of the row certainly gives the rest of the word as a value, so that
 ///   no letter behind them is an option. `=*` says that the programs know no clusters. A letter that is a flag for one
 ///   of the programs, in one of their versions, does not belong there: everything behind it would go unseen.
-/// - `!--name` is an option of these programs that a longer one in the row begins with.
+/// - `!--name` is an option of these programs that a longer one in the row begins with, or that does no harm although
+///   its name sounds like it.
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "git",
         "!--text --output --ext-diff --textconv --open-files-in-pager --upload-pack --receive-pack \
          --upload-archive --exec --output-directory --config-env --extcmd --export-marks --export-pack-edges \
-         --unsafe-paths",
+         --unsafe-paths --build-fake-ancestor",
     ),
     ("git/read-tree", "--index-output"),
+    ("git/interpret-trailers", "--in-place"),
+    ("git/push", "--repo"),
     ("git/bundle", "create"),
     ("git/maintenance", "start register"),
     ("git/help", "-w --web -i --info"),
@@ -48,11 +51,6 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("sdiff diff3", "=IFw -o --output --diff-program"),
     ("info", "=dfkn -o --output --dribble --restore --init-file"),
     ("ugrep ug", "--filter --pager --view --save-config"),
-    (
-        "gpg gpg2",
-        "=ru -o --output --log-file --logger-file --status-file --attribute-file --agent-program --dirmngr-program \
-         --keyboxd-program --exec-path --options --homedir --photo-viewer --load-extension",
-    ),
     ("ssh-keygen", "=bCfNPt -D -w"),
     ("ssh-add", "-s -S"),
     ("nc ncat netcat", "=ipsw -e -c -o --exec --sh-exec --lua-exec --output --hex-dump"),
@@ -68,10 +66,10 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("http https xh xhs", "=aAps -o -d --output --download --session"),
     ("zstd brotli", "-o --output --output-dir-flat --output-dir-mirror --trace"),
     ("cpio", "=CEHMR -F -O -D --file --rsh-command --directory"),
-    ("journalctl", "--cursor-file"),
+    ("journalctl", "!--output --cursor-file"),
     (
         "curl",
-        "=AbCdeEFHmPQrTtuUwxXyYz -o -O -J -K -c -D --expand-* --output --remote-name \
+        "=AbCdeEFHmPQrtuUwxXyYz -T --upload-file --unix-socket --abstract-unix-socket -o -O -J -K -c -D --expand-* --output --remote-name \
          --remote-name-all --remote-header-name --output-dir \
          --create-dirs --config --cookie-jar --dump-header --trace --trace-ascii --stderr --libcurl --hsts \
          --alt-svc --etag-save --engine --ssl-sessions",
@@ -82,19 +80,19 @@ pub const OPTIONS: &[(&str, &str)] = &[
          --use-askpass --config --save-cookies --hsts-file --warc-file --rejected-log",
     ),
     (
-        "tar bsdtar",
+        "tar bsdtar gtar",
         "=bCfHKLNTVX -I -F -g -P --absolute-names --one-top-level --index-file --listed-incremental \
          --volno-file --checkpoint-action --to-command --use-compress-program --rsh-command --info-script \
          --new-volume-script --rmt-command",
     ),
     ("zip", "-T --unzip-command --test"),
-    ("ssh", "=BbceiJLlmOopQRSWwD -F -I -E"),
+    ("ssh", "=BbceiJLlmOopQRWwD -F -I -E -S"),
     ("scp", "=ciJloP -F -S -D"),
     ("sftp", "=BciJloPRs -F -S -D -b"),
     (
         "rsync",
-        "=BTf -e -M --rsh --rsync-path --remote-option --log-file --config --write-batch --only-write-batch \
-         --backup-dir",
+        "=BTf !--partial -e -M --rsh --rsync-path --remote-option --log-file --config --write-batch --only-write-batch \
+         --backup-dir --temp-dir --partial-dir --daemon --dparam",
     ),
     ("man", "-P -H -X -C --pager --html --gxditview --preprocessor --config-file"),
     ("less more", "-o -O -k --log-file --lesskey-file --lesskey-src --LOG-FILE +*"),
@@ -168,10 +166,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "!--pre -i -f -t --index-url --extra-index-url --find-links --trusted-host --target --prefix --root --python \
          --proxy --log --config-settings --build-option --global-option --default-index --index",
     ),
+    ("pip/config pip3/config", "edit set unset --editor"),
     (
         "pytest py.test",
         "=kmnWpr !--co -c -o --override-ini --config-file --rootdir --basetemp --pdbcls --confcutdir --junitxml \
-         --junit-xml",
+         --junit-xml --log-file --report-log --debug --html --json-report-file --pastebin",
     ),
     (
         "mvn mvnw",
@@ -186,28 +185,47 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "dotnet msbuild",
         "=* @* -a --test-adapter-path --settings --diag -p:CustomBefore* -p:CustomAfter*",
     ),
-    ("kubectl oc helm", "--kubeconfig --cache-dir --post-renderer --log-file --profile-output"),
+    (
+        "kubectl oc",
+        "!--output !--command --kubeconfig --cache-dir --log-file --profile-output --output-directory --enable-helm \
+         --enable-exec --enable-alpha-plugins --helm-command --exec-command",
+    ),
+    ("kubectl/kustomize oc/kustomize", "=n -o --output"),
+    (
+        "helm",
+        "!--output --kubeconfig --post-renderer* --output-dir --untardir --repository-cache --repository-config \
+         --registry-config",
+    ),
+    ("helm/pull helm/fetch helm/package", "=nf -d --destination --untardir"),
     (
         "docker podman",
-        "--privileged --entrypoint --config --host --device --pid --security-opt --cap-add",
+        "--privileged --entrypoint --config --host --device --pid --security-opt --cap-add --iidfile --cidfile \
+         --metadata-file",
     ),
-    ("terraform tofu", "-chdir -plugin-dir"),
+    ("docker/build podman/build docker/save podman/save", "=ft -o --output --dest"),
+    ("docker/container podman/container", "cp export"),
+    ("docker/volume podman/volume", "export import"),
+    ("terraform tofu", "=* -chdir -plugin-dir -out -state -state-out -backup -generate-config-out"),
     (
         "eslint",
-        "-c -o -f --config --rulesdir --plugin --parser --resolve-plugins-relative-to --output-file --format",
+        "-c -o -f --config --rulesdir --plugin --parser --resolve-plugins-relative-to --output-file --format \
+         --cache-location --cache-file",
     ),
     (
         "prettier stylelint",
-        "--config --plugin --plugin-search-dir --custom-syntax --custom-formatter -o --output-file",
+        "--config --plugin --plugin-search-dir --custom-syntax --custom-formatter -o --output-file --cache-location \
+         --rulesdir",
     ),
     (
         "jest vitest mocha",
-        "-c -r --config --require --globalSetup --setupFiles --reporters --runner --resolver --outputFile",
+        "-c -r --config --require --globalSetup --globalTeardown --setupFiles --setupFilesAfterEnv --reporters \
+         --runner --resolver --outputFile --testRunner --testEnvironment --testSequencer --testResultsProcessor \
+         --filter --transform --watchPlugins --dependencyExtractor --cacheDirectory --coverageDirectory --rootDir",
     ),
-    ("psql", "=cdFhPpRTUv -f -o -L --file --output --log-file"),
+    ("psql", "=cdFhPpRTUv !--command -f -o -L --file --output --log-file"),
     (
         "mysql mariadb",
-        "--pager --tee --init-command --defaults-file --defaults-extra-file --plugin-dir",
+        "!--execute --pager --tee --init-command --defaults-file --defaults-extra-file --plugin-dir",
     ),
     ("sqlite3", "-init -cmd"),
     ("pg_dump pg_dumpall pg_restore", "=FhjpSU -f -L --file"),
@@ -231,11 +249,14 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "mypy",
-        "--python-executable --config-file --cache-dir --junit-xml --html-report --txt-report --xml-report",
+        "--python-executable --config-file --cache-dir --junit-xml --any-exprs-report --cobertura-xml-report \
+         --html-report --linecount-report --linecoverage-report --lineprecision-report --txt-report --xml-report \
+         --xslt-html-report --xslt-txt-report --timing-stats --line-checking-stats",
     ),
     (
         "pylint flake8 pyright",
-        "-p --init-hook --rcfile --load-plugins --output --output-file --config --append-config --pythonpath",
+        "-p --init-hook --rcfile --load-plugins --output --output-file --config --append-config --pythonpath \
+         --import-graph --ext-import-graph --int-import-graph",
     ),
     (
         "black isort ruff rustfmt gofmt",
@@ -245,12 +266,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("rspec", "=eftP -r -O -o -I --require --options --out --default-path"),
     ("tox nox", "-c -f --conf --noxfile --workdir --force-dep"),
     ("ninja", "=djklw -f -C -t"),
-    ("ctest", "=* -S -SP -O -D --script --output-log --build-and-test --test-dir"),
-    (
-        "openssl",
-        "-out -engine -provider -provider-path -config -keyout -writerand -sess_out -keylogfile -CAserial",
-    ),
-    ("gh", "--extension alias extension"),
+    ("ctest", "=* -S -SP -O -D --script --output-log --output-junit --build-and-test --test-dir"),
+    ("gh/download", "=R -O -D --output --dir"),
+    ("gh/config", "set"),
+    ("gh/alias", "set import delete"),
+    ("gh/extension gh/extensions gh/ext", "install exec upgrade create remove"),
 ];
 
 /// Programs that read more options from a file when a word such as `@file` names one, so that the file decides what
@@ -267,7 +287,7 @@ pub const OPTION_FILES: &str = "\
 /// The same for every program that is not in the table.
 pub const ANYWHERE: &str = "--exec --exec-batch --execute --eval --output --output-file --outfile --out-file \
     --to-command --rsh --shell --script-shell --pager --editor --plugin --compress-program \
-    --use-compress-program --post-renderer";
+    --use-compress-program --post-renderer --run_under";
 
 /// Letters that tar takes without a dash in its first word.
 pub const TAR_LETTERS: &[&str] = &["-I", "-F", "-g", "-P"];

@@ -1,6 +1,8 @@
 use super::super::judge::Decision::{Allow, Ask};
 use super::super::judge::testing::Bench;
 
+mod programs;
+
 #[test]
 fn a_dangerous_option_never_rides_on_a_rule_that_does_not_name_it() {
     let rows = [
@@ -464,7 +466,7 @@ fn a_rule_covers_the_options_that_it_names_and_those_that_do_no_harm() {
         ("Bash(curl:*)", "curl -sSL -XPOST -H 'A: O' https://a"),
         ("Bash(curl -o:*)", "curl -o x https://a"),
         ("Bash(curl * -o *)", "curl -s -o x https://a"),
-        ("Bash(tar:*)", "tar xzf a.tar -C /tmp/I"),
+        ("Bash(tar:*)", "tar xzf a.tar -C tmp/I"),
         ("Bash(tar:*)", "tar -czf a.tgz b"),
         ("Bash(ssh:*)", "ssh -p 22 -o ConnectTimeout=5 -oBatchMode=yes host ls"),
         ("Bash(ssh:*)", "ssh host A=b ls"),

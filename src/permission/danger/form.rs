@@ -1,0 +1,164 @@
+//! Dangers that a word shows by its form: the name of an option that says what it does, a setting, an address.
+
+use super::{Spelling, compiler};
+
+/// Last words of long options that name a program, whatever program has the option.
+const RUNS: &str = "browser cmd command editor exec executable hook hooks interpreter launcher pager plugin plugins \
+    preprocessor program shell";
+
+/// Last two words of long options that name a file or folder to write.
+const WRITES: &str = "dump-file junit-xml log-dir log-directory log-file log-path out-dir out-file out-path output-dir \
+    output-directory output-file output-path pid-file report-file status-file trace-file";
+
+/// The danger in a word of the program; `previous` is the word before it.
+pub fn find(name: &str, word: &str, previous: Option<&str>) -> Option<String> {
+    let before = previous.unwrap_or_default();
+    match name {
+        "make" | "gmake" => make_word(word),
+        "ssh" | "scp" | "sftp" => ssh_setting(word, before),
+        "psql" | "mysql" | "mariadb" => {
+            word.contains('\\').then(|| "a backslash command".to_owned())
+        }
+        "sqlite3" => word.trim_start().starts_with('.').then(|| "a dot command".to_owned()),
+        "mvn" | "mvnw" => ["-Dmaven.ext.class.path", "-Dexec.", "-DargLine", "-Djvm"]
+            .iter()
+            .find(|start| word.starts_with(**start))
+            .map(|_| word.split('=').next().unwrap_or(word).to_owned()),
+        "git" => address(name, word),
+        "curl" => curl_format(word, before),
+        "docker" | "podman" => mount(word, before),
+        "pytest" | "py.test" => pytest_plugin(word, before),
+        // An exclamation mark runs what follows.
+        "dc" => word.contains('!').then(|| "an exclamation mark".to_owned()),
+        // A format can be a program as well.
+        "pandoc" => word.contains(".lua").then(|| "a Lua script".to_owned()),
+        _ => compiler::find(name, word, before),
+    }
+}
+
+/// Whether there is such a danger in a word that is only known in part.
+pub fn find_open(name: &str, word: &Spelling<'_>, previous: &str) -> bool {
+    matches!(name, "docker" | "podman") && mount(&word.outline(), previous).is_some()
+}
+
+/// The option, where its name says that it runs a program or writes a file.
+pub fn telling_option(word: &str) -> Option<String> {
+    let option = word.split('=').next().unwrap_or_default();
+    let name = option.strip_prefix("--").filter(|name| !name.starts_with("no-"))?;
+    let name = name.replace('_', "-").to_ascii_lowercase();
+    let mut parts = name.rsplit('-');
+    let (last, before) = (parts.next().unwrap_or_default(), parts.next());
+    let is = |list: &str, known: &str| list.split_whitespace().any(|entry| entry == known);
+    let writes = before.is_some_and(|before| {
+        is(WRITES, &format!("{before}-{last}")) || last == "report" && before != "cov"
+    });
+    (is(RUNS, last) || writes).then(|| option.to_owned())
+}
+
+/// The danger in a word of make's, which hands a variable's value to its shell, and expands `$(shell …)` in it.
+fn make_word(word: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-+,:".contains(c);
+    let Some((variable, value)) = word.split_once('=') else {
+        // Rules for patterns hand the name of a goal to a shell.
+        let is_goal = !word.starts_with('-');
+        let is_plain = word.chars().all(|c| plain(c) || "/@%~".contains(c));
+        return (is_goal && !is_plain).then(|| "a goal that a shell reads".to_owned());
+    };
+    let decides = matches!(variable, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS" | "GNUMAKEFLAGS")
+        || variable.ends_with(['!', ':', '+', '?'])
+        || variable.contains("MAKEFILE");
+    (decides || !value.chars().all(plain)).then(|| variable.to_owned())
+}
+
+/// An address that is a command line to git.
+pub fn address(name: &str, word: &str) -> Option<String> {
+    (name == "git" && word.starts_with("ext::")).then(|| "ext::".to_owned())
+}
+
+/// Settings of ssh that are about the connection alone.
+const SSH_SETTINGS: &[&str] = &[
+    "batchmode",
+    "compression",
+    "connectionattempts",
+    "connecttimeout",
+    "identitiesonly",
+    "loglevel",
+    "passwordauthentication",
+    "port",
+    "serveralivecountmax",
+    "serveraliveinterval",
+    "stricthostkeychecking",
+    "user",
+];
+
+/// `Name=value` behind `-o`, or joined with it, that is more than a connection's.
+fn ssh_setting(word: &str, previous: &str) -> Option<String> {
+    let is_behind = previous.starts_with('-') && previous.ends_with('o');
+    let joined = word.starts_with('-').then(|| word.split_once('o')).flatten();
+    let joined = joined.filter(|(_, setting)| !setting.is_empty());
+    let setting = match joined {
+        Some((flags, setting)) if flags[1..].chars().all(|c| c.is_ascii_alphanumeric()) => setting,
+        _ if is_behind => word,
+        _ => return None,
+    };
+    // ssh passes over blanks, quotes and a mark before the name.
+    let is_mark = |c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\'');
+    let name = setting.trim_start_matches(is_mark).split(is_mark).next().unwrap_or_default();
+    let harmless = SSH_SETTINGS.contains(&name.to_ascii_lowercase().as_str());
+    (!harmless).then(|| format!("-o {name}"))
+}
+
+/// A format of curl's that writes a file, or that comes from one.
+fn curl_format(word: &str, previous: &str) -> Option<String> {
+    let option = "--write-out";
+    let is_behind = match previous.starts_with("--") {
+        true => previous.len() > 3 && option.starts_with(previous),
+        false => previous.starts_with('-') && previous.ends_with('w'),
+    };
+    let joined = match word.split_once("=@") {
+        Some((name, _)) if name.len() > 3 && option.starts_with(name) => true,
+        _ => word.starts_with('-') && !word.starts_with("--") && word.contains("w@"),
+    };
+    let writes = word.contains("%output") || joined || is_behind && word.starts_with('@');
+    writes.then(|| option.to_owned())
+}
+
+/// A folder outside of the project that a container gets to write to.
+fn mount(word: &str, previous: &str) -> Option<String> {
+    let is_outside = |source: &str| {
+        let path = source.split(':').next().unwrap_or_default();
+        path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..")
+    };
+    let long = |option: &'static str| {
+        let joined = word.strip_prefix(option).and_then(|rest| rest.strip_prefix('='));
+        joined.or((previous == option).then_some(word)).map(|value| (option, value))
+    };
+    let letters = |text: &str| text.starts_with('-') && !text.starts_with("--");
+    let joined =
+        || word.split_once('v').filter(|(flags, value)| letters(flags) && !value.is_empty());
+    let behind = || (letters(previous) && previous.ends_with('v')).then_some(word);
+    let volume = long("--volume").or_else(|| behind().map(|value| ("-v", value)));
+    let volume =
+        volume.or_else(|| joined().map(|(_, value)| ("-v", value.trim_start_matches('='))));
+    if let Some((option, _)) = volume.filter(|(_, value)| is_outside(value) && value.contains(':'))
+    {
+        return Some(option.to_owned());
+    }
+    let (option, value) = long("--mount")?;
+    let mut fields = value.split(',').filter_map(|field| field.split_once('='));
+    fields
+        .any(|(key, source)| matches!(key, "source" | "src") && is_outside(source))
+        .then(|| option.to_owned())
+}
+
+/// A module that pytest loads as a plugin. `no:name` keeps one from being loaded.
+fn pytest_plugin(word: &str, previous: &str) -> Option<String> {
+    let is_flags = |text: &str| {
+        text.strip_prefix('-').is_some_and(|flags| flags.chars().all(|c| "hlqsvx".contains(c)))
+    };
+    let joined =
+        word.split_once('p').filter(|(flags, _)| is_flags(flags)).map(|(_, module)| module);
+    let behind = previous.strip_suffix('p').filter(|flags| is_flags(flags)).map(|_| word);
+    let module = joined.filter(|module| !module.is_empty()).or(behind)?;
+    (!module.starts_with("no:")).then(|| "-p".to_owned())
+}

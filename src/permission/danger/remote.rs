@@ -1,0 +1,141 @@
+//! Repositories that git is to speak with. One on this machine is a folder whose settings and hooks name programs, and
+//! git runs them: a folder of the project is such a repository when it looks like one.
+
+use std::path::PathBuf;
+
+use super::{Danger, Spelling};
+
+/// Sub-commands with the options that take the next word as a value, and those without a value that often stand before
+/// the repository. Behind any other option, the next word may be its value or the repository.
+const SPEAKERS: &[(&str, &str, &str)] = &[
+    (
+        "push",
+        "-o --push-option --receive-pack --exec",
+        "-u -f -n -q -v -d -4 -6 --set-upstream --force --dry-run --tags --follow-tags --delete --all --mirror --prune \
+         --atomic --no-verify --force-with-lease --force-if-includes --quiet --verbose --porcelain --progress",
+    ),
+    (
+        "fetch",
+        "-o --server-option --depth --deepen --shallow-since --shallow-exclude -j --jobs --refmap --filter",
+        "-p -P -t -n -f -q -v -a --prune --prune-tags --tags --no-tags --force --all --append --unshallow --quiet \
+         --verbose --dry-run --progress",
+    ),
+    (
+        "pull",
+        "-s --strategy -X --strategy-option --depth -j --jobs --server-option",
+        "-r -q -v -f -p -t --rebase --no-rebase --ff --ff-only --no-ff --autostash --no-edit --prune --tags --quiet \
+         --verbose --force --squash --no-commit",
+    ),
+    (
+        "ls-remote",
+        "-o --server-option --sort",
+        "-t -q -h --heads --branches --tags --refs --quiet --symref",
+    ),
+    (
+        "clone",
+        "-b --branch -o --origin --depth -j --jobs --reference --reference-if-able --filter --shallow-since",
+        "-q -v -n -l -s --quiet --verbose --bare --mirror --recurse-submodules --recursive --single-branch --no-tags \
+         --no-checkout --progress",
+    ),
+];
+
+/// Finds repositories on this machine behind `git` and its sub-command at `place`. A name that is no path counts when
+/// it is a folder in one of `bases`, since git takes it for one when no remote has the name.
+pub fn find(
+    sub_command: &str,
+    place: usize,
+    words: &[Spelling<'_>],
+    bases: &[PathBuf],
+) -> Vec<Danger> {
+    if let Some((_, values, flags)) = SPEAKERS.iter().find(|(name, ..)| *name == sub_command) {
+        let operands = operands(&words[place + 1..], values, flags);
+        let operands = operands.into_iter().map(|at| at + place + 1);
+        return operands.filter_map(|at| danger(&words[at], at, bases)).collect();
+    }
+    let next_operand = |from: usize| {
+        let skipped = words.iter().skip(from).take_while(|word| is_option(word));
+        from + skipped.count()
+    };
+    let part = next_operand(place + 1);
+    let start = match (sub_command, words.get(part).and_then(Spelling::exact)) {
+        ("remote", Some("show" | "prune" | "update")) => part + 1,
+        // The first operand is the name that the remote gets.
+        ("remote", Some("add" | "set-url")) => next_operand(part + 1) + 1,
+        // Here a folder needs to be written as one.
+        ("submodule", Some("add" | "set-url")) => {
+            let all = words.iter().enumerate().skip(part + 1);
+            let paths = all.filter(|(_, word)| is_path(&word.outline()));
+            return paths.map(|(at, word)| local(word, at)).collect();
+        }
+        _ => return Vec::new(),
+    };
+    let all = words.iter().enumerate().skip(start).filter(|(_, word)| !is_option(word));
+    all.filter_map(|(at, word)| danger(word, at, bases)).collect()
+}
+
+fn is_option(word: &Spelling<'_>) -> bool {
+    word.beginning().starts_with('-')
+}
+
+/// The places of the words that may be the repository: the first operand, and those before it that may be the value of
+/// an option.
+fn operands(words: &[Spelling<'_>], values: &str, flags: &str) -> Vec<usize> {
+    let is = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
+    let is_flags = |word: &str| {
+        let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        let mut letters = letters.into_iter().flat_map(str::chars).peekable();
+        letters.peek().is_some() && letters.all(|letter| is(flags, &format!("-{letter}")))
+    };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let text = word.beginning();
+        if !text.starts_with('-') || text == "-" {
+            found.push(at);
+            break;
+        }
+        let whole = text.contains('=') || text == "--" || is(flags, &text) || is_flags(&text);
+        if is(values, &text) {
+            at += 1;
+        } else if !whole && words.get(at + 1).is_some_and(|next| !is_option(next)) {
+            at += 1;
+            found.push(at);
+        }
+        at += 1;
+    }
+    found
+}
+
+fn danger(word: &Spelling<'_>, at: usize, bases: &[PathBuf]) -> Option<Danger> {
+    let text = word.outline();
+    let is_folder = || match word.exact() {
+        Some(name) if !name.contains(':') => {
+            // Git looks for both names, and cannot be said to find neither where it may run anywhere.
+            let exists = |base: &PathBuf| {
+                [name.to_owned(), format!("{name}.git")]
+                    .iter()
+                    .any(|name| !name.is_empty() && base.join(name).symlink_metadata().is_ok())
+            };
+            bases.is_empty() || bases.iter().any(exists)
+        }
+        _ => false,
+    };
+    (is_path(&text) || has_folder(&text) || is_folder()).then(|| local(word, at))
+}
+
+/// Whether the word is written as a path, or as the address of one.
+fn is_path(text: &str) -> bool {
+    let file = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:"));
+    file || text.starts_with(['/', '.', '~'])
+}
+
+/// Whether a slash comes before any colon: git takes no such word for an address.
+fn has_folder(text: &str) -> bool {
+    text.find('/').is_some_and(|slash| text.find(':').is_none_or(|colon| slash < colon))
+}
+
+/// The rule names the repository as the command has it.
+fn local(word: &Spelling<'_>, place: usize) -> Danger {
+    let written = word.exact().unwrap_or_default().to_owned();
+    Danger { option: "a repository on this machine".to_owned(), written, place }
+}

@@ -1,0 +1,90 @@
+//! Archives that tar writes outside of the folder, or has another program fetch, and folders that it enters.
+
+use super::{Danger, Spelling};
+
+/// Letters that take a value, in all versions of tar.
+const VALUES: &str = "CFHIKLNTVXbfg";
+
+/// Long options with such a value, and the letter that does the same.
+const LONG: &[(&str, char)] = &[("--file", 'f'), ("--directory", 'C'), ("--cd", 'C')];
+
+/// Long options that write an archive.
+const WRITES: &[&str] =
+    &["--create", "--append", "--update", "--catenate", "--concatenate", "--delete"];
+
+/// Finds values of `-f` and `-C` that lead out of the folder, or into a hidden one.
+pub fn find(words: &[Spelling<'_>]) -> Vec<Danger> {
+    let (values, writes) = read(words);
+    let is_danger = |letter: char, value: &str| match letter {
+        // A name with a colon is a file on another machine, for which tar starts a program.
+        'f' => value.contains(':') || writes && leads_out(value),
+        _ => leads_out(value),
+    };
+    let found = values.into_iter().filter(|(letter, value, _)| is_danger(*letter, value));
+    found
+        .map(|(letter, value, place)| Danger {
+            option: format!("-{letter}"),
+            written: value,
+            place,
+        })
+        .collect()
+}
+
+/// The values of the options of interest with their places, and whether an archive is written.
+fn read(words: &[Spelling<'_>]) -> (Vec<(char, String, usize)>, bool) {
+    let (mut values, mut writes, mut at) = (Vec::new(), false, 1);
+    while let Some(word) = words.get(at) {
+        let text = word.outline();
+        let place = at;
+        at += 1;
+        if let Some((name, value)) = long_option(&text) {
+            writes |= name.len() > 3 && WRITES.iter().any(|option| option.starts_with(name));
+            let known = LONG.iter().find(|(option, _)| name.len() > 3 && option.starts_with(name));
+            let Some((_, letter)) = known else { continue };
+            match value {
+                Some(value) => values.push((*letter, value.to_owned(), place)),
+                None => {
+                    values.extend(words.get(at).map(|next| (*letter, next.outline(), at)));
+                    at += 1;
+                }
+            }
+            continue;
+        }
+        let dashed = text.strip_prefix('-');
+        let cluster = match dashed {
+            Some(cluster) => cluster,
+            // The first word needs no dash, and the values of its letters follow it one by one.
+            None if place == 1 => text.as_str(),
+            None => continue,
+        };
+        for (index, letter) in cluster.char_indices() {
+            writes |= "Acru".contains(letter);
+            if !VALUES.contains(letter) {
+                continue;
+            }
+            let rest = &cluster[index + letter.len_utf8()..];
+            if dashed.is_some() && !rest.is_empty() {
+                values.push((letter, rest.to_owned(), place));
+                break;
+            }
+            values.extend(words.get(at).map(|next| (letter, next.outline(), at)));
+            at += 1;
+        }
+    }
+    values.retain(|(letter, ..)| matches!(letter, 'f' | 'C'));
+    (values, writes)
+}
+
+fn long_option(text: &str) -> Option<(&str, Option<&str>)> {
+    let is_long = text.starts_with("--") && text.len() > 2;
+    is_long.then(|| match text.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (text, None),
+    })
+}
+
+/// Whether the path is none below the folder, or is hidden. A dash is standard output.
+fn leads_out(path: &str) -> bool {
+    let is_hidden = |part: &str| part.starts_with('.') && part != ".";
+    path.starts_with(['/', '~']) || path.split('/').any(is_hidden)
+}

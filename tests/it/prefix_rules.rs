@@ -1,0 +1,105 @@
+//! Prefix rules: what an allow rule for a program or a sub-command does not cover. Each test first shows with the real
+//! program that the line would run a program of the project.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::scene::{Scene, bash};
+use crate::support::script::{text, tool_use};
+
+/// The file that the project's program leaves.
+const FIRED: &str = "fired";
+
+/// Runs the line as the user would, with no settings of their own, and says whether the project's program ran.
+fn fires(scene: &Scene, line: &str) -> bool {
+    let project = scene.world.project_dir();
+    let mut shell = Command::new("bash");
+    shell.args(["-c", line]).current_dir(&project).env("HOME", "/nowhere");
+    shell.output().unwrap();
+    let fired = project.join(FIRED);
+    let found = fired.exists();
+    if found {
+        std::fs::remove_file(fired).unwrap();
+    }
+    found
+}
+
+/// Has the model run the line under the rule, and returns the error of the call.
+async fn call(scene: &Scene, rule: &str, line: &str) -> Option<String> {
+    scene.server.when("TASK-1").reply(tool_use("Bash", bash(line))).then(text("done"));
+    let run = scene.world.run(["-p", "TASK-1 go", "--allowed-tools", rule]).finish().await;
+    run.assert_code(0);
+    let result = scene.server.requests().pop().unwrap().tool_result();
+    result.is_error.then_some(result.text)
+}
+
+fn git(dir: &Path, words: &[&str]) {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(words);
+    let done = git.current_dir(dir).env("HOME", "/nowhere").output().unwrap();
+    assert!(done.status.success(), "git {words:?}: {done:?}");
+}
+
+/// A project under git with a folder `fx` that a commit can bring: git takes it for a repository, and runs the command
+/// of its settings when something is pushed to it.
+fn with_crafted_folder() -> Scene {
+    let scene = Scene::new();
+    let project = scene.world.project_dir();
+    let command = format!("touch {}; :", project.join(FIRED).display());
+    let config = format!("[core]\n\tbare = true\n\talternateRefsCommand = \"{command}\"\n");
+    for (file, content) in [
+        ("fx/HEAD", "ref: refs/heads/main\n"),
+        ("fx/config", config.as_str()),
+        ("fx/refs/heads/.keep", ""),
+        ("fx/objects/info/alternates", "../../other/objects\n"),
+        ("other/HEAD", "ref: refs/heads/main\n"),
+        ("other/config", "[core]\n\tbare = true\n"),
+        ("other/refs/.keep", ""),
+        ("other/objects/.keep", ""),
+    ] {
+        scene.world.write(file, content);
+    }
+    git(&project, &["init", "-q", "-b", "main"]);
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-qm", "first"]);
+    scene
+}
+
+#[tokio::test]
+async fn a_push_into_a_folder_of_the_project_runs_none_of_its_programs() {
+    let scene = with_crafted_folder();
+    for (folder, branch) in [("./fx", "a"), ("fx", "b")] {
+        let line = |branch: &str| format!("git push {folder} HEAD:refs/heads/{branch}");
+        assert!(fires(&scene, &line(branch)), "git itself runs the command of the folder");
+        let error = call(&scene, "Bash(git push:*)", &line("x")).await.unwrap();
+        assert!(error.contains("git with a repository on this machine"), "{error}");
+        assert!(!scene.world.exists(FIRED), "{folder}");
+    }
+    // The rule that names the folder is the user's word for it.
+    assert_eq!(
+        call(&scene, "Bash(git push ./fx:*)", "git push ./fx HEAD:refs/heads/y").await,
+        None
+    );
+    assert!(scene.world.exists(FIRED));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_setting_of_ssh_behind_a_mark_starts_no_program_of_the_project() {
+    let scene = Scene::new();
+    scene.world.write("evil.sh", &format!("#!/bin/sh\ntouch {FIRED}\nexit 1\n"));
+    let script = scene.world.project_dir().join("evil.sh");
+    std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for line in [
+        "ssh -o =ProxyCommand=./evil.sh h",
+        "ssh -o '=ProxyCommand ./evil.sh' h",
+        "ssh -o ' =ProxyCommand=./evil.sh' h",
+    ] {
+        assert!(fires(&scene, line), "ssh itself runs it: {line}");
+        let error = call(&scene, "Bash(ssh:*)", line).await.unwrap();
+        assert!(error.contains("ssh with -o ProxyCommand"), "{error}");
+        assert!(!scene.world.exists(FIRED), "{line}");
+    }
+    scene.server.finish();
+}
