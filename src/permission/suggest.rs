@@ -48,27 +48,29 @@ const RUN: &[&str] = &["run", "run-script", "exec", "compose", "x", "dlx"];
 const LONGEST: usize = 200;
 
 /// Programs whose sub-commands build, test or look at a project, so that a rule may leave their arguments open. Each
-/// line is a program, and behind `:` its sub-commands; a program without any is fine as a whole.
+/// line is a program, and behind `:` its sub-commands; a program without any is fine as a whole. Formatters are not
+/// among them: whether one changes files or only shows what it would change depends on an option, and its arguments
+/// name the files.
 const OPEN_ENDED: &[&str] = &[
     "bun: test",
     "bun npm pnpm yarn: run run-script",
     "bun pnpm yarn: build lint typecheck",
-    "cargo: b build c check t test clippy fmt doc bench tree metadata nextest",
+    "cargo: b build c check t test clippy doc bench tree metadata nextest",
     "ctest",
-    "dotnet: build format restore test",
+    "dotnet: build restore test",
     "flake8 mypy pylint pyright",
     "git: add commit describe ls-files merge-base rev-parse status",
-    "go: build doc fmt list test vet version",
+    "go: build doc list test vet version",
     "jest mocha phpunit rspec vitest",
     "npm pnpm yarn: t test",
-    "black gofmt isort rustfmt shellcheck tsc",
+    "shellcheck tsc",
     "pytest py.test",
-    "ruff: check format",
-    "terraform tofu: fmt validate",
+    "ruff: check",
+    "terraform tofu: validate",
 ];
 
 /// Options that keep a program from changing what it looks at. A rule for the program would allow the changes too.
-const LOOKS_ONLY: &[&str] = &["--check", "-check", "-l", "--noEmit", "--dry-run"];
+const LOOKS_ONLY: &[&str] = &["--check", "-check", "--diff", "-l", "--noEmit", "--dry-run"];
 
 /// Rules that together cover all the units; none when one of them cannot be covered safely.
 pub fn rules(units: &[&Unit], facts: &Facts, places: &Places) -> Vec<String> {
@@ -126,8 +128,12 @@ fn command_rule(command: &SimpleCommand) -> Option<String> {
         }
         _ => return None,
     };
+    let is_git_add =
+        matches!(&words[from..], [git, add, ..] if git.text == "git" && add.text == "add");
+    let looks_only =
+        |word: &Word| LOOKS_ONLY.contains(&word.text.as_str()) || is_git_add && word.text == "-n";
     // Without its option the call would change files.
-    if words[from..].iter().any(|word| LOOKS_ONLY.contains(&word.text.as_str())) {
+    if words[from..].iter().any(looks_only) {
         return exact(words);
     }
     let head = words.get(..from + open_ended(&words[from..]).unwrap_or_default())?;

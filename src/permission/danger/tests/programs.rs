@@ -341,3 +341,28 @@ fn options_of_single_programs_that_write_or_run() {
         ("Bash(rsync:*)", "rsync -avz --partial --exclude x a b"),
     ]);
 }
+
+#[test]
+fn a_formatter_is_offered_as_the_exact_call() {
+    for line in [
+        "black --diff .",
+        "black .",
+        "gofmt -d .",
+        "isort --check-only .",
+        "isort -c .",
+        "isort --diff .",
+        "ruff format --diff",
+        "ruff check --diff .",
+        "dotnet format --verify-no-changes",
+        "terraform fmt -write=false",
+        "rustfmt --emit stdout a.rs",
+        "cargo fmt",
+        "go fmt ./...",
+        "git add -n .",
+    ] {
+        let suggestions = Bench::new().bash_judgement(line).suggestions;
+        assert_eq!(suggestions, [format!("Bash({line})")], "{line}");
+    }
+    let suggestions = Bench::new().bash_judgement("pytest --collect-only").suggestions;
+    assert_eq!(suggestions, ["Bash(pytest:*)"]);
+}
