@@ -170,6 +170,28 @@ async fn gits_own_folders_are_protected_wherever_they_lie() {
 }
 
 #[tokio::test]
+async fn a_repository_written_file_by_file_is_not_completed_unasked() {
+    let scene = Scene::new();
+    let project = scene.world.project_dir();
+    let (head, config) = ("ref: refs/heads/main\n", "[core]\n\tbare = true\n");
+    // Each group in its order; the last file of the first one and all but the first of the second are held.
+    let groups = [
+        [("a/refs/x", "x"), ("a/objects/info/x", "x"), ("a/config", config), ("a/HEAD", head)],
+        [("b/HEAD", head), ("b/config", config), ("b/objects/info/x", "x"), ("b/refs/x", "x")],
+    ];
+    let files: Vec<_> = groups.into_iter().flatten().collect();
+    let writes =
+        files.iter().map(|(file, content)| tool_use("Write", write(&project.join(file), content)));
+    let run = run(&scene, writes, &EDITS).await;
+    let made: Vec<bool> = files.iter().map(|(file, _)| scene.world.exists(file)).collect();
+    assert_eq!(made, [true, true, true, false, true, false, false, false], "{run}");
+    let request = scene.server.requests().remove(4);
+    let error = request.tool_results().pop().unwrap().text;
+    assert!(error.contains("a/HEAD is protected: git takes settings and hooks"), "{error}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn what_a_dot_link_leads_to_is_protected_in_a_repository_of_dotfiles() {
     let scene = Scene::new();
     let (project, home) = (scene.world.project_dir(), scene.world.home_dir());

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{ProtectedPlace, Reason, resolve};
+use super::{ProtectedPlace, Reason, fold, resolve};
 use crate::disk::parse_git_config;
 
 /// How deep files of settings include others, as git has it.
@@ -13,15 +13,22 @@ const MAX_DEPTH: usize = 10;
 /// A longer file is none that git writes here. Bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The folder of git's that holds the path: one that looks to git like a repository. The search ends at a checkout,
-/// which can lie in such a folder.
+/// Names of files and folders that make a repository of a folder with a file `HEAD`.
+const PARTS: &[&str] = &["commondir", "config", "objects", "refs"];
+
+/// The folder of git's that holds the path: one that looks to git like a repository, or begins to with this file. So
+/// the file that completes one is protected, whichever it is. The search ends at a checkout, which can lie in such a
+/// folder.
 pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
     for folder in path.ancestors().skip(1) {
         if folder.join(".git").symlink_metadata().is_ok() {
             return None;
         }
-        let holds = |name: &str| folder.join(name).symlink_metadata().is_ok();
-        if holds("HEAD") && (holds("objects") || holds("commondir")) {
+        let entry = path.strip_prefix(folder).ok().and_then(|below| below.iter().next());
+        let entry = fold(&entry.unwrap_or_default().to_string_lossy());
+        let holds =
+            |name: &str| entry == fold(name) || folder.join(name).symlink_metadata().is_ok();
+        if holds("HEAD") && PARTS.iter().any(|part| holds(part)) {
             return Some(folder.to_owned());
         }
     }

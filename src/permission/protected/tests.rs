@@ -411,3 +411,26 @@ fn a_rule_covers_a_protected_file_when_it_names_what_protects_it() {
         assert_eq!(names(rule, path), expected, "{rule} {path}");
     }
 }
+
+#[test]
+fn the_file_that_completes_a_repository_is_protected_whichever_it_is() {
+    let bench = Bench::new("p").folders(&["p/a/objects", "p/b", "p/c/refs", "p/d/config", "p/e"]);
+    let bench = bench.file("p/b/HEAD", "ref: refs/heads/main\n").file("p/e/commondir", "../b\n");
+    bench.assert(&[
+        ("p/a/HEAD", true),
+        ("p/a/config", false),
+        ("p/a/objects/info/alternates", false),
+        ("p/b/config", true),
+        ("p/b/objects/info/alternates", true),
+        ("p/b/refs/heads/x", true),
+        ("p/b/COMMONDIR", true),
+        ("p/b/notes.txt", false),
+        ("p/c/HEAD", true),
+        ("p/c/head", true),
+        ("p/d/HEAD", true),
+        ("p/e/HEAD", true),
+        ("p/HEAD", false),
+        ("p/src/HEAD", false),
+        ("p/config/objects/refs", false),
+    ]);
+}
