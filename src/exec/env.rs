@@ -14,12 +14,14 @@ const PROVIDER_KEYS: [&str; 4] =
 /// How many settings the environment brings for git.
 const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
 
-/// Settings of git that keep it from starting what a folder names, by itself or when it tidies up after a fetch.
-pub const GIT_SETTINGS: [(&str, &str); 4] = [
+/// Settings of git that keep it from starting what a folder names, by itself or when it tidies up after a fetch, and from
+/// reading an index in parts, where it goes by what the index says of itself.
+pub const GIT_SETTINGS: [(&str, &str); 5] = [
     ("safe.bareRepository", "explicit"),
     ("core.fsmonitor", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
+    ("index.threads", "1"),
 ];
 
 /// The environment of a child: `env` without provider keys and without the names in `secrets`, one level deeper,
@@ -80,7 +82,7 @@ mod tests {
         let expected = EnvOverlay::from_iter([
             ("CALIBAN_DEPTH", "1"),
             ("LANG", "C"),
-            ("GIT_CONFIG_COUNT", "4"),
+            ("GIT_CONFIG_COUNT", "5"),
             ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
             ("GIT_CONFIG_VALUE_0", "explicit"),
             ("GIT_CONFIG_KEY_1", "core.fsmonitor"),
@@ -89,6 +91,8 @@ mod tests {
             ("GIT_CONFIG_VALUE_2", "0"),
             ("GIT_CONFIG_KEY_3", "maintenance.auto"),
             ("GIT_CONFIG_VALUE_3", "false"),
+            ("GIT_CONFIG_KEY_4", "index.threads"),
+            ("GIT_CONFIG_VALUE_4", "1"),
             ("GIT_OPTIONAL_LOCKS", "0"),
         ]);
         assert_eq!(child, expected);
@@ -103,7 +107,7 @@ mod tests {
         ]);
         let child = child_env(&env, 0, &[]);
         let of = |name: &str| child.get(name).unwrap().to_owned();
-        assert_eq!((of("GIT_CONFIG_COUNT"), of("GIT_CONFIG_VALUE_0")), ("5".into(), "Ann".into()));
+        assert_eq!((of("GIT_CONFIG_COUNT"), of("GIT_CONFIG_VALUE_0")), ("6".into(), "Ann".into()));
         assert_eq!(of("GIT_CONFIG_KEY_1"), "safe.bareRepository");
         assert_eq!(of("GIT_CONFIG_KEY_2"), "core.fsmonitor");
     }

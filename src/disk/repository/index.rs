@@ -19,6 +19,9 @@ const FILES: [u32; 2] = [0o100_644, 0o100_755];
 const LINK: u32 = 0o120_000;
 /// Longer names are counted as this long in the flags of an entry. Bytes.
 const MAX_COUNTED: usize = 0xfff;
+/// The extensions that git writes beside the entries, which they leave as they are. Where the entries of each thread begin
+/// (`IEOT`) does not matter: agents' git reads the index in one thread.
+const EXTENSIONS: [&[u8]; 6] = [b"TREE", b"REUC", b"UNTR", b"FSMN", b"EOIE", b"IEOT"];
 /// The mode of a commit, which stands for a repository in the checkout.
 const COMMIT: u32 = 0o160_000;
 
@@ -169,17 +172,27 @@ fn parse(
         }
         at = end;
     }
-    // Extensions follow: a name, a length, and as many bytes. Before the checksum at the end there is no other.
-    while at + hash < bytes.len() {
+    parse_extensions(bytes, at, bytes.len().checked_sub(hash)?)
+}
+
+/// Looks at the extensions between the entries and the checksum: each is a name, a length, and as many bytes.
+fn parse_extensions(
+    bytes: &[u8],
+    entries_end: usize,
+    end: usize,
+) -> Option<Result<(), &'static str>> {
+    let mut at = entries_end;
+    while at < end {
         match bytes.get(at..at + 4)? {
             b"link" => return Some(Err("git's index is split into several files")),
-            // Git skips what begins with a capital letter and is not known.
-            name if !name[0].is_ascii_uppercase() => return None,
+            // Git finds the extensions by this one: it must not lead into another.
+            b"EOIE" if number(bytes, at + 8)? as usize != entries_end => return None,
+            name if !EXTENSIONS.iter().any(|known| *known == name) => return None,
             _ => {}
         }
         at = at + 8 + usize::try_from(number(bytes, at + 4)?).ok()?;
     }
-    Some(Ok(()))
+    (at == end).then_some(Ok(()))
 }
 
 /// Whether a name leads to a place in the checkout. Git does not look at that when it reads an index.

@@ -48,7 +48,7 @@ const HARMLESS: &[(&str, &str)] = &[
     (
         "core",
         "abbrev autocrlf bare bigfilethreshold checkstat commentchar compression deltabasecachelimit editor eol \
-         excludesfile filemode fscache fsmonitor fsync fsyncmethod fsyncobjectfiles hidedotfiles ignorecase ignorestat \
+         filemode fscache fsmonitor fsync fsyncmethod fsyncobjectfiles hidedotfiles ignorecase ignorestat \
          logallrefupdates longpaths loosecompression multipackindex packedgitlimit packedgitwindowsize precomposeunicode \
          preloadindex protecthfs protectntfs quotepath repositoryformatversion safecrlf sharedrepository sparsecheckout \
          sparsecheckoutcone symlinks trustctime untrackedcache warnambiguousrefs whitespace",

@@ -112,10 +112,20 @@ impl Settings {
     fn take(&mut self, section: &Section, key: &str, value: &str) -> Result<(), String> {
         let setting = format!("{}.{key}", section.name);
         let value = unquoted(value);
+        // Git looks for these keys without a name in quotes alone.
+        if matches!(section.name.as_str(), "core" | "extensions") && !section.of.is_empty() {
+            return Err(format!("the repository's setting {setting} is in an unusual section"));
+        }
         match (section.name.as_str(), key) {
             ("core", "hookspath") => self.hook_folders.push(path(value)?),
             ("core", "worktree") => self.worktrees.push(path(value)?),
-            ("extensions", "objectformat") => self.sha256 = value != "sha1",
+            ("extensions", "objectformat") if matches!(value, "sha1" | "sha256") => {
+                self.sha256 = value == "sha256";
+            }
+            ("extensions", "objectformat") => return Err(unusual(&setting, value)),
+            ("extensions", "partialclone") if !is_plain(value) => {
+                return Err(unusual(&setting, value));
+            }
             ("extensions", "worktreeconfig") => self.has_worktree_file = true,
             // Others name a folder in which the branches are.
             ("extensions", "refstorage") if !matches!(value, "files" | "reftable") => {
@@ -157,6 +167,15 @@ struct Section {
     name: String,
     /// The text in quotes behind the name, such as that of a remote.
     of: String,
+}
+
+/// Whether git takes the value as it is written: without quotes, escapes and comments inside.
+fn is_plain(value: &str) -> bool {
+    !value.contains(['"', '\\', '#', ';'])
+}
+
+fn unusual(setting: &str, value: &str) -> String {
+    format!("the repository's setting {setting} has an unusual value, {value:?}")
 }
 
 fn may_start(setting: &str) -> String {

@@ -189,6 +189,52 @@ fn an_index_that_git_reads_otherwise_is_refused() {
 }
 
 #[test]
+fn an_index_whose_extensions_lead_elsewhere_is_refused() {
+    let bench = Bench::new();
+    let index = bench.path("a/.git/index");
+    bench.git("a", &["config", "index.recordEndOfIndexEntries", "true"]);
+    bench.git("a", &["update-index", "--force-write-index"]);
+    let plain = fs::read(&index).unwrap();
+    assert_eq!(bench.check("a"), Ok(()));
+    let at = plain.windows(4).position(|four| four == b"EOIE").unwrap();
+    let extension = |name: &[u8], length: u8| {
+        let mut bytes = plain[..at].to_vec();
+        bytes.extend_from_slice(name);
+        bytes.extend_from_slice(&[0, 0, 0, length, 1, 2, 3, 4]);
+        bytes.extend_from_slice(&plain[at..]);
+        bytes
+    };
+    let mut other_end = plain.clone();
+    other_end[at + 11] ^= 0x40;
+    // One that git does not write, one that git takes for the whole index, and one that reaches into the checksum.
+    for bytes in [other_end, extension(b"ABCD", 4), extension(b"sdir", 4), extension(b"TREE", 60)] {
+        fs::write(&index, bytes).unwrap();
+        bench.refuses("a", "not understood");
+    }
+    fs::write(&index, extension(b"TREE", 4)).unwrap();
+    assert_eq!(bench.check("a"), Ok(()));
+}
+
+#[test]
+fn the_length_of_hashes_is_as_git_takes_it() {
+    let bench = Bench::new();
+    let config = bench.path("a/.git/config");
+    let plain = fs::read_to_string(&config).unwrap();
+    for (more, why) in [
+        ("[extensions \"x\"]\n\tobjectformat = sha256\n", "unusual section"),
+        ("[core \"x\"]\n\tbare = false\n", "unusual section"),
+        ("[extensions]\n\tobjectformat = sha1 # x\n", "unusual value"),
+        ("[extensions]\n\tobjectformat = sh\"a1\"\n", "unusual value"),
+        ("[extensions]\n\tobjectformat = SHA256\n", "unusual value"),
+        ("[extensions]\n\tpartialclone = o # x\n", "unusual value"),
+        ("[core]\n\texcludesfile = /etc/passwd\n", "core.excludesfile"),
+    ] {
+        fs::write(&config, format!("{plain}{more}")).unwrap();
+        bench.refuses("a", why);
+    }
+}
+
+#[test]
 fn settings_and_files_that_git_reads_otherwise_are_refused() {
     let bench = Bench::new();
     let config = bench.path("a/.git/config");
