@@ -113,16 +113,8 @@ const FORMS: &[Form] = &[
         prepare: |_| {},
         craft: link_packs,
         line: "git log -p",
-        reason: "its .git is not a whole repository",
+        reason: "its .git holds a symbolic link",
         effect: Effect::Shows,
-    },
-    Form {
-        name: "a remote of a partial clone in a file of its own",
-        prepare: |place| place.git(&place.project, &["config", "remote.o.promisor", "true"]),
-        craft: |place| place.append(".git/remotes/o", b"URL: ../../other\n"),
-        line: "git status --short",
-        reason: "the settings of the repository are in unusual files",
-        effect: Effect::Unproven,
     },
 ];
 

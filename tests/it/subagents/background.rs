@@ -300,9 +300,13 @@ async fn a_failure_in_the_background_is_no_second_result_of_the_prompt_before() 
 #[tokio::test]
 async fn agents_that_are_cancelled_at_the_end_are_notified_of_before_the_result() {
     let scene = scene();
-    leaves_an_agent(&scene);
-    scene.server.when("CHILD-A").reply(text("PARTIAL-77").stall());
-    let run = scene.run().args(TWO_TURNS).finish().await;
+    let last = text("LAST-77").before_headers("last");
+    scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(last);
+    scene.server.when("CHILD-A").reply(text("PARTIAL-77").gate("work").stall());
+    let running = scene.run().args(TWO_TURNS).start();
+    scene.server.reached("work").await;
+    scene.server.open("last");
+    let run = running.wait().await;
     run.assert_code(5);
     assert_eq!(run.result()["subtype"], "error_max_turns", "{run}");
     let frames = run.frames();
