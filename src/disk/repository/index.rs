@@ -187,7 +187,7 @@ fn parse_extensions(
             b"link" => return Some(Err("git's index is split into several files")),
             // Git finds the extensions by this one: it must not lead into another.
             b"EOIE" if number(bytes, at + 8)? as usize != entries_end => return None,
-            name if !EXTENSIONS.iter().any(|known| *known == name) => return None,
+            name if !EXTENSIONS.contains(&name) => return None,
             _ => {}
         }
         at = at + 8 + usize::try_from(number(bytes, at + 4)?).ok()?;
