@@ -233,7 +233,7 @@ impl Agent {
             true => None,
             false => Some(self.setup.operations.enter(cancel).await.ok_or_else(cancelled)?),
         };
-        self.still_permitted(tool, &permitted, heard)?;
+        let reads_only = self.still_permitted(tool, &permitted, heard)?;
         let Permitted { call, access, .. } = permitted;
         run.events.emit(EventKind::ToolStarted {
             id: call.id.clone(),
@@ -245,6 +245,7 @@ impl Agent {
             events: run.events.clone(),
             cancel: cancel.child_token(),
             access,
+            reads_only,
             order: call.order,
             cwd: self.setup.cwd.clone(),
             env: self.setup.env.clone(),
@@ -330,13 +331,13 @@ impl Agent {
     }
 
     /// Judges a permitted call again, when its waits for an answer and for a place are over: rules and links may have
-    /// changed.
+    /// changed. Answers whether it runs because it only reads.
     fn still_permitted(
         &self,
         tool: &dyn Tool,
         permitted: &Permitted,
         heard: &Heard,
-    ) -> Result<(), ToolError> {
+    ) -> Result<bool, ToolError> {
         let Permitted { call, access, approval } = permitted;
         let now = tool.access(&call.input, &call.directory);
         let advice = heard.advice.clone();

@@ -122,8 +122,8 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         None => return screen::run(cli, setup()?),
         Some(Command::Demo(print)) => return demo::run(cli, env, print),
         Some(Command::Doctor) => return doctor::run(cli, env),
-        Some(Command::Sandbox { write, program }) => {
-            return Ok(command::sandbox::become_confined(write, program));
+        Some(Command::Sandbox { write, offline, program }) => {
+            return Ok(command::sandbox::become_confined(write, *offline, program));
         }
         Some(Command::Auth { action: AuthAction::Status { json } }) => {
             let setup = setup()?;

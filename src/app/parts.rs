@@ -176,6 +176,7 @@ impl Setup {
             let unreadable = judge.unreadable(cwd, place);
             move |file| unreadable.contains(file)
         });
+        let sandbox = config::env::program().ok().and_then(|program| Sandbox::new(&program));
         Parts {
             hooks: self.hooks(&secrets),
             events: wishes.events,
@@ -193,6 +194,7 @@ impl Setup {
                 web: WebSettings::default().with_redirects(RedirectRules::by(move |from, to| {
                     web.refused_redirect(from, to)
                 })),
+                sandbox: sandbox.clone(),
                 supervisor: Supervisor::of_this_program(),
                 ..BuiltinSettings::new(self.cwd.clone())
             },
@@ -222,7 +224,7 @@ impl Setup {
                 .unwrap_or(usize::MAX),
             subagents: self.subagents(),
             worktrees: self.dirs.worktrees(),
-            sandbox: config::env::program().ok().and_then(|program| Sandbox::new(&program)),
+            sandbox,
             mcp: wishes.mcp,
         }
     }

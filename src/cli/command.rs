@@ -69,6 +69,8 @@ pub enum Command {
     Sandbox {
         #[arg(long, value_name = "DIR")]
         write: Vec<PathBuf>,
+        #[arg(long)]
+        offline: bool,
         #[arg(last = true, required = true)]
         program: Vec<OsString>,
     },

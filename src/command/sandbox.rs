@@ -14,13 +14,13 @@ use crate::exec::sandbox;
 const CANNOT_RUN: u8 = 126;
 const NOT_THERE: u8 = 127;
 
-/// Becomes `program`, confined to the folders `write`. Comes back only when that fails, with the exit code.
+/// Becomes `program`, confined to the folders `write`, and without the network if `offline`. Comes back only when that fails, with the exit code.
 #[must_use]
-pub fn become_confined(write: &[PathBuf], program: &[OsString]) -> u8 {
+pub fn become_confined(write: &[PathBuf], offline: bool, program: &[OsString]) -> u8 {
     let Some((name, arguments)) = program.split_first() else {
         return fail("no program was given: caliban sandbox --write DIR -- PROGRAM", 2);
     };
-    if let Err(error) = sandbox::restrict(write) {
+    if let Err(error) = sandbox::restrict(write, offline) {
         return fail(&error.to_string(), CANNOT_RUN);
     }
     let error = Command::new(name).args(arguments).exec();

@@ -35,8 +35,15 @@ pub struct Sandbox {
 #[derive(Clone, Debug)]
 pub struct Confinement {
     sandbox: Sandbox,
-    write: Arc<[PathBuf]>,
-    temp: Arc<Path>,
+    bounds: Bounds,
+}
+
+#[derive(Clone, Debug)]
+enum Bounds {
+    /// It writes in `folders`, of which `temp` is the one for temporary files.
+    Write { folders: Arc<[PathBuf]>, temp: Arc<Path> },
+    /// It writes nowhere and reaches no network.
+    Read,
 }
 
 /// What the shell of an agent may do.
@@ -73,8 +80,15 @@ impl Sandbox {
     /// for temporary files.
     #[must_use]
     pub fn confine(&self, write: impl IntoIterator<Item = PathBuf>, temp: &Path) -> Confinement {
-        let write = write.into_iter().chain([temp.to_owned()]).collect();
-        Confinement { sandbox: self.clone(), write, temp: temp.into() }
+        let folders = write.into_iter().chain([temp.to_owned()]).collect();
+        let bounds = Bounds::Write { folders, temp: temp.into() };
+        Confinement { sandbox: self.clone(), bounds }
+    }
+
+    /// Confines to reading: nothing is written, and TCP reaches nobody where the kernel can see to that (Linux 6.7).
+    #[must_use]
+    pub fn read_only(&self) -> Confinement {
+        Confinement { sandbox: self.clone(), bounds: Bounds::Read }
     }
 }
 
@@ -82,16 +96,27 @@ impl Confinement {
     /// The words that go before a command's own.
     pub(super) fn launcher(&self) -> Vec<OsString> {
         let mut words = vec![self.sandbox.launcher.as_os_str().to_owned(), COMMAND.into()];
-        for folder in self.write.iter() {
-            words.extend(["--write".into(), folder.as_os_str().to_owned()]);
+        match &self.bounds {
+            Bounds::Write { folders, .. } => {
+                for folder in folders.iter() {
+                    words.extend(["--write".into(), folder.as_os_str().to_owned()]);
+                }
+            }
+            Bounds::Read => words.push("--offline".into()),
         }
         words.push("--".into());
         words
     }
 
-    /// The environment of a confined command: temporary files in its own folder, git in the repository around it.
+    /// The environment of a confined command. One that writes has its own folder for temporary files, and git in the
+    /// repository around it.
     pub(super) fn env(&self, env: &EnvOverlay) -> EnvOverlay {
-        env.without(GIT_PLACES).with([("TMPDIR", self.temp.as_os_str())])
+        match &self.bounds {
+            Bounds::Write { temp, .. } => {
+                env.without(GIT_PLACES).with([("TMPDIR", temp.as_os_str())])
+            }
+            Bounds::Read => env.clone(),
+        }
     }
 }
 
@@ -103,13 +128,13 @@ pub fn available() -> bool {
 
 /// Confines this very process, for good, with all that it will start: it can write only below the folders `write`,
 /// which are made when they are not there. Their paths are absolute and hold no link, which would lead the writes
-/// elsewhere. Only for a process with one thread.
-pub fn restrict(write: &[PathBuf]) -> Result<(), SandboxError> {
+/// elsewhere. `offline` ones reach nobody by TCP, where the kernel can see to that. Only for a process with one thread.
+pub fn restrict(write: &[PathBuf], offline: bool) -> Result<(), SandboxError> {
     let open = |path: &PathBuf| {
         Folder::make(path).map_err(|source| SandboxError::Path { path: path.clone(), source })
     };
     let folders = write.iter().map(open).collect::<Result<Vec<Folder>, _>>()?;
-    landlock::restrict(&folders)
+    landlock::restrict(&folders, offline)
 }
 
 #[cfg(target_os = "linux")]
@@ -118,9 +143,9 @@ mod landlock {
     use std::path::Path;
 
     use ::landlock::{
-        ABI, Access as _, AccessFs, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
-        RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, RulesetStatus,
-        Scope,
+        ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, PathBeneath, PathFd,
+        Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError,
+        RulesetStatus, Scope,
     };
 
     use super::SandboxError;
@@ -137,11 +162,11 @@ mod landlock {
         ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
     pub fn check() -> Result<(), SandboxError> {
-        ruleset().map(drop)
+        ruleset(false).map(drop)
     }
 
-    pub fn restrict(write: &[Folder]) -> Result<(), SandboxError> {
-        let mut rules = ruleset()?;
+    pub fn restrict(write: &[Folder], offline: bool) -> Result<(), SandboxError> {
+        let mut rules = ruleset(offline)?;
         for folder in write {
             rules = allow(rules, folder, AccessFs::from_write(KNOWN))?;
         }
@@ -160,15 +185,18 @@ mod landlock {
         }
     }
 
-    /// The rules that forbid all writing.
-    fn ruleset() -> Result<RulesetCreated, SandboxError> {
-        let rules = Ruleset::default()
+    /// The rules that forbid all writing, and for `offline` all TCP.
+    fn ruleset(offline: bool) -> Result<RulesetCreated, SandboxError> {
+        let mut rules = Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)
             .handle_access(AccessFs::from_write(NEEDED))
             .map_err(|_| SandboxError::Unsupported)?
             .set_compatibility(CompatLevel::BestEffort)
             .handle_access(AccessFs::from_write(KNOWN))?
             .scope(Scope::from_all(KNOWN))?;
+        if offline {
+            rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
+        }
         Ok(rules.create()?)
     }
 
@@ -196,7 +224,7 @@ mod landlock {
         Err(SandboxError::Unsupported)
     }
 
-    pub fn restrict(_write: &[Folder]) -> Result<(), SandboxError> {
+    pub fn restrict(_write: &[Folder], _offline: bool) -> Result<(), SandboxError> {
         Err(SandboxError::Unsupported)
     }
 }

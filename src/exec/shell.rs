@@ -18,7 +18,7 @@ use super::follow::{Leave, follow};
 use super::group::{Group, ShellCommand};
 use super::outcome::{ShellOutcome, ShellState};
 use super::pump::Pump;
-use super::sandbox::Confinement;
+use super::sandbox::{Confinement, Sandbox};
 use super::supervisor::Supervisor;
 use crate::disk::{Folder, resolve};
 use crate::protocol::EnvOverlay;
@@ -30,6 +30,8 @@ pub struct Shell {
     secrets: Arc<[String]>,
     state: Mutex<State>,
     confine: Option<Confinement>,
+    /// For commands that only read.
+    read_only: Option<Confinement>,
     supervisor: Option<Supervisor>,
 }
 
@@ -64,6 +66,8 @@ pub struct ShellCall<'a> {
     /// How long it may take.
     pub limit: Option<Duration>,
     pub cancel: &'a CancellationToken,
+    /// Nobody has allowed it but for reading: then it can do nothing else, where the system can see to that.
+    pub reads_only: bool,
 }
 
 /// Why a command could not be started.
@@ -90,7 +94,20 @@ impl Shell {
     #[must_use]
     pub fn new(base: Arc<Path>, secrets: Arc<[String]>) -> Self {
         let state = State { cwd: base.to_path_buf(), lost: None, moved_by: None };
-        Self { base, secrets, state: Mutex::new(state), confine: None, supervisor: None }
+        Self {
+            base,
+            secrets,
+            state: Mutex::new(state),
+            confine: None,
+            read_only: None,
+            supervisor: None,
+        }
+    }
+
+    /// This shell, in which commands that only read can do nothing else, if there is a sandbox.
+    #[must_use]
+    pub fn with_sandbox(self, sandbox: Option<&Sandbox>) -> Self {
+        Self { read_only: sandbox.map(Sandbox::read_only), ..self }
     }
 
     /// This shell, able to write only there.
@@ -176,7 +193,8 @@ impl Shell {
             io::ErrorKind::NotFound => ExecError::NoDirectory(cwd.to_owned()),
             _ => ExecError::Directory { path: cwd.to_owned(), source },
         })?;
-        let confine = self.confine.as_ref();
+        let read_only = self.read_only.as_ref().filter(|_| call.reads_only);
+        let confine = read_only.or(self.confine.as_ref());
         let env = child_env(call.env, call.depth, &self.secrets);
         let env = confine.map_or_else(|| env.clone(), |confine| confine.env(&env));
         // The shell takes this name for where it is, and no other that the user's own shell had.
@@ -249,7 +267,8 @@ mod tests {
             limit: Option<Duration>,
             cancel: &CancellationToken,
         ) -> ShellOutcome {
-            let call = ShellCall { line, env: &self.env, depth: 0, limit, cancel };
+            let call =
+                ShellCall { line, env: &self.env, depth: 0, limit, cancel, reads_only: false };
             self.shell.run(call, |_| {}).await.unwrap()
         }
 
@@ -331,7 +350,14 @@ mod tests {
         place.run("mkdir -p a b outside; ln -s outside link").await;
         let (env, cancel) = (place.env.clone(), CancellationToken::new());
         let run = async |directory: &Path, order: usize, line: &str| {
-            let call = ShellCall { line, env: &env, depth: 0, limit: None, cancel: &cancel };
+            let call = ShellCall {
+                line,
+                env: &env,
+                depth: 0,
+                limit: None,
+                cancel: &cancel,
+                reads_only: false,
+            };
             place.shell.run_at(ShellStart { directory, order }, call, |_| {}).await
         };
         let gone = run(&base.join("gone"), 0, "touch ran").await.unwrap_err().to_string();
@@ -460,7 +486,14 @@ mod tests {
         let mut witness = place.witness();
         let cancel = CancellationToken::new();
         let line = "exec 9>fifo; sleep 1000 & printf '!' >&9; wait";
-        let call = ShellCall { line, env: &place.env, depth: 0, limit: None, cancel: &cancel };
+        let call = ShellCall {
+            line,
+            env: &place.env,
+            depth: 0,
+            limit: None,
+            cancel: &cancel,
+            reads_only: false,
+        };
         let shell = place.shell.start(&place.base(), call, |_| {}).unwrap();
         ready(&mut witness).await;
         assert_eq!(shell.state(), ShellState::Running);
@@ -474,7 +507,14 @@ mod tests {
         let (mut longest, mut last) = (0, String::new());
         let cancel = CancellationToken::new();
         let line = "head -c 3000000 /dev/zero | tr '\\0' 'x'; echo; echo end";
-        let call = ShellCall { line, env: &place.env, depth: 0, limit: None, cancel: &cancel };
+        let call = ShellCall {
+            line,
+            env: &place.env,
+            depth: 0,
+            limit: None,
+            cancel: &cancel,
+            reads_only: false,
+        };
         let show = |text: String| {
             longest = longest.max(text.len());
             last = text;

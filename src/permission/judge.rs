@@ -69,6 +69,8 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     pub decision: Decision,
+    /// It is allowed for no other reason than that it is known to only read.
+    pub reads_only: bool,
     /// The rule with its place, or the mode, or what no rule allows.
     pub why: String,
     /// The parts of `why` that no allow rule is in: a new allow rule removes some of them and adds none.
@@ -83,7 +85,8 @@ impl Judgement {
     fn new(decision: Decision, why: impl Into<String>) -> Self {
         let why = why.into();
         let reasons = vec![why.clone()];
-        Self { decision, why, reasons, warnings: Vec::new(), suggestions: Vec::new() }
+        let (warnings, suggestions) = Default::default();
+        Self { decision, reads_only: false, why, reasons, warnings, suggestions }
     }
 }
 
@@ -262,8 +265,10 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
         }
     }
     if missing.is_empty() {
+        let writes = facts.units.iter().any(|unit| matches!(unit, Unit::Write(_)));
+        let reads_only = why_allowed.is_none() && !writes;
         let why = why_allowed.unwrap_or_else(|| format!("{} mode allows it", policy.mode.name()));
-        return Judgement::new(Decision::Allow, why);
+        return Judgement { reads_only, ..Judgement::new(Decision::Allow, why) };
     }
     let why = reasons.join("; ");
     let mut judgement = match policy.mode {

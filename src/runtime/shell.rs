@@ -50,7 +50,14 @@ impl OwnShell {
         let (token, events) = (cancel.clone(), events.clone());
         let (redactor, masked) = (self.redactor.clone(), self.redactor.stream());
         let task = tokio::spawn(async move {
-            let call = ShellCall { line: &line, env: &env, depth: 0, limit: None, cancel: &token };
+            let call = ShellCall {
+                line: &line,
+                env: &env,
+                depth: 0,
+                limit: None,
+                cancel: &token,
+                reads_only: false,
+            };
             let show = |text| events.emit(EventKind::ShellOutput { text: masked.push(text) });
             let (text, status) = match shell.run(call, show).await {
                 Ok(outcome) => (outcome.report(), outcome.exit.words().unwrap_or_default()),

@@ -17,6 +17,12 @@ use crate::protocol::{Access, AgentPath, EventKind, Failure, ResultBlock, ShellI
 const DEFAULT_MS: u64 = 120_000;
 const MAX_MS: u64 = 600_000;
 
+/// What programs print when the system refuses something to them.
+const REFUSALS: [&str; 2] = ["ermission denied", "peration not permitted"];
+
+const CONFINED: &str =
+    "\n[No rule allows this command, so it ran where it can only read, without the network.]";
+
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec::of::<Input>(
         "Bash",
@@ -61,7 +67,14 @@ impl Bash {
             if owner.is_root() { CancellationToken::new() } else { cx.cancel.child_token() };
         let limit = input.timeout.map(Duration::from_millis);
         let (line, directory) = judged(cx)?;
-        let call = ShellCall { line, env: &cx.env, depth: cx.depth, limit, cancel: &cancel };
+        let call = ShellCall {
+            line,
+            env: &cx.env,
+            depth: cx.depth,
+            limit,
+            cancel: &cancel,
+            reads_only: cx.reads_only,
+        };
         // The register holds the command, which must not hold the register.
         let shells = Arc::downgrade(&self.shells);
         let start = |id: &ShellId| self.shell.start(directory, call, teller(id, line, cx, shells));
@@ -166,6 +179,7 @@ impl TypedTool for Bash {
             depth: cx.depth,
             limit: Some(Duration::from_millis(input.timeout.unwrap_or(DEFAULT_MS))),
             cancel: &cx.cancel,
+            reads_only: cx.reads_only,
         };
         let start = ShellStart { directory, order: cx.order };
         let outcome = Box::pin(self.shell.run_at(start, call, |text| cx.progress(text)))
@@ -174,7 +188,7 @@ impl TypedTool for Bash {
         match outcome.exit {
             Exit::Cancelled => Err(ToolError::soft(SoftKind::Cancelled, outcome.report())),
             Exit::TimedOut(_) => Err(ToolError::soft(SoftKind::Timeout, outcome.report())),
-            Exit::Code(_) | Exit::Signal(_) => Ok(finished(&outcome)),
+            Exit::Code(_) | Exit::Signal(_) => Ok(finished(&outcome, cx.reads_only)),
         }
     }
 
@@ -183,7 +197,8 @@ impl TypedTool for Bash {
     }
 }
 
-fn finished(outcome: &ShellOutcome) -> ToolOutcome {
+/// How a command ended. One that was let run because it `reads_only`, and could not do what it wanted, says why.
+fn finished(outcome: &ShellOutcome, reads_only: bool) -> ToolOutcome {
     let exit_code = match outcome.exit {
         Exit::Code(code) => Some(code),
         _ => None,
@@ -193,8 +208,13 @@ fn finished(outcome: &ShellOutcome) -> ToolOutcome {
         1 => "1 line".to_owned(),
         lines => format!("{lines} lines"),
     });
+    let mut report = outcome.report();
+    let was_stopped = REFUSALS.iter().any(|words| outcome.output.text.contains(words));
+    if reads_only && exit_code != Some(0) && was_stopped {
+        report.push_str(CONFINED);
+    }
     ToolOutcome {
-        content: vec![ResultBlock::text(outcome.report())],
+        content: vec![ResultBlock::text(report)],
         is_error: exit_code != Some(0),
         summary,
         details: Some(ToolDetails::Command { exit_code, cwd: outcome.cwd.clone() }),

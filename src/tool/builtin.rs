@@ -19,7 +19,7 @@ use super::shells::{ShellRegister, Shells};
 use super::todo_write::TodoWrite;
 use super::web_fetch::{WebFetch, WebSettings};
 use super::write::Write;
-use crate::exec::{Shell, ShellReach, Supervisor};
+use crate::exec::{Sandbox, Shell, ShellReach, Supervisor};
 
 /// What the built-in tools of one agent need to know. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct BuiltinSettings {
     pub shells: Arc<dyn ShellRegister>,
     /// What the shell may do.
     pub shell: ShellReach,
+    /// What confines commands that only read, where the system has it.
+    pub sandbox: Option<Sandbox>,
     /// What its commands run below, where the system has it.
     pub supervisor: Option<Supervisor>,
     /// The only folder that file tools write in, if there is such a bound. Absolute, without links.
@@ -58,6 +60,7 @@ impl BuiltinSettings {
             file_lock: FileLock::default(),
             shells: Arc::new(Shells::default()),
             shell: ShellReach::default(),
+            sandbox: None,
             supervisor: None,
             bound: None,
         }
@@ -82,6 +85,7 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
         file_lock,
         shells,
         shell,
+        sandbox,
         supervisor,
         bound,
     } = settings;
@@ -92,7 +96,9 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
         lock: file_lock.clone(),
         bound: bound.clone(),
     };
-    let free = Shell::new(base.clone(), secret_env.clone()).supervised(supervisor.clone());
+    let free = Shell::new(base.clone(), secret_env.clone())
+        .with_sandbox(sandbox.as_ref())
+        .supervised(supervisor.clone());
     let shell = match shell {
         ShellReach::Anywhere => Some(free),
         ShellReach::Confined(confine) => Some(free.confined(confine.clone())),

@@ -68,6 +68,7 @@ impl Bench {
             span: Span::root(),
             conversation: super::Conversation::default(),
             masked: Default::default(),
+            reads_only: false,
             files: BlockingPool::for_files(),
         }
     }

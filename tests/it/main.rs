@@ -61,6 +61,9 @@ mod providers;
 mod pty;
 #[cfg(feature = "sub-agents")]
 mod random_runs;
+#[cfg(feature = "sub-agents")]
+mod read_only;
+#[cfg(feature = "sub-agents")]
 mod retry;
 #[cfg(feature = "sub-agents")]
 mod scope;

@@ -92,7 +92,7 @@ impl Place {
             ("BASE", self.base.as_os_str()),
             ("TREE", self.tree.path().as_os_str()),
         ]);
-        let call = ShellCall { line, env: &names, depth: 1, limit, cancel };
+        let call = ShellCall { line, env: &names, depth: 1, limit, cancel, reads_only: false };
         self.shell.run(call, |_| {}).await.unwrap()
     }
 

@@ -203,6 +203,7 @@ impl Pool {
             depth: 0,
             limit: Some(KEY_COMMAND_LIMIT),
             cancel: &CancellationToken::new(),
+            reads_only: false,
         };
         let outcome = shell.run(call, |_| {}).await;
         start.end().await;

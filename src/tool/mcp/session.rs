@@ -243,6 +243,7 @@ impl Mcp {
             span: Span::root(),
             conversation: Conversation::default(),
             masked: Default::default(),
+            reads_only: false,
             files: BlockingPool::for_files(),
         }
     }

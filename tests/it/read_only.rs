@@ -1,0 +1,72 @@
+//! Commands that run because they are known to only read: the kernel keeps them to that, where it can.
+
+use std::net::TcpListener;
+use std::process::Command;
+
+use crate::support::scene::{DONE, PARENT, Scene, bash};
+use crate::support::script::{text, tool_use};
+use crate::support::skip;
+
+/// A scene with a changed file, for which the user's own git settings start `filter`.
+fn with_filter(filter: &str) -> Scene {
+    let scene = Scene::new();
+    let settings = format!("[filter \"x\"]\n\tclean = \"{filter}\"\n\trequired = true\n");
+    std::fs::write(scene.world.home_dir().join(".gitconfig"), settings).unwrap();
+    scene.world.write("f", "one\n");
+    for words in ["init -q", "add f"] {
+        let mut git = Command::new("git");
+        git.args(words.split(' ')).current_dir(scene.world.project_dir());
+        assert!(git.env("HOME", scene.world.root()).status().unwrap().success());
+    }
+    scene.world.write(".gitattributes", "f filter=x\n");
+    scene.world.write("f", "two\n");
+    scene.server.when(PARENT).reply(tool_use("Bash", bash("git diff"))).then(text(DONE));
+    scene
+}
+
+/// The result of `git diff` in a session with these arguments.
+async fn diff(scene: &Scene, args: &[&str]) -> String {
+    let run = scene.world.run(["-p", "PARENT-1 go"]).args(args.iter().copied()).finish().await;
+    run.assert_code(0);
+    scene.server.requests_of(PARENT)[1].tool_result().text
+}
+
+const RULE: [&str; 2] = ["--allowed-tools", "Bash(git diff:*)"];
+
+#[tokio::test]
+async fn what_a_free_command_starts_writes_nothing_until_a_rule_allows_the_command() {
+    if !caliban::exec::sandbox::available() {
+        return skip("what_a_free_command_starts_writes_nothing", "there is no Landlock here");
+    }
+    for (args, writes) in [(&[][..], false), (&RULE, true)] {
+        let scene = with_filter("touch mark && cat");
+        let text = diff(&scene, args).await;
+        assert_eq!(scene.world.exists("mark"), writes, "{text}");
+        assert_eq!(text.contains("+two"), writes, "{text}");
+        assert_eq!(text.contains("it ran where it can only read"), !writes, "{text}");
+        scene.server.finish();
+    }
+}
+
+/// Whether this kernel can keep a program from TCP.
+fn knows_networks() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(6), Some(7))
+}
+
+#[tokio::test]
+async fn what_a_free_command_starts_reaches_nobody_until_a_rule_allows_the_command() {
+    if !caliban::exec::sandbox::available() || !knows_networks() {
+        return skip("what_a_free_command_starts_reaches_nobody", "Landlock has no networks here");
+    }
+    for (args, reaches) in [(&[][..], false), (&RULE, true)] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let scene = with_filter(&format!("bash -c ': </dev/tcp/127.0.0.1/{port}' && cat"));
+        let text = diff(&scene, args).await;
+        assert_eq!(listener.accept().is_ok(), reaches, "{text}");
+        scene.server.finish();
+    }
+}
