@@ -103,7 +103,9 @@ impl Setup {
         mcp.start(move |line| lines.lock().unwrap_or_else(PoisonError::into_inner).push(line));
         let status = mcp.settled_status(patience).await;
         let tools = mcp.main().offered().tools;
-        let tool = |spec: &ToolSpec| (spec.name.clone(), spec.description.clone());
+        // Before it is cut to the width of a line: a part of a key would not be known.
+        let about = |spec: &ToolSpec| self.redactor.mask(&spec.description).into_owned();
+        let tool = |spec: &ToolSpec| (spec.name.clone(), about(spec));
         let named = tools.iter().map(|tool_of| tool(tool_of.spec())).collect();
         // Who holds a tool holds its server.
         drop(tools);

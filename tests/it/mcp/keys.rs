@@ -98,6 +98,21 @@ async fn a_server_over_http_that_refuses_gives_no_key_away() {
 }
 
 #[tokio::test]
+async fn a_key_that_a_server_repeats_in_a_tools_description_is_not_printed() {
+    let scene = Scene::new();
+    // The key lies across the end of what a line shows.
+    let about = format!("{} {LITERAL}", "a".repeat(110));
+    let list =
+        json!([{ "name": "echo", "description": about, "inputSchema": { "type": "object" } }]);
+    let keys = [("STUB_TOOLS", list.to_string()), ("API_KEY", LITERAL.to_owned())];
+    let keys = [(keys[0].0, keys[0].1.as_str()), (keys[1].0, keys[1].1.as_str())];
+    scene.world.config(&server(&scene, "stub", &keys));
+    let shown = scene.world.run(["mcp", "get", "stub"]).finish().await;
+    assert!(shown.stdout.contains("aaa ***"), "{shown}");
+    assert!(!shown.to_string().contains("sk-lit"), "{shown}");
+}
+
+#[tokio::test]
 async fn the_query_of_a_servers_address_is_shown_by_no_command() {
     let scene = over_http("").await;
     scene.server.offer(&["claude-sonnet-5"]);
