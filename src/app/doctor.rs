@@ -111,7 +111,9 @@ impl Doctor {
             look("memory", |setup| files::memory(&memory(setup))),
             look("hooks", |setup| {
                 let (loaded, env) = (&setup.loaded, &setup.env);
-                hooks::hooks(&loaded.hooks, &loaded.inert, loaded.project.home(), env)
+                let places =
+                    hooks::Places { root: setup.trust.root(), named: loaded.project.home() };
+                hooks::hooks(&loaded.hooks, &loaded.inert, places, env)
             }),
             look("trust", |setup| files::trust(&setup.trust, &setup.loaded)),
             look("keymap", keymap),

@@ -16,7 +16,8 @@ impl Setup {
         let HandshakeServers { own, sdk } = servers;
         if let Some(json) = own {
             for entry in config::mcp_of_json(json, &ORIGIN)? {
-                self.place(entry.in_project());
+                let entry = entry.in_folder(&self.cwd);
+                self.place(entry);
             }
         }
         for SdkServer { name, timeout } in sdk {
@@ -25,7 +26,8 @@ impl Setup {
                 Some(entry) => entry.server.timeout = timeout.or(entry.server.timeout),
                 None => {
                     let server = McpServer { timeout: *timeout, ..McpServer::of_peer(name) };
-                    self.place(McpEntry::new(server, ORIGIN).in_project());
+                    let entry = McpEntry::new(server, ORIGIN).in_folder(&self.cwd);
+                    self.place(entry);
                 }
             }
         }

@@ -185,7 +185,7 @@ impl Setup {
     /// The same, with these definitions of sub-agents before those of files.
     fn with_agents(self, json: Option<&str>) -> Result<Self, AppError> {
         let Some(json) = json else { return Ok(self) };
-        Ok(Self { definitions: self.definitions.with_flag(json)?, ..self })
+        Ok(Self { definitions: self.definitions.with_flag(json, &self.cwd)?, ..self })
     }
 
     fn in_dir(cwd: Arc<Path>, env: EnvOverlay, overrides: &Overrides) -> Result<Self, AppError> {

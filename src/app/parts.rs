@@ -147,7 +147,6 @@ impl Setup {
     fn hooks(&self, secrets: &[String]) -> HookSet {
         HookSet::new(HookSettings {
             hooks: self.loaded.hooks.clone(),
-            project: self.loaded.project.home().into(),
             starts: self.starts.clone(),
             env: self.loaded.variables.over(&self.env),
             secrets: secrets.to_vec(),

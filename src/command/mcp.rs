@@ -79,11 +79,11 @@ pub fn get(standing: &Standing, tools: &[(String, String)], said: &[String]) -> 
     let mut rows = vec![("name", server.name.clone())];
     match &server.transport {
         McpTransport::Stdio { env, .. } => {
-            let place = match server.start {
-                StartDir::Private => "an empty folder",
-                StartDir::Project => "this project",
+            let place = match &server.start {
+                StartDir::Private => "an empty folder".to_owned(),
+                StartDir::Project(folder) => format!("this project: {}", printable_path(folder)),
             };
-            let place = if standing.status.is_some() { place } else { "" }.to_owned();
+            let place = if standing.status.is_some() { place } else { String::new() };
             rows.extend([("runs", server.about()), ("in", place), ("env", hidden(env))]);
         }
         McpTransport::Http { url, headers } => {

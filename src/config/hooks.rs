@@ -1,5 +1,6 @@
 //! Commands that the person, or a project, wants to have run at certain moments.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -39,10 +40,10 @@ pub struct HookConfig {
 }
 
 impl HookConfig {
-    /// The same hook, started in the project: one of the project, or of the command line.
+    /// The same hook, started in this folder: one of the project, or of the command line.
     #[must_use]
-    pub fn in_project(self) -> Self {
-        Self { start: StartDir::Project, ..self }
+    pub fn in_folder(self, folder: &Path) -> Self {
+        Self { start: StartDir::project(folder), ..self }
     }
 
     /// Its name, without the command: `hook PreToolUse(Bash)`.
@@ -88,8 +89,8 @@ pub struct HookEntry {
     #[serde(default = "timeout_s")]
     #[schemars(range(min = 0.001, max = 86400))]
     pub timeout_s: f64,
-    /// Where a hook of your own starts: `project` is the project's folder, once you accept that for the project. Absent:
-    /// an empty folder. Hooks of a project start in its folder.
+    /// Where a hook of your own starts: `project` is the project's root, once you accept that for the project. Absent:
+    /// an empty folder. Hooks of a project start in the folder above their file's `.caliban` or `.claude`.
     pub cwd: Option<EntryCwd>,
 }
 

@@ -45,8 +45,8 @@ pub struct McpServerConfig {
     pub timeout_s: Option<f64>,
     /// Whether agents with the same environment use one connection. Absent: yes.
     pub shared: Option<bool>,
-    /// Where a program of your own starts: `project` is the working directory, once you accept that for the project.
-    /// Absent: an empty folder. Servers of a project start in the working directory.
+    /// Where a program of your own starts: `project` is the project's root, once you accept that for the project.
+    /// Absent: an empty folder. Servers of a project start in the folder above their file's `.caliban`.
     pub cwd: Option<EntryCwd>,
 }
 
@@ -66,10 +66,10 @@ impl McpEntry {
         Self { server, origin, asks_project: false }
     }
 
-    /// The same entry, started in the project: one of the project, or of the command line.
+    /// The same entry, started in this folder: one of the project, or of the command line.
     #[must_use]
-    pub fn in_project(mut self) -> Self {
-        self.server.start = StartDir::Project;
+    pub fn in_folder(mut self, folder: &Path) -> Self {
+        self.server.start = StartDir::project(folder);
         self
     }
 
@@ -177,12 +177,13 @@ pub(super) fn collect(
         let wanted = |entry: &McpEntry| !disabled.contains(&entry.server.name.as_str());
         let entries = file.entries.into_iter().filter(wanted);
         let entries = entries.filter(|entry| admits(entry.inert()));
-        all.extend(entries.chain(of_project).map(McpEntry::in_project));
+        all.extend(entries.map(|entry| entry.in_folder(&file.folder)));
+        all.extend(of_project.into_iter().map(|entry| entry.in_folder(&project.config_root)));
     }
     for value in &sources.overrides.mcp_config {
         let given = mcp_file::of_flag(value, sources.cwd)?;
         notices.extend(given.broken);
-        all.extend(given.entries.into_iter().map(McpEntry::in_project));
+        all.extend(given.entries.into_iter().map(|entry| entry.in_folder(sources.cwd)));
     }
     let by_name: BTreeMap<_, _> =
         all.into_iter().map(|entry| (entry.server.name.clone(), entry)).collect();

@@ -25,6 +25,8 @@ const KEYS: [&str; 8] = ["type", "command", "args", "env", "url", "headers", "na
 /// The servers of a file that can be used, and what is wrong with the others.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct McpFile {
+    /// The folder in which the file lies; empty where there is none.
+    pub folder: PathBuf,
     pub entries: Vec<McpEntry>,
     /// What is left out, and why, one line each.
     pub broken: Vec<String>,
@@ -55,7 +57,8 @@ fn read_file(file: &Path, cwd: &Path) -> McpFile {
         let at = |line: Option<usize>| Origin::File { path: path.clone(), line: line.unwrap_or(1) };
         let servers = parse(&text)
             .map_err(|misfit| ConfigError::invalid(&at(misfit.line), misfit.message))?;
-        let mut found = McpFile::default();
+        let folder = file.parent().map(Path::to_owned).unwrap_or_default();
+        let mut found = McpFile { folder, ..McpFile::default() };
         for Named { name, line, server, unknown, .. } in servers {
             let origin = at(line);
             match server {

@@ -90,7 +90,7 @@ impl McpPlace {
     /// What is wrong with it: first what is left out, then what means nothing. One line each.
     #[must_use]
     pub fn problems(&self) -> (Vec<String>, Vec<String>) {
-        let McpFile { broken, mut notices, entries } = self.read();
+        let McpFile { broken, mut notices, entries, .. } = self.read();
         if self.scope == McpScope::User {
             let notice =
                 |it: &McpEntry| mcp::own_notice(&it.server, &it.origin, it.asks_project, &self.cwd);

@@ -54,8 +54,8 @@ impl Project {
         Self { folders, config_root, claude_root, sources }
     }
 
-    /// The folder that the project's own commands run in: the nearest one with configuration of either kind, else the
-    /// root.
+    /// The folder that the user's own programs know as the project: the nearest one with configuration of either kind,
+    /// else the root. Nothing starts there on its account: whoever puts a file into a folder decides about it.
     #[must_use]
     pub fn home(&self) -> &Path {
         let both = [&self.config_root, &self.claude_root];
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_projects_commands_run_where_the_nearest_configuration_of_either_kind_is() {
+    fn the_project_is_named_by_the_nearest_configuration_of_either_kind() {
         let top = tempfile::tempdir().unwrap();
         let repo = top.path().join("repo");
         let package = repo.join("package");

@@ -2,6 +2,7 @@
 //! has not accepted for it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,19 +65,23 @@ pub(super) struct Starts<'a> {
     trust: &'a Trust,
     /// The project's own files as origins name them. What stands elsewhere is the user's.
     project: Vec<PathBuf>,
+    /// The folder above `.caliban` of these files.
+    folder: Arc<Path>,
     /// Entries that ask to start in the project and may not yet.
     pub waiting: Vec<ProjectStart>,
 }
 
 impl<'a> Starts<'a> {
     pub fn new(trust: &'a Trust, project: &Project, dirs: &Dirs, cwd: &Path) -> Self {
-        Self { trust, project: project_files(project, dirs, cwd), waiting: Vec::new() }
+        let files = project_files(project, dirs, cwd);
+        let folder = project.config_root.as_path().into();
+        Self { trust, project: files, folder, waiting: Vec::new() }
     }
 
     /// Where an entry of our own files starts; `asks` is whether it says `cwd = "project"`.
     pub fn of_table(&mut self, entry: String, origin: &Origin, asks: bool) -> StartDir {
         if self.is_projects(origin) {
-            return StartDir::Project;
+            return StartDir::Project(self.folder.clone());
         }
         self.of_user(entry, origin, asks)
     }
@@ -97,12 +102,12 @@ impl<'a> Starts<'a> {
 }
 
 impl Loaded {
-    /// Where the command starts that is the value of this key: in the project if it stands in one of the project's own
+    /// Where the command starts that is the value of this key: above `.caliban` if it stands in one of the project's own
     /// files.
     #[must_use]
     pub fn start_of(&self, key: &str, dirs: &Dirs, cwd: &Path) -> StartDir {
         match is_in(&project_files(&self.project, dirs, cwd), self.origins.of(key)) {
-            true => StartDir::Project,
+            true => StartDir::project(&self.project.config_root),
             false => StartDir::Private,
         }
     }

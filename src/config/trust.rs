@@ -126,10 +126,11 @@ impl Trust {
         lines.is_some_and(|lines| lines.contains(&start.entry))
     }
 
-    /// Where an entry of the user's own starts that asks for the project; one that may not is added to `waiting`.
+    /// Where an entry of the user's own starts that asks for the project: at the root for which it was accepted. One that
+    /// may not is added to `waiting`.
     pub fn start_dir(&self, start: ProjectStart, waiting: &mut Vec<ProjectStart>) -> StartDir {
         if self.accepts_start(&start) {
-            return StartDir::Project;
+            return StartDir::project(&self.0.root);
         }
         waiting.push(start);
         StartDir::Private

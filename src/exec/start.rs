@@ -41,7 +41,8 @@ const SYSTEM_PATH: &str = "/usr/bin:/bin";
 /// The folders that decide where programs start.
 #[derive(Clone, Debug, Default)]
 pub struct StartSettings {
-    /// The project's folder, as `CALIBAN_PROJECT_DIR` names it.
+    /// The folder that `CALIBAN_PROJECT_DIR` names to programs in a private folder. It is only a name that the user's own
+    /// entries use for the project at hand, such as one more argument, and decides nothing about what starts.
     pub project: PathBuf,
     /// Folders that belong to the project or to the work of agents.
     pub working: Vec<PathBuf>,
@@ -112,21 +113,26 @@ impl StartDirs {
         self.0.settings.supervisor.as_ref()
     }
 
-    /// The environment with the variables that name the project's folder.
+    /// The environment with the variables that name the project's folder to a program that starts in `dir`.
     #[must_use]
-    pub fn with_project(&self, env: &EnvOverlay) -> EnvOverlay {
-        let project = self.0.settings.project.as_os_str();
+    pub fn with_project(&self, dir: &StartDir, env: &EnvOverlay) -> EnvOverlay {
+        let project = match dir {
+            StartDir::Project(folder) => folder.as_os_str(),
+            StartDir::Private => self.0.settings.project.as_os_str(),
+        };
         env.with(PROJECT_VARIABLES.map(|name| (name, project.to_owned())))
     }
 
-    /// Prepares the start of one program; `project` is where it starts if that is in the project.
+    /// Prepares the start of one program.
     ///
     /// # Errors
     /// When there is no folder outside of the project that could be private.
-    pub fn prepare(&self, dir: StartDir, project: &Path, env: &EnvOverlay) -> io::Result<Start> {
-        let env = self.with_project(env);
+    pub fn prepare(&self, dir: &StartDir, env: &EnvOverlay) -> io::Result<Start> {
+        let env = self.with_project(dir, env);
         match dir {
-            StartDir::Project => Ok(Start { cwd: project.to_owned(), env, private: None }),
+            StartDir::Project(folder) => {
+                Ok(Start { cwd: folder.to_path_buf(), env, private: None })
+            }
             StartDir::Private => {
                 let private = self.private()?;
                 let cwd = private.path().to_owned();
@@ -139,17 +145,12 @@ impl StartDirs {
     ///
     /// # Errors
     /// As [`Self::prepare`].
-    pub async fn start(
-        &self,
-        dir: StartDir,
-        project: &Path,
-        env: &EnvOverlay,
-    ) -> io::Result<Start> {
-        if dir == StartDir::Project {
-            return self.prepare(dir, project, env);
+    pub async fn start(&self, dir: &StartDir, env: &EnvOverlay) -> io::Result<Start> {
+        if *dir != StartDir::Private {
+            return self.prepare(dir, env);
         }
-        let (dirs, project, env) = (self.clone(), project.to_owned(), env.clone());
-        let prepared = tokio::task::spawn_blocking(move || dirs.prepare(dir, &project, &env));
+        let (dirs, env) = (self.clone(), env.clone());
+        let prepared = tokio::task::spawn_blocking(move || dirs.prepare(&StartDir::Private, &env));
         prepared.await.map_err(io::Error::other)?
     }
 
@@ -323,8 +324,7 @@ mod tests {
     fn a_private_folder_is_empty_its_owners_alone_and_removed_with_all_that_it_holds() {
         let bench = Bench::new();
         let dirs = bench.dirs(&["project"], &["state"]);
-        let start = dirs.prepare(StartDir::Private, &bench.path("project"), &EnvOverlay::default());
-        let start = start.unwrap();
+        let start = dirs.prepare(&StartDir::Private, &EnvOverlay::default()).unwrap();
         assert!(start.cwd.starts_with(bench.path("state")), "{start:?}");
         assert_eq!(start.cwd.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(fs::read_dir(&start.cwd).unwrap().count(), 0);
@@ -336,6 +336,18 @@ mod tests {
         fs::write(start.cwd.join("left"), "").unwrap();
         drop((start, other));
         assert_eq!(fs::read_dir(bench.path("state")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_start_in_a_folder_names_that_folder_to_the_program() {
+        let bench = Bench::new();
+        let dirs = bench.dirs(&["project"], &["state"]);
+        let accepted = StartDir::project(&bench.path("project/bin"));
+        let start = dirs.prepare(&accepted, &EnvOverlay::default()).unwrap();
+        assert_eq!(start.cwd, bench.path("project/bin"));
+        for name in PROJECT_VARIABLES {
+            assert_eq!(start.env.get_os(name), Some(start.cwd.as_os_str()));
+        }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Running the hooks of one moment, side by side.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,10 +21,9 @@ use crate::protocol::{
 /// How much of each output is read. Bytes.
 const KEEP: usize = 256 * 1024;
 
-/// Where commands run.
+/// What commands start with.
+#[derive(Default)]
 pub(super) struct Place {
-    /// For those that start in the project.
-    pub project: Arc<Path>,
     /// Commands get these variables without the keys of providers, and those that name the project.
     pub env: EnvOverlay,
     /// Names of further variables that commands must not see.
@@ -33,13 +31,6 @@ pub(super) struct Place {
     pub starts: StartDirs,
     /// Keeps keys out of what is told of a hook.
     pub redactor: Redactor,
-}
-
-impl Default for Place {
-    fn default() -> Self {
-        let (env, secrets, starts, redactor) = Default::default();
-        Self { project: Path::new("/").into(), env, secrets, starts, redactor }
-    }
 }
 
 /// The hooks of one moment, with what they are told.
@@ -168,9 +159,9 @@ impl Round {
         cancel: &CancellationToken,
         output: &mut Output,
     ) -> Result<Answer, Silence> {
-        let Place { project, env, secrets, starts, .. } = &*self.place;
+        let Place { env, secrets, starts, .. } = &*self.place;
         let env = child_env(env, self.events.path().depth(), secrets);
-        let start = match starts.start(command.start, project, &env).await {
+        let start = match starts.start(&command.start, &env).await {
             Ok(start) => start,
             Err(error) => {
                 let why = format!("there is no empty folder to start it in: {error}");

@@ -1,6 +1,5 @@
 //! All hooks of a session, and what it takes to run them.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -51,8 +50,8 @@ pub(super) struct Command {
 impl Command {
     /// A hint for a hook that failed in an empty folder.
     pub fn hint(&self) -> Option<&'static str> {
-        match (self.start, self.asks_project) {
-            (StartDir::Project, _) => None,
+        match (&self.start, self.asks_project) {
+            (StartDir::Project(_), _) => None,
             (StartDir::Private, true) => {
                 Some(" (it started in an empty folder: `caliban trust` starts it in this project)")
             }
@@ -74,7 +73,7 @@ impl Hook {
             unheard: config.unheard,
             runner: Runner::Command(Command {
                 line: config.command.clone(),
-                start: config.start,
+                start: config.start.clone(),
                 asks_project: config.asks_project,
             }),
         }
@@ -104,7 +103,7 @@ impl Hook {
     pub(super) fn does_the_same(&self, other: &Self) -> bool {
         match (&self.runner, &other.runner) {
             (Runner::Command(one), Runner::Command(other)) => {
-                (&one.line, one.start) == (&other.line, other.start)
+                (&one.line, &one.start) == (&other.line, &other.start)
             }
             (Runner::Callback { id: one, .. }, Runner::Callback { id: other, .. }) => one == other,
             _ => false,
@@ -129,9 +128,7 @@ impl Hook {
 #[derive(Clone, Debug)]
 pub struct HookSettings {
     pub hooks: Vec<HookConfig>,
-    /// Where commands of the project run.
-    pub project: Arc<Path>,
-    /// Where all others do.
+    /// Prepares the folders that commands start in.
     pub starts: StartDirs,
     /// The session's variables; commands get them without the keys of providers.
     pub env: EnvOverlay,
@@ -166,8 +163,8 @@ impl HookSet {
     /// A set of the configured hooks. Runs nothing and reads no file.
     #[must_use]
     pub fn new(settings: HookSettings) -> Self {
-        let HookSettings { hooks, project, starts, env, secrets, redactor } = settings;
-        let place = Place { project, env, secrets, starts, redactor };
+        let HookSettings { hooks, starts, env, secrets, redactor } = settings;
+        let place = Place { env, secrets, starts, redactor };
         let configured = hooks.iter().map(Hook::command).map(Arc::new).collect();
         Self(Arc::new(Shared {
             hooks: Mutex::new(Lists { configured, registered: Vec::new() }),

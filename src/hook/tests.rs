@@ -36,7 +36,8 @@ fn config(event: HookEvent, matcher: &str, command: &str) -> HookConfig {
         timeout: Duration::from_secs(20),
         origin: Origin::Flag { name: "--settings" },
         asks_project: false,
-        start: StartDir::Project,
+        // A bench puts its own folder here.
+        start: StartDir::project(Path::new("/")),
     }
 }
 
@@ -60,7 +61,12 @@ impl Bench {
             supervisor: None,
         });
         let redactor = Redactor::default();
-        let set = HookSet::new(HookSettings { hooks, project, starts, env, secrets, redactor });
+        let placed = |hook: HookConfig| match hook.start {
+            StartDir::Private => hook,
+            StartDir::Project(_) => hook.in_folder(&project),
+        };
+        let hooks = hooks.into_iter().map(placed).collect();
+        let set = HookSet::new(HookSettings { hooks, starts, env, secrets, redactor });
         let (queue, cancel) = (EventQueue::unhurried(), CancellationToken::new());
         Self { folder, elsewhere, set, queue, cancel }
     }
@@ -206,7 +212,7 @@ async fn a_call_whose_hook_cannot_be_started_is_denied_and_all_else_goes_on() {
     });
     let env = EnvOverlay::default();
     let (secrets, redactor) = Default::default();
-    bench.set = HookSet::new(HookSettings { hooks, project, starts, env, secrets, redactor });
+    bench.set = HookSet::new(HookSettings { hooks, starts, env, secrets, redactor });
     let advice = "set TMPDIR to a folder outside of the project";
     let Some(Opinion::Deny { why }) = before_bash(&bench).await.opinion else {
         panic!("it is let through")
@@ -290,7 +296,8 @@ async fn each_event_has_the_fields_that_scripts_read() {
 async fn a_sub_agents_hooks_know_who_it_is_and_its_own_run_for_it_alone() {
     let bench = Bench::one(HookEvent::SubagentStop, "cat >told");
     let id = AgentId::generate();
-    let own = Hook::command(&config(HookEvent::SubagentStop, "explore", "touch own"));
+    let own = config(HookEvent::SubagentStop, "explore", "touch own");
+    let own = Hook::command(&own.in_folder(bench.folder.path()));
     let hooks = bench.hooks().of_agent(id, "explore", vec![Arc::new(own)]);
     let stop = Moment::Stop { again: false, last: "x" };
     bench.run(&stop).await;

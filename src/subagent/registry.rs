@@ -157,13 +157,14 @@ impl DefinitionSources {
         self.accepted.as_ref()?.trust.notice(inert)
     }
 
-    /// The same, with the definitions of `--agents` before all others, behind those that were given before.
+    /// The same, with the definitions of `--agents` before all others, behind those that were given before. Their hooks
+    /// and servers start in `cwd`.
     ///
     /// # Errors
     /// With the agent and the key of the first mistake.
-    pub fn with_flag(self, json: &str) -> Result<Self, DefinitionError> {
+    pub fn with_flag(self, json: &str, cwd: &Path) -> Result<Self, DefinitionError> {
         let mut all = self.flag;
-        for parsed in flag::parse(json)? {
+        for parsed in flag::parse(json, cwd)? {
             let Definition { name, .. } = &parsed.definition;
             if let Some(why) = all.taken(&parsed.definition) {
                 let message = format!("{name}: {why}");
@@ -693,11 +694,13 @@ mod tests {
     #[test]
     fn the_flag_goes_before_all_files_and_none_of_its_own_may_collide() {
         let top = folder(&[("repo/.caliban/agents/plan.md", &agent("plan", "file"))]);
-        let sources =
-            || DefinitionSources::new(&[top.path().join("repo")], top.path().join("home/agents"));
+        let with_flag = |json: &str| {
+            let project = top.path().join("repo");
+            let own = top.path().join("home/agents");
+            DefinitionSources::new(std::slice::from_ref(&project), own).with_flag(json, &project)
+        };
         let one = r#"{"description": "flag", "prompt": "p"}"#;
-        let all =
-            Definitions::load(&sources().with_flag(&format!(r#"{{"plan": {one}}}"#)).unwrap());
+        let all = Definitions::load(&with_flag(&format!(r#"{{"plan": {one}}}"#)).unwrap());
         let plan = all.get("plan").unwrap();
         assert_eq!((plan.description.as_str(), &plan.source), ("flag", &Source::Flag));
         assert_eq!(all.advice()[0].to_string().split(':').next(), Some("--agents"));
@@ -707,7 +710,7 @@ mod tests {
                 "built in" => format!(r#"{{"{close}": {one}}}"#),
                 _ => format!(r#"{{"{other}": {one}, "{close}": {one}}}"#),
             };
-            let error = sources().with_flag(&json).unwrap_err().to_string();
+            let error = with_flag(&json).unwrap_err().to_string();
             let start = format!(
                 "--agents: {close}: the name \"{close}\" is too close to \"{other}\" ({place}), "
             );

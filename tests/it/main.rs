@@ -77,6 +77,7 @@ mod shell_fuzz;
 #[cfg(feature = "sub-agents")]
 mod shells;
 #[cfg(feature = "sub-agents")]
+mod start_folder;
 mod stream_input;
 #[cfg(feature = "sub-agents")]
 mod subagents;

@@ -1,6 +1,6 @@
 //! Providers as they are used: one instance for each address and key, shared with its connections.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -33,10 +33,9 @@ pub(super) struct Pool {
     env: EnvOverlay,
     /// What agents have: the same, and what settings files set.
     session: EnvOverlay,
-    cwd: Arc<Path>,
-    /// Where the commands that print keys start: those of the project there, all others in an empty folder.
     starts: StartDirs,
-    of_project: BTreeSet<String>,
+    /// Where the command of each provider starts that prints its key.
+    key_starts: BTreeMap<String, StartDir>,
     http: HttpClient,
     redactor: Redactor,
     built: Mutex<HashMap<Identity, Arc<Instance>>>,
@@ -67,18 +66,16 @@ enum KeyFrom {
 impl Pool {
     /// A pool that has built nothing yet.
     pub fn new(setup: &Setup, config: Arc<Config>) -> Self {
-        let start = |name: &str| {
+        let start = |name: &String| {
             let key = format!("providers.{name}.api_key_command");
-            setup.loaded.start_of(&key, &setup.dirs, &setup.cwd)
+            (name.clone(), setup.loaded.start_of(&key, &setup.dirs, &setup.cwd))
         };
-        let providers = config.providers.iter();
-        let of_project = providers.filter(|(name, _)| start(name) == StartDir::Project);
+        let key_starts = config.providers.keys().map(start).collect();
         Self {
             env: setup.env.clone(),
             session: setup.loaded.variables.over(&setup.env),
-            cwd: setup.cwd.clone(),
             starts: setup.starts.clone(),
-            of_project: of_project.map(|(name, _)| name.clone()).collect(),
+            key_starts,
             http: HttpClient::new(&setup.env),
             redactor: setup.redactor.clone(),
             built: Mutex::default(),
@@ -187,11 +184,8 @@ impl Pool {
 
     /// Runs the person's own command for the key. What it prints is never shown.
     async fn key_from_command(&self, provider: &str, line: &str) -> Result<Key, String> {
-        let dir = match self.of_project.contains(provider) {
-            true => StartDir::Project,
-            false => StartDir::Private,
-        };
-        let start = self.starts.start(dir, &self.cwd, &self.env).await.map_err(|error| {
+        let dir = self.key_starts.get(provider).unwrap_or(&StartDir::Private);
+        let start = self.starts.start(dir, &self.env).await.map_err(|error| {
             format!("api_key_command: there is no empty folder to start it in: {error}")
         })?;
         let shell = Shell::new(start.cwd.as_path().into(), Arc::from([]));
@@ -213,7 +207,7 @@ impl Pool {
                 StartDir::Private => {
                     "; it starts in an empty folder, so name files by absolute paths"
                 }
-                StartDir::Project => "",
+                StartDir::Project(_) => "",
             };
             return Err(format!(
                 "api_key_command of [providers.{provider}] gave no key ({end}): run it yourself to see why{place}"

@@ -18,16 +18,25 @@ const PROJECT: [&str; 4] = [
     "${CLAUDE_PROJECT_DIR}",
 ];
 
+/// Folders of the project at hand.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    /// Where hooks of the user's own start once that is accepted.
+    pub root: &'a Path,
+    /// What its variables name to hooks in an empty folder.
+    pub named: &'a Path,
+}
+
 /// One line for each hook whose program cannot be run, or one for all; and one for those that wait for the person's word.
 #[must_use]
 pub fn hooks(
     hooks: &[HookConfig],
     inert: &[Inert],
-    project: &Path,
+    places: Places<'_>,
     env: &EnvOverlay,
 ) -> Vec<Finding> {
     let waiting = inert.iter().filter(|thing| thing.is_hook()).count();
-    let mut findings = counting(hooks, project, env);
+    let mut findings = counting(hooks, places, env);
     if waiting > 0 {
         findings.retain(|_| !hooks.is_empty());
         let (are, them) = if waiting == 1 { ("is", "it") } else { ("are", "them") };
@@ -37,16 +46,17 @@ pub fn hooks(
     findings
 }
 
-fn counting(hooks: &[HookConfig], project: &Path, env: &EnvOverlay) -> Vec<Finding> {
+fn counting(hooks: &[HookConfig], places: Places<'_>, env: &EnvOverlay) -> Vec<Finding> {
     let problems: Vec<Finding> = hooks
         .iter()
         .filter_map(|hook| {
             // One that waits for the user's word is looked at where it is to start.
-            let base = match hook.start {
-                StartDir::Private if !hook.asks_project => None,
-                StartDir::Private | StartDir::Project => Some(project),
+            let base = match &hook.start {
+                StartDir::Project(folder) => Some(&**folder),
+                StartDir::Private if hook.asks_project => Some(places.root),
+                StartDir::Private => None,
             };
-            let why = problem(&hook.command, base, project, env)?;
+            let why = problem(&hook.command, base, base.unwrap_or(places.named), env)?;
             Some(Finding::wrong(ABOUT, format!("{}: {}: {why}", hook.origin, hook.describe())))
         })
         .collect();

@@ -18,6 +18,8 @@ use crate::protocol::{RuleFile, printable_path};
 /// What has been read so far.
 pub(super) struct Reading<'a> {
     sources: Sources<'a>,
+    /// The folder above `.claude` of the project's settings files.
+    claude_root: &'a Path,
     pub layers: Layers,
     pub untrusted: Untrusted<'a>,
     pub starts: Starts<'a>,
@@ -33,10 +35,11 @@ pub(super) struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     /// All layers of a project, from what is built in to the command line.
-    pub fn of(sources: Sources<'a>, project: &Project) -> Result<Self, ConfigError> {
+    pub fn of(sources: Sources<'a>, project: &'a Project) -> Result<Self, ConfigError> {
         let home = sources.env.get_os("HOME").map(Path::new);
         let mut reading = Self {
             sources,
+            claude_root: &project.claude_root,
             layers: Layers::default(),
             untrusted: Untrusted::new(sources.trust, sources.cwd, home),
             starts: Starts::new(sources.trust, project, sources.dirs, sources.cwd),
@@ -132,10 +135,10 @@ impl<'a> Reading<'a> {
                     let start = self.starts.of_user(hook.describe(), &hook.origin, true);
                     self.hooks.push(HookConfig { asks_project: true, start, ..hook });
                 }
-                Owner::Flag => self.hooks.push(hook.in_project()),
+                Owner::Flag => self.hooks.push(hook.in_folder(self.sources.cwd)),
                 Owner::Shared | Owner::Local => {
                     if self.untrusted.admits(hook.inert()) {
-                        self.hooks.push(hook.in_project());
+                        self.hooks.push(hook.in_folder(self.claude_root));
                     }
                 }
             }

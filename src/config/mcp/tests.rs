@@ -311,7 +311,7 @@ fn only_servers_of_the_project_and_of_the_command_line_start_in_the_project() {
     let start = |bench: &Bench, name: &str| {
         let loaded = bench.load().unwrap();
         let found = loaded.mcp.iter().find(|entry| entry.server.name == name);
-        found.map(|entry| entry.server.start)
+        found.map(|entry| entry.server.start.clone())
     };
     let table = |name: &str, more: &str| format!("[mcp_servers.{name}]\ncommand = \"c\"\n{more}");
     let json = r#"{"mcpServers": {"x": {"command": "c", "cwd": "project"}}}"#;
@@ -327,9 +327,10 @@ fn only_servers_of_the_project_and_of_the_command_line_start_in_the_project() {
         let mut bench = Bench::new().project(file, &text);
         assert_eq!(start(&bench, "x"), None);
         bench.trusted = true;
-        assert_eq!(start(&bench, "x"), Some(StartDir::Project), "{file}");
+        assert_eq!(start(&bench, "x"), Some(StartDir::project(&bench.project)), "{file}");
     }
-    assert_eq!(start(&Bench::new().flag(json), "x"), Some(StartDir::Project));
+    let bench = Bench::new().flag(json);
+    assert_eq!(start(&bench, "x"), Some(StartDir::project(&bench.project)));
 }
 
 #[test]

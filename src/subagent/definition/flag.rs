@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::path::Path;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
@@ -12,18 +13,18 @@ use super::{DefinitionError, Dialect, Parsed, Source};
 const EXAMPLE: &str =
     r#"{"reviewer": {"description": "Reviews a change.", "prompt": "You review."}}"#;
 
-/// Reads all definitions of the option. The first mistake is the error, with the agent's name before the key.
-pub(in crate::subagent) fn parse(json: &str) -> Result<Vec<Parsed>, DefinitionError> {
+/// Reads all definitions of the option; their hooks and servers start in `cwd`. The first mistake is the error, with the agent's name before the key.
+pub(in crate::subagent) fn parse(json: &str, cwd: &Path) -> Result<Vec<Parsed>, DefinitionError> {
     let Agents(agents) = serde_json::from_str(json)
         .map_err(|error| wrong(format!("not understood: {error}; it must be like {EXAMPLE}")))?;
     let parse = |(name, value): (String, Value)| {
         let about = |error: DefinitionError| format!("{}: {}", name.escape_debug(), error.message);
-        agent(&name, value).map_err(|error| wrong(about(error)))
+        agent(&name, value, cwd).map_err(|error| wrong(about(error)))
     };
     agents.into_iter().map(parse).collect()
 }
 
-fn agent(name: &str, value: Value) -> Result<Parsed, DefinitionError> {
+fn agent(name: &str, value: Value, cwd: &Path) -> Result<Parsed, DefinitionError> {
     let Value::Table(mut fields) = value else {
         return Err(wrong(format!("must be an object, as in {EXAMPLE}")));
     };
@@ -33,7 +34,8 @@ fn agent(name: &str, value: Value) -> Result<Parsed, DefinitionError> {
     let prompt = key.text()?.ok_or_else(missing)?;
     let document = Document { fields, prompt, prompt_line: None };
     let (source, name) = (&Source::Flag, name.to_owned());
-    Reader { source, dialect: Dialect::Own, document: &document, name, accepted: None }.read()
+    let (dialect, document, folder) = (Dialect::Own, &document, Some(cwd));
+    Reader { source, dialect, document, name, accepted: None, folder }.read()
 }
 
 fn wrong(message: String) -> DefinitionError {
@@ -136,6 +138,10 @@ mod tests {
     use super::super::budget::BudgetSpec;
     use super::super::{Definition, Isolation, Memory, Returns};
     use super::*;
+
+    fn parse(json: &str) -> Result<Vec<Parsed>, DefinitionError> {
+        super::parse(json, Path::new("/work"))
+    }
     use crate::protocol::Mode;
 
     fn one(json: &Json) -> Definition {

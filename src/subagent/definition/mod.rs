@@ -175,7 +175,8 @@ impl Definition {
             })?;
         let stem = source.path().and_then(Path::file_stem);
         let name = stem.map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        reader::Reader { source, dialect, document: &document, name, accepted }.read()
+        let folder = source.project_folder();
+        reader::Reader { source, dialect, document: &document, name, accepted, folder }.read()
     }
 
     /// The name of the tool that delegates to this agent alone.

@@ -1,6 +1,7 @@
 //! From a document's keys to a definition. Every error names the place, the key and what to write instead.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::budget::BudgetSpec;
 use super::field::{Document, Key, node};
@@ -49,6 +50,9 @@ pub(super) struct Reader<'a> {
     pub name: String,
     /// What the person has accepted of the project; nothing where it is absent.
     pub accepted: Option<&'a Accepted>,
+    /// Where hooks and servers start that need no word on that: the folder of a project's definition, or the working
+    /// directory for one of the command line. `None` for the user's own.
+    pub folder: Option<&'a Path>,
 }
 
 impl<'a> Reader<'a> {
@@ -242,10 +246,11 @@ impl<'a> Reader<'a> {
         asks: bool,
         starts: &mut Vec<ProjectStart>,
     ) -> Result<StartDir, DefinitionError> {
-        let path = match self.source {
-            Source::Flag | Source::File { project: true, .. } => return Ok(StartDir::Project),
-            Source::File { path, project: false } if asks => path,
-            Source::BuiltIn | Source::File { .. } => return Ok(StartDir::Private),
+        if let Some(folder) = self.folder {
+            return Ok(StartDir::project(folder));
+        }
+        let Some(path) = self.source.path().filter(|_| asks) else {
+            return Ok(StartDir::Private);
         };
         let line = key.field.and_then(|field| field.line).unwrap_or(1);
         let path = self.accepted.map_or(path.to_owned(), |accepted| accepted.trust.shown(path));

@@ -25,6 +25,18 @@ impl Source {
         matches!(self, Self::File { project: true, .. })
     }
 
+    /// The folder of the project whose definition it is: the one above `.caliban/agents` or `.claude/agents`.
+    #[must_use]
+    pub fn project_folder(&self) -> Option<&Path> {
+        let Self::File { path, project: true } = self else { return None };
+        let folders = [".caliban/agents", ".claude/agents"];
+        let holds = |above: &&Path| {
+            let below = path.strip_prefix(above).unwrap_or(path);
+            folders.iter().any(|folder| below.starts_with(folder))
+        };
+        path.ancestors().skip(1).find(holds).or(path.parent())
+    }
+
     /// Its file.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {

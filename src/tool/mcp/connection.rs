@@ -163,7 +163,7 @@ impl Place<'_> {
         let transport =
             expand::transport(&server.transport, env).map_err(|unset| unset.to_string())?;
         if let Some((mut program, pipes)) =
-            Program::start(&transport, server.start, env, depth, means, first)?
+            Program::start(&transport, &server.start, env, depth, means, first)?
         {
             return match within(limit, greet(pipes, means, lifecycle)).await {
                 Ok(Ok(mut connection)) => {

@@ -73,7 +73,7 @@ impl Server {
         tell: Tell,
         tasks: &TaskTracker,
     ) -> Self {
-        let full = means.starts.with_project(&env);
+        let full = means.starts.with_project(&config.start, &env);
         let Keys { possible, certain } = Keys::of(&config.transport, &full);
         possible.iter().for_each(|key| means.redactor.suspect(key));
         let words = certain.iter().flat_map(|key| key.split(' '));

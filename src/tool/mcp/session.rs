@@ -28,9 +28,9 @@ const END_WAIT: Duration = Duration::from_secs(4);
 pub struct McpSettings {
     /// In the order of the configuration.
     pub servers: Vec<McpServer>,
-    /// Where programs of the project run.
+    /// The session's working directory.
     pub cwd: Arc<Path>,
-    /// Where all others do.
+    /// Prepares the folders that programs start in.
     pub starts: StartDirs,
     /// The session's variables.
     pub env: EnvOverlay,

@@ -24,17 +24,17 @@ pub struct Program {
     first: Printed,
     unreadable: Unreadable,
     command: String,
-    /// Where it works, unless that is the project; removed after its end.
+    /// Where it works, unless that is a folder of the project; removed after its end.
     _private: Option<PrivateDir>,
 }
 
 impl Program {
-    /// Starts it in the session's directory or in an empty one, with the environment of the agent that is `depth` below
+    /// Starts it in `start`, with the environment of the agent that is `depth` below
     /// the main agent, without the keys of providers, and with the server's own variables. What it prints first is kept
     /// in `first` too. `None` when it is no program at all.
     pub fn start(
         transport: &McpTransport,
-        start: StartDir,
+        start: &StartDir,
         env: &EnvOverlay,
         depth: u32,
         means: &Means,
@@ -44,7 +44,7 @@ impl Program {
         let env = child_env(env, depth, &means.secrets);
         let place = means
             .starts
-            .prepare(start, &means.cwd, &env)
+            .prepare(start, &env)
             .map_err(|error| format!("there is no empty folder to start {command} in: {error}"))?;
         // A server's own variables do not lower its depth.
         let depth = env.get_os(DEPTH_VARIABLE).map(|depth| (DEPTH_VARIABLE, depth.to_owned()));
