@@ -22,7 +22,7 @@ use super::settings_layer::Variables;
 use super::start::ProjectStart;
 use super::trust::Trust;
 use super::{Dirs, document, prohibition};
-use crate::protocol::{EnvOverlay, RuleFile};
+use crate::protocol::{EnvOverlay, RuleFile, printable_path};
 
 mod reading;
 
@@ -123,6 +123,7 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     let Layers { merged, origins } = &mut layers;
     let bypass_disabled = prohibition::bypass(&settings, merged, origins, &mut notices)?;
     notices.extend(prohibition::unused(&settings));
+    notices.extend(hidden(&project, sources));
     let mut config = typed(&layers)?;
     resolve_paths(&mut config, &layers.origins, sources);
     let mut hooks = hooks::of_tables(&config.hooks, &layers.origins, &mut starts, &mut notices)?;
@@ -151,6 +152,25 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
         files,
         merged,
     })
+}
+
+/// One line for each file of the project whose rules and hooks a nearer one puts out of force: whoever fills a folder of
+/// the project could do that unseen.
+fn hidden(project: &Project, sources: &Sources<'_>) -> Vec<String> {
+    let Sources { dirs, cwd, .. } = *sources;
+    // The user's own files are read wherever they lie.
+    let own =
+        [Some(dirs.config_file()), dirs.claude.as_ref().map(|folder| folder.join("settings.json"))];
+    let is_own = |file: &Path| own.iter().flatten().any(|own| own == file);
+    let files = project.hidden().into_iter().filter(|(file, _)| !is_own(file));
+    let line = |(file, nearest): (PathBuf, &Path)| {
+        format!(
+            "{} is not read, because {} has a nearer configuration of its kind: rules and hooks of the first do not hold here",
+            printable_path(&shown(&file, cwd)),
+            printable_path(nearest)
+        )
+    };
+    files.map(line).collect()
 }
 
 /// The files that may hold permission rules, whether they are there or not.

@@ -69,6 +69,25 @@ impl Project {
         self.folders.last().unwrap_or(&self.config_root)
     }
 
+    /// Configuration files further up that are not read because a nearer folder has one of their kind, each with that
+    /// folder.
+    #[must_use]
+    pub fn hidden(&self) -> Vec<(PathBuf, &Path)> {
+        let own = [RuleFile::Shared, RuleFile::Local].map(|file| (path(Path::new(""), file), true));
+        let settings = [(SETTINGS, self.sources.project), (LOCAL_SETTINGS, self.sources.local)]
+            .map(|(file, is_read)| (PathBuf::from(file), is_read));
+        let mut hidden = Vec::new();
+        for (nearest, files) in [(&self.config_root, &own), (&self.claude_root, &settings)] {
+            let is_above = |folder: &&PathBuf| nearest.starts_with(folder) && *folder != nearest;
+            for folder in self.folders.iter().filter(is_above) {
+                let files = files.iter().filter(|(_, is_read)| *is_read);
+                let files = files.map(|(file, _)| folder.join(file)).filter(|file| file.is_file());
+                hidden.extend(files.map(|file| (file, nearest.as_path())));
+            }
+        }
+        hidden
+    }
+
     /// The project's configuration file of this kind, whether it is there or not.
     #[must_use]
     pub fn file(&self, file: RuleFile) -> PathBuf {

@@ -191,6 +191,25 @@ async fn accepted_entries_start_in_the_folder_they_were_accepted_for_wherever_ca
 }
 
 #[tokio::test]
+async fn a_file_that_puts_one_of_the_project_out_of_force_is_named_at_the_start() {
+    for file in [SHARED, SETTINGS] {
+        let scene = Scene::new();
+        let root = scene.world.project_dir().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        let empty = if file == SHARED { "" } else { "{}" };
+        scene.world.write(file, empty);
+        scene.world.write(&format!("{VENDOR}/README"), "");
+        let told = format!("{} is not read, because ", root.join(file).display());
+        let quiet = run(&scene, false, &[]).await;
+        assert!(!quiet.stderr.contains("is not read"), "{quiet}");
+        scene.world.write(&format!("{VENDOR}/{file}"), empty);
+        let run = run(&scene, false, &[]).await;
+        assert_eq!(run.stderr.matches(&told).count(), 1, "{run}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
 async fn entries_of_the_command_line_start_in_the_working_directory() {
     let agents = json!({ "worker": { "description": "Works.", "prompt": "Work.",
         "hooks": { "PreToolUse": [{ "hooks": [{ "command": "./lint.sh" }] }] } } });
