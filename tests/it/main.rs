@@ -63,10 +63,10 @@ mod pty;
 mod random_runs;
 #[cfg(feature = "sub-agents")]
 mod read_only;
-#[cfg(feature = "sub-agents")]
 mod retry;
 #[cfg(feature = "sub-agents")]
 mod scope;
+#[cfg(feature = "sub-agents")]
 mod secrets;
 mod server;
 #[cfg(feature = "sub-agents")]
@@ -78,6 +78,7 @@ mod shell_fuzz;
 mod shells;
 #[cfg(feature = "sub-agents")]
 mod start_folder;
+#[cfg(feature = "sub-agents")]
 mod stream_input;
 #[cfg(feature = "sub-agents")]
 mod subagents;

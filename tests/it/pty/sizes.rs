@@ -18,6 +18,8 @@ fn storm(screen: &Screen) {
 fn opened(scene: &Scene, command: &str, shown: &str, small: &str) {
     let screen = Screen::start(&scene.world, NOTHING, 100, 30);
     screen.wait_for("Shift+Tab mode");
+    // A page shows what is so when it opens.
+    screen.wait_for("MCP server notes:");
     screen.keys(command);
     screen.wait_for(&format!("› {command}"));
     screen.keys(ENTER);
