@@ -89,9 +89,11 @@ impl Place {
 
     /// What is left: worktrees that git knows, our branches, entries of the folder.
     fn left(&self) -> (usize, usize, usize) {
-        let worktrees = self.git(&["worktree", "list"]).lines().count() - 1;
-        let branches = self.git(&["branch", "--list", "caliban/*"]).lines().count();
-        (worktrees, branches, fs::read_dir(&self.root).map_or(0, Iterator::count))
+        // Git's own lists fail while another git makes or removes a worktree.
+        let count = |folder: &Path| fs::read_dir(folder).map_or(0, Iterator::count);
+        let worktrees = count(&self.repository.join(".git/worktrees"));
+        let branches = self.git(&["for-each-ref", "refs/heads/caliban/"]).lines().count();
+        (worktrees, branches, count(&self.root))
     }
 }
 
