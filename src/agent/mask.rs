@@ -55,7 +55,7 @@ pub(super) fn without_keys(
     (outcome, fatal.map(|(failure, why)| (failure, redactor.without_keys(why))))
 }
 
-/// Masks keys in what a model is told of tools. Specs without keys are not copied.
+/// Masks keys in tool specs. Specs without keys are not copied.
 pub(super) fn specs<'a>(redactor: &Redactor, specs: &'a [ToolSpec]) -> Cow<'a, [ToolSpec]> {
     let mut masked = Cow::Borrowed(specs);
     for (index, ToolSpec { name: _, description, input_schema }) in specs.iter().enumerate() {

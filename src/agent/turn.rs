@@ -362,8 +362,8 @@ impl Attempt {
     }
 }
 
-/// What to set aside for a request: all of its input at the higher price, and an answer of ordinary length. A longer
-/// answer takes more as it comes, while there is money left.
+/// Returns the cost to reserve for a request: all of its input at the higher price, and an answer of ordinary length. A
+/// longer answer takes more as it comes, while there is money left.
 fn estimate(model: &Model, input: u64) -> Estimate {
     let usd = |usage: Usage| model.cost(usage).usd;
     let output_tokens = u64::from(model.max_tokens().min(RESERVED_OUTPUT));

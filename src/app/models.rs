@@ -26,7 +26,7 @@ pub struct Models {
     catalogue: Arc<Catalogue>,
     pool: Pool,
     thinking: Option<ThinkingOverride>,
-    /// What answers instead while a model is overloaded.
+    /// The fallback while a model is overloaded.
     fallback: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl Models {
         self.pool.get(name).await
     }
 
-    /// What the user should know when `main` is the main agent's model: of the model itself, and of sub-agents' models.
+    /// Returns warnings for the user when `main` is the main agent's model: about it, and about the models of sub-agents.
     #[must_use]
     pub fn notices(&self, main: &Model) -> Vec<String> {
         let mut notices = main.notices();

@@ -83,7 +83,7 @@ pub(super) fn starts(loaded: &Loaded, dirs: &Dirs, cwd: &Path, env: &EnvOverlay)
     })
 }
 
-/// What the project's files may bring in.
+/// The files that a project's imports and links may read.
 pub(super) fn scope(loaded: &Loaded) -> ProjectScope {
     ProjectScope::new(&loaded.project.folders, &loaded.config.permissions.additional_dirs)
 }
@@ -134,7 +134,7 @@ impl Setup {
         })
     }
 
-    /// What the project's files may bring in.
+    /// The files that a project's imports and links may read.
     pub(super) fn scope(&self) -> ProjectScope {
         scope(&self.loaded)
     }

@@ -1,4 +1,4 @@
-//! What a session that goes on keeps: the model that it began with, and the name of the tool that starts sub-agents,
+//! State that a resumed session keeps: the model that it began with, and the name of the tool that starts sub-agents,
 //! unless the user names others.
 
 use super::Setup;

@@ -229,7 +229,7 @@ impl Budget {
         Pause(self.clone())
     }
 
-    /// What is left of each thing, by the strictest limit here and above. Money that is reserved counts: it may not be
+    /// Returns the rest of each limit, by the strictest here and above. Money that is reserved counts: it may not be
     /// spent after all.
     #[must_use]
     pub fn left(&self) -> Limits {

@@ -66,7 +66,7 @@ pub struct Parts {
     pub user_dir: PathBuf,
     /// Where the person keeps the same for another program.
     pub claude_dir: Option<PathBuf>,
-    /// What the project's files may bring in.
+    /// The files that a project's imports and links may read.
     pub scope: ProjectScope,
     /// Which of the project's files of that kind are read.
     pub setting_sources: SettingSources,

@@ -14,7 +14,7 @@ const LEFT_OUT: &str = "[Messages are left out here: there is no room for them.]
 /// The newest messages, from the last prompt on, as far as they take at most `limit` tokens. The prompt comes first, and
 /// with it what was said beside results since then: queued prompts, messages and reports of other agents.
 ///
-/// What has no answer yet always stays. Messages stay whole and in pairs: what is kept of the work on a prompt begins
+/// Always keeps calls without an answer. Messages stay whole and in pairs: what is kept of the work on a prompt begins
 /// with an answer, and ends where the conversation ends.
 pub(super) fn newest(history: &[Message], limit: u64) -> Vec<Message> {
     let is_prompt = |message: &Message| !holds_results(message) && !said(message).is_empty();
@@ -47,8 +47,8 @@ fn message(blocks: Vec<ContentBlock>) -> Option<Message> {
     (!blocks.is_empty()).then(|| Message::user(blocks))
 }
 
-/// What a person or another agent said in a message, beside results too; nothing where it is a summary, or only holds
-/// remarks of our own.
+/// Returns the text that the user or another agent wrote in a message, even one that also holds results. Nothing for a
+/// summary, or for a message that only holds our own remarks.
 fn said(message: &Message) -> Vec<ContentBlock> {
     if message.role == Role::Assistant {
         return Vec::new();

@@ -70,7 +70,7 @@ impl Effect {
         Restriction::strongest(shell.mentioned().handled.iter().map(effect))
     }
 
-    pub fn handles(self, handled: &Handled, file: &Path, places: &Places) -> Restriction {
+    fn handles(self, handled: &Handled, file: &Path, places: &Places) -> Restriction {
         let effect = match self {
             Self::Reads => "give another name to",
             Self::Writes => "change",
