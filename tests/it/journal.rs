@@ -116,8 +116,8 @@ async fn an_end_that_a_call_has_told_is_not_told_again_after_a_resume() {
     read_in_the_run(scene, run, 3, "general-purpose-1: ").await;
 }
 
-#[tokio::test]
-async fn finished_siblings_keep_their_results_when_the_program_is_killed() {
+/// A session that is killed when the first of two sub-agents has ended and the second is at work.
+async fn killed_between_siblings() -> Scene {
     let scene = Scene::new();
     scene.server.when(PARENT).reply(calls([agent("CHILD-A"), agent("CHILD-B")])).then(text(DONE));
     scene.server.when("CHILD-A").reply(text("REPORT-66"));
@@ -126,6 +126,12 @@ async fn finished_siblings_keep_their_results_when_the_program_is_killed() {
     scene.server.reached("held").await;
     running.printed("\"tool_use_result\"", 1).await;
     kill(running).await;
+    scene
+}
+
+#[tokio::test]
+async fn finished_siblings_keep_their_results_when_the_program_is_killed() {
+    let scene = killed_between_siblings().await;
     let (request, _) = resume(&scene).await;
     let results = request.tool_results();
     assert_eq!((results[0].text.as_str(), results[0].is_error), ("REPORT-66", false));
@@ -137,14 +143,7 @@ async fn finished_siblings_keep_their_results_when_the_program_is_killed() {
 
 #[tokio::test]
 async fn a_sub_agents_own_end_is_its_result_where_main_was_killed_before_it_could_write_that() {
-    let scene = Scene::new();
-    scene.server.when(PARENT).reply(calls([agent("CHILD-A"), agent("CHILD-B")])).then(text(DONE));
-    scene.server.when("CHILD-A").reply(text("REPORT-66"));
-    scene.server.when("CHILD-B").reply(text("half").gate("held"));
-    let running = scene.run().start();
-    scene.server.reached("held").await;
-    running.printed("\"tool_use_result\"", 1).await;
-    kill(running).await;
+    let scene = killed_between_siblings().await;
     // Killed a moment earlier, main's file would lack this line.
     let path = scene.world.session().join("transcript.jsonl");
     let stored = std::fs::read_to_string(&path).unwrap();

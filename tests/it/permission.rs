@@ -119,15 +119,7 @@ async fn no_name_by_way_of_a_process_walks_past_a_rule_about_files() {
         "echo new > /proc/self/cwd/secrets/a",
         "grep -h . /proc/self/cwd/.env",
     ];
-    let mut calls = tool_use("Bash", bash("cat /dev/stdin <<< plain"));
-    for line in lines {
-        calls = calls.tool_use("Bash", bash(line));
-    }
-    let run = ask(&scene, calls, &["--permission-mode", "bypassPermissions"]).await;
-    let results = scene.server.requests()[1].tool_results();
-    assert!(results.iter().all(|result| !result.text.contains("HIDDEN-1")), "{results:?}");
-    assert!(results[0].text.contains("plain"), "{results:?}");
-    assert_eq!(denials(&run).len(), lines.len(), "{run}");
+    assert_only_the_first_runs(&scene, "cat /dev/stdin <<< plain", &lines).await;
     assert_eq!(scene.world.read("secrets/a"), "old\n");
     scene.server.finish();
 }
@@ -153,17 +145,22 @@ async fn no_ordinary_line_walks_past_a_deny_rule_where_every_command_is_allowed(
         "env -S 'touch\\_made'",
         "echo touch made | setpriv bash",
     ];
-    let mut calls = tool_use("Bash", bash("cd . && cat plain.txt"));
+    assert_only_the_first_runs(&scene, "cd . && cat plain.txt", &lines).await;
+    assert!(scene.world.exists("a/b/keep") && !scene.world.exists("made"));
+    scene.server.finish();
+}
+
+/// Runs `plain` and then `lines`, in bypass mode: all but the first are denied, and nothing hidden is shown.
+async fn assert_only_the_first_runs(scene: &Scene, plain: &str, lines: &[&str]) {
+    let mut calls = tool_use("Bash", bash(plain));
     for line in lines {
         calls = calls.tool_use("Bash", bash(line));
     }
-    let run = ask(&scene, calls, &["--permission-mode", "bypassPermissions"]).await;
+    let run = ask(scene, calls, &["--permission-mode", "bypassPermissions"]).await;
     let results = scene.server.requests()[1].tool_results();
     assert!(results.iter().all(|result| !result.text.contains("HIDDEN-1")), "{results:?}");
     assert!(results[0].text.contains("plain"), "{results:?}");
     assert_eq!(denials(&run).len(), lines.len(), "{run}");
-    assert!(scene.world.exists("a/b/keep") && !scene.world.exists("made"));
-    scene.server.finish();
 }
 
 #[tokio::test]
