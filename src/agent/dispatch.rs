@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -331,13 +331,13 @@ impl Agent {
     }
 
     /// Judges a permitted call again, when its waits for an answer and for a place are over: rules and links may have
-    /// changed. Answers whether it runs because it only reads.
+    /// changed. Returns the folders of a command that runs because it only reads.
     fn still_permitted(
         &self,
         tool: &dyn Tool,
         permitted: &Permitted,
         heard: &Heard,
-    ) -> Result<bool, ToolError> {
+    ) -> Result<Option<Arc<[PathBuf]>>, ToolError> {
         let Permitted { call, access, approval } = permitted;
         let now = tool.access(&call.input, &call.directory);
         let advice = heard.advice.clone();

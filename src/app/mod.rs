@@ -13,6 +13,7 @@ use crate::config::{
 };
 use crate::custom::CustomSources;
 use crate::exec::StartDirs;
+use crate::exec::sandbox::Restriction;
 use crate::protocol::{EnvOverlay, Redactor, SessionId, printable_path};
 use crate::provider::ModelError;
 use crate::runtime::Open;
@@ -122,8 +123,12 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         None => return screen::run(cli, setup()?),
         Some(Command::Demo(print)) => return demo::run(cli, env, print),
         Some(Command::Doctor) => return doctor::run(cli, env),
-        Some(Command::Sandbox { write, offline, program }) => {
-            return Ok(command::sandbox::become_confined(write, *offline, program));
+        Some(Command::Sandbox { write, read, start_file, program }) => {
+            let restriction = match read.as_slice() {
+                [] => Restriction::Write(write),
+                folders => Restriction::Read { folders, start_file: start_file.as_deref(), env },
+            };
+            return Ok(command::sandbox::become_restricted(&restriction, program));
         }
         Some(Command::Auth { action: AuthAction::Status { json } }) => {
             let setup = setup()?;

@@ -64,13 +64,15 @@ pub enum Command {
     Doctor,
     /// Print shell completions.
     Completions { shell: clap_complete::Shell },
-    /// Become a program that can write only below the given folders.
+    /// Become a program that can write only below the given folders, or only read there.
     #[command(hide = true)]
     Sandbox {
         #[arg(long, value_name = "DIR")]
         write: Vec<PathBuf>,
-        #[arg(long)]
-        offline: bool,
+        #[arg(long, value_name = "DIR", conflicts_with = "write")]
+        read: Vec<PathBuf>,
+        #[arg(long, value_name = "FILE", requires = "read")]
+        start_file: Option<PathBuf>,
         #[arg(last = true, required = true)]
         program: Vec<OsString>,
     },

@@ -1,26 +1,26 @@
-//! `caliban sandbox`: becomes another program that can write only below the given folders. How the shells of confined
-//! agents are started; not for people, so neither help nor completions name it.
+//! `caliban sandbox`: becomes another program that can write only below the given folders, or only read there. How the
+//! shells of confined agents and commands that only read are started; not for people, so neither help nor completions
+//! name it.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
 use std::process::Command;
 
 use super::fail;
-use crate::exec::sandbox;
+use crate::exec::sandbox::{self, Restriction};
 
 /// The exit codes of a shell for programs that cannot run and that are not there.
 const CANNOT_RUN: u8 = 126;
 const NOT_THERE: u8 = 127;
 
-/// Becomes `program`, confined to the folders `write`, and without the network if `offline`. Comes back only when that fails, with the exit code.
+/// Becomes `program`, restricted. Comes back only when that fails, with the exit code.
 #[must_use]
-pub fn become_confined(write: &[PathBuf], offline: bool, program: &[OsString]) -> u8 {
+pub fn become_restricted(restriction: &Restriction<'_>, program: &[OsString]) -> u8 {
     let Some((name, arguments)) = program.split_first() else {
         return fail("no program was given: caliban sandbox --write DIR -- PROGRAM", 2);
     };
-    if let Err(error) = sandbox::restrict(write, offline) {
+    if let Err(error) = sandbox::restrict(restriction) {
         return fail(&error.to_string(), CANNOT_RUN);
     }
     let error = Command::new(name).args(arguments).exec();

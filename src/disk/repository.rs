@@ -49,6 +49,9 @@ pub fn has_own_repository(dir: &Path) -> bool {
 /// What stands in the way, such as the setting that may start a program.
 pub fn check_repository(dir: &Path, home: Option<&Path>) -> Result<(), String> {
     let checkout = checkout_of(dir).ok_or(NO_REPOSITORY)?;
+    if checkout != dir && holds_home(checkout, home) {
+        return Err("the repository around it holds your whole home folder".to_owned());
+    }
     let mut pending = vec![checkout.to_owned()];
     let mut seen = 0;
     while let Some(checkout) = pending.pop() {
@@ -99,14 +102,14 @@ pub fn index_file(root: &Path) -> Option<PathBuf> {
 #[must_use]
 pub fn repository_root<'a>(dir: &'a Path, home: Option<&Path>) -> Option<&'a Path> {
     let root = dir.ancestors().find(|folder| folder.join(".git").exists())?;
-    let holds_home = || {
-        if home.is_some_and(|home| home.as_os_str().is_empty()) {
-            return true;
-        }
-        let home = home.map(|home| fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()));
-        home.is_some_and(|home| home.starts_with(root))
-    };
-    (root == dir || !holds_home()).then_some(root)
+    (root == dir || !holds_home(root, home)).then_some(root)
+}
+
+/// Whether the folder holds the whole home, which is in any folder where its path is empty.
+fn holds_home(folder: &Path, home: Option<&Path>) -> bool {
+    let Some(home) = home else { return false };
+    home.as_os_str().is_empty()
+        || fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()).starts_with(folder)
 }
 
 /// The folders of the checkouts around `dir`, and of those whose linked worktrees they are, without links. What lies in
@@ -123,6 +126,18 @@ pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let home = home.and_then(|home| fs::canonicalize(home).ok());
     roots.retain(|root| !home.as_ref().is_some_and(|home| home.starts_with(root)));
     roots
+}
+
+/// The folders that belong to the repository around `dir`: the checkout, and those with git's own files. Without links.
+/// None where the checkout holds the whole home, and is not `dir` itself.
+#[must_use]
+pub fn folders_of_repository(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let Some(root) = repository_root(dir, home) else { return Vec::new() };
+    let mut folders = vec![root.to_owned()];
+    if let Ok(git) = GitDir::of(root) {
+        folders.extend([git.own, git.common]);
+    }
+    folders.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect()
 }
 
 /// The folder with git's own files that all worktrees of a repository share. `None` where `checkout` has no `.git`, where

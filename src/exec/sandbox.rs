@@ -1,10 +1,16 @@
-//! Keeps the writes of a command, and of all that it starts, inside a few folders. The kernel does it (Landlock): our
-//! own binary is started as the launcher, restricts itself, and becomes the command.
+//! Keeps a command, and all that it starts, inside a few folders: its writes, or all that it does. The kernel does it
+//! (Landlock and seccomp): our own binary is started as the launcher, restricts itself, and becomes the command.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+#[cfg(target_os = "linux")]
+mod landlock;
+mod readable;
+#[cfg(target_os = "linux")]
+mod sockets;
 
 use crate::disk::Folder;
 use crate::protocol::EnvOverlay;
@@ -31,7 +37,7 @@ pub struct Sandbox {
     launcher: Arc<Path>,
 }
 
-/// Where a command may write; everything else it can only read.
+/// What a command is kept to.
 #[derive(Clone, Debug)]
 pub struct Confinement {
     sandbox: Sandbox,
@@ -40,10 +46,20 @@ pub struct Confinement {
 
 #[derive(Clone, Debug)]
 enum Bounds {
-    /// It writes in `folders`, of which `temp` is the one for temporary files.
+    /// It writes in `folders`, of which `temp` is the one for temporary files, and reads everything.
     Write { folders: Arc<[PathBuf]>, temp: Arc<Path> },
-    /// It writes nowhere and reaches no network.
-    Read,
+    /// It reads in these folders, and this file, and does nothing else.
+    Read { folders: Arc<[PathBuf]>, start_file: Option<PathBuf> },
+}
+
+/// What the launcher keeps itself to. Folders are absolute, and no part of their paths is a link.
+#[derive(Debug)]
+pub enum Restriction<'a> {
+    /// Writing below these folders, which are made when they are not there; everything may be read.
+    Write(&'a [PathBuf]),
+    /// Reading below these folders, and what installed programs need to run, as the command's environment says. Nothing
+    /// is written, no program in these folders is started, and no socket is opened.
+    Read { folders: &'a [PathBuf], start_file: Option<&'a Path>, env: &'a EnvOverlay },
 }
 
 /// What the shell of an agent may do.
@@ -61,8 +77,8 @@ pub enum ShellReach {
 /// Why a program could not be confined. It is not started then.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    #[error("cannot open {} to allow writing there: {source}", path.display())]
-    Path { path: PathBuf, source: io::Error },
+    #[error("cannot open {} to allow {for_use}: {source}", path.display())]
+    Path { path: PathBuf, for_use: &'static str, source: io::Error },
     #[error("this system cannot confine programs: that takes Linux 6.2 or newer, with Landlock")]
     Unsupported,
     #[error("the kernel refuses to confine this program: {0}")]
@@ -85,10 +101,11 @@ impl Sandbox {
         Confinement { sandbox: self.clone(), bounds }
     }
 
-    /// Confines to reading: nothing is written, and TCP reaches nobody where the kernel can see to that (Linux 6.7).
+    /// Confines to reading in these folders. Bash also reads the user's `start_file`.
     #[must_use]
-    pub fn read_only(&self) -> Confinement {
-        Confinement { sandbox: self.clone(), bounds: Bounds::Read }
+    pub fn read_only(&self, folders: Arc<[PathBuf]>, start_file: Option<&OsStr>) -> Confinement {
+        let bounds = Bounds::Read { folders, start_file: start_file.map(PathBuf::from) };
+        Confinement { sandbox: self.clone(), bounds }
     }
 }
 
@@ -96,13 +113,17 @@ impl Confinement {
     /// The words that go before a command's own.
     pub(super) fn launcher(&self) -> Vec<OsString> {
         let mut words = vec![self.sandbox.launcher.as_os_str().to_owned(), COMMAND.into()];
-        match &self.bounds {
-            Bounds::Write { folders, .. } => {
-                for folder in folders.iter() {
-                    words.extend(["--write".into(), folder.as_os_str().to_owned()]);
+        let (option, folders) = match &self.bounds {
+            Bounds::Write { folders, .. } => ("--write", folders),
+            Bounds::Read { folders, start_file } => {
+                if let Some(file) = start_file {
+                    words.extend(["--start-file".into(), file.as_os_str().to_owned()]);
                 }
+                ("--read", folders)
             }
-            Bounds::Read => words.push("--offline".into()),
+        };
+        for folder in folders.iter() {
+            words.extend([option.into(), folder.as_os_str().to_owned()]);
         }
         words.push("--".into());
         words
@@ -115,7 +136,7 @@ impl Confinement {
             Bounds::Write { temp, .. } => {
                 env.without(GIT_PLACES).with([("TMPDIR", temp.as_os_str())])
             }
-            Bounds::Read => env.clone(),
+            Bounds::Read { .. } => env.clone(),
         }
     }
 }
@@ -126,95 +147,38 @@ pub fn available() -> bool {
     landlock::check().is_ok()
 }
 
-/// Confines this very process, for good, with all that it will start: it can write only below the folders `write`,
-/// which are made when they are not there. Their paths are absolute and hold no link, which would lead the writes
-/// elsewhere. `offline` ones reach nobody by TCP, where the kernel can see to that. Only for a process with one thread.
-pub fn restrict(write: &[PathBuf], offline: bool) -> Result<(), SandboxError> {
+/// Confines this very process, for good, with all that it will start. Only for a process with one thread.
+///
+/// # Errors
+/// When the kernel cannot or will not, or a folder to write in is not there or behind a link.
+pub fn restrict(restriction: &Restriction<'_>) -> Result<(), SandboxError> {
+    match restriction {
+        Restriction::Write(folders) => {
+            landlock::restrict_writes(&opened(folders, "writing there", Folder::make)?)
+        }
+        Restriction::Read { folders, start_file, env } => {
+            let mut others = readable::files(folders, env);
+            others.files.extend(start_file.map(Path::to_owned));
+            let folders = opened(folders, "reading there", Folder::open)?;
+            landlock::restrict_to_reading(&folders, &others)?;
+            sockets::forbid()
+        }
+    }
+}
+
+/// The folders, held open for a use.
+fn opened(
+    folders: &[PathBuf],
+    for_use: &'static str,
+    open: impl Fn(&Path) -> io::Result<Folder>,
+) -> Result<Vec<Folder>, SandboxError> {
     let open = |path: &PathBuf| {
-        Folder::make(path).map_err(|source| SandboxError::Path { path: path.clone(), source })
+        open(path).map_err(|source| SandboxError::Path { path: path.clone(), for_use, source })
     };
-    let folders = write.iter().map(open).collect::<Result<Vec<Folder>, _>>()?;
-    landlock::restrict(&folders, offline)
+    folders.iter().map(open).collect()
 }
 
-#[cfg(target_os = "linux")]
-mod landlock {
-    use std::os::fd::AsFd;
-    use std::path::Path;
-
-    use ::landlock::{
-        ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, PathBeneath, PathFd,
-        Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError,
-        RulesetStatus, Scope,
-    };
-
-    use super::SandboxError;
-    use crate::disk::Folder;
-
-    /// The oldest version that covers every way to change a file's content; the ones before let files be cut short.
-    const NEEDED: ABI = ABI::V3;
-    /// The newest version whose other restrictions are used where they are there: device controls, and signals and
-    /// abstract sockets that leave the sandbox.
-    const KNOWN: ABI = ABI::V6;
-
-    /// Devices that nothing can be done to by writing.
-    const DEVICES: [&str; 5] =
-        ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
-
-    pub fn check() -> Result<(), SandboxError> {
-        ruleset(false).map(drop)
-    }
-
-    pub fn restrict(write: &[Folder], offline: bool) -> Result<(), SandboxError> {
-        let mut rules = ruleset(offline)?;
-        for folder in write {
-            rules = allow(rules, folder, AccessFs::from_write(KNOWN))?;
-        }
-        for device in DEVICES.map(Path::new).into_iter().filter(|device| device.exists()) {
-            let writing = AccessFs::from_write(KNOWN) & AccessFs::from_file(KNOWN);
-            let opened = PathFd::new(device).map_err(|error| SandboxError::Path {
-                path: device.to_owned(),
-                source: std::io::Error::other(error),
-            })?;
-            rules = allow(rules, opened, writing)?;
-        }
-        let status = rules.restrict_self()?;
-        match status.ruleset {
-            RulesetStatus::NotEnforced => Err(SandboxError::Unsupported),
-            RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
-        }
-    }
-
-    /// The rules that forbid all writing, and for `offline` all TCP.
-    fn ruleset(offline: bool) -> Result<RulesetCreated, SandboxError> {
-        let mut rules = Ruleset::default()
-            .set_compatibility(CompatLevel::HardRequirement)
-            .handle_access(AccessFs::from_write(NEEDED))
-            .map_err(|_| SandboxError::Unsupported)?
-            .set_compatibility(CompatLevel::BestEffort)
-            .handle_access(AccessFs::from_write(KNOWN))?
-            .scope(Scope::from_all(KNOWN))?;
-        if offline {
-            rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
-        }
-        Ok(rules.create()?)
-    }
-
-    fn allow(
-        rules: RulesetCreated,
-        opened: impl AsFd,
-        access: impl Into<::landlock::BitFlags<AccessFs>>,
-    ) -> Result<RulesetCreated, SandboxError> {
-        Ok(rules.add_rule(PathBeneath::new(opened, access))?)
-    }
-
-    impl From<RulesetError> for SandboxError {
-        fn from(error: RulesetError) -> Self {
-            Self::Refused(error.to_string())
-        }
-    }
-}
-
+/// Elsewhere nothing can be confined.
 #[cfg(not(target_os = "linux"))]
 mod landlock {
     use super::SandboxError;
@@ -224,7 +188,21 @@ mod landlock {
         Err(SandboxError::Unsupported)
     }
 
-    pub fn restrict(_write: &[Folder], _offline: bool) -> Result<(), SandboxError> {
+    pub fn restrict_writes(_folders: &[Folder]) -> Result<(), SandboxError> {
         Err(SandboxError::Unsupported)
+    }
+
+    pub fn restrict_to_reading(
+        _folders: &[Folder],
+        _others: &super::readable::Readable,
+    ) -> Result<(), SandboxError> {
+        Err(SandboxError::Unsupported)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod sockets {
+    pub fn forbid() -> Result<(), super::SandboxError> {
+        Err(super::SandboxError::Unsupported)
     }
 }

@@ -30,8 +30,8 @@ pub struct Shell {
     secrets: Arc<[String]>,
     state: Mutex<State>,
     confine: Option<Confinement>,
-    /// For commands that only read.
-    read_only: Option<Confinement>,
+    /// Confines commands that only read.
+    sandbox: Option<Sandbox>,
     supervisor: Option<Supervisor>,
 }
 
@@ -66,8 +66,9 @@ pub struct ShellCall<'a> {
     /// How long it may take.
     pub limit: Option<Duration>,
     pub cancel: &'a CancellationToken,
-    /// Nobody has allowed it but for reading: then it can do nothing else, where the system can see to that.
-    pub reads_only: bool,
+    /// The folders of a command that nobody has allowed but for reading there: it can do nothing else, where the system
+    /// can see to that. Absolute, without links.
+    pub reads_only: Option<&'a Arc<[PathBuf]>>,
 }
 
 /// Why a command could not be started.
@@ -99,7 +100,7 @@ impl Shell {
             secrets,
             state: Mutex::new(state),
             confine: None,
-            read_only: None,
+            sandbox: None,
             supervisor: None,
         }
     }
@@ -107,7 +108,7 @@ impl Shell {
     /// This shell, in which commands that only read can do nothing else, if there is a sandbox.
     #[must_use]
     pub fn with_sandbox(self, sandbox: Option<&Sandbox>) -> Self {
-        Self { read_only: sandbox.map(Sandbox::read_only), ..self }
+        Self { sandbox: sandbox.cloned(), ..self }
     }
 
     /// This shell, able to write only there.
@@ -193,8 +194,11 @@ impl Shell {
             io::ErrorKind::NotFound => ExecError::NoDirectory(cwd.to_owned()),
             _ => ExecError::Directory { path: cwd.to_owned(), source },
         })?;
-        let read_only = self.read_only.as_ref().filter(|_| call.reads_only);
-        let confine = read_only.or(self.confine.as_ref());
+        let start_file = call.env.get_os("BASH_ENV").filter(|file| !file.is_empty());
+        let reads_only = self.sandbox.as_ref().zip(call.reads_only);
+        let read_only =
+            reads_only.map(|(sandbox, folders)| sandbox.read_only(folders.clone(), start_file));
+        let confine = read_only.as_ref().or(self.confine.as_ref());
         let env = child_env(call.env, call.depth, &self.secrets);
         let env = confine.map_or_else(|| env.clone(), |confine| confine.env(&env));
         // The shell takes this name for where it is, and no other that the user's own shell had.
@@ -268,7 +272,7 @@ mod tests {
             cancel: &CancellationToken,
         ) -> ShellOutcome {
             let call =
-                ShellCall { line, env: &self.env, depth: 0, limit, cancel, reads_only: false };
+                ShellCall { line, env: &self.env, depth: 0, limit, cancel, reads_only: None };
             self.shell.run(call, |_| {}).await.unwrap()
         }
 
@@ -356,7 +360,7 @@ mod tests {
                 depth: 0,
                 limit: None,
                 cancel: &cancel,
-                reads_only: false,
+                reads_only: None,
             };
             place.shell.run_at(ShellStart { directory, order }, call, |_| {}).await
         };
@@ -492,7 +496,7 @@ mod tests {
             depth: 0,
             limit: None,
             cancel: &cancel,
-            reads_only: false,
+            reads_only: None,
         };
         let shell = place.shell.start(&place.base(), call, |_| {}).unwrap();
         ready(&mut witness).await;
@@ -513,7 +517,7 @@ mod tests {
             depth: 0,
             limit: None,
             cancel: &cancel,
-            reads_only: false,
+            reads_only: None,
         };
         let show = |text: String| {
             longest = longest.max(text.len());

@@ -3,7 +3,8 @@
 //! The order: deny rules, the agent's bound, what the mode forbids, hooks that ask and ask rules, hooks that allow, then
 //! for each unit of the call allow rules, the agent's grants, and what the mode leaves free.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -69,8 +70,9 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     pub decision: Decision,
-    /// It is allowed for no other reason than that it is known to only read.
-    pub reads_only: bool,
+    /// The folders that a command reads in which is allowed for no other reason than that it is known to only read
+    /// there. Absolute, without links.
+    pub reads_only: Option<Arc<[PathBuf]>>,
     /// The rule with its place, or the mode, or what no rule allows.
     pub why: String,
     /// The parts of `why` that no allow rule is in: a new allow rule removes some of them and adds none.
@@ -86,7 +88,7 @@ impl Judgement {
         let why = why.into();
         let reasons = vec![why.clone()];
         let (warnings, suggestions) = Default::default();
-        Self { decision, reads_only: false, why, reasons, warnings, suggestions }
+        Self { decision, reads_only: None, why, reasons, warnings, suggestions }
     }
 }
 
@@ -266,7 +268,8 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
     }
     if missing.is_empty() {
         let writes = facts.units.iter().any(|unit| matches!(unit, Unit::Write(_)));
-        let reads_only = why_allowed.is_none() && !writes;
+        let shell = facts.shell.as_ref().filter(|_| why_allowed.is_none() && !writes);
+        let reads_only = shell.map(|shell| places.readable(&shell.bases.shell));
         let why = why_allowed.unwrap_or_else(|| format!("{} mode allows it", policy.mode.name()));
         return Judgement { reads_only, ..Judgement::new(Decision::Allow, why) };
     }

@@ -7,7 +7,7 @@ use nix::unistd::{AccessFlags, access};
 
 use super::protected::{ProtectedPlaces, WorkingDirs};
 pub(super) use crate::disk::resolve;
-use crate::disk::roots_around;
+use crate::disk::{folders_of_repository, roots_around};
 pub use crate::protocol::Target;
 
 /// Where things are: the folders that agents work in, the project and the home.
@@ -54,6 +54,19 @@ impl Places {
         let home = self.home.as_deref();
         let roots = [base, &self.project].into_iter().flat_map(|dir| roots_around(dir, home));
         !self.contains(&file) && !roots.into_iter().any(|root| file.starts_with(root))
+    }
+
+    /// The folders in which a command reads that runs in one of `bases` and only reads: the working directories, and the
+    /// repositories around it, which git and ripgrep look through. Absolute, without links.
+    #[must_use]
+    pub fn readable(&self, bases: &[PathBuf]) -> Arc<[PathBuf]> {
+        let home = self.home.as_deref();
+        let mut folders: Vec<PathBuf> = self.dirs.iter().filter_map(|dir| resolve(dir)).collect();
+        folders.extend(bases.iter().flat_map(|base| folders_of_repository(base, home)));
+        folders.retain(|folder| folder.is_dir());
+        folders.sort_unstable();
+        folders.dedup();
+        folders.into()
     }
 
     /// The path as messages show it: relative to the project where it is inside.

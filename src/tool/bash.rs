@@ -20,8 +20,7 @@ const MAX_MS: u64 = 600_000;
 /// What programs print when the system refuses something to them.
 const REFUSALS: [&str; 2] = ["ermission denied", "peration not permitted"];
 
-const CONFINED: &str =
-    "\n[No rule allows this command, so it ran where it can only read, without the network.]";
+const CONFINED: &str = "\n[No rule allows this command, so it ran where it can only read the project, without the network.]";
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec::of::<Input>(
@@ -73,7 +72,7 @@ impl Bash {
             depth: cx.depth,
             limit,
             cancel: &cancel,
-            reads_only: cx.reads_only,
+            reads_only: cx.reads_only.as_ref(),
         };
         // The register holds the command, which must not hold the register.
         let shells = Arc::downgrade(&self.shells);
@@ -179,7 +178,7 @@ impl TypedTool for Bash {
             depth: cx.depth,
             limit: Some(Duration::from_millis(input.timeout.unwrap_or(DEFAULT_MS))),
             cancel: &cx.cancel,
-            reads_only: cx.reads_only,
+            reads_only: cx.reads_only.as_ref(),
         };
         let start = ShellStart { directory, order: cx.order };
         let outcome = Box::pin(self.shell.run_at(start, call, |text| cx.progress(text)))
@@ -188,7 +187,7 @@ impl TypedTool for Bash {
         match outcome.exit {
             Exit::Cancelled => Err(ToolError::soft(SoftKind::Cancelled, outcome.report())),
             Exit::TimedOut(_) => Err(ToolError::soft(SoftKind::Timeout, outcome.report())),
-            Exit::Code(_) | Exit::Signal(_) => Ok(finished(&outcome, cx.reads_only)),
+            Exit::Code(_) | Exit::Signal(_) => Ok(finished(&outcome, cx.reads_only.is_some())),
         }
     }
 

@@ -279,8 +279,9 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// What the call may touch: the only paths and the only directory that it uses.
     pub access: Access,
-    /// No rule, answer, hook or mode allows it but what is known to only read: then it must do nothing else.
-    pub reads_only: bool,
+    /// The folders of a command that nothing allows but that it only reads there: it must do nothing else. Absolute,
+    /// without links.
+    pub reads_only: Option<Arc<[PathBuf]>>,
     /// Its place among the calls of its message, from 0.
     pub order: usize,
     /// The agent's base directory, to which paths are shown relative.

@@ -68,7 +68,7 @@ impl Bench {
             span: Span::root(),
             conversation: super::Conversation::default(),
             masked: Default::default(),
-            reads_only: false,
+            reads_only: None,
             files: BlockingPool::for_files(),
         }
     }

@@ -1,6 +1,7 @@
 //! Commands that run because they are known to only read: the kernel keeps them to that, where it can.
 
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use crate::support::scene::{DONE, PARENT, Scene, bash};
@@ -48,17 +49,73 @@ async fn what_a_free_command_starts_writes_nothing_until_a_rule_allows_the_comma
     }
 }
 
-/// Whether this kernel can keep a program from TCP.
-fn knows_networks() -> bool {
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
-    let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
-    (numbers.next(), numbers.next()) >= (Some(6), Some(7))
+#[tokio::test]
+async fn what_a_free_command_starts_reads_only_the_project_until_a_rule_allows_the_command() {
+    if !caliban::exec::sandbox::available() {
+        return skip(
+            "what_a_free_command_starts_reads_only_the_project",
+            "there is no Landlock here",
+        );
+    }
+    for (args, reads) in [(&[][..], false), (&RULE, true)] {
+        let scene = with_filter("cat ~/key ../key && cat");
+        for folder in [scene.world.home_dir(), scene.world.project_dir().join("..")] {
+            std::fs::write(folder.join("key"), "KEY-11\n").unwrap();
+        }
+        let text = diff(&scene, args).await;
+        assert_eq!(text.contains("+KEY-11"), reads, "{text}");
+        assert_eq!(text.contains("it ran where it can only read"), !reads, "{text}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn what_a_free_command_starts_is_no_program_of_the_project_until_a_rule_allows_the_command() {
+    if !caliban::exec::sandbox::available() {
+        return skip("what_a_free_command_starts_is_no_program", "there is no Landlock here");
+    }
+    for (args, starts) in [(&[][..], false), (&RULE, true)] {
+        let scene = with_filter("./prog");
+        let prog = scene.world.project_dir().join("prog");
+        std::fs::write(&prog, "#!/bin/sh\necho RAN-12\n").unwrap();
+        std::fs::set_permissions(&prog, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let text = diff(&scene, args).await;
+        assert_eq!(text.contains("+RAN-12"), starts, "{text}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_free_command_reads_what_the_users_own_settings_name() {
+    let scene = Scene::new();
+    let world = &scene.world;
+    let home = world.home_dir();
+    for (file, text) in [
+        (".gitconfig", "[include]\n\tpath = more/settings\n"),
+        ("more/settings", "[core]\n\texcludesFile = ~/more/names\n[user]\n\tname = Includer\n"),
+        ("more/names", "*.tmp\n"),
+    ] {
+        std::fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
+        std::fs::write(home.join(file), text).unwrap();
+    }
+    world.write("below/a.tmp", "");
+    world.write("below/b", "");
+    let mut git = Command::new("git");
+    git.args(["init", "-q"]).current_dir(world.project_dir());
+    assert!(git.env("HOME", world.root()).status().unwrap().success());
+    let line = "cd below && git status --short -u && git log";
+    scene.server.when(PARENT).reply(tool_use("Bash", bash(line))).then(text(DONE));
+    world.run(["-p", "PARENT-1 go"]).finish().await.assert_code(0);
+    let text = scene.server.requests_of(PARENT)[1].tool_result().text;
+    assert!(text.contains("?? b") && !text.contains("a.tmp"), "{text}");
+    assert!(!text.contains("ermission denied"), "{text}");
+    scene.server.finish();
 }
 
 #[tokio::test]
 async fn what_a_free_command_starts_reaches_nobody_until_a_rule_allows_the_command() {
-    if !caliban::exec::sandbox::available() || !knows_networks() {
-        return skip("what_a_free_command_starts_reaches_nobody", "Landlock has no networks here");
+    if !caliban::exec::sandbox::available() {
+        return skip("what_a_free_command_starts_reaches_nobody", "there is no Landlock here");
     }
     for (args, reaches) in [(&[][..], false), (&RULE, true)] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -92,7 +92,7 @@ impl Place {
             ("BASE", self.base.as_os_str()),
             ("TREE", self.tree.path().as_os_str()),
         ]);
-        let call = ShellCall { line, env: &names, depth: 1, limit, cancel, reads_only: false };
+        let call = ShellCall { line, env: &names, depth: 1, limit, cancel, reads_only: None };
         self.shell.run(call, |_| {}).await.unwrap()
     }
 
@@ -290,6 +290,7 @@ fn the_launcher_says_what_is_wrong_and_is_not_for_people() {
     let write = folder.path().join("new/folder").display().to_string();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
+    let new = folder.path().join("new").display().to_string();
     let below_file = file.join("x").display().to_string();
     let script = format!("echo made > {write}/f");
     if Sandbox::new(Path::new(PROGRAM)).is_some() {
@@ -299,6 +300,9 @@ fn the_launcher_says_what_is_wrong_and_is_not_for_people() {
             (vec!["--write", &write, "--", "no-such-program"], 127, "cannot run no-such-program"),
             (vec!["--write", &write, "--", "/etc/passwd"], 126, "cannot run /etc/passwd"),
             (vec!["--write", &below_file, "--", "true"], 126, "to allow writing there"),
+            (vec!["--read", &below_file, "--", "true"], 126, "to allow reading there"),
+            (vec!["--read", &new, "--", "sh", "-c", "exit 7"], 7, ""),
+            (vec!["--read", &new, "--write", &write, "--", "true"], 2, "cannot be used with"),
             (vec!["--write", &write], 2, "required"),
         ] {
             let ended = output(PROGRAM, &[vec!["sandbox"], words.clone()].concat());

@@ -196,15 +196,19 @@ impl AgentGate {
     }
 
     /// Judges a permitted call once more, right before it runs. A call that is to be asked about runs only if the
-    /// user approved all that the question would be about. Answers whether it runs because it only reads.
+    /// user approved all that the question would be about. Returns the folders of a command that runs because it only reads.
     ///
     /// # Errors
     /// With the reason, when the call may not run any more.
-    pub fn confirm(&self, call: &Call<'_>, approval: Option<&Approval>) -> Result<bool, String> {
+    pub fn confirm(
+        &self,
+        call: &Call<'_>,
+        approval: Option<&Approval>,
+    ) -> Result<Option<Arc<[PathBuf]>>, String> {
         let judgement = self.judge_now(call);
         match judgement.decision {
             Decision::Allow => Ok(judgement.reads_only),
-            Decision::Ask if approval.is_some_and(|approval| approval.covers(&judgement)) => Ok(false),
+            Decision::Ask if approval.is_some_and(|approval| approval.covers(&judgement)) => Ok(None),
             Decision::Ask => self.refuse(
                 call,
                 format!(

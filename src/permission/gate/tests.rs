@@ -220,7 +220,7 @@ async fn what_is_denied_stays_denied_with_a_changed_input() {
     assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
     let approval = recheck("psql").unwrap();
     let confirm = |line: &str| with_call(line, &cwd, |call| agent.confirm(call, approval.as_ref()));
-    assert_eq!(confirm("psql"), Ok(false), "it was asked about already");
+    assert_eq!(confirm("psql"), Ok(None), "it was asked about already");
     confirm("make").unwrap_err();
     assert_eq!(recheck("true"), Ok(None), "nothing had to be asked");
 }
@@ -233,9 +233,9 @@ async fn an_approval_holds_until_the_call_runs_and_only_for_the_question_that_wa
     let confirm = |line: &str, approval: Option<&Approval>| {
         with_call(line, &cwd, |call| agent.confirm(call, approval))
     };
-    assert_eq!(confirm("true", None), Ok(true));
+    assert!(confirm("true", None).unwrap().is_some(), "it only reads");
     let approval = bench.approved(&agent, "psql", Answer::Once).await;
-    assert_eq!(confirm("psql", Some(&approval)), Ok(false));
+    assert_eq!(confirm("psql", Some(&approval)), Ok(None));
     let why = confirm("psql", None).unwrap_err();
     assert!(why.contains("has changed since it was allowed"), "{why}");
     confirm("curl localhost", Some(&approval)).unwrap_err();
@@ -259,7 +259,7 @@ async fn an_approval_holds_when_rules_that_came_with_it_cover_a_part_of_the_call
         let answer = Allowance { input: None, session, written: Vec::new() };
         let approval = bench.approved(&agent, line, Answer::Allowed(Box::new(answer))).await;
         let confirmed = with_call(line, &cwd, |call| agent.confirm(call, Some(&approval)));
-        assert_eq!(confirmed, Ok(false), "{line}");
+        assert_eq!(confirmed, Ok(None), "{line}");
         with_call(line, &cwd, |call| agent.confirm(call, None)).unwrap_err();
         assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
     }
@@ -299,7 +299,7 @@ async fn a_preview_is_made_once_and_only_for_a_question() {
     assert!(answered && made.get() == 1);
     let Verdict::Approved(approval) = verdict else { panic!("{verdict:?}") };
     let confirmed = with_call("psql", &cwd, |call| agent.confirm(call, Some(&approval)));
-    assert_eq!(confirmed, Ok(false), "the user approved the rule that came with the preview");
+    assert_eq!(confirmed, Ok(None), "the user approved the rule that came with the preview");
     bench.closed().await;
     let plan = || bench.gate.set_mode(Mode::Plan).unwrap();
     assert!(denied(decide("make", &plan).await).contains("plan mode"));

@@ -433,7 +433,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             span: Span::root(),
             conversation: crate::tool::Conversation::default(),
             masked: Default::default(),
-            reads_only: false,
+            reads_only: None,
             files: BlockingPool::for_files(),
         };
         tool.call(input, cx).await

@@ -243,7 +243,7 @@ impl Mcp {
             span: Span::root(),
             conversation: Conversation::default(),
             masked: Default::default(),
-            reads_only: false,
+            reads_only: None,
             files: BlockingPool::for_files(),
         }
     }

@@ -12,7 +12,8 @@ const PLACES: &[(&str, &[&str])] = &[
     ("tui_textarea", &["tui/"]),
     ("reqwest", &["provider/", "tool/web_", "tool/mcp/http.rs"]),
     ("rmcp", &["tool/mcp/"]),
-    ("landlock", &["exec/sandbox.rs"]),
+    ("landlock", &["exec/sandbox.rs", "exec/sandbox/landlock.rs"]),
+    ("seccompiler", &["exec/sandbox/sockets.rs"]),
     ("anyhow", &["app.rs", "main.rs"]),
 ];
 

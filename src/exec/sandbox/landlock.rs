@@ -1,0 +1,128 @@
+//! Restrictions on files: what the kernel lets the process open.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
+
+use ::landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath,
+    PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError,
+    RulesetStatus, Scope,
+};
+
+use super::SandboxError;
+use super::readable::Readable;
+use crate::disk::Folder;
+
+/// The oldest version that covers every way to change a file's content; the ones before let files be cut short.
+const NEEDED: ABI = ABI::V3;
+/// The newest version whose other restrictions are used where they are there: device controls, the network, and signals
+/// and abstract sockets that leave the sandbox.
+const KNOWN: ABI = ABI::V6;
+
+/// Devices that nothing can be done to by writing.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+pub fn check() -> Result<(), SandboxError> {
+    ruleset(Kind::Write).map(drop)
+}
+
+/// Lets the process write below the folders alone.
+pub fn restrict_writes(folders: &[Folder]) -> Result<(), SandboxError> {
+    let mut rules = ruleset(Kind::Write)?;
+    for folder in folders {
+        rules = allow(rules, folder, AccessFs::from_write(KNOWN))?;
+    }
+    enforce(rules, AccessFs::from_write(KNOWN))
+}
+
+/// Lets the process read below the folders, read and start programs in `others`, and do nothing else.
+pub fn restrict_to_reading(folders: &[Folder], others: &Readable) -> Result<(), SandboxError> {
+    let reading = AccessFs::ReadFile | AccessFs::ReadDir;
+    let mut rules = ruleset(Kind::Read)?;
+    for folder in folders {
+        rules = allow(rules, folder, reading)?;
+    }
+    for folder in &others.folders {
+        rules = allow_path(rules, folder, reading | AccessFs::Execute)?;
+    }
+    for file in &others.files {
+        rules = allow_path(rules, file, AccessFs::ReadFile.into())?;
+    }
+    enforce(rules, AccessFs::from_write(KNOWN) | AccessFs::ReadFile)
+}
+
+/// What the rules are about.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Write,
+    /// Reading too, and the network.
+    Read,
+}
+
+/// The rules that forbid everything that they are about.
+fn ruleset(kind: Kind) -> Result<RulesetCreated, SandboxError> {
+    let is_about = |abi| match kind {
+        Kind::Write => AccessFs::from_write(abi),
+        Kind::Read => AccessFs::from_all(abi),
+    };
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(is_about(NEEDED))
+        .map_err(|_| SandboxError::Unsupported)?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(is_about(KNOWN))?
+        .scope(Scope::from_all(KNOWN))?;
+    if kind == Kind::Read {
+        rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
+    }
+    Ok(rules.create()?)
+}
+
+/// Restricts this process, but for such access to harmless devices.
+fn enforce(mut rules: RulesetCreated, devices: BitFlags<AccessFs>) -> Result<(), SandboxError> {
+    for device in DEVICES {
+        rules = allow_path(rules, Path::new(device), devices)?;
+    }
+    match rules.restrict_self()?.ruleset {
+        RulesetStatus::NotEnforced => Err(SandboxError::Unsupported),
+        RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
+    }
+}
+
+/// Allows access at a path, links followed. One that is not there, that the user cannot reach, or
+/// that is a pipe or socket needs no rule.
+fn allow_path(
+    rules: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, SandboxError> {
+    let Ok(metadata) = path.metadata() else { return Ok(rules) };
+    let kind = metadata.file_type();
+    if !(kind.is_file() || kind.is_dir() || kind.is_char_device()) {
+        return Ok(rules);
+    }
+    let opened = PathFd::new(path).map_err(|error| SandboxError::Path {
+        path: path.to_owned(),
+        for_use: "reading it",
+        source: io::Error::other(error),
+    })?;
+    let possible =
+        if metadata.is_dir() { AccessFs::from_all(KNOWN) } else { AccessFs::from_file(KNOWN) };
+    allow(rules, opened, access & possible)
+}
+
+fn allow(
+    rules: RulesetCreated,
+    opened: impl AsFd,
+    access: impl Into<BitFlags<AccessFs>>,
+) -> Result<RulesetCreated, SandboxError> {
+    Ok(rules.add_rule(PathBeneath::new(opened, access))?)
+}
+
+impl From<RulesetError> for SandboxError {
+    fn from(error: RulesetError) -> Self {
+        Self::Refused(error.to_string())
+    }
+}

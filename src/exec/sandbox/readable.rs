@@ -1,0 +1,184 @@
+//! What a program needs to read beside the user's files: the system's programs and libraries, those of the user, and the
+//! settings of git and ripgrep. Nothing here can be decided by a project.
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::disk::parse_git_config;
+use crate::protocol::EnvOverlay;
+
+/// Folders of installed programs and of what they load.
+const SYSTEM_FOLDERS: [&str; 12] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/etc/alternatives",
+    "/run/current-system",
+];
+
+/// Files that libraries read at a start, or to name users and times.
+const SYSTEM_FILES: [&str; 10] = [
+    "/etc/ld.so.cache",
+    "/etc/ld.so.preload",
+    "/etc/ld-musl-x86_64.path",
+    "/etc/ld-musl-aarch64.path",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/nsswitch.conf",
+    "/etc/localtime",
+    "/etc/locale.alias",
+    "/etc/gitattributes",
+];
+
+/// Folders beside a folder `bin` in which its programs keep what they load.
+const BESIDE_BIN: [&str; 5] = ["lib", "lib64", "libexec", "etc", "Cellar"];
+
+/// Settings of git that name a file.
+const GIT_FILES: [(&str, &str); 4] = [
+    ("core", "excludesfile"),
+    ("core", "attributesfile"),
+    ("mailmap", "file"),
+    ("blame", "ignorerevsfile"),
+];
+
+/// More settings files of git are not read: some include one another.
+const MAX_GIT_SETTINGS: usize = 32;
+
+/// What may be read wherever a command runs.
+#[derive(Debug, Default)]
+pub struct Readable {
+    /// With all below. Programs in there may be started.
+    pub folders: Vec<PathBuf>,
+    pub files: Vec<PathBuf>,
+}
+
+/// What the command's environment leads to. No folder of `PATH` counts that lies in `working` ones or holds the user's
+/// home.
+pub fn files(working: &[PathBuf], env: &EnvOverlay) -> Readable {
+    let set = |name: &str| env.get_os(name).filter(|value| !value.is_empty());
+    let home = set("HOME").map(PathBuf::from);
+    let real_home = home.as_ref().and_then(|home| fs::canonicalize(home).ok());
+    let is_for_programs = |folder: &PathBuf| {
+        let Ok(real) = fs::canonicalize(folder) else { return false };
+        folder.is_absolute()
+            && !working.iter().any(|working| real.starts_with(working))
+            && !real_home.as_ref().is_some_and(|home| home.starts_with(&real))
+    };
+    let path = set("PATH").unwrap_or_default();
+    let programs = path.as_bytes().split(|byte| *byte == b':');
+    let programs = programs.flat_map(|folder| with_libraries(Path::new(OsStr::from_bytes(folder))));
+    let mut folders: Vec<PathBuf> = SYSTEM_FOLDERS.into_iter().map(PathBuf::from).collect();
+    folders.extend(programs.filter(is_for_programs));
+    let mut files: Vec<PathBuf> = SYSTEM_FILES.into_iter().map(PathBuf::from).collect();
+    files.extend(set("RIPGREP_CONFIG_PATH").map(PathBuf::from));
+    files.extend(git_files(home.as_deref(), set));
+    Readable { folders, files }
+}
+
+/// A folder of programs, with those beside it that the programs load from.
+fn with_libraries(folder: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![folder.to_owned()];
+    // Beside `/bin` lie the files of everybody.
+    if folder.ends_with("bin")
+        && let Some(prefix) = folder.parent().filter(|prefix| prefix.parent().is_some())
+    {
+        folders.extend(BESIDE_BIN.map(|name| prefix.join(name)));
+    }
+    folders
+}
+
+/// The settings files of git that are the user's or the system's, and the files that they name.
+fn git_files<'a>(home: Option<&Path>, set: impl Fn(&str) -> Option<&'a OsStr>) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let system = set("GIT_CONFIG_SYSTEM").map_or_else(|| "/etc/gitconfig".into(), PathBuf::from);
+    let mut settings = VecDeque::from([system]);
+    settings.extend(set("GIT_CONFIG_GLOBAL").map(PathBuf::from));
+    settings.extend(home.map(|home| home.join(".gitconfig")));
+    let own = set("XDG_CONFIG_HOME").map(PathBuf::from);
+    if let Some(folder) = own.or_else(|| home.map(|home| home.join(".config"))) {
+        settings.push_back(folder.join("git/config"));
+        files.extend(["ignore", "attributes"].map(|name| folder.join("git").join(name)));
+    }
+    let mut seen = 0;
+    while let Some(file) = settings.pop_front()
+        && seen < MAX_GIT_SETTINGS
+    {
+        seen += 1;
+        let text = fs::read(&file).unwrap_or_default();
+        for setting in parse_git_config(&String::from_utf8_lossy(&text)) {
+            let named = |value: &str| from(&file, home, Path::new(value));
+            let section = setting.section.split_whitespace().next().unwrap_or_default();
+            if matches!(section, "include" | "includeif") && setting.key == "path" {
+                settings.push_back(named(&setting.value));
+            } else if GIT_FILES.contains(&(section, setting.key.as_str())) {
+                files.push(named(&setting.value));
+            }
+        }
+        files.push(file);
+    }
+    files.retain(|file| file.is_absolute());
+    files
+}
+
+/// A path from a settings file: relative ones start beside it.
+fn from(file: &Path, home: Option<&Path>, path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), home, file.parent()) {
+        (Ok(below), Some(home), _) => home.join(below),
+        (_, _, Some(folder)) => folder.join(path),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn programs_lie_outside_of_the_project_and_beside_the_home() {
+        let root = TempDir::new().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        for folder in ["home/bin", "home/lib", "home/.keys", "project/bin", "brew/bin", "brew/lib"]
+        {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("project/bin"), root.join("link")).unwrap();
+        let named = ["home/bin", "home", "project/bin", "link", "brew/bin", "gone/bin", ""];
+        let path = named.map(|folder| root.join(folder).display().to_string()).join(":");
+        let home = root.join("home").display().to_string();
+        let env = EnvOverlay::from_iter([("PATH", format!("{path}:bin")), ("HOME", home)]);
+        let readable = files(&[root.join("project")], &env);
+        let own = readable.folders.iter().filter_map(|folder| folder.strip_prefix(&root).ok());
+        let own: Vec<&Path> = own.collect();
+        assert_eq!(own, ["home/bin", "home/lib", "brew/bin", "brew/lib"].map(Path::new));
+        assert!(readable.folders.iter().all(|folder| folder.is_absolute()));
+    }
+
+    #[test]
+    fn the_users_git_settings_name_files_but_no_more_settings_than_that() {
+        let home = TempDir::new().unwrap();
+        let home = home.path();
+        let write = |name: &str, text: &str| fs::write(home.join(name), text).unwrap();
+        write(".gitconfig", "[include]\npath = a\n[includeIf \"gitdir:x\"]\npath = ~/b\n");
+        write("a", "[include]\npath = .gitconfig\n[core]\nexcludesFile = /x/ignore\n");
+        write("b", "[core]\nattributesFile = attributes\nsshCommand = /x/ssh\n");
+        let readable = files(&[], &EnvOverlay::from_iter([("HOME", home)]));
+        let is_named = |path: PathBuf| readable.files.contains(&path);
+        for name in [".gitconfig", "a", "b", "attributes", ".config/git/ignore"] {
+            assert!(is_named(home.join(name)), "{name}");
+        }
+        assert!(is_named("/x/ignore".into()) && !is_named("/x/ssh".into()));
+        assert!(readable.files.len() < 200, "they include one another");
+    }
+}
