@@ -240,35 +240,87 @@ impl Comparison<'_> {
                 return Restriction::Maybe(format!("`{last}` is among its arguments"));
             }
         }
-        self.in_letters(words)
+        self.in_other_spelling(words)
     }
 
-    /// Compares single-letter options as a set: `rm -r -f` may come to the same as `rm -rf`.
-    fn in_letters(&self, words: &[Spelling<'_>]) -> Restriction {
-        let mut wanted = String::new();
-        for token in &self.tokens {
-            match letters(token) {
-                Some(letters) => wanted.push_str(&letters),
-                None => return Restriction::No,
-            }
+    /// Compares options by what they may come to, in any order and spelling: `rm -r -f` as `rm -rf`, and `git push -f` as
+    /// `git push --force`. The other words of the rule are among the command's, in their order.
+    fn in_other_spelling(&self, words: &[Spelling<'_>]) -> Restriction {
+        let is_option = |word: &str| word.starts_with('-') && word.len() > 1;
+        let given: Vec<&str> = words.iter().filter_map(Spelling::exact).collect();
+        let (options, names): (Vec<&str>, Vec<&str>) =
+            self.tokens.iter().partition(|token| is_option(token));
+        let mut operands = given.iter().filter(|word| !is_option(word));
+        let has_names = names.iter().all(|name| operands.any(|word| fits(name, word)));
+        let given = Options { words: &given, folds: names.is_empty() };
+        if options.is_empty() || !has_names || !options.iter().all(|option| given.has(option)) {
+            return Restriction::No;
         }
-        let given: String = words
-            .iter()
-            .filter_map(Spelling::exact)
-            .filter_map(|word| match word.strip_prefix("--") {
-                Some(long) => Some(long.chars().take(1).collect()),
-                None => letters(word),
-            })
-            .collect::<String>()
-            .to_ascii_lowercase();
-        let all = wanted.to_ascii_lowercase().chars().all(|letter| given.contains(letter));
-        match all && !wanted.is_empty() {
-            true => Restriction::Maybe(format!(
-                "its options may come to the same as `{}`",
-                self.tokens.join(" ")
-            )),
-            false => Restriction::No,
+        Restriction::Maybe(format!(
+            "its options may come to the same as `{}`",
+            self.tokens.join(" ")
+        ))
+    }
+}
+
+/// Long options that go by a letter in most programs that know them.
+const LETTERS: &[(&str, &str)] = &[
+    ("--all", "aA"),
+    ("--delete", "dD"),
+    ("--force", "f"),
+    ("--no-verify", "n"),
+    ("--prune", "p"),
+    ("--recursive", "rR"),
+    ("--remove", "r"),
+    ("--yes", "y"),
+];
+
+/// The options among the words of a command.
+struct Options<'a> {
+    words: &'a [&'a str],
+    /// Whether small and capital letters mean the same.
+    folds: bool,
+}
+
+impl Options<'_> {
+    /// Whether they may come to the option.
+    fn has(&self, option: &str) -> bool {
+        if let Some(wanted) = letters(option) {
+            return wanted.chars().all(|letter| self.has_letter(letter));
         }
+        // Most programs take the beginning of a long option for the whole.
+        let is_beginning = |word: &&str| {
+            let name = word.split('=').next().unwrap_or_default();
+            name.len() > 2 && name.starts_with("--") && option.starts_with(name)
+        };
+        let letters = LETTERS.iter().find(|(name, _)| *name == option);
+        self.words.iter().any(|word| fits(option, word) || is_beginning(word))
+            || letters.is_some_and(|(_, any)| any.chars().any(|letter| self.stands_alone(letter)))
+    }
+
+    fn has_letter(&self, wanted: char) -> bool {
+        // `-D` of git is `-d -f`.
+        let is_forced =
+            || wanted.is_ascii_uppercase() && self.is_given(wanted.to_ascii_lowercase());
+        self.is_given(wanted) || is_forced() && self.is_given('f')
+    }
+
+    /// Whether the letter is given, or a long option that begins with it.
+    fn is_given(&self, wanted: char) -> bool {
+        let mut long = self.words.iter().filter_map(|word| word.strip_prefix("--"));
+        self.stands_alone(wanted) || long.any(|name| self.is(name.chars().next(), wanted))
+    }
+
+    /// Whether the letter is given behind a single dash.
+    fn stands_alone(&self, wanted: char) -> bool {
+        let mut given = self.words.iter().filter_map(|word| letters(word));
+        given.any(|letters| letters.chars().any(|letter| self.is(Some(letter), wanted)))
+    }
+
+    fn is(&self, given: Option<char>, wanted: char) -> bool {
+        given.is_some_and(|given| {
+            given == wanted || self.folds && given.eq_ignore_ascii_case(&wanted)
+        })
     }
 }
 
