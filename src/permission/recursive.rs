@@ -17,7 +17,7 @@ mod git;
 mod silent;
 mod tree;
 
-pub use git::is_plain_path;
+pub use git::{checkout_root, is_plain_path};
 pub use tree::{Search, find};
 
 /// What a command shows of a folder without naming it.
@@ -247,7 +247,7 @@ impl Shown {
             Content::Tracked => git::tracked(real, pattern, starts)
                 .then(|| "git may show such a file, which it tracks".to_owned()),
             Content::History => pattern
-                .may_lie_in(&git::root(real), starts)
+                .may_lie_in(&checkout_root(real), starts)
                 .then(|| "git may show such a file out of a commit".to_owned()),
         }
     }

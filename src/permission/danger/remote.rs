@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use super::{Danger, Spelling};
+use crate::permission::recursive::checkout_root;
 
 /// Sub-commands with the options that take the next word as a value, and those without a value that often stand before
 /// the repository. Behind any other option, the next word may be its value or the repository.
@@ -116,7 +117,9 @@ fn danger(word: &Spelling<'_>, at: usize, bases: &[PathBuf]) -> Option<Danger> {
                     .iter()
                     .any(|name| !name.is_empty() && base.join(name).symlink_metadata().is_ok())
             };
-            bases.is_empty() || bases.iter().any(exists)
+            // It goes to the top of the checkout first.
+            let tops = bases.iter().map(|base| checkout_root(base));
+            bases.is_empty() || bases.iter().any(exists) || tops.into_iter().any(|it| exists(&it))
         }
         _ => false,
     };

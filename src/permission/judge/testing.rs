@@ -104,6 +104,12 @@ impl Bench {
         self.judge("Bash", &Access::Command { line: line.to_owned(), cwd })
     }
 
+    /// The decision on a line whose shell stands in a folder of the project.
+    pub fn bash_in(&self, folder: &str, line: &str) -> Judgement {
+        let cwd = self.places.project.join(folder);
+        self.judge("Bash", &Access::Command { line: line.to_owned(), cwd })
+    }
+
     pub fn read(&self, path: &str) -> Decision {
         self.judge("Read", &reading(&self.root.join(path))).decision
     }

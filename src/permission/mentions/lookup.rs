@@ -8,6 +8,7 @@ use url::Url;
 
 use super::Files;
 use crate::permission::path::Target;
+use crate::permission::recursive::checkout_root;
 use crate::permission::script::{Script, Word};
 use crate::permission::spelling::{Piece, Spelling, filled, fits, globbed, spell};
 use crate::permission::{variables, wrapper};
@@ -225,6 +226,9 @@ impl<'a> Lookup<'a> {
                 return;
             }
             self.paths(&text[start..], files);
+            if start > 0 && text[start - 1] == Piece::Char(':') {
+                self.paths_in_commits(&text[start..], files);
+            }
             let next = marks[marks.partition_point(|&at| at < start)..].first();
             if let Some(&end) = next {
                 self.paths(&text[start..end], files);
@@ -253,6 +257,15 @@ impl<'a> Lookup<'a> {
         if let Some(path) = path {
             self.target(Path::new("/"), &path, &mut files.targets);
         }
+    }
+
+    /// What git finds by `HEAD:NAME`: it starts at the top of the checkout.
+    fn paths_in_commits(&mut self, text: &[Piece], files: &mut Files) {
+        let tops: Vec<PathBuf> = self.bases.iter().map(|base| checkout_root(base)).collect();
+        let bases = std::mem::replace(&mut self.bases, tops);
+        self.bases.retain(|top| !bases.contains(top));
+        self.paths(text, files);
+        self.bases = bases;
     }
 
     /// The file of this name and, with globs in it, those that it matches.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::silent::is_silent;
 use super::{Content, Here, Reading};
+use crate::disk::common_git_dir;
 use crate::permission::pattern::PathPattern;
 use crate::permission::program::Program;
 use crate::permission::script::Word;
@@ -51,7 +52,8 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
         "diff" | "difftool" if is("--no-index") => {
             Some(Reading { content: Content::Files { hidden: true }, here: Here::Never })
         }
-        "diff" | "difftool" | "show" if is_summary(words) || operands.are_files => None,
+        "diff" | "difftool" | "show" if is_summary(words) => None,
+        "diff" | "difftool" | "show" if operands.are_files && operands.are_commits(bases) => None,
         "diff" | "difftool" if operands.revisions.iter().all(|it| matches!(*it, "HEAD" | "@")) => {
             let here = match operands.are_plain && !elsewhere {
                 true => Here::Never,
@@ -102,6 +104,15 @@ impl<'a> Operands<'a> {
         Self { revisions, are_plain, are_files }
     }
 
+    /// Whether the words before the files are commits for certain: by its name, any file that git keeps can be shown.
+    fn are_commits(&self, bases: &[PathBuf]) -> bool {
+        let is_commit = |name: &str| {
+            let name = name.split(['~', '^']).next().unwrap_or_default();
+            matches!(name, "" | "HEAD" | "@") || bases.iter().all(|base| has_branch(base, name))
+        };
+        self.revisions.iter().all(|it| it.split("..").all(|it| is_commit(it.trim_matches('.'))))
+    }
+
     /// Whether all are names of files in a commit, such as `HEAD:src/a`: those are compared like other names.
     fn are_blobs(&self) -> bool {
         let is_plain = |c: char| c.is_alphanumeric() || "._/~^@-".contains(c);
@@ -112,6 +123,16 @@ impl<'a> Operands<'a> {
         };
         !self.revisions.is_empty() && self.revisions.iter().all(is_blob)
     }
+}
+
+/// Whether the repository around the folder has such a branch, of its own or of a remote, in a file of its own.
+fn has_branch(folder: &Path, name: &str) -> bool {
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._/-".contains(c));
+    let Some(git) = common_git_dir(&checkout_root(folder)).filter(|_| is_plain) else {
+        return false;
+    };
+    let is_branch = |kind: &str| git.join("refs").join(kind).join(name).is_file();
+    !name.is_empty() && !name.contains("..") && ["heads", "remotes"].into_iter().any(is_branch)
 }
 
 /// Whether git takes the word for the name of one file or folder.
@@ -142,7 +163,7 @@ fn lists(list: &str, option: &str) -> bool {
 }
 
 /// The checkout around the folder, or the folder itself.
-pub fn root(folder: &Path) -> PathBuf {
+pub fn checkout_root(folder: &Path) -> PathBuf {
     let checkout = folder.ancestors().find(|it| it.join(".git").symlink_metadata().is_ok());
     checkout.unwrap_or(folder).to_owned()
 }
@@ -150,7 +171,7 @@ pub fn root(folder: &Path) -> PathBuf {
 /// Whether git tracks a file of the pattern in the repository around the folder. An index that cannot be read may name
 /// any file.
 pub fn tracked(folder: &Path, pattern: &PathPattern, starts: &Starts) -> bool {
-    let root = root(folder);
+    let root = checkout_root(folder);
     if !pattern.may_lie_in(&root, starts) {
         return false;
     }

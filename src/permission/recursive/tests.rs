@@ -28,6 +28,37 @@ fn git(dir: &Path, words: &[&str]) {
 }
 
 #[test]
+fn git_finds_files_from_the_top_of_the_checkout_and_by_their_ids() {
+    let bench = bench(&["secret/key", ".env"]).deny("Read(/secret/**)").deny("Read(.env)");
+    for line in
+        ["git show HEAD:secret/key", "git cat-file -p HEAD:secret/key", "git show :secret/key"]
+    {
+        assert_eq!(bench.bash_in("src", line).decision, Deny, "{line}");
+    }
+    for line in [
+        "git show 9eed597f -- src/a",
+        "git diff 9eed597f src/a",
+        "git diff 9eed597f..9eed5980 src/a",
+        "git show some-tag src/a",
+    ] {
+        assert_eq!(bench.bash(line), Ask, "{line}");
+    }
+    let heads = bench.root.join("project/.git/refs/heads");
+    fs::create_dir_all(heads.join("feature")).unwrap();
+    fs::write(heads.join("feature/x"), "9eed597f9eed597f9eed597f9eed597f9eed597f\n").unwrap();
+    for line in [
+        "git diff HEAD~2 src/a",
+        "git diff feature/x..HEAD -- src/a",
+        "git diff feature/x~1... src/a",
+        "git show @ -- src/a",
+        "git show HEAD:src/a",
+    ] {
+        let judgement = bench.bash_judgement(line);
+        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+    }
+}
+
+#[test]
 fn what_reads_a_folder_above_a_restricted_file_is_a_doubt() {
     let lines = [
         "grep -r SECRET .",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{git_command, lists};
 use crate::permission::mentions::Files;
 use crate::permission::path::Target;
-use crate::permission::recursive::is_plain_path;
+use crate::permission::recursive::{checkout_root, is_plain_path};
 use crate::permission::restriction::sub_command;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper::{self, base_name};
@@ -90,7 +90,9 @@ impl Call<'_> {
         let is_index = self.has(&['S'], "--staged") && !self.has(&['W'], "--worktree");
         match self.name {
             "mv" => self.to_destination(Some(How::Moved)),
-            "rm" if self.has(&['r'], "--recursive") => self.paths(How::Removed),
+            "rm" if self.has(&['r'], "--recursive") || self.has_patterns() => {
+                self.paths(How::Removed)
+            }
             "checkout" => self.paths(How::Changed),
             "restore" if !is_index => self.paths(How::Changed),
             "clean" if self.operands().is_empty() => self.here(How::Changed),
@@ -133,12 +135,17 @@ impl Call<'_> {
 
     /// The paths of a git command. A pattern of its own may mean any file.
     fn paths(&self, how: How) -> Vec<(Target, How)> {
-        let is_pattern = |at: &usize| !is_plain_path(&self.words[*at]);
         let mut all = self.each(how);
-        if self.operands().iter().any(is_pattern) {
-            all.extend(self.here(how));
+        if self.has_patterns() {
+            let tops = self.bases.iter().map(|base| checkout_root(base));
+            all.extend(tops.map(|top| (Target::new(&top, &top), how)));
         }
         all
+    }
+
+    /// Whether an operand is none that git takes for the name of one file or folder.
+    fn has_patterns(&self) -> bool {
+        self.operands().iter().any(|at| !is_plain_path(&self.words[*at]))
     }
 
     /// The sources, and what they are in the destination.

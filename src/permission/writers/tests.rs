@@ -75,6 +75,28 @@ fn a_command_that_removes_or_moves_a_folder_edits_all_below_it() {
 }
 
 #[test]
+fn git_patterns_reach_from_a_folder_to_the_top_of_the_checkout() {
+    let bench = bench(Mode::Default).deny("Edit(/a/b/**)").deny("Edit(.env)");
+    fs::write(bench.root.join("project/.env"), "x\n").unwrap();
+    for line in [
+        "git checkout HEAD -- :/a",
+        "git checkout HEAD -- ':(top)a/b/keep'",
+        "git restore ':(top).env'",
+        "git clean -fdx :/",
+    ] {
+        assert_eq!(bench.bash_in("docs", line).decision, Ask, "{line}");
+    }
+    for line in ["git rm -rf :/a", "git rm -f ':(top).env'", "git rm -f ':(icase).ENV'"] {
+        assert_eq!(bench.bash_in("docs", line).decision, Deny, "{line}");
+        assert_eq!(bench.bash(line), Deny, "{line}");
+    }
+    for line in ["git checkout HEAD -- keep", "git restore .", "git rm -f keep"] {
+        let judgement = bench.bash_in("docs", line);
+        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+    }
+}
+
+#[test]
 fn a_folder_with_another_name_is_a_doubt_for_reading_what_is_below_it() {
     for mode in [Mode::Default, Mode::BypassPermissions] {
         let bench = bench(mode).deny("Read(a/b/**)");

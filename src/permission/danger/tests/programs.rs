@@ -47,6 +47,16 @@ fn a_repository_on_this_machine_is_named_by_the_rule_or_asked_about() {
         ("Bash(git submodule:*)", "git submodule --quiet add ./fx"),
         ("Bash(git submodule:*)", "git submodule set-url a ../fx"),
     ]);
+    let bench = Bench::new().allow("Bash(git push:*)").allow("Bash(git remote:*)");
+    for line in ["git push src main", "git remote add x src"] {
+        // Git goes to the top of the checkout before it looks for the folder.
+        let judgement = bench.bash_in("src", line);
+        assert!(
+            judgement.why.contains("a repository on this machine"),
+            "{line}: {}",
+            judgement.why
+        );
+    }
     allowed(&[
         ("Bash(git push ./fx:*)", "git push ./fx HEAD:refs/heads/y"),
         ("Bash(git push:*)", "git push"),
