@@ -14,7 +14,7 @@ use super::lookalike;
 use super::path::{Places, Target};
 use super::read_only::{ReadRules, check_read_only};
 use super::restriction::Restriction;
-use super::rule::{Rule, RuleSet, read_rules};
+use super::rule::{Exception, Rule, RuleSet, read_rules};
 use super::suggest;
 use crate::protocol::{Access, Mode, ToolUseId};
 
@@ -288,16 +288,24 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
     judgement
 }
 
-/// Why a broader rule does not cover a command with a dangerous option, and which rule would.
+/// Why a rule that names the command does not cover it: a dangerous option, and which rule would cover that, or the folder
+/// in which the command runs.
 fn exception(unit: &Unit, policy: &Policy<'_>, facts: &Facts) -> Option<String> {
     let Unit::Command(command) = unit else { return None };
     let mut rules = policy.rules.allow.iter().chain(policy.grants);
-    let (rule, danger) = rules.find_map(|rule| Some((rule, rule.exception(unit, facts)?)))?;
+    let places = policy.places;
+    let found = rules.find_map(|rule| Some((rule, rule.exception(unit, facts, places)?)))?;
+    let (rule, danger) = match found {
+        (rule, Exception::Danger(danger)) => (rule, danger),
+        (rule, Exception::Elsewhere(why)) => {
+            return Some(format!("{} does not hold here: {why}", rule.describe(places)));
+        }
+    };
     let program = super::wrapper::base_name(command.program());
     let mut why = format!(
         "no rule allows {program} with {}: {} does not name it",
         danger.option,
-        rule.describe(policy.places)
+        rule.describe(places)
     );
     if let Some(rule) = suggest::naming(command, &danger) {
         why.push_str(&format!("; {rule} would allow it"));

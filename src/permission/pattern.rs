@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
+use url::Host;
 
 use super::danger::{self, Danger};
 use super::path::{Target, resolve};
@@ -46,6 +47,16 @@ impl CommandPattern {
             (false, true) => Self::Prefix(body),
             (false, false) => Self::Exact(body),
         }))
+    }
+
+    /// How many words of a command the pattern names.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        match self {
+            Self::Exact(_) => usize::MAX,
+            Self::Prefix(text) => text.split(' ').count(),
+            Self::Wild(text) => text.split(' ').take_while(|word| !word.contains('*')).count(),
+        }
     }
 
     /// Whether the pattern leaves the program itself open.
@@ -108,11 +119,11 @@ impl CommandPattern {
                 certain(words.len()) && (raw(words) == *text || same_words(words, text))
             }
             Self::Prefix(text) => {
-                let count = text.split(' ').count();
+                let count = self.words();
                 certain(count) && reaches(count) && begins_with(words, text)
             }
             Self::Wild(text) => {
-                let count = text.split(' ').take_while(|word| !word.contains('*')).count();
+                let count = self.words();
                 count > 0 && certain(count) && reaches(count) && wild(text, &raw(words))
             }
         }
@@ -251,6 +262,9 @@ impl PathPattern {
         let relative = relative.strip_prefix("./").unwrap_or(relative).trim_end_matches('/');
         if relative.is_empty() {
             return Err("the pattern is empty".to_owned());
+        }
+        if relative.split('/').any(|part| part == ".") {
+            return Err("`.` is no name of a file; `**` stands for all files below".to_owned());
         }
         let names = relative.split('/').map(fold).collect();
         let shapes = shapes(relative, floating)?;
@@ -431,11 +445,9 @@ impl DomainPattern {
             Some(host) => (host.to_owned(), true),
             None => (host, false),
         };
-        let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '[' | ']' | ':');
-        if host.is_empty() || !host.chars().all(plain) {
-            return Err(usage.to_owned());
-        }
-        Ok(Self { host, below })
+        // As addresses have it: names in other scripts are written in another way there.
+        let host = Host::parse(host.trim_end_matches('.')).map_err(|_| usage)?;
+        Ok(Self { host: host.to_string(), below })
     }
 
     /// Whether an allowing rule covers the host: the very host, or with `*.` those below it.
@@ -524,6 +536,8 @@ mod tests {
         let plain = DomainPattern::parse("domain:Example.com").unwrap();
         assert!(plain.allows("example.com") && !plain.allows("a.example.com"));
         assert!(plain.restricts("a.example.com") && !plain.restricts("badexample.com"));
+        let other = DomainPattern::parse("domain:*.Bücher.example").unwrap();
+        assert!(other.restricts("a.xn--bcher-kva.example"));
         let below = DomainPattern::parse("domain:*.example.com").unwrap();
         assert!(below.allows("a.example.com") && !below.allows("example.com"));
         assert!(!below.allows("example.com.evil.org"));

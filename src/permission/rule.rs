@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use self::effect::{Effect, doubt, restricts_paths};
+use self::elsewhere::{elsewhere, starts_in_project};
 use super::danger::Danger;
 use super::facts::{Facts, Unit};
 use super::path::Places;
@@ -14,6 +15,16 @@ use crate::protocol::{MCP_PREFIX, mcp_name};
 use crate::tool::canonical_name;
 
 mod effect;
+mod elsewhere;
+
+/// Why a rule does not cover a command that it names.
+#[derive(Clone, Debug)]
+pub enum Exception {
+    /// An option that the rule has to name.
+    Danger(Danger),
+    /// The command runs where the rule means something else, for this reason.
+    Elsewhere(String),
+}
 
 /// Built-in tools, to tell a wrong spelling of one.
 const KNOWN: &[&str] = &[
@@ -164,8 +175,9 @@ impl Rule {
                 let covers = |command| {
                     pattern.allows(command, bases)
                         && !pattern.is_misled(command, &shell.line, bases)
+                        && elsewhere(command, pattern.words(), shell, facts, places).is_none()
                 };
-                pattern.is_line(&shell.line)
+                pattern.is_line(&shell.line) && starts_in_project(shell, facts, places)
                     || matches!(unit, Unit::Command(command) if covers(command))
             }
             (Covers::Path { effect, tool, pattern }, Unit::Read(target) | Unit::Write(target)) => {
@@ -254,14 +266,25 @@ impl Rule {
         }
     }
 
-    /// The dangerous option that alone keeps this rule, in the allow list, from covering the unit.
+    /// What alone keeps this rule, in the allow list, from covering the unit.
     #[must_use]
-    pub(super) fn exception(&self, unit: &Unit, facts: &Facts) -> Option<Danger> {
-        let bases = facts.shell.as_ref().map_or(&[][..], |shell| shell.bases.known());
-        match (&self.covers, unit) {
-            (Covers::Command(pattern), Unit::Command(command)) => pattern.exception(command, bases),
-            _ => None,
+    pub(super) fn exception(
+        &self,
+        unit: &Unit,
+        facts: &Facts,
+        places: &Places,
+    ) -> Option<Exception> {
+        let (Covers::Command(pattern), Unit::Command(command)) = (&self.covers, unit) else {
+            return None;
+        };
+        let shell = facts.shell.as_ref()?;
+        let bases = shell.bases.known();
+        if let Some(danger) = pattern.exception(command, bases) {
+            return Some(Exception::Danger(danger));
         }
+        let is_covered = pattern.allows(command, bases);
+        let why = || elsewhere(command, pattern.words(), shell, facts, places);
+        is_covered.then(why).flatten().map(Exception::Elsewhere)
     }
 
     /// Whether this rule, in the allow list, names the unit word for word.
@@ -378,11 +401,13 @@ fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> {
         ("Edit", _) => path(Effect::Writes, None),
         ("Glob" | "Grep", Some(_)) => path(Effect::Reads, Some(name)),
         ("Write", Some(_)) => path(Effect::Writes, Some(name)),
-        ("AgentTool", pattern) => Ok(Covers::Agent(pattern.map(str::to_owned))),
+        ("AgentTool", None | Some("*")) => Ok(Covers::Agent(None)),
+        ("AgentTool", Some(agent)) => Ok(Covers::Agent(Some(one_name(name, agent)?))),
+        ("Skill", Some("*")) => Ok(Covers::Tool(name.to_owned())),
         // Other programs write the arguments' pattern behind the name; a skill is one text, whatever they are.
         ("Skill", Some(text)) => {
-            let name = text.strip_suffix(":*").or(text.strip_suffix(" *")).unwrap_or(text);
-            Ok(Covers::Skill(name.trim_start_matches('/').to_owned()))
+            let skill = text.strip_suffix(":*").or(text.strip_suffix(" *")).unwrap_or(text);
+            Ok(Covers::Skill(one_name(name, skill.trim_start_matches('/'))?))
         }
         ("Bash", Some(text)) => command(text, list),
         ("WebFetch", Some("*")) | (_, None) => Ok(Covers::Tool(name.to_owned())),
@@ -393,6 +418,16 @@ fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> {
         _ => Err(format!(
             "{name} takes no pattern; Bash, Read, Glob, Grep, Edit, Write, WebFetch, AgentTool and Skill do"
         )),
+    }
+}
+
+/// A name in a rule of the tool, without wildcards: nothing would have such a name.
+fn one_name(tool: &str, name: &str) -> Result<String, String> {
+    match name.contains('*') {
+        true => {
+            Err(format!("`*` does not work in a name; write one rule for each, or {tool} for all"))
+        }
+        false => Ok(name.to_owned()),
     }
 }
 
@@ -504,6 +539,11 @@ mod tests {
         ] {
             assert!(parse(text, List::Allow).is_ok(), "{text}");
         }
+        for (text, tool) in
+            [("AgentTool(*)", "AgentTool"), ("Task(*)", "AgentTool"), ("Skill(*)", "Skill")]
+        {
+            assert!(parse(text, List::Deny).unwrap().covers_all_of(tool), "{text}");
+        }
     }
 
     #[test]
@@ -519,6 +559,9 @@ mod tests {
             ("Read(~/x)", "home directory"),
             ("Edit(src/[)", "allowed are"),
             ("WebFetch(example.com)", "domain:"),
+            ("AgentTool(exp*)", "one rule for each, or AgentTool for all"),
+            ("Skill(dep*)", "one rule for each, or Skill for all"),
+            ("Read(.)", "`**` stands for all files below"),
             ("mcp__srv(x)", "no pattern"),
             ("mcp__*", "mcp__server"),
             ("*", "MCP tool"),

@@ -1,0 +1,166 @@
+//! Commands that an allow rule names, run where the names mean something else.
+//!
+//! A rule names no folder. `Bash(./run.sh)` was written for the script of the project, and `Bash(git commit:*)` for its
+//! repository and hooks: an agent that goes into a folder which was unpacked there must not run what lies in it by those
+//! names.
+
+use std::path::{Path, PathBuf};
+
+use crate::disk::{common_git_dir, resolve};
+use crate::permission::bases::runs_git;
+use crate::permission::facts::{Facts, Shell};
+use crate::permission::path::Places;
+use crate::permission::recursive::checkout_root;
+use crate::permission::script::{SimpleCommand, Word};
+
+/// Why the words of a rule do not mean for this command what they mean in the project: the first `named` ones are the
+/// rule's.
+pub fn elsewhere(
+    command: &SimpleCommand,
+    named: usize,
+    shell: &Shell,
+    facts: &Facts,
+    places: &Places,
+) -> Option<String> {
+    let tops = tops(facts, places);
+    let bases = shell.bases.known();
+    if !bases.is_empty() && bases.iter().all(|base| is_top(base, &tops)) {
+        return None;
+    }
+    let words = command.words.iter().take(named);
+    if let Some(word) = words.into_iter().find(|word| is_other_file(word, bases, &tops)) {
+        return Some(format!("{} is not the project's own there", word.raw));
+    }
+    if !runs_git(command) {
+        return None;
+    }
+    if bases.is_empty() {
+        return Some("where git runs is only known when it runs".to_owned());
+    }
+    let own: Vec<PathBuf> = tops.iter().map(|top| checkout_root(top)).collect();
+    let mut roots = bases.iter().map(|base| checkout_root(base));
+    let other = roots.find(|root| is_other_repository(root, &own))?;
+    Some(format!(
+        "{} is a repository of its own (--add-dir {} lets rules hold there)",
+        places.show(&other),
+        other.display()
+    ))
+}
+
+/// Whether the checkout has git files of its own, and not those of one of the `own` ones.
+fn is_other_repository(root: &Path, own: &[PathBuf]) -> bool {
+    let common = |root: &Path| resolve(&common_git_dir(root)?);
+    let shares = || {
+        let git = common(root);
+        git.is_some() && own.iter().any(|own| common(own) == git)
+    };
+    root.join(".git").symlink_metadata().is_ok() && !is_top(root, own) && !shares()
+}
+
+/// Whether a line starts where the rules were written for.
+pub fn starts_in_project(shell: &Shell, facts: &Facts, places: &Places) -> bool {
+    let tops = tops(facts, places);
+    shell.bases.shell.first().is_some_and(|start| is_top(start, &tops))
+}
+
+/// The folders for which rules are written: the working directories, the project and the agent's own folder.
+fn tops(facts: &Facts, places: &Places) -> Vec<PathBuf> {
+    let written = places.dirs.iter().chain([&places.project, &facts.cwd]);
+    written.filter_map(|dir| resolve(dir)).collect()
+}
+
+fn is_top(folder: &Path, tops: &[PathBuf]) -> bool {
+    resolve(folder).is_some_and(|folder| tops.contains(&folder))
+}
+
+/// Whether the word may name a file in one of `bases` which is not the one that it names in a folder of `tops`.
+fn is_other_file(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
+    let name = Path::new(&word.text);
+    if name.is_absolute() || word.text.starts_with(['~', '-']) || !word.literal {
+        return false;
+    }
+    if bases.is_empty() {
+        return word.text.contains('/');
+    }
+    let own: Vec<PathBuf> = tops.iter().filter_map(|top| resolve(&top.join(name))).collect();
+    let is_other = |base: &PathBuf| {
+        let file = base.join(name);
+        file.is_file() && !resolve(&file).is_some_and(|file| own.contains(&file))
+    };
+    bases.iter().any(is_other)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use crate::permission::judge::Decision::{Allow, Ask};
+    use crate::permission::judge::testing::Bench;
+
+    fn repository(at: &Path) {
+        for folder in ["objects", "refs"] {
+            fs::create_dir_all(at.join(".git").join(folder)).unwrap();
+        }
+        fs::write(at.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    }
+
+    fn bench() -> Bench {
+        let bench = Bench::new();
+        let project = bench.root.join("project");
+        for file in ["run.sh", "check.py", "unpacked/run.sh", "unpacked/check.py", "src/a"] {
+            fs::create_dir_all(project.join(file).parent().unwrap()).unwrap();
+            fs::write(project.join(file), "").unwrap();
+        }
+        repository(&project.join("unpacked"));
+        [
+            "./run.sh",
+            "python3 check.py",
+            "npm test",
+            "git commit:*",
+            "git push:*",
+            "for f in a; do ./run.sh; done",
+        ]
+        .into_iter()
+        .fold(bench, |bench, rule| bench.allow(&format!("Bash({rule})")))
+    }
+
+    #[test]
+    fn a_rule_means_the_files_and_the_repository_of_the_project() {
+        let bench = bench();
+        for line in
+            ["./run.sh", "python3 check.py", "git commit -m x", "for f in a; do ./run.sh; done"]
+        {
+            assert_eq!(bench.bash(line), Allow, "{line}");
+            let judgement = bench.bash_in("unpacked", line);
+            assert_eq!(judgement.decision, Ask, "{line}: {}", judgement.why);
+            assert_eq!(bench.bash(&format!("cd unpacked && {line}")), Ask, "{line}");
+        }
+        let why = bench.bash_in("unpacked", "git push").why;
+        assert!(why.contains("unpacked is a repository of its own (--add-dir "), "{why}");
+        let why = bench.bash_in("unpacked", "./run.sh").why;
+        assert!(why.contains("./run.sh is not the project's own there"), "{why}");
+    }
+
+    #[test]
+    fn a_rule_holds_in_the_folders_of_the_project_and_in_additional_directories() {
+        let mut bench = bench();
+        for line in ["git commit -m x", "npm test", "../run.sh"] {
+            let judgement = bench.bash_in("src", line);
+            assert_eq!(
+                judgement.decision == Allow,
+                line != "../run.sh",
+                "{line}: {}",
+                judgement.why
+            );
+        }
+        assert_eq!(bench.bash("cd src && git commit -m x && git push"), Allow);
+        assert_eq!(bench.bash_in("unpacked", "npm test").decision, Allow);
+        let project = bench.root.join("project");
+        bench.places.dirs = vec![project.clone(), project.join("unpacked")].into();
+        for line in ["./run.sh", "python3 check.py", "git commit -m x"] {
+            let judgement = bench.bash_in("unpacked", line);
+            assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+        }
+    }
+}
