@@ -22,6 +22,24 @@ const HARMLESS: &str = "--abbrev-commit --all --author --branches --cached --com
                         --no-renames --no-textconv --oneline --pretty --remotes --reverse --simplify-by-decoration \
                         --since --after --until --before --staged --tags --topo-order --color -i -n -z --";
 
+/// Options with which a command shows no more than the commits and files that it names: how the difference looks, and
+/// which commits come first.
+const NARROW: &str = "--abbrev --abbrev-commit --color --color-words --date --date-order --decorate --diff-algorithm \
+                      --exit-code --first-parent --format --function-context --graph --histogram --ignore-all-space \
+                      --ignore-blank-lines --ignore-space-change --indent-heuristic --max-count --minimal --no-color \
+                      --no-ext-diff --no-merges --no-patch --no-prefix --no-renames --no-textconv --oneline --patch \
+                      --patch-with-stat --patience --pretty --reverse --since --after --until --before --topo-order \
+                      --unified --word-diff -W -b -n -p -s -u -w -z --";
+
+/// Options of a search that keep it among the files that git tracks; long ones are known only in full.
+const GREP: &str = "--all-match --and --break --cached --color --column --context --count --extended-regexp \
+                    --files-with-matches --files-without-match --fixed-strings --full-name --heading --ignore-case \
+                    --invert-match --line-number --max-count --max-depth --name-only --no-color --only-matching \
+                    --perl-regexp --quiet --show-function --text --word-regexp --";
+
+/// Letters of such options that take no value.
+const GREP_LETTERS: &str = "aEFGhHiIlLnopPqrvwWz";
+
 /// A longer index is not read. Bytes.
 const MAX_INDEX: u64 = 64 << 20;
 
@@ -42,36 +60,41 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
     let name = sub_command.text.as_str();
     match name {
         _ if is_silent(name, words) => None,
-        "grep" if is("--no-index") || is("--untracked") => {
+        "grep" if is("--no-index") => {
             Some(Reading { content: Content::Files { hidden: true }, here: Here::Always })
         }
         // The first word is what it looks for.
-        "grep" if operands.revisions.len() <= 1 => {
+        "grep" if operands.revisions.len() <= 1 && is_plain_search(words) => {
             Some(Reading { content: Content::Tracked, here: Here::Always })
         }
         "diff" | "difftool" if is("--no-index") => {
             Some(Reading { content: Content::Files { hidden: true }, here: Here::Never })
         }
         "diff" | "difftool" | "show" if is_summary(words) => None,
-        "diff" | "difftool" | "show" if operands.are_files && operands.are_commits(bases) => None,
-        "diff" | "difftool" if operands.revisions.iter().all(|it| matches!(*it, "HEAD" | "@")) => {
+        "diff" | "difftool" | "show"
+            if is_narrow(words, &["--cached", "--staged"])
+                && operands.are_files
+                && operands.are_commits(bases) =>
+        {
+            None
+        }
+        // It compares the files with what git tracks now. A commit may hold others.
+        "diff" | "difftool" if is_narrow(words, &[]) && operands.revisions.is_empty() => {
             let here = match operands.are_plain && !elsewhere {
                 true => Here::Never,
                 false => Here::Always,
             };
             Some(Reading { content: Content::Tracked, here })
         }
-        "show" | "cat-file" if operands.are_blobs() => None,
+        "show" | "cat-file" if is_narrow(words, &["-e", "-t"]) && operands.are_blobs() => None,
         "log" | "reflog" | "shortlog" | "stash" | "whatchanged"
-            if is_harmless(words) || operands.are_files =>
+            if is_harmless(words) || is_narrow(words, &[]) && operands.are_files =>
         {
             None
         }
         // They go through the changes of the files that they name.
         "add" | "stage" | "checkout" | "reset" | "restore" if operands.are_files => None,
-        "add" | "commit" | "stage" | "status" => {
-            Some(Reading { content: Content::Tracked, here: Here::Always })
-        }
+        "add" | "stage" => Some(Reading { content: Content::Tracked, here: Here::Always }),
         _ => Some(Reading { content: Content::History, here: Here::Always }),
     }
 }
@@ -146,15 +169,48 @@ fn is_summary(words: &[Word]) -> bool {
 
 /// Whether every option is known to show no content.
 fn is_harmless(words: &[Word]) -> bool {
-    let is_number = |text: &str| {
-        let text = text.strip_prefix("-n").unwrap_or_else(|| text.trim_start_matches('-'));
-        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let mut options = words.iter().filter(|word| word.text.starts_with('-') || !word.literal);
-    options.all(|word| {
-        let text = word.text.as_str();
-        word.literal && (lists(SUMMARIES, text) || lists(HARMLESS, text) || is_number(text))
+    all_options(words, |text| {
+        lists(SUMMARIES, text) || lists(HARMLESS, text) || is_number(text, &["-n"])
     })
+}
+
+/// Whether every option is one of these, or is known to show no more than what the command names.
+fn is_narrow(words: &[Word], others: &[&str]) -> bool {
+    all_options(words, |text| {
+        others.contains(&text)
+            || lists(SUMMARIES, text)
+            || lists(NARROW, text)
+            || is_number(text, &["-n", "-U"])
+    })
+}
+
+/// Whether a search looks for its first word, and every option is known to keep it among the files that git tracks.
+fn is_plain_search(words: &[Word]) -> bool {
+    let is_letters = |text: &str| {
+        let letters = text.strip_prefix('-').unwrap_or_default();
+        let number = letters.trim_end_matches(|c: char| c.is_ascii_digit());
+        let flags = match number.len() < letters.len() {
+            true => number.trim_end_matches(['A', 'B', 'C', 'm']),
+            false => letters,
+        };
+        !letters.is_empty() && flags.chars().all(|letter| GREP_LETTERS.contains(letter))
+    };
+    all_options(words, |text| is_letters(text) || lists(GREP, text))
+}
+
+/// Whether all options before the files are known; a word that is only known when the line runs may be another.
+fn all_options(words: &[Word], is_known: impl Fn(&str) -> bool) -> bool {
+    let end = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
+    let mut options =
+        words[..end].iter().filter(|word| word.text.starts_with('-') || !word.literal);
+    options.all(|word| word.literal && is_known(&word.text))
+}
+
+/// Whether the text is a number behind a dash or one of the letters.
+fn is_number(text: &str, letters: &[&str]) -> bool {
+    let behind = letters.iter().find_map(|letter| text.strip_prefix(letter));
+    let digits = behind.unwrap_or_else(|| text.trim_start_matches('-'));
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn lists(list: &str, option: &str) -> bool {

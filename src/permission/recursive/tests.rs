@@ -40,6 +40,20 @@ fn git_finds_files_from_the_top_of_the_checkout_and_by_their_ids() {
         "git diff 9eed597f src/a",
         "git diff 9eed597f..9eed5980 src/a",
         "git show some-tag src/a",
+        "git log -p --full-diff -- src/a",
+        "git log -p --follow -- src/a",
+        "git diff --tags HEAD -- src/a",
+        "git show HEAD:src/a --all",
+        "git diff --cached",
+        "git diff HEAD",
+        "git status -v",
+        "git commit -v --dry-run",
+        "git diff --submodule=diff",
+        "git grep -eSECRET HEAD~1",
+        "git grep -f src/a HEAD~1",
+        "git grep --no-ind SECRET",
+        "git grep --no-exclude-standard --untr SECRET",
+        "git grep --recurse-submodules SECRET",
     ] {
         assert_eq!(bench.bash(line), Ask, "{line}");
     }
@@ -158,7 +172,7 @@ fn what_reads_other_folders_and_what_shows_names_alone_is_none() {
 
 #[test]
 fn git_is_a_doubt_for_what_it_tracks_and_for_what_commits_may_hold() {
-    let shows_tracked = ["git diff", "git diff --cached -U9", "git diff HEAD", "git grep x"];
+    let shows_tracked = ["git diff", "git diff -U9 -w", "git grep x", "git grep -niA3 x"];
     let shows_commits = [
         "git log -p",
         "git -C . log -p",
@@ -166,6 +180,8 @@ fn git_is_a_doubt_for_what_it_tracks_and_for_what_commits_may_hold() {
         "git show",
         "git show HEAD^{/fix:x}",
         "git diff HEAD~3",
+        "git diff --cached -U9",
+        "git diff HEAD",
         "git diff main...HEAD -- src",
         "git grep x HEAD~1",
         "git archive HEAD",
@@ -275,9 +291,7 @@ fn a_command_of_git_is_a_doubt_unless_it_is_known_to_show_no_content() {
         assert_eq!(tracked.bash(line), Ask, "{line}");
     }
     let patch = bench(&[]).deny("Read(.env)").allow("Bash(git add:*)");
-    for line in ["git status -v", "git commit --dry-run -v", "git add -p"] {
-        assert_eq!(patch.bash(line), Allow, "{line}");
-    }
+    assert_eq!(patch.bash("git add -p"), Allow);
     for line in [
         "git status",
         "git status -sb -uno",
