@@ -33,8 +33,8 @@ pub enum How {
     Filled,
 }
 
-/// Options of `mv`, `cp` and the like that take the next word.
-const VALUES: &str = "-t -S --target-directory --suffix";
+/// Long options of `mv`, `cp` and the like that take a value. They may be cut short.
+const VALUES: [&str; 2] = ["target-directory", "suffix"];
 /// Programs that change what lies below a folder with one of the letters behind a dash.
 const DESCENDERS: &str = "chmod chown chgrp gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma";
 
@@ -60,6 +60,14 @@ pub fn handled(command: &SimpleCommand, named: &[Files], bases: &[PathBuf]) -> V
         }));
     }
     all
+}
+
+/// An option of a command with its value.
+struct Valued {
+    /// It names the folder into which files are put.
+    is_destination: bool,
+    /// The value stands in the same word.
+    is_joined: bool,
 }
 
 /// A command without what stands before its arguments.
@@ -111,8 +119,8 @@ impl Call<'_> {
     /// The places of the words that are no options.
     fn operands(&self) -> Vec<usize> {
         let takes_values = self.name != "rsync";
-        let is_value =
-            |at: usize| takes_values && at > 0 && lists(VALUES, &self.words[at - 1].text);
+        let takes_next = |word: &Word| self.valued(&word.text).is_some_and(|it| !it.is_joined);
+        let is_value = |at: usize| takes_values && at > 0 && takes_next(&self.words[at - 1]);
         let end = self.words.iter().position(|word| word.text == "--").unwrap_or(self.words.len());
         let is_operand = |at: &usize| {
             *at > end || *at != end && !self.words[*at].text.starts_with('-') && !is_value(*at)
@@ -191,12 +199,27 @@ impl Call<'_> {
         if self.name == "rsync" {
             return None;
         }
-        let is_joined = |word: &Word| {
-            let text = word.text.as_str();
-            text.starts_with("--target-directory=") || text.starts_with("-t") && text.len() > 2
-        };
-        let is_option = |word: &Word| matches!(word.text.as_str(), "-t" | "--target-directory");
-        let words = &self.words;
-        words.iter().position(is_joined).or_else(|| Some(words.iter().position(is_option)? + 1))
+        let end = self.words.iter().position(|word| word.text == "--").unwrap_or(self.words.len());
+        self.words[..end].iter().enumerate().find_map(|(at, word)| {
+            match self.valued(&word.text)? {
+                Valued { is_destination: true, is_joined } => Some(at + usize::from(!is_joined)),
+                Valued { is_destination: false, .. } => None,
+            }
+        })
+    }
+
+    /// The option with a value in a word such as `-t`, `-rt`, `-rtDIR` or `--target=DIR`.
+    fn valued(&self, word: &str) -> Option<Valued> {
+        if let Some(long) = word.strip_prefix("--") {
+            let (name, is_joined) =
+                long.split_once('=').map_or((long, false), |(it, _)| (it, true));
+            let full = VALUES.iter().find(|full| !name.is_empty() && full.starts_with(name))?;
+            return Some(Valued { is_destination: *full == "target-directory", is_joined });
+        }
+        let letters = word.strip_prefix('-')?;
+        let takes = if self.name == "install" { "gmoSt" } else { "St" };
+        let at = letters.find(|letter| takes.contains(letter))?;
+        let is_joined = at + 1 < letters.len();
+        Some(Valued { is_destination: letters[at..].starts_with('t'), is_joined })
     }
 }

@@ -31,12 +31,18 @@ fn a_command_that_removes_or_moves_a_folder_edits_all_below_it() {
             "mv x/b a",
             "cp x/b/keep a/b",
             "cp -t a/b docs/keep",
+            "cp -ft a/b docs/keep",
+            "cp -fta/b docs/keep",
+            "cp --target=a/b docs/keep",
         ] {
             assert_eq!(bench.bash(line), Deny, "{line}");
         }
         for line in [
             "cp -r x/. a",
             "cp -rT x a",
+            "cp -rt a x/.",
+            "cp -rta x/.",
+            "cp -r --t a x/.",
             "rsync -a x/. a",
             "chmod -R a-w a",
             "gzip -r a",
@@ -57,6 +63,7 @@ fn a_command_that_removes_or_moves_a_folder_edits_all_below_it() {
             "cp -r docs y",
             "cp docs/keep .",
             "mv docs/keep .",
+            "install -m 0755 -t docs x/b/keep",
             "cp -r docs a",
             "mkdir -p a/c",
             "touch a/new",
