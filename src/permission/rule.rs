@@ -287,14 +287,16 @@ impl Rule {
         is_covered.then(why).flatten().map(Exception::Elsewhere)
     }
 
-    /// Whether this rule, in the allow list, names the unit word for word.
+    /// Whether this rule, in the allow list, names the line of the unit word for word.
     #[must_use]
     pub(super) fn names(&self, unit: &Unit, facts: &Facts) -> bool {
         let Covers::Command(pattern @ CommandPattern::Exact(_)) = &self.covers else {
             return false;
         };
-        facts.shell.as_ref().is_some_and(|shell| pattern.is_line(&shell.line))
-            || matches!(unit, Unit::Command(command) if pattern.allows(command, &[]))
+        let Some(shell) = &facts.shell else { return false };
+        let is_alone = || shell.script.is_one_command();
+        pattern.is_line(&shell.line)
+            || matches!(unit, Unit::Command(command) if is_alone() && pattern.allows(command, &[]))
     }
 
     /// Whether the rule is about every call of this tool.

@@ -89,6 +89,18 @@ impl Script {
         self.unclear.get_or_insert_with(|| why.into());
     }
 
+    /// Whether the line is one command and nothing else: no input, no redirection, no value for it.
+    #[must_use]
+    pub fn is_one_command(&self) -> bool {
+        let Self { commands, writes, reads, inputs, values, nested, feeds_values, .. } = self;
+        let rest = [writes, reads, inputs];
+        commands.len() == 1
+            && rest.into_iter().all(Vec::is_empty)
+            && values.is_empty()
+            && nested.is_empty()
+            && !feeds_values
+    }
+
     /// Every command here and in the texts that are run as scripts.
     #[must_use]
     pub fn all_commands(&self) -> Vec<&SimpleCommand> {

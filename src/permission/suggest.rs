@@ -72,6 +72,12 @@ const OPEN_ENDED: &[&str] = &[
 /// Options that keep a program from changing what it looks at. A rule for the program would allow the changes too.
 const LOOKS_ONLY: &[&str] = &["--check", "-check", "--diff", "-l", "--noEmit", "--dry-run"];
 
+/// Programs that take their input for data, whatever it says.
+const DATA: &[&str] = &[
+    "column", "comm", "cut", "diff", "fmt", "fold", "grep", "head", "jq", "less", "nl", "paste",
+    "rg", "sort", "tac", "tail", "tee", "tr", "uniq", "wc",
+];
+
 /// Rules that together cover all the units; none when one of them cannot be covered safely.
 pub fn rules(units: &[&Unit], facts: &Facts, places: &Places) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
@@ -89,6 +95,7 @@ pub fn rules(units: &[&Unit], facts: &Facts, places: &Places) -> Vec<String> {
 
 fn rule(unit: &Unit, facts: &Facts, places: &Places) -> Option<String> {
     match unit {
+        Unit::Command(command) if is_given_input(command, facts) => None,
         Unit::Command(command) => command_rule(command),
         Unit::Write(target) => Some(format!("Edit({})", folder(target, places, true)?)),
         Unit::Read(target) => Some(format!("Read({})", folder(target, places, false)?)),
@@ -107,6 +114,10 @@ fn covers(text: &str, unit: &Unit, facts: &Facts, places: &Places) -> bool {
         .is_ok_and(|rule| rule.allows(unit, facts, places))
 }
 
+fn takes_data(program: &str) -> bool {
+    DATA.contains(&wrapper::base_name(program))
+}
+
 /// The command in a few words, as a reason names it.
 #[must_use]
 pub fn short(command: &SimpleCommand) -> String {
@@ -115,6 +126,15 @@ pub fn short(command: &SimpleCommand) -> String {
         command.words.iter().take(count).map(|word| word.text.as_str()).collect();
     let text: String = words.join(" ").chars().take(60).collect();
     if text.is_empty() { "this".to_owned() } else { text }
+}
+
+/// Whether the line gives the command an input, which a rule for its words would leave open: it may be a program. What only
+/// reads runs none.
+fn is_given_input(command: &SimpleCommand, facts: &Facts) -> bool {
+    let Some(shell) = &facts.shell else { return false };
+    let script = &shell.script;
+    let has_input = !script.inputs.is_empty() || !script.reads.is_empty() || command.is_fed;
+    has_input && !takes_data(command.program())
 }
 
 fn command_rule(command: &SimpleCommand) -> Option<String> {

@@ -211,6 +211,15 @@ fn an_allow_rule_for_exactly_the_line_answers_the_question_and_no_other_does() {
     assert_eq!(stash().allow("Bash(docker image:*)").bash("docker image push"), Ask);
     assert_eq!(stash().allow("Bash").bash("docker image push"), Ask);
     assert_eq!(stash().allow("Bash(git push)").bash("git push"), Deny);
+    let fed = "python3 - <<'EOF'\nimport os; os.system('git push')\nEOF";
+    assert_eq!(stash().allow("Bash(python3 -)").bash(fed), Ask);
+    assert_eq!(
+        stash()
+            .allow("Bash(docker image push)")
+            .allow("Bash(true)")
+            .bash("docker image push; true"),
+        Ask
+    );
     let line = "export X=1; git status";
     assert_eq!(stash().allow(&format!("Bash({line})")).bash(line), Allow);
 }
