@@ -167,9 +167,11 @@ fn reading(name: &str, arguments: &[Word]) -> Option<Reading> {
     };
     // A search for names shows no content.
     let is_list = name == "rg" && arguments.iter().any(|word| word.text == "--files");
+    // A glob also finds hidden files, and may ignore case.
     let skips_hidden = name == "rg"
         && !arguments.iter().any(|word| {
-            has_letter(word, ".u") || ["--hid", "--unr"].iter().any(|it| word.text.starts_with(it))
+            has_letter(word, ".u")
+                || ["--hid", "--unr", "--ig", "--glob-"].iter().any(|it| word.text.starts_with(it))
         });
     let content = Content::Files { hidden: !skips_hidden };
     (reads && !is_list).then_some(Reading { content, here: *here })

@@ -183,7 +183,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "dotnet msbuild",
-        "=* @* -a --test-adapter-path --settings --diag -p:CustomBefore* -p:CustomAfter*",
+        "=* @* -a --test-adapter-path --settings --diag -p:CustomBefore* -p:CustomAfter* -p:PreBuild* -p:PostBuild* \
+         -property:* --property* /p:* -l:* -logger* --logger* /l:*",
     ),
     (
         "kubectl oc",
@@ -220,7 +221,11 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "jest vitest mocha",
         "-c -r --config --require --globalSetup --globalTeardown --setupFiles --setupFilesAfterEnv --reporters \
          --runner --resolver --outputFile --testRunner --testEnvironment --testSequencer --testResultsProcessor \
-         --filter --transform --watchPlugins --dependencyExtractor --cacheDirectory --coverageDirectory --rootDir",
+         --filter --transform --watchPlugins --dependencyExtractor --cacheDirectory --coverageDirectory --rootDir \
+         --global-setup --global-teardown --setup-files --setup-files-after-env --output-file --test-runner \
+         --test-environment --env --environment --test-sequencer --test-results-processor --watch-plugins \
+         --dependency-extractor --cache-directory --coverage-directory --root-dir --snapshotSerializers \
+         --snapshot-serializers --moduleNameMapper --module-name-mapper --preset --import --loader -R",
     ),
     ("psql", "=cdFhPpRTUv !--command -f -o -L --file --output --log-file"),
     (
@@ -255,7 +260,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "pylint flake8 pyright",
-        "-p --init-hook --rcfile --load-plugins --output --output-file --config --append-config --pythonpath \
+        "-p -f --init-hook --evaluation --rcfile --load-plugins --output --output-format --output-file --config --append-config --pythonpath \
          --import-graph --ext-import-graph --int-import-graph",
     ),
     (

@@ -97,6 +97,24 @@ fn of_shell(text: &[Piece], home: Option<&Path>) -> Vec<Piece> {
     text.iter().enumerate().flat_map(piece).collect()
 }
 
+/// The text with `one` for `{one}`; `None` where there is no such part.
+fn without_single_braces(text: &str) -> Option<String> {
+    let mut plain = String::new();
+    let (mut rest, mut found) = (text, false);
+    while let Some((before, behind)) = rest.split_once('{') {
+        plain.push_str(before);
+        rest = behind;
+        match behind.split_once('}') {
+            Some((inner, after)) if !before.ends_with('$') && !inner.contains(['{', ',']) => {
+                plain.push_str(inner);
+                (rest, found) = (after, true);
+            }
+            _ => plain.push('{'),
+        }
+    }
+    found.then(|| plain + rest)
+}
+
 /// Finds files for the words of one line.
 pub struct Lookup<'a> {
     /// Folders from which relative names count.
@@ -137,8 +155,11 @@ impl<'a> Lookup<'a> {
                 self.parts(&text, &mut files);
             }
         }
-        // Some programs expand braces by themselves.
+        // Some programs expand braces by themselves, curl also `{one}`.
         if word.text.contains('{') && self.spend(word.text.len()) {
+            if let Some(text) = without_single_braces(&word.text) {
+                self.parts(&text.chars().map(Piece::Char).collect::<Vec<_>>(), &mut files);
+            }
             let bare = Word { text: String::new(), raw: word.text.clone(), literal: false };
             for text in spell(&[bare]).into_iter().map(Spelling::into_pieces) {
                 let is_unknown =
