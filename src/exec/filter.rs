@@ -160,8 +160,14 @@ mod tests {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin"), ("OWN", "yes")]);
         let cancel = CancellationToken::new();
         let args = ["-c", line].map(OsString::from);
-        let command =
-            ServiceCommand { program: "bash", args: &args, cwd, env: &env, supervisor: None };
+        let command = ServiceCommand {
+            program: "bash",
+            args: &args,
+            cwd,
+            env: &env,
+            confinement: None,
+            supervisor: None,
+        };
         let filter = Filter { command, input, keep: 1000, limit: Some(limit), cancel: &cancel };
         filter.run().await.unwrap()
     }

@@ -142,20 +142,21 @@ impl Group {
 
     /// Starts a program that we speak to over its three streams, of which its input is handed out.
     pub fn serve(start: ServiceCommand<'_>) -> io::Result<(Self, ChildStdin)> {
-        let ServiceCommand { program, args, cwd, env, supervisor } = start;
+        let ServiceCommand { program, args, cwd, env, confinement, supervisor } = start;
+        let confined_env = confinement.map(|confinement| confinement.env(env));
+        let env = confined_env.as_ref().unwrap_or(env);
         let (theirs, ours) = io::pipe()?;
         // Only the program's end of the leash outlives the start: whoever holds it too can but read.
         fcntl(&theirs, FcntlArg::F_SETFD(FdFlag::empty()))?;
         let number = theirs.as_raw_fd();
-        let mut program = vec![program.into()];
-        program.extend(args.iter().cloned());
+        let mut words = confinement.map(Confinement::launcher).unwrap_or_default();
+        words.push(program.into());
+        words.extend(args.iter().cloned());
         let command = match supervisor {
-            Some(_) => {
-                command(shell_words(SERVE_SUPERVISED, program), env, supervisor, Some(number))
-            }
+            Some(_) => command(shell_words(SERVE_SUPERVISED, words), env, supervisor, Some(number)),
             None => {
-                program.insert(0, number.to_string().into());
-                command(shell_words(SERVE, program), env, None, None)
+                words.insert(0, number.to_string().into());
+                command(shell_words(SERVE, words), env, None, None)
             }
         };
         let mut child = spawn(command, cwd)?;

@@ -12,6 +12,7 @@ mod readable;
 #[cfg(target_os = "linux")]
 mod sockets;
 
+use super::supervisor::Supervisor;
 use crate::disk::Folder;
 use crate::protocol::EnvOverlay;
 
@@ -110,6 +111,12 @@ impl Sandbox {
 }
 
 impl Confinement {
+    /// A supervisor for what runs confined: the launcher is our own binary, which is one too.
+    #[must_use]
+    pub fn supervisor(&self) -> Option<Supervisor> {
+        Supervisor::new(&self.sandbox.launcher)
+    }
+
     /// The words that go before a command's own.
     pub(super) fn launcher(&self) -> Vec<OsString> {
         let mut words = vec![self.sandbox.launcher.as_os_str().to_owned(), COMMAND.into()];

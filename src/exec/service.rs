@@ -13,6 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::clean::Cleaner;
 use super::group::Group;
+use super::sandbox::Confinement;
 use super::supervisor::Supervisor;
 use crate::protocol::EnvOverlay;
 
@@ -33,6 +34,8 @@ pub struct ServiceCommand<'a> {
     pub cwd: &'a Path,
     /// Exactly these variables.
     pub env: &'a EnvOverlay,
+    /// What it and all that it starts are kept to.
+    pub confinement: Option<&'a Confinement>,
     /// What it runs below, if that adopts and ends what the program leaves behind.
     pub supervisor: Option<&'a Supervisor>,
 }
@@ -122,7 +125,14 @@ mod tests {
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin"), ("OWN", "yes")]);
         let args = ["-c", line].map(OsString::from);
         let (program, cwd) = ("sh", Path::new("/"));
-        let command = ServiceCommand { program, args: &args, cwd, env: &env, supervisor: None };
+        let command = ServiceCommand {
+            program,
+            args: &args,
+            cwd,
+            env: &env,
+            confinement: None,
+            supervisor: None,
+        };
         Service::start(command).unwrap()
     }
 

@@ -174,6 +174,7 @@ impl Round {
             args: &args,
             cwd: &start.cwd,
             env: &start.env,
+            confinement: None,
             supervisor: starts.supervisor(),
         };
         let limit = Some(hook.timeout);

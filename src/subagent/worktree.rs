@@ -15,10 +15,10 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use self::git::{GitContext, GitError};
+use self::git::{GitContext, GitError, WorktreeGit};
 use self::links::Links;
 use self::repository::Repository;
-use crate::exec::{BlockingPool, Sandbox, ShellReach, child_env};
+use crate::exec::{BlockingPool, Confinement, Sandbox, ShellReach, child_env};
 use crate::protocol::{AgentId, Checkout, EnvOverlay};
 
 /// Where the branches are, below `refs/heads`.
@@ -43,7 +43,7 @@ pub struct NewWorktree {
     pub env: EnvOverlay,
     /// Names of further variables that no other program may see.
     pub secrets: Arc<[String]>,
-    /// Absent where the system cannot confine: then the agent gets no shell.
+    /// Absent where the system cannot confine: then the agent gets no shell, and git runs no filters there.
     pub sandbox: Option<Sandbox>,
     /// Where git is waited for.
     pub pool: BlockingPool,
@@ -167,16 +167,29 @@ impl Worktree {
         Checkout { path, branch, start }
     }
 
-    /// What the agent's shell may do: write in the worktree, in a folder for temporary files, and what a commit on a
-    /// branch of ours needs of the repository. No shell at all where that cannot be enforced.
+    /// What the agent's shell may do: as much as its [confinement](Self::confinement). No shell at all where that
+    /// cannot be enforced.
     #[must_use]
     pub fn shell(&self) -> ShellReach {
-        let Some(sandbox) = &self.sandbox else { return ShellReach::Withheld };
+        self.confinement().map_or(ShellReach::Withheld, ShellReach::Confined)
+    }
+
+    /// What keeps programs to the worktree: they write there, in a folder for temporary files, and what a commit on a
+    /// branch of ours needs of the repository, also with Git LFS where the repository has its store. `None` where the
+    /// system cannot confine.
+    fn confinement(&self) -> Option<Confinement> {
         let branches = Path::new("refs/heads").join(BRANCHES);
-        let shared = [Path::new("objects"), &branches, &Path::new("logs").join(&branches)];
-        let shared = shared.map(|folder| self.common.join(folder));
+        let logs = Path::new("logs").join(&branches);
+        let shared = [Path::new("objects"), &branches, &logs].map(|name| self.common.join(name));
+        let is_folder = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let large_files = Some(self.common.join("lfs")).filter(is_folder);
         let write = [self.path.clone(), self.own.clone()].into_iter().chain(shared);
-        ShellReach::Confined(sandbox.confine(write, &self.temp))
+        Some(self.sandbox.as_ref()?.confine(write.chain(large_files), &self.temp))
+    }
+
+    /// Git in the worktree.
+    fn git(&self, context: &GitContext) -> Result<WorktreeGit, GitError> {
+        WorktreeGit::new(&self.path, self.confinement(), context)
     }
 
     /// Removes the worktree and its branch when they hold neither changes nor commits; else keeps both. All that the
@@ -232,11 +245,12 @@ impl Worktree {
         temp: &Path,
     ) -> Result<Self, WorktreeError> {
         repository.add(&path, &branch)?;
-        let own = repository::own_folder(&path, context)?;
-        let links = Links::of(&path, &own)
-            .map_err(|source| WorktreeError::Folder { path: own.clone(), source })?;
-        Ok(Self {
-            cwd: same_folder(&path, &repository.prefix),
+        let folder = path.clone();
+        let failed = |source| WorktreeError::Folder { path: folder.clone(), source };
+        let own = links::own_folder(&path).map_err(failed)?;
+        let links = Links::of(&path, &own).map_err(failed)?;
+        let mut tree = Self {
+            cwd: path.clone(),
             temp: private_folder(temp)?,
             start: repository.head.clone(),
             common: repository.common.clone(),
@@ -247,13 +261,18 @@ impl Worktree {
             branch,
             own,
             links,
-        })
+        };
+        repository::check_out(&tree.git(context)?)?;
+        // A filter can write there.
+        tree.links.restore().map_err(failed)?;
+        tree.cwd = same_folder(&tree.path, &repository.prefix);
+        Ok(tree)
     }
 
     fn conclude(self, context: &GitContext) -> Finished {
+        let counted = self.count(context);
         // Whatever is left of it is of no use to anybody.
         let _ = fs::remove_dir_all(&self.temp);
-        let counted = self.count(context);
         let Self { path, branch, common, .. } = self;
         let why = match counted {
             Ok((0, 0)) => match repository::remove(&common, &path, &branch, context) {
@@ -269,9 +288,11 @@ impl Worktree {
     /// How many changed files and new commits it holds.
     fn count(&self, context: &GitContext) -> Result<(usize, usize), CountError> {
         self.links.restore()?;
-        let files = repository::changed_files(&self.path, context)?;
-        let commits = repository::new_commits(&self.path, &self.branch, &self.start, context)?;
-        Ok((files, commits))
+        let git = self.git(context)?;
+        let files = repository::changed_files(&git);
+        // A filter that git ran can have written there, and whoever looks later runs git too.
+        self.links.restore()?;
+        Ok((files?, repository::new_commits(&git, &self.branch, &self.start)?))
     }
 }
 

@@ -30,9 +30,18 @@ struct Place {
     env: EnvOverlay,
 }
 
-impl Place {
+/// A repository of which worktrees are made.
+struct Source {
+    folder: tempfile::TempDir,
+    base: PathBuf,
+    main: PathBuf,
+    env: EnvOverlay,
+    sandbox: Sandbox,
+}
+
+impl Source {
     /// `None`, said aloud, where the kernel cannot confine.
-    async fn new(test: &str) -> Option<Self> {
+    fn new(test: &str) -> Option<Self> {
         let Some(sandbox) = Sandbox::new(Path::new(PROGRAM)) else {
             skip(test, "this kernel has no Landlock, or an old one");
             return None;
@@ -60,18 +69,53 @@ impl Place {
             git.args(words.split(' ')).current_dir(&main).env("HOME", base.join("home"));
             assert!(git.status().unwrap().success(), "git {words}");
         }
-        let tree = Worktree::create(NewWorktree {
-            cwd: main.clone(),
-            root: base.join("worktrees"),
+        Some(Self { folder, base, main, env, sandbox })
+    }
+
+    /// The same with a filter in the user's settings, which holds for `*.txt`, and more files in the repository.
+    fn with_filter(test: &str, commands: &str, files: &[(&str, &str)]) -> Option<Self> {
+        let source = Self::new(test)?;
+        for (name, text) in [(".gitattributes", "*.txt filter=f\n")].iter().chain(files) {
+            std::fs::write(source.main.join(name), text).unwrap();
+        }
+        for words in ["add -A", "commit -qm second"] {
+            let mut git = Command::new("git");
+            git.args(words.split(' ')).current_dir(&source.main);
+            assert!(git.env("HOME", source.base.join("home")).status().unwrap().success());
+        }
+        let settings = source.base.join("home/.gitconfig");
+        let text = std::fs::read_to_string(&settings).unwrap();
+        std::fs::write(settings, format!("{text}[filter \"f\"]\n{commands}\n")).unwrap();
+        Some(source)
+    }
+
+    fn wish(&self) -> NewWorktree {
+        NewWorktree {
+            cwd: self.main.clone(),
+            root: self.base.join("worktrees"),
             name: "child".to_owned(),
             id: AgentId::generate(),
-            env: env.clone(),
-            secrets: [].into(),
-            sandbox: Some(sandbox),
+            env: self.env.clone(),
+            secrets: ["MY_KEY".to_owned()].into(),
+            sandbox: Some(self.sandbox.clone()),
             pool: BlockingPool::for_git(),
             stop: CancellationToken::new(),
-        });
-        let tree = tree.await.unwrap();
+        }
+    }
+
+    /// How many worktrees git knows, and how many entries their folder has.
+    fn left(&self) -> (usize, usize) {
+        let count = |folder: &Path| std::fs::read_dir(folder).map_or(0, Iterator::count);
+        (count(&self.main.join(".git/worktrees")), count(&self.base.join("worktrees")))
+    }
+}
+
+impl Place {
+    /// `None`, said aloud, where the kernel cannot confine.
+    async fn new(test: &str) -> Option<Self> {
+        let source = Source::new(test)?;
+        let tree = Worktree::create(source.wish()).await.unwrap();
+        let Source { folder, base, main, env, .. } = source;
         let ShellReach::Confined(confine) = tree.shell() else { panic!("{:?}", tree.shell()) };
         let shell = Shell::new(tree.cwd().into(), [].into()).confined(confine);
         Some(Self { _folder: folder, base, main, tree, shell, env })
@@ -282,6 +326,111 @@ async fn two_worktrees_are_closed_to_one_another() {
     }
     assert_eq!(other.finish().await, Finished::Removed);
     assert_eq!(place.tree.finish().await, Finished::Removed);
+}
+
+/// A filter that tries to write where an agent may not, and changes the worktree's links.
+const ESCAPE: &str = "exec 2> /dev/null\n\
+    echo x >> ran.log\n\
+    touch $HOME/escaped\n\
+    git=$(sed 's/gitdir: //' .git) && echo /nowhere > $git/commondir\n\
+    cat\n";
+
+#[tokio::test]
+async fn a_filter_that_git_runs_in_a_worktree_does_not_leave_it() {
+    let test = "a_filter_that_git_runs_in_a_worktree_does_not_leave_it";
+    // The repository brings the file that the user's settings name. Git writes it after those that it is for.
+    let filter = "clean = sh ./filter.sh\nsmudge = \"sh ./filter.sh || cat\"";
+    let files = [(".gitignore", "ran.log\n"), ("filter.sh", ESCAPE), ("z.txt", "z\n")];
+    let Some(source) = Source::with_filter(test, filter, &files) else { return };
+    let escaped = source.base.join("home/escaped");
+    let tree = Worktree::create(source.wish()).await.unwrap();
+    let log = tree.path().join("ran.log");
+    assert!(log.exists(), "git writes the files of the worktree with the filter");
+    assert!(!escaped.exists(), "on the way in");
+    let known = tree.checkout();
+    let links = || {
+        let own = std::fs::read_to_string(known.path.join(".git")).unwrap();
+        let own = own.trim().strip_prefix("gitdir: ").unwrap().to_owned();
+        std::fs::read_to_string(Path::new(&own).join("commondir")).unwrap()
+    };
+    assert_eq!(links(), "../..\n");
+    std::fs::remove_file(&log).unwrap();
+    drop(tree);
+    let tree = Worktree::reopen(source.wish(), known.clone()).await.unwrap().unwrap();
+    assert!(!escaped.exists(), "on the way back in");
+    // Git has to look into the file, and there is a change that keeps it.
+    std::fs::write(tree.path().join("src/a.txt"), "one\n").unwrap();
+    std::fs::write(tree.path().join("new"), "").unwrap();
+    let finished = tree.finish().await;
+    assert!(matches!(finished, Finished::Kept { files: 1, commits: 0, .. }), "{finished}");
+    assert!(log.exists(), "git asks the filter whether the file has changed");
+    assert!(!escaped.exists(), "at the end");
+    assert_eq!(links(), "../..\n", "whoever looks later reaches the repository");
+}
+
+#[tokio::test]
+async fn a_worktree_that_a_filter_fails_in_is_kept() {
+    let test = "a_worktree_that_a_filter_fails_in_is_kept";
+    let filter = "clean = test ! -e bad && cat\nsmudge = cat\nrequired = true";
+    let Some(source) = Source::with_filter(test, filter, &[]) else { return };
+    let tree = Worktree::create(source.wish()).await.unwrap();
+    std::fs::write(tree.path().join("src/a.txt"), "one\n").unwrap();
+    std::fs::write(tree.path().join("bad"), "").unwrap();
+    let path = tree.path().to_owned();
+    let finished = tree.finish().await;
+    assert!(matches!(finished, Finished::Unclear { .. }), "{finished}");
+    assert!(path.join("bad").exists());
+}
+
+#[tokio::test]
+async fn programs_that_git_starts_see_no_keys() {
+    let test = "programs_that_git_starts_see_no_keys";
+    let filter = "smudge = \"env > seen; cat\"";
+    let Some(mut source) = Source::with_filter(test, filter, &[]) else { return };
+    let keys = [("ANTHROPIC_API_KEY", "KEY-77"), ("MY_KEY", "KEY-88"), ("LANG", "C")];
+    source.env = source.env.with(keys);
+    let tree = Worktree::create(source.wish()).await.unwrap();
+    let seen = std::fs::read_to_string(tree.path().join("seen")).unwrap();
+    assert!(seen.contains("LANG=C") && !seen.contains("KEY-"), "{seen}");
+    // Git tells its filters where it works.
+    let main = format!("GIT_DIR={}\n", source.main.join(".git").display());
+    assert!(!seen.contains(&main), "nor where its parent's git works: {seen}");
+}
+
+#[tokio::test]
+async fn a_creation_that_nobody_waits_for_ends_git_and_leaves_nothing() {
+    let test = "a_creation_that_nobody_waits_for_ends_git_and_leaves_nothing";
+    // Every process of the checkout holds the pipe, to read: a filter writes nowhere else.
+    let filter = "smudge = \"exec 9<$HELD; sleep 1000; cat\"\nclean = cat";
+    let Some(mut source) = Source::with_filter(test, filter, &[]) else { return };
+    let pipe = source.base.join("held.fifo");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    source.env = source.env.with([("HELD", pipe.as_os_str())]);
+    let mut create = Box::pin(Worktree::create(source.wish()));
+    // There is no sender before somebody reads.
+    let opened = async {
+        loop {
+            match tokio::net::unix::pipe::OpenOptions::new().open_sender(&pipe) {
+                Ok(sender) => return sender,
+                Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let held = tokio::select! {
+        made = &mut create => panic!("{made:?}"),
+        held = opened => held,
+    };
+    assert_eq!(source.left(), (1, 2));
+    drop(create);
+    let gone = async {
+        while source.left() != (0, 0) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(10), gone).await;
+    assert!(waited.is_ok(), "{:?} is left", source.left());
+    let error = held.try_write(b"x").unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe, "no process is left");
 }
 
 #[test]

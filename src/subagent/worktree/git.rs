@@ -1,9 +1,14 @@
 //! Runs git for this program: with no hook of the project, no prompt, no fetch of what is missing, and no variable that
 //! would point it elsewhere.
 //!
+//! In a worktree, git converts files with the filters of the user's settings: programs that may read what the agent or
+//! the commit put there, such as a module in the folder in which they start. [`WorktreeGit`] is the only git that looks
+//! into a worktree, and keeps them to its bounds.
+//!
 //! Git can take long: it waits for another git's lock, checks out a large tree, or runs a filter that downloads. Each
 //! git is a process group of its own, which a token ends with all that it started.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +17,8 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::exec::{
-    ExecError, Exit, Filter, Filtered, GIT_SETTINGS, ServiceCommand, without_programs_of,
+    Confinement, ExecError, Exit, Filter, Filtered, GIT_SETTINGS, ServiceCommand,
+    without_programs_of,
 };
 use crate::protocol::EnvOverlay;
 
@@ -27,14 +33,19 @@ pub struct GitContext {
     pub stop: CancellationToken,
 }
 
-/// Git in one directory. Waits for each process: only for threads that may block, within a runtime.
+/// Git in a directory of the user's, or for a repository. Never looks into the files of a worktree. Waits for each process: only for threads that may block, within a runtime.
 #[derive(Clone, Debug)]
 pub struct Git {
     dir: PathBuf,
     /// The repository's own folder, where it is not to be found by the `.git` around `dir`.
     repository: Option<PathBuf>,
     context: GitContext,
+    confinement: Option<Confinement>,
 }
+
+/// Git in a worktree, with all that it starts kept to the worktree's bounds.
+#[derive(Clone, Debug)]
+pub struct WorktreeGit(Git);
 
 /// Why git did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +82,7 @@ impl Git {
         ];
         let env = plain.collect::<EnvOverlay>().with(own);
         let context = GitContext { env: without_programs_of(dir, &env), stop: stop.clone() };
-        Self { dir: dir.to_owned(), repository: None, context }
+        Self { dir: dir.to_owned(), repository: None, context, confinement: None }
     }
 
     /// Git for the repository whose own folder is `common`, in that folder.
@@ -120,7 +131,11 @@ impl Git {
         }
         args.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
         let cwd = &self.dir;
-        let command = ServiceCommand { program: "git", args: &args, cwd, env, supervisor: None };
+        let confinement = self.confinement.as_ref();
+        let supervisor = confinement.and_then(Confinement::supervisor);
+        let supervisor = supervisor.as_ref();
+        let command =
+            ServiceCommand { program: "git", args: &args, cwd, env, confinement, supervisor };
         let keep = usize::MAX;
         let git = Filter { command, input: b"", keep, limit: None, cancel: stop };
         Ok(Handle::current().block_on(git.run())?)
@@ -137,4 +152,67 @@ impl Git {
         }
         Ok(OsString::from_vec(line))
     }
+}
+
+impl WorktreeGit {
+    /// Git in the worktree at `path`, confined; without a confinement it runs no filter.
+    pub fn new(
+        path: &Path,
+        confinement: Option<Confinement>,
+        context: &GitContext,
+    ) -> Result<Self, GitError> {
+        let mut git = Git { confinement, ..Git::new(path, context) };
+        if git.confinement.is_none() {
+            let settings =
+                without_filters(&git.output(["config", "--null", "--name-only", "--list"])?);
+            let count = settings.len().to_string();
+            let numbered = settings.into_iter().enumerate().flat_map(|(number, (key, value))| {
+                [
+                    (format!("GIT_CONFIG_KEY_{number}"), key),
+                    (format!("GIT_CONFIG_VALUE_{number}"), value.into()),
+                ]
+            });
+            let env = git.context.env.with(numbered);
+            git.context.env = env.with([("GIT_CONFIG_COUNT", count)]);
+        }
+        Ok(Self(git))
+    }
+
+    /// What git prints, byte for byte.
+    pub fn output<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Vec<u8>, GitError> {
+        self.0.output(arguments)
+    }
+
+    /// The one line that git prints.
+    pub fn line<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<OsString, GitError> {
+        self.0.line(arguments)
+    }
+
+    /// The worktree.
+    pub fn path(&self) -> &Path {
+        &self.0.dir
+    }
+}
+
+/// Settings that take the commands of all filters away; `names` are those of the settings that there are.
+fn without_filters(names: &[u8]) -> Vec<(OsString, &'static str)> {
+    let filter = |name: &[u8]| {
+        let name = name.strip_prefix(b"filter.")?;
+        let dot = name.iter().rposition(|byte| *byte == b'.')?;
+        Some(name[..dot].to_owned())
+    };
+    let filters: BTreeSet<Vec<u8>> = names.split(|byte| *byte == 0).filter_map(filter).collect();
+    let settings = [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")];
+    let keys = filters.iter().flat_map(|filter| {
+        settings.map(|(key, value)| {
+            (OsString::from_vec([b"filter.", &**filter, b".", key.as_bytes()].concat()), value)
+        })
+    });
+    keys.collect()
 }

@@ -1,10 +1,19 @@
 //! The few files that tell git where a worktree's repository is and what it is set to. An agent can write them, and git
 //! runs programs that a repository's settings name: they are put back before this program asks git anything there.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+
+/// The folder in the repository that belongs to the fresh worktree at `path`, as git has just written it there.
+pub fn own_folder(path: &Path) -> io::Result<PathBuf> {
+    let link = fs::read(path.join(".git"))?;
+    let target = link.strip_prefix(b"gitdir: ").and_then(|link| link.strip_suffix(b"\n"));
+    let target = target.ok_or_else(|| io::Error::other("its file .git names no repository"))?;
+    path.join(OsStr::from_bytes(target)).canonicalize()
+}
 
 /// The files as git made them.
 #[derive(Debug)]

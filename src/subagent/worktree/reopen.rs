@@ -1,6 +1,7 @@
 //! Puts an agent back into its worktree. It may have been killed in there, so that nothing it could write is trusted.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::path::Path;
 
 use super::git::GitContext;
@@ -43,11 +44,8 @@ impl Worktree {
         // Only now is git asked anything in there.
         let links = Links::as_made(&known.path, &own);
         links.restore().map_err(|source| WorktreeError::Folder { path: own.clone(), source })?;
-        if repository::own_folder(&known.path, context)? != own {
-            return Ok(None);
-        }
         let Checkout { path, branch, start } = known;
-        Ok(Some(Self {
+        let tree = Self {
             cwd: same_folder(&path, &repository.prefix),
             temp: private_folder(&root.join(format!("{slug}.tmp")))?,
             common: repository.common,
@@ -59,7 +57,14 @@ impl Worktree {
             start,
             own,
             links,
-        }))
+        };
+        let found = tree.git(context).and_then(|git| repository::own_folder(&git));
+        if found.as_ref().is_ok_and(|found| *found == tree.own) {
+            return Ok(Some(tree));
+        }
+        let _ = fs::remove_dir_all(&tree.temp);
+        found?;
+        Ok(None)
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::WorktreeError;
-use super::git::{Git, GitContext, GitError};
+use super::git::{Git, GitContext, GitError, WorktreeGit};
 use crate::disk::{check_checkout, has_own_repository};
 
 /// What git says where there is no repository, and where it has no working tree.
@@ -56,10 +56,11 @@ impl Repository {
         Ok(Self { common: common.into(), head, prefix, git })
     }
 
-    /// Adds a worktree at `path`, on a new branch.
+    /// Adds a worktree at `path`, on a new branch, with no files yet: to write those, git may run filters.
     pub fn add(&self, path: &Path, branch: &str) -> Result<(), GitError> {
         let _turn = turn(&self.common, self.git.stop())?;
-        let words = ["worktree", "add", "--quiet", "--no-track", "-b", branch].map(OsStr::new);
+        let words = ["worktree", "add", "--quiet", "--no-checkout", "--no-track", "-b", branch];
+        let words = words.map(OsStr::new);
         let end = [path.as_os_str(), OsStr::new(&self.head)];
         self.git.output(words.into_iter().chain(end)).map(drop)
     }
@@ -80,9 +81,14 @@ fn turn(common: &Path, stop: &CancellationToken) -> Result<Option<File>, GitErro
     }
 }
 
-/// The folder in the repository that belongs to the worktree at `path`.
-pub fn own_folder(path: &Path, context: &GitContext) -> Result<PathBuf, GitError> {
-    Git::new(path, context).line(["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
+/// Writes the files of a fresh worktree, as `git worktree add` does.
+pub fn check_out(git: &WorktreeGit) -> Result<(), GitError> {
+    git.output(["reset", "--hard", "--quiet", "--no-recurse-submodules"]).map(drop)
+}
+
+/// The folder in the repository that belongs to the worktree.
+pub fn own_folder(git: &WorktreeGit) -> Result<PathBuf, GitError> {
+    git.line(["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
 }
 
 /// Removes a worktree with all that is in it, and its branch. `common` is the folder of its repository.
@@ -102,31 +108,24 @@ pub fn remove(
     removed.and(deleted).map(drop)
 }
 
-/// How many files git sees as changed or new in the worktree at `path`.
-pub fn changed_files(path: &Path, context: &GitContext) -> Result<usize, GitError> {
-    let git = Git::new(path, context);
-    // A repository inside has settings of its own, which git would follow: it is not looked into.
-    let words = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
-    let status = git.output(words.into_iter().chain(["--ignore-submodules=all"]))?;
-    let changed = entries(&status).count();
+/// How many files git sees as changed or new in the worktree.
+pub fn changed_files(git: &WorktreeGit) -> Result<usize, GitError> {
     let tracked = git.output(["ls-files", "--stage", "-z"])?;
     let repositories = entries(&tracked).filter_map(|entry| {
         let (_, name) = split_at_tab(entry.strip_prefix(b"160000 ")?)?;
-        Some(path.join(OsStr::from_bytes(name)))
+        Some(git.path().join(OsStr::from_bytes(name)))
     });
     // In a fresh worktree they are empty.
     let filled = |path: &PathBuf| fs::read_dir(path).is_ok_and(|mut all| all.next().is_some());
-    Ok(changed + repositories.filter(filled).count())
+    let filled = repositories.filter(filled).count();
+    // A repository inside has settings of its own, which git would follow: it is not looked into.
+    let words = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"];
+    let status = git.output(words.into_iter().chain(["--ignore-submodules=all"]))?;
+    Ok(entries(&status).count() + filled)
 }
 
-/// How many commits the worktree at `path` and its branch have beyond `start`.
-pub fn new_commits(
-    path: &Path,
-    branch: &str,
-    start: &str,
-    context: &GitContext,
-) -> Result<usize, GitError> {
-    let git = Git::new(path, context);
+/// How many commits the worktree and its branch have beyond `start`.
+pub fn new_commits(git: &WorktreeGit, branch: &str, start: &str) -> Result<usize, GitError> {
     let (own, before) = (format!("refs/heads/{branch}"), format!("^{start}"));
     let mut words = vec!["rev-list", "--count", "HEAD", &before];
     if git.line(["rev-parse", "--verify", "--quiet", &own]).is_ok() {

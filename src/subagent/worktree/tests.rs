@@ -1,5 +1,3 @@
-use std::fs::File;
-use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
@@ -240,20 +238,34 @@ async fn no_hook_of_the_project_runs() {
 }
 
 #[tokio::test]
-async fn programs_that_git_starts_see_no_keys() {
-    let mut place = Place::new();
-    let seen = place.root.with_file_name("seen");
-    // The user's own; those of the repository start nothing.
-    let filter = format!("[filter \"f\"]\n\tsmudge = env > {}; cat\n", seen.display());
-    fs::write(place.repository.with_file_name(".gitconfig"), filter).unwrap();
-    place.write(".gitattributes", "*.txt filter=f\n");
-    place.commit("with a filter");
-    let keys = [("ANTHROPIC_API_KEY", "KEY-77"), ("MY_KEY", "KEY-88"), ("LANG", "C")];
-    place.env = place.env.with(keys);
-    place.tree().await.finish().await;
-    let seen = fs::read_to_string(seen).unwrap();
-    assert!(seen.contains("LANG=C") && !seen.contains("KEY-"), "{seen}");
-    assert!(!seen.contains("/nowhere"), "nor where its parent's git works: {seen}");
+async fn without_a_confinement_no_filter_runs_in_a_worktree() {
+    let place = Place::new();
+    let ran = place.root.with_file_name("ran");
+    let [touch, cat] = [format!("touch {}; cat", ran.display()), "cat".to_owned()];
+    for (name, clean, smudge, process) in
+        [("A.b", &touch, &touch, ""), ("p", &cat, &cat, &*format!("touch {}", ran.display()))]
+    {
+        let file = place.repository.with_file_name(".gitconfig");
+        let mut settings = vec![("clean", &**clean), ("smudge", smudge), ("required", "true")];
+        settings.extend((!process.is_empty()).then_some(("process", process)));
+        for (key, value) in settings {
+            let key = format!("filter.{name}.{key}");
+            run_git(&place.repository, &["config", "-f", file.to_str().unwrap(), &key, value]);
+        }
+    }
+    place.write(".gitattributes", "*.txt filter=A.b\n*.bin filter=p\n");
+    place.write("b.bin", "b\n");
+    place.commit("with filters");
+    let tree = place.tree().await;
+    assert_eq!(fs::read_to_string(tree.path().join("src/a.txt")).unwrap(), "one\n");
+    // Git has to look into the files.
+    fs::write(tree.path().join("src/a.txt"), "one\n").unwrap();
+    fs::write(tree.path().join("b.bin"), "b\n").unwrap();
+    let known = tree.checkout();
+    drop(tree);
+    let tree = Worktree::reopen(place.wish(""), known).await.unwrap().unwrap();
+    assert_eq!(tree.finish().await, Finished::Removed);
+    assert!(!ran.exists());
 }
 
 #[tokio::test]
@@ -369,29 +381,6 @@ async fn what_cannot_be_looked_into_is_kept_and_a_lost_one_is_removed() {
     assert_eq!(place.left(), (1, 1, 2), "as after a crash");
     drop(Unclaimed(Some(place.tree().await)));
     place.comes_to((1, 1, 2)).await;
-}
-
-#[tokio::test]
-async fn a_creation_that_nobody_waits_for_ends_git_and_leaves_nothing() {
-    let place = Place::new();
-    let pipe = place.root.with_file_name("smudge.fifo");
-    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    place.write(".gitattributes", "*.txt filter=slow\n");
-    place.commit("slow");
-    // Every process of the checkout holds the pipe.
-    let smudge = format!("exec 9>{}; sleep 1000; cat", pipe.display());
-    let filter = format!("[filter \"slow\"]\n\tsmudge = \"{smudge}\"\n\tclean = cat\n");
-    fs::write(place.repository.with_file_name(".gitconfig"), filter).unwrap();
-    let held = tokio::net::unix::pipe::OpenOptions::new().open_receiver(&pipe).unwrap();
-    let mut create = Box::pin(Worktree::create(place.wish("")));
-    tokio::select! {
-        made = &mut create => panic!("{made:?}"),
-        () = async { while place.left() != (1, 1, 1) { tokio::task::yield_now().await } } => {}
-    }
-    drop(create);
-    place.comes_to((0, 0, 0)).await;
-    let mut held = held.into_blocking_fd().map(File::from).unwrap();
-    assert_eq!(held.read_to_end(&mut Vec::new()).unwrap(), 0, "no process is left");
 }
 
 #[test]

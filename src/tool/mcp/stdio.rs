@@ -55,6 +55,7 @@ impl Program {
             args: &args,
             cwd: &place.cwd,
             env: &env,
+            confinement: None,
             supervisor: means.starts.supervisor(),
         };
         let (service, stdin, stdout) = Service::start(start)
