@@ -25,6 +25,7 @@ mod git_config;
 mod known;
 mod open;
 mod operand;
+mod place;
 mod remote;
 mod strategy;
 mod sub_command;
@@ -70,7 +71,7 @@ pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
     let mut dangers = sub_command::find(name, &spelled);
     dangers.extend(git_config::find(name, words, &spelled));
     dangers.extend(git_operands(name, &spelled, bases));
-    dangers.extend(operand::find(name, &spelled));
+    dangers.extend(operand::find(name, &spelled, bases));
     let mut end = end_of_options(name, &spelled);
     dangers.extend(known::find(name, &spelled, end));
     if let Some(place) = operand::command_of_npx(name, &spelled)
@@ -80,7 +81,7 @@ pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
         let inner = find(&words[place..], bases).into_iter();
         dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
     }
-    let reading = Reading { name, words, spelled: &spelled };
+    let reading = Reading { name, words, spelled: &spelled, bases };
     dangers.extend(reading.options(end, &dangers));
     // An address is one behind the mark as well.
     for (place, word) in spelled.iter().enumerate().skip(end) {
@@ -107,6 +108,7 @@ struct Reading<'a> {
     name: &'a str,
     words: &'a [Word],
     spelled: &'a [Spelling<'a>],
+    bases: &'a [PathBuf],
 }
 
 impl Reading<'_> {
@@ -135,7 +137,7 @@ impl Reading<'_> {
                     let entry = entries.iter().find(|entry| entry.is(text, next, place));
                     let option = entry.map(|entry| entry.show());
                     option
-                        .or_else(|| form::find(self.name, text, previous))
+                        .or_else(|| form::find(self.name, word, previous, self.bases))
                         .or_else(|| self.telling_option(text))
                 }
             };
@@ -155,8 +157,8 @@ impl Reading<'_> {
         is_open_name
             || entries.iter().any(|entry| entry.may_be_in(&beginning, place))
             || may_be_any && !is_message(self.name, self.spelled, self.words, place)
-            || compiler::find_open(self.name, word, previous)
-            || form::find_open(self.name, word, previous)
+            || compiler::find_open(self.name, word, previous, self.bases)
+            || form::find_open(self.name, word, previous, self.bases)
             || self.telling_option(&beginning).is_some()
     }
 

@@ -1,5 +1,8 @@
 //! Dangers that a word shows by its form: the name of an option that says what it does, a setting, an address.
 
+use std::path::PathBuf;
+
+use super::place::leads_out;
 use super::{Spelling, compiler};
 
 /// Last words of long options that name a program, whatever program has the option.
@@ -10,9 +13,15 @@ const RUNS: &str = "browser cmd command editor exec executable hook hooks interp
 const WRITES: &str = "dump-file junit-xml log-dir log-directory log-file log-path out-dir out-file out-path output-dir \
     output-directory output-file output-path pid-file report-file status-file trace-file";
 
-/// The danger in a word of the program; `previous` is the word before it.
-pub fn find(name: &str, word: &str, previous: Option<&str>) -> Option<String> {
+/// The danger in a word of the program, which runs in one of `bases`; `previous` is the word before it.
+pub fn find(
+    name: &str,
+    spelled: &Spelling<'_>,
+    previous: Option<&str>,
+    bases: &[PathBuf],
+) -> Option<String> {
     let before = previous.unwrap_or_default();
+    let word = spelled.exact()?;
     match name {
         "make" | "gmake" => make_word(word),
         "ssh" | "scp" | "sftp" => ssh_setting(word, before),
@@ -26,19 +35,19 @@ pub fn find(name: &str, word: &str, previous: Option<&str>) -> Option<String> {
             .map(|_| word.split('=').next().unwrap_or(word).to_owned()),
         "git" => address(name, word),
         "curl" => curl_format(word, before),
-        "docker" | "podman" => mount(word, before),
+        _ if MOUNTERS.contains(&name) => mount(spelled, before, bases),
         "pytest" | "py.test" => pytest_plugin(word, before),
         // An exclamation mark runs what follows.
         "dc" => word.contains('!').then(|| "an exclamation mark".to_owned()),
         // A format can be a program as well.
         "pandoc" => word.contains(".lua").then(|| "a Lua script".to_owned()),
-        _ => compiler::find(name, word, before),
+        _ => compiler::find(name, spelled, before, bases),
     }
 }
 
 /// Whether there is such a danger in a word that is only known in part.
-pub fn find_open(name: &str, word: &Spelling<'_>, previous: &str) -> bool {
-    matches!(name, "docker" | "podman") && mount(&word.outline(), previous).is_some()
+pub fn find_open(name: &str, word: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> bool {
+    MOUNTERS.contains(&name) && mount(word, previous, bases).is_some()
 }
 
 /// The option, where its name says that it runs a program or writes a file.
@@ -123,11 +132,41 @@ fn curl_format(word: &str, previous: &str) -> Option<String> {
     writes.then(|| option.to_owned())
 }
 
-/// A folder outside of the project that a container gets to write to.
-fn mount(word: &str, previous: &str) -> Option<String> {
+/// Programs that mount folders in containers.
+const MOUNTERS: &[&str] = &["docker", "podman", "nerdctl", "docker-compose", "podman-compose"];
+
+/// Keys of `--mount` whose values are about the inside of the container alone, and those without a value.
+const MOUNT_KEYS: &[&str] =
+    &["consistency", "destination", "dst", "target", "tmpfs-mode", "tmpfs-size"];
+const MOUNT_FLAGS: &[&str] = &["bind-nonrecursive", "readonly", "ro", "rw", "volume-nocopy"];
+
+/// Options of a volume, behind its second colon, that are about the inside of the container alone.
+const VOLUME_OPTIONS: &[&str] = &[
+    "",
+    "O",
+    "U",
+    "Z",
+    "cached",
+    "consistent",
+    "copy",
+    "delegated",
+    "nocopy",
+    "nodev",
+    "noexec",
+    "nosuid",
+    "ro",
+    "rw",
+    "z",
+];
+
+/// A mount that is not known to give the container only what lies in the project.
+fn mount(spelled: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> Option<String> {
+    let outline = spelled.outline();
+    let word = outline.as_str();
+    // The name of a volume is a name in the folder as well.
     let is_outside = |source: &str| {
-        let path = source.split(':').next().unwrap_or_default();
-        path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..")
+        let plain = |c: char| c.is_alphanumeric() || "/._-+@?~ ".contains(c);
+        !source.chars().all(plain) || leads_out(source, spelled, bases)
     };
     let long = |option: &'static str| {
         let joined = word.strip_prefix(option).and_then(|rest| rest.strip_prefix('='));
@@ -140,15 +179,27 @@ fn mount(word: &str, previous: &str) -> Option<String> {
     let volume = long("--volume").or_else(|| behind().map(|value| ("-v", value)));
     let volume =
         volume.or_else(|| joined().map(|(_, value)| ("-v", value.trim_start_matches('='))));
-    if let Some((option, _)) = volume.filter(|(_, value)| is_outside(value) && value.contains(':'))
-    {
+    let is_danger = |value: &str| {
+        let mut parts = value.splitn(3, ':');
+        let (Some(source), Some(_)) = (parts.next(), parts.next()) else { return false };
+        let mut options = parts.next().unwrap_or_default().split(',');
+        is_outside(source) || !options.all(|option| VOLUME_OPTIONS.contains(&option))
+    };
+    if let Some((option, _)) = volume.filter(|(_, value)| is_danger(value)) {
         return Some(option.to_owned());
     }
     let (option, value) = long("--mount")?;
-    let mut fields = value.split(',').filter_map(|field| field.split_once('='));
-    fields
-        .any(|(key, source)| matches!(key, "source" | "src") && is_outside(source))
-        .then(|| option.to_owned())
+    // The value is CSV, and keys may have capitals: what is not written in the plain way is not read.
+    let is_known = |field: &str| match field.split_once('=') {
+        None => MOUNT_FLAGS.contains(&field),
+        Some(("type", kind)) => matches!(kind, "bind" | "volume" | "tmpfs"),
+        Some(("source" | "src", source)) => !is_outside(source),
+        Some((key, value)) => {
+            let is_plain = !value.contains(['"', '\n', '\r']);
+            is_plain && (MOUNT_KEYS.contains(&key) || MOUNT_FLAGS.contains(&key))
+        }
+    };
+    (!value.split(',').all(is_known)).then(|| option.to_owned())
 }
 
 /// A module that pytest loads as a plugin. `no:name` keeps one from being loaded.

@@ -1,17 +1,19 @@
 //! Words that are no options and still write a file or run a program: scripts of sed, second files, and the command
 //! behind npx.
 
+use std::path::PathBuf;
+
 use super::{Danger, OPEN, Spelling};
 
-/// Finds such words behind the name of the program.
+/// Finds such words behind the name of the program, which runs in one of `bases`.
 #[must_use]
-pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
+pub fn find(name: &str, words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
     match name {
         "sed" | "gsed" => sed_scripts(words),
         // Both read one file and write the other.
         "uniq" => second_file(words, "fsw", &["--skip-fields", "--skip-chars", "--check-chars"]),
         "xxd" => second_file(words, "cglonsR", &["-cols", "-groupsize", "-len", "-name", "-seek"]),
-        "tar" | "bsdtar" | "gtar" => super::tar::find(words),
+        "tar" | "bsdtar" | "gtar" => super::tar::find(words, bases),
         _ => Vec::new(),
     }
 }

@@ -118,7 +118,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "gcc g++ cc c++ cpp gfortran clang clang++ clang-cpp",
         "=* -wrapper -fplugin -fpass-plugin -iplugindir -specs -B -load -plugin -ccc-* -gcc-toolchain \
-         -gcc-install-dir -ld-path -config*",
+         -gcc-install-dir -ld-path -config* -working-directory* --working-directory",
     ),
     (
         "clang-tidy clang-check opt llc",
@@ -199,13 +199,17 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     ("helm/pull helm/fetch helm/package", "=nf -d --destination --untardir"),
     (
-        "docker podman",
+        "docker podman nerdctl docker-compose podman-compose",
         "--privileged --entrypoint --config --host --device --pid --security-opt --cap-add --iidfile --cidfile \
-         --metadata-file",
+         --metadata-file --rootfs",
     ),
-    ("docker/build podman/build docker/save podman/save", "=ft -o --output --dest"),
-    ("docker/container podman/container", "cp export"),
-    ("docker/volume podman/volume", "export import"),
+    (
+        "docker/build podman/build nerdctl/build docker/save podman/save nerdctl/save",
+        "=ft -o --output --dest",
+    ),
+    ("docker/container podman/container nerdctl/container", "cp export"),
+    // A volume can be a folder of this machine.
+    ("docker/volume podman/volume nerdctl/volume", "=d export import -o --opt"),
     ("terraform tofu", "=* -chdir -plugin-dir -out -state -state-out -backup -generate-config-out"),
     (
         "eslint",

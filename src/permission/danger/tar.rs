@@ -1,5 +1,8 @@
 //! Archives that tar writes outside of the folder, or has another program fetch, and folders that it enters.
 
+use std::path::{Path, PathBuf};
+
+use super::place::leads_out_or_is_hidden;
 use super::{Danger, Spelling};
 
 /// Letters that take a value, in all versions of tar.
@@ -12,22 +15,36 @@ const LONG: &[(&str, char)] = &[("--file", 'f'), ("--directory", 'C'), ("--cd", 
 const WRITES: &[&str] =
     &["--create", "--append", "--update", "--catenate", "--concatenate", "--delete"];
 
-/// Finds values of `-f` and `-C` that lead out of the folder, or into a hidden one.
-pub fn find(words: &[Spelling<'_>]) -> Vec<Danger> {
+/// Finds values of `-f` and `-C` that lead out of the folder, one of `bases`, or into a hidden one.
+pub fn find(words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
     let (values, writes) = read(words);
-    let is_danger = |letter: char, value: &str| match letter {
-        // A name with a colon is a file on another machine, for which tar starts a program.
-        'f' => value.contains(':') || writes && leads_out(value),
-        _ => leads_out(value),
-    };
-    let found = values.into_iter().filter(|(letter, value, _)| is_danger(*letter, value));
-    found
-        .map(|(letter, value, place)| Danger {
-            option: format!("-{letter}"),
-            written: value,
-            place,
-        })
-        .collect()
+    let mut dangers = Vec::new();
+    // Where the folders entered so far lead, from the first one. A later name may start in there.
+    let mut entered = PathBuf::new();
+    let mut is_known = true;
+    for (letter, value, place) in values {
+        let word = &words[place];
+        let leads_out = |path: &str| leads_out_or_is_hidden(path, word, bases);
+        let leads_out = |path: &str| {
+            let from_there = entered.join(path);
+            leads_out(path)
+                || entered != Path::new("")
+                    && (!is_known || from_there.to_str().is_none_or(leads_out))
+        };
+        let is_danger = match letter {
+            // A name with a colon is a file on another machine, for which tar starts a program.
+            'f' => value.contains(':') || writes && leads_out(&value),
+            _ => leads_out(&value),
+        };
+        if letter == 'C' {
+            is_known &= word.exact().is_some();
+            entered.push(&value);
+        }
+        if is_danger {
+            dangers.push(Danger { option: format!("-{letter}"), written: value, place });
+        }
+    }
+    dangers
 }
 
 /// The values of the options of interest with their places, and whether an archive is written.
@@ -44,7 +61,7 @@ fn read(words: &[Spelling<'_>]) -> (Vec<(char, String, usize)>, bool) {
             match value {
                 Some(value) => values.push((*letter, value.to_owned(), place)),
                 None => {
-                    values.extend(words.get(at).map(|next| (*letter, next.outline(), at)));
+                    values.extend(words.get(at).map(|next| value_behind(*letter, next, at)));
                     at += 1;
                 }
             }
@@ -67,12 +84,20 @@ fn read(words: &[Spelling<'_>]) -> (Vec<(char, String, usize)>, bool) {
                 values.push((letter, rest.to_owned(), place));
                 break;
             }
-            values.extend(words.get(at).map(|next| (letter, next.outline(), at)));
+            values.extend(words.get(at).map(|next| value_behind(letter, next, at)));
             at += 1;
         }
     }
     values.retain(|(letter, ..)| matches!(letter, 'f' | 'C'));
     (values, writes)
+}
+
+/// The word behind a letter. One that looks like an option counts as a folder, whatever the letter: the letter may be the
+/// value of a long option before it.
+fn value_behind(letter: char, word: &Spelling<'_>, place: usize) -> (char, String, usize) {
+    let text = word.outline();
+    let is_option = text.len() > 1 && text.starts_with('-');
+    (if is_option { 'C' } else { letter }, text, place)
 }
 
 fn long_option(text: &str) -> Option<(&str, Option<&str>)> {
@@ -81,10 +106,4 @@ fn long_option(text: &str) -> Option<(&str, Option<&str>)> {
         Some((name, value)) => (name, Some(value)),
         None => (text, None),
     })
-}
-
-/// Whether the path is none below the folder, or is hidden. A dash is standard output.
-fn leads_out(path: &str) -> bool {
-    let is_hidden = |part: &str| part.starts_with('.') && part != ".";
-    path.starts_with(['/', '~']) || path.split('/').any(is_hidden)
 }

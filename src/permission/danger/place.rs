@@ -1,0 +1,57 @@
+//! Where a path among the words leads. Its text alone does not say: a link in the project can lead anywhere.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::Spelling;
+use crate::permission::path::resolve;
+use crate::permission::spelling::Piece;
+
+/// Whether `path`, which is `word` or a part of it, may lead to no place below the folder that the command runs in, one
+/// of `bases`.
+pub fn leads_out(path: &str, word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
+    is_outside(path, word, bases, |_| false)
+}
+
+/// Whether it may lead out of the folder, or to something hidden in there.
+pub fn leads_out_or_is_hidden(path: &str, word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
+    is_outside(path, word, bases, |below| {
+        let is_hidden = |part: Component<'_>| matches!(part, Component::Normal(name) if name.as_encoded_bytes().starts_with(b"."));
+        below.components().any(is_hidden)
+    })
+}
+
+/// The same, where `forbids` says which places below the folder count as outside.
+fn is_outside(
+    path: &str,
+    word: &Spelling<'_>,
+    bases: &[PathBuf],
+    forbids: impl Fn(&Path) -> bool,
+) -> bool {
+    let is_parent = |part: Component<'_>| part == Component::ParentDir;
+    // A word that looks like an option may be one: the option before it may be another's value.
+    let is_option = path.len() > 1 && path.starts_with('-');
+    if is_option || path.starts_with(['/', '~']) || Path::new(path).components().any(is_parent) {
+        return true;
+    }
+    if forbids(Path::new(path)) {
+        return true;
+    }
+    match word {
+        // A question mark stands for text that is only known when the line runs.
+        Spelling::Plain(_) if path.contains('?') => true,
+        Spelling::Plain(_) => {
+            bases.is_empty() || bases.iter().any(|base| is_outside_of(base, path, &forbids))
+        }
+        // The value of a variable is put in its place and judged by itself.
+        Spelling::Open(pieces) => {
+            !pieces.iter().all(|piece| matches!(piece, Piece::Char(_) | Piece::Variable(_)))
+        }
+    }
+}
+
+/// Whether the path does not lead below `base`, once every link is followed, or `forbids` the place.
+fn is_outside_of(base: &Path, path: &str, forbids: impl Fn(&Path) -> bool) -> bool {
+    let Some(folder) = resolve(base) else { return true };
+    let Some(real) = resolve(&folder.join(path)) else { return true };
+    real.strip_prefix(&folder).map_or(true, forbids)
+}
