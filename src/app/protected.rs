@@ -1,7 +1,5 @@
 //! The files and folders of a session where edits are always asked about.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Setup;
@@ -63,9 +61,8 @@ impl Setup {
 
     /// The folders of `PATH` as commands have it.
     pub(super) fn program_folders(&self) -> Vec<PathBuf> {
-        let path = self.loaded.variables.over(&self.env);
-        let folders = path.get_os("PATH").map(OsStr::as_bytes).unwrap_or_default();
-        folders.split(|byte| *byte == b':').map(OsStr::from_bytes).map(PathBuf::from).collect()
+        let env = self.loaded.variables.over(&self.env);
+        env.program_folders().map(PathBuf::from).collect()
     }
 
     /// The files that this session reads rules or servers from, also those that the command line names.

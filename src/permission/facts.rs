@@ -111,7 +111,7 @@ impl Facts {
 
 fn shell_units(line: &str, cwd: &Path, places: &Places) -> (Vec<Unit>, Shell) {
     let mut script = shell::split(line);
-    let home = places.home.as_deref();
+    let home = places.shell_home.as_deref();
     let bases = Bases::of(&script, cwd, home);
     let is_relative = |word: &Word| !Path::new(&word.text).is_absolute();
     if !bases.is_certain && script.writes.iter().any(is_relative) {
@@ -137,7 +137,7 @@ fn shell_units(line: &str, cwd: &Path, places: &Places) -> (Vec<Unit>, Shell) {
     let (writes, reads) = script.all_redirects();
     let written = writes.into_iter().flat_map(at_bases).collect();
     let read = reads.into_iter().flat_map(at_bases).collect();
-    let home = places.home.clone();
+    let home = places.shell_home.clone();
     let line = line.to_owned();
     let mentioned = OnceCell::new();
     (units, Shell { line, script, bases, home, mentioned, written, read })

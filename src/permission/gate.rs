@@ -113,6 +113,7 @@ impl Gate {
         let GateSettings { mode, rules, interactive, bypass_disabled, .. } = settings;
         let places = Places {
             dirs: settings.dirs.into(),
+            shell_home: settings.home.clone(),
             home: settings.home,
             project: settings.project_dir,
             bound: None,

@@ -8,6 +8,7 @@ use nix::unistd::{AccessFlags, access};
 use super::protected::{ProtectedPlaces, WorkingDirs};
 pub(super) use crate::disk::resolve;
 use crate::disk::{folders_of_repository, roots_around};
+use crate::protocol::EnvOverlay;
 pub use crate::protocol::Target;
 
 /// Where things are: the folders that agents work in, the project and the home.
@@ -15,8 +16,10 @@ pub use crate::protocol::Target;
 pub struct Places {
     /// The working directories: reading inside is free. Absolute.
     pub dirs: WorkingDirs,
-    /// The person's home, for `~` in shell commands.
+    /// The user's home, which `~` in rules means.
     pub home: Option<PathBuf>,
+    /// The `HOME` that the agent's commands have.
+    pub shell_home: Option<PathBuf>,
     /// The project directory. Relative patterns start here, and paths in messages are shown relative to it.
     pub project: PathBuf,
     /// The only folder that file tools may write to, whatever rules and mode say. Absolute, without links.
@@ -28,6 +31,16 @@ pub struct Places {
 }
 
 impl Places {
+    /// These places for commands that run with `env`: its `PATH` and `HOME` decide what a line means.
+    #[must_use]
+    pub fn with_env(&self, env: &EnvOverlay) -> Self {
+        Self {
+            shell_home: env.get_os("HOME").map(PathBuf::from),
+            programs: env.program_folders().map(PathBuf::from).collect(),
+            ..self.clone()
+        }
+    }
+
     /// Whether a resolved path lies in one of the working directories.
     #[must_use]
     pub fn contains(&self, resolved: &Path) -> bool {

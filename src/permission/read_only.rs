@@ -320,6 +320,9 @@ impl Reader {
             if program != "git" {
                 continue;
             }
+            if places.shell_home != places.home {
+                return Err("its HOME, where git finds settings, is not your own".to_owned());
+            }
             check_repository(base, places.home.as_deref())?;
         }
         if !BUILTINS.contains(&program) && !places.finds_outside(program, bases) {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Counts the programs and agents above a process that an agent starts.
@@ -29,6 +31,12 @@ impl EnvOverlay {
     #[must_use]
     pub fn non_empty(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// The folders of `PATH`, in order; an empty or relative one counts from where a program runs.
+    pub fn program_folders(&self) -> impl Iterator<Item = &Path> {
+        let path = self.get_os("PATH").map(OsStr::as_bytes).unwrap_or_default();
+        path.split(|byte| *byte == b':').map(OsStr::from_bytes).map(Path::new)
     }
 
     /// This overlay with the given variables set on top.

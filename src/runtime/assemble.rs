@@ -229,7 +229,7 @@ pub(super) fn main_agent(
     let brought = Brought::read(parts, facts.clone(), events);
     let told = brought.for_agents();
     let operations = Operations::new(parts.max_operations).with_call_limit(parts.max_call);
-    let gate = parts.gate.for_agent("main".to_owned(), events.clone());
+    let gate = parts.gate.for_agent("main".to_owned(), events.clone()).with_env(&parts.env);
     let own = session_tools(parts, &parts.builtin, told.skill.as_ref(), Vec::new());
     let own = ToolRegistry::new(own);
     let offer = parts.offers_subagents().then(|| {

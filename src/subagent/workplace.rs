@@ -49,6 +49,7 @@ impl Workplace {
     /// The gate for this place.
     #[must_use]
     pub fn gate(&self, gate: AgentGate) -> AgentGate {
+        let gate = gate.with_env(&self.env);
         match &self.bound {
             Some(bound) => gate.bounded(bound.folder.to_path_buf()),
             None => gate,

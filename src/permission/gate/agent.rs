@@ -15,7 +15,9 @@ use crate::permission::question::{Approval, Asked, Waiting};
 use crate::permission::rule::Base;
 use crate::permission::standing::{Grants, Rights, Standing};
 use crate::permission::starts::Unreadable;
-use crate::protocol::{Access, EventKind, EventSink, Mode, Question, QuestionId, Target};
+use crate::protocol::{
+    Access, EnvOverlay, EventKind, EventSink, Mode, Question, QuestionId, Target,
+};
 
 impl Gate {
     /// The gate of one agent: the shared rules, and grants of its own. `name` is the agent's on the screen.
@@ -70,6 +72,13 @@ impl AgentGate {
     #[must_use]
     pub fn of_all(&self) -> Gate {
         Gate(self.shared.clone())
+    }
+
+    /// This gate for an agent whose commands run with `env`.
+    #[must_use]
+    pub fn with_env(mut self, env: &EnvOverlay) -> Self {
+        self.standing.places = Arc::new(self.standing.places.with_env(env));
+        self
     }
 
     /// This gate, with other working directories: those of an agent that works in a folder of its own.

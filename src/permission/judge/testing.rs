@@ -36,6 +36,7 @@ impl Bench {
         let places = Places {
             dirs: vec![root.join("project")].into(),
             home: Some(root.join("home")),
+            shell_home: Some(root.join("home")),
             project: root.join("project"),
             ..Places::default()
         };

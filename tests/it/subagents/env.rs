@@ -1,11 +1,14 @@
 //! What an agent does not share with others: variables, the shell's place, the list of what is to do, what it has read.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use super::{AGENT_TOOLS, after_calls};
 use crate::support::pty::Screen;
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
-use crate::support::script::{text, tool_use};
+use crate::support::script::{Reply, text, tool_use};
 use crate::support::world::KEY;
 
 /// The program itself, as a command of an agent starts it.
@@ -142,5 +145,46 @@ async fn s1_10_beyond_the_limit_neither_face_starts() {
     let run = scene.run().finish().await;
     run.assert_code(2);
     assert!(run.stderr.contains("CALIBAN_DEPTH must be a whole number"), "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_command_is_judged_by_the_path_and_the_home_of_its_own_agent() {
+    let scene = Scene::new();
+    let project = scene.world.project_dir();
+    scene.world.write("bin/ls", "#!/bin/sh\necho FAKE-LS\n");
+    let runs = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(project.join("bin/ls"), runs).unwrap();
+    scene.world.write("inner/notes", "NOTES-44\n");
+    let git = Command::new("git").args(["init", "-q"]).current_dir(&project).status();
+    assert!(git.unwrap().success());
+    let home = project.join("inner");
+    define(
+        &scene,
+        "near",
+        &format!("{{ PATH: \"./bin:/usr/bin:/bin\", HOME: {} }}", home.display()),
+    );
+    define(&scene, "usual", "{ OTHER: x }");
+    scene.parent_calls([
+        agent_with("CHILD-A", "agent", json!("near")),
+        agent_with("CHILD-B", "agent", json!("usual")),
+    ]);
+    let looks = ["ls", "git status", "cat ~/notes"];
+    for word in ["CHILD-A", "CHILD-B"] {
+        let calls =
+            looks.iter().fold(Reply::stream(), |all, line| all.tool_use("Bash", bash(line)));
+        scene.server.when(word).reply(calls).then(text("looked"));
+    }
+    let rules = ["--allowed-tools", "Bash(cat:*)", "--disallowed-tools", "Read(inner/notes)"];
+    scene.world.run(["-p", "PARENT-1 go"]).args(rules).finish().await.assert_code(0);
+    let results = |word: &str| scene.server.requests_of(word)[1].tool_results();
+    let seen = results("CHILD-A");
+    let reasons = ["PATH finds ls in a working directory", "its HOME", "Read(inner/notes)"];
+    for (result, reason) in seen.iter().zip(reasons) {
+        assert!(result.is_error && result.text.contains(reason), "{seen:?}");
+    }
+    let seen = results("CHILD-B");
+    assert!(!seen[0].is_error && !seen[1].is_error, "{seen:?}");
+    assert!(seen[2].text.contains("No such file"), "the home is the user's: {seen:?}");
     scene.server.finish();
 }
