@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::markdown::file;
+use crate::disk::branch;
 
 /// What every agent is told about where it works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Facts {
             cwd: cwd.display().to_string(),
             date: date.to_owned(),
             platform: platform.to_owned(),
-            branch: git_branch(cwd),
+            branch: branch(cwd),
         }
     }
 }
@@ -66,29 +66,6 @@ impl SystemPrompt<'_> {
     }
 }
 
-/// The branch that is checked out at or above `dir`, read off git's own files: no process is started.
-#[must_use]
-pub fn git_branch(dir: &Path) -> Option<String> {
-    let dot_git = dir.ancestors().map(|above| above.join(".git")).find(|path| path.exists())?;
-    let git_dir = if dot_git.is_file() {
-        // A worktree or submodule: the file says where the real folder is.
-        let link = short_text(&dot_git)?;
-        dot_git.parent()?.join(link.strip_prefix("gitdir:")?.trim())
-    } else {
-        dot_git
-    };
-    let head = short_text(&git_dir.join("HEAD"))?;
-    let head = head.trim();
-    Some(match head.strip_prefix("ref: refs/heads/") {
-        Some(branch) => branch.to_owned(),
-        None => head.chars().take(12).collect(),
-    })
-}
-
-fn short_text(path: &Path) -> Option<String> {
-    String::from_utf8(file::head(path, 1024).ok()?).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,15 +88,5 @@ mod tests {
             parts.assemble(),
             "You work.\n\nBe brief.\n\n# Environment\nWorking directory: /p\nDate: 2026-01-02\nPlatform: linux (x86_64)"
         );
-    }
-
-    #[test]
-    fn the_branch_is_read_without_git() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(dir.path().join(".git")).unwrap();
-        std::fs::write(dir.path().join(".git/HEAD"), "ref: refs/heads/fix/a\n").unwrap();
-        let below = dir.path().join("src");
-        std::fs::create_dir(&below).unwrap();
-        assert_eq!(git_branch(&below).as_deref(), Some("fix/a"));
     }
 }

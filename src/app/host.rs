@@ -11,8 +11,8 @@ use nucleo_matcher::{Config, Matcher};
 
 use super::doctor::Doctor;
 use super::models::Models;
-use crate::agent::prompt::git_branch;
 use crate::custom::{CustomSources, Customs, Place};
+use crate::disk::branch;
 use crate::exec::child_env;
 use crate::protocol::{EnvOverlay, count, lossy_path};
 use crate::session::SessionStore;
@@ -145,7 +145,7 @@ impl Host for Machine {
 
     async fn branch(&self) -> Option<String> {
         let cwd = self.cwd.clone();
-        tokio::task::spawn_blocking(move || git_branch(&cwd)).await.ok()?
+        tokio::task::spawn_blocking(move || branch(&cwd)).await.ok()?
     }
 
     async fn edit(&self, draft: &str) -> Result<String, String> {

@@ -6,11 +6,15 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access};
+
+use crate::protocol::printable_line;
 
 mod config_file;
 mod entries;
@@ -28,6 +32,10 @@ const MAX_REPOSITORIES: usize = 64;
 
 /// The longest file that holds nothing but a path. Bytes.
 const MAX_PATH_FILE: u64 = 64 * 1024;
+
+/// The longest file that can name a branch, and the longest name of one. Bytes.
+const MAX_HEAD: u64 = 1024;
+const MAX_BRANCH: usize = 200;
 
 /// The hook that git starts when a command that looks has written the index anew.
 const INDEX_HOOK: &str = "post-index-change";
@@ -77,6 +85,48 @@ pub fn check_repository(dir: &Path, home: Option<&Path>) -> Result<(), String> {
 pub fn check_checkout(dir: &Path) -> Result<(), String> {
     let (_, settings) = read_settings(checkout_of(dir).ok_or(NO_REPOSITORY)?)?;
     settings.check_fetching()
+}
+
+/// The branch that is checked out around `dir`, or the beginning of the commit's hash. It goes to the model, so it is read
+/// from the repository's own file alone, and only where that says nothing else.
+#[must_use]
+pub fn branch(dir: &Path) -> Option<String> {
+    let checkout = checkout_of(dir)?;
+    let mut git = GitDir::find(checkout).ok()?;
+    if git.link == Link::Unchecked {
+        (git, _) = read_settings(checkout).ok()?;
+    }
+    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+    let head = fs::OpenOptions::new().read(true).custom_flags(flags).open(git.own.join("HEAD"));
+    let head = head.ok().filter(|head| head.metadata().is_ok_and(|found| found.is_file()))?;
+    let mut text = String::new();
+    head.take(MAX_HEAD).read_to_string(&mut text).ok()?;
+    let text = text.trim_end();
+    match text.strip_prefix("ref: refs/heads/") {
+        Some(name) => is_branch_name(name).then(|| name.to_owned()),
+        None => is_hash(text.as_bytes()).then(|| text[..12].to_owned()),
+    }
+}
+
+/// Whether git takes the name for a branch, and it can be seen in full.
+fn is_branch_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && !part.ends_with('.')
+            && !part.ends_with(".lock")
+    };
+    let is_sign = |c: char| c.is_whitespace() || r"~^:?*[\".contains(c);
+    name.len() <= MAX_BRANCH
+        && name.split('/').all(is_part)
+        && !name.contains("..")
+        && !name.contains("@{")
+        && !name.contains(is_sign)
+        && printable_line(name) == name
+}
+
+fn is_hash(text: &[u8]) -> bool {
+    matches!(text.len(), 40 | 64) && text.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// The regular files that git tracks in the checkout at `root`, by its index.
@@ -301,10 +351,7 @@ impl GitDir {
         let head = self.own.join("HEAD");
         let has_head = head.symlink_metadata().is_ok_and(|found| found.is_file())
             && fs::read(head).is_ok_and(|text| {
-                let name = text.trim_ascii_end();
-                let is_hash =
-                    matches!(name.len(), 40 | 64) && name.iter().all(u8::is_ascii_hexdigit);
-                text.starts_with(b"ref: refs/") || is_hash
+                text.starts_with(b"ref: refs/") || is_hash(text.trim_ascii_end())
             });
         let objects = self.common.join("objects");
         let refs = self.common.join("refs");

@@ -327,3 +327,36 @@ fn the_roots_around_a_folder_are_its_checkouts_and_those_of_its_worktrees() {
     fs::create_dir(bench.path("a/home")).unwrap();
     assert_eq!(roots_around(&bench.path("a"), Some(&bench.path("a/home"))), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn the_branch_is_that_of_the_own_repository_and_nothing_else() {
+    let bench = Bench::new();
+    bench.git("a", &["checkout", "-q", "-b", "fix/größe-#1"]);
+    bench.git("a", &["worktree", "add", "-q", "-b", "side", "../b"]);
+    bench.git("", &["init", "-q", "-b", "trunk", "--separate-git-dir", "elsewhere", "c"]);
+    bench.write("a/src/file", "");
+    let branch_of = |folder: &str| branch(&bench.path(folder));
+    for folder in ["a", "a/src"] {
+        assert_eq!(branch_of(folder).as_deref(), Some("fix/größe-#1"));
+    }
+    assert_eq!(branch_of("b").as_deref(), Some("side"));
+    assert_eq!(branch_of("c"), None, "the folder does not name the checkout");
+    bench.git("c", &["config", "core.worktree", bench.path("c").to_str().unwrap()]);
+    assert_eq!(branch_of("c").as_deref(), Some("trunk"));
+    bench.git("a", &["checkout", "-q", "--detach"]);
+    assert_eq!(branch_of("a").unwrap().len(), 12);
+
+    for text in
+        ["s3cret-pin", "ref: refs/heads/a b", "ref: refs/heads/a\nb", "ref: refs/x", "", "é"]
+    {
+        bench.write("a/.git/HEAD", text);
+        assert_eq!(branch_of("a"), None, "{text}");
+    }
+    bench.write("pin", "ref: refs/heads/s3cret");
+    fs::remove_file(bench.path("a/.git/HEAD")).unwrap();
+    symlink(bench.path("pin"), bench.path("a/.git/HEAD")).unwrap();
+    assert_eq!(branch_of("a"), None, "HEAD is a link");
+    bench.write("any/HEAD", "ref: refs/heads/s3cret");
+    bench.write("d/.git", &format!("gitdir: {}\n", bench.path("any").display()));
+    assert_eq!(branch_of("d"), None, "any folder");
+}

@@ -40,7 +40,19 @@ const ARROWS: &[(&str, &[&str])] = &[
             "tool::path",
         ],
     ),
-    ("agent", &["protocol", "markdown", "provider", "tool", "permission", "hook", "budget"]),
+    (
+        "agent",
+        &[
+            "protocol",
+            "markdown",
+            "disk::branch",
+            "provider",
+            "tool",
+            "permission",
+            "hook",
+            "budget",
+        ],
+    ),
     (
         "subagent",
         &[
