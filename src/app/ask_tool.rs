@@ -1,5 +1,6 @@
 //! Permission questions that an MCP tool answers.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -33,9 +34,14 @@ impl Asker for AskTool {
                 "tool_name": question.tool, "input": question.input,
                 "tool_use_id": question.tool_use_id,
             });
+            let more = [
+                ("cwd", json!(question.cwd.to_string_lossy())),
+                ("blocked_path", json!(question.place().map(Path::to_string_lossy))),
+                ("decision_reason", json!(question.explanation())),
+            ];
             // A tool written for other programs may refuse what it does not know.
-            if spec.has_field("cwd") {
-                input["cwd"] = question.cwd.to_string_lossy().into();
+            for (name, value) in more.into_iter().filter(|(name, _)| spec.has_field(name)) {
+                input[name] = value;
             }
             input
         };

@@ -1,11 +1,11 @@
 //! Permission questions and their answers, as they travel between an agent and the person.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::access::Access;
+use super::access::{Access, Target};
 use super::ids::{AgentPath, QuestionId, ToolUseId};
 use super::lossy_path;
 
@@ -80,6 +80,36 @@ pub struct Question {
     pub rules: Vec<String>,
     /// A diff or other text that shows what would happen.
     pub preview: Option<String>,
+}
+
+impl Question {
+    /// The first file or folder that it is about, where every link leads.
+    #[must_use]
+    pub fn place(&self) -> Option<&Path> {
+        let first = self.targets().first()?;
+        Some(first.resolved.as_deref().unwrap_or(&first.written))
+    }
+
+    /// All that has to be known for an answer besides the call itself: the reason, where links lead, and the warnings.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        let links = self.targets().iter().filter_map(|target| match &target.resolved {
+            None => Some(format!("where {} leads cannot be told", target.written.display())),
+            Some(_) => {
+                let (written, leads) = (target.written.display(), target.detour()?.display());
+                Some(format!("{written} is a link to {leads}"))
+            }
+        });
+        let parts = std::iter::once(self.reason.clone()).chain(links);
+        parts.chain(self.warnings.iter().cloned()).collect::<Vec<_>>().join("; ")
+    }
+
+    fn targets(&self) -> &[Target] {
+        match &self.access {
+            Access::Read { paths } | Access::Write { paths } => paths,
+            _ => &[],
+        }
+    }
 }
 
 /// A person's answer to a question.

@@ -1,5 +1,7 @@
 //! Permission questions as the driving program reads them, and its answers.
 
+use std::path::Path;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,8 +27,8 @@ pub(super) fn request(question: &Question) -> Value {
         "tool_use_id": question.tool_use_id,
         "agent_id": question.path.id(),
         "permission_suggestions": suggestions(&question.rules),
-        "blocked_path": null,
-        "decision_reason": question.reason,
+        "blocked_path": question.place().map(Path::to_string_lossy),
+        "decision_reason": question.explanation(),
         "description": question.preview,
     })
 }

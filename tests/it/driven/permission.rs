@@ -1,5 +1,7 @@
 //! `--permission-prompt-tool stdio`: what a person would be asked, the program is asked.
 
+use std::os::unix::fs::symlink;
+
 use serde_json::{Value, json};
 
 use super::{connect, request};
@@ -42,6 +44,37 @@ async fn a_question_says_who_asks_for_what_and_yes_lets_it_run() {
     client.answer(&question, json!({ "behavior": "allow", "updatedInput": body["input"] }));
     end(client).await;
     assert!(scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_question_says_where_links_lead_and_what_to_beware_of() {
+    let scene = Scene::new();
+    let project = scene.world.project_dir();
+    scene.world.write("docs/a.txt", "");
+    scene.world.write(".git/hooks/none", "");
+    symlink("../.git/hooks/post-checkout", project.join("docs/readme.md")).unwrap();
+    let write = json!({ "file_path": "docs/readme.md", "content": "x\n" });
+    let calls = tool_use("Write", write).tool_use("Bash", bash("ca\u{200b}t x"));
+    scene.server.when("HELLO-1").reply(calls).then(text("done"));
+    let mut client = connect(&scene, &ASKS).await;
+    client.prompt("HELLO-1");
+    let hook = project.canonicalize().unwrap().join(".git/hooks/post-checkout");
+    for _ in 0..2 {
+        let question = client.question("can_use_tool").await;
+        let body = &question.body;
+        let reason = body["decision_reason"].as_str().unwrap();
+        if body["tool_name"] == "Write" {
+            assert_eq!(body["blocked_path"], hook.to_str().unwrap());
+            let link = format!("docs/readme.md is a link to {}", hook.display());
+            assert!(reason.contains(&link), "{reason}");
+        } else {
+            assert_eq!(body["blocked_path"], Value::Null);
+            assert!(reason.ends_with("; cat has the invisible character U+200B in it"), "{reason}");
+        }
+        client.answer(&question, json!({ "behavior": "deny", "message": "no" }));
+    }
+    end(client).await;
     scene.server.finish();
 }
 

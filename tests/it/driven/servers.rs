@@ -81,7 +81,7 @@ fn reply(message: &Value, tool: &str, called: &impl Fn(&Value) -> String) -> Opt
             "name": tool, "description": "a tool of the program",
             // Only a tool that asks for the directory gets it.
             "inputSchema": { "type": "object", "properties": match tool {
-                "ask" => json!({ "cwd": { "type": "string" } }),
+                "ask" => json!({ "cwd": { "type": "string" }, "decision_reason": { "type": "string" } }),
                 _ => json!({}),
             } },
         }] }),
@@ -192,6 +192,10 @@ async fn s2_16_a_permission_prompt_tool_receives_the_question_and_decides() {
     let decide = |given: &Value| {
         assert_eq!(given["tool_name"], "Bash");
         assert_eq!(given["cwd"], project.to_str().unwrap());
+        assert_eq!(
+            (&given["decision_reason"], given.get("blocked_path")),
+            (&json!("no rule allows touch"), None)
+        );
         assert!(given["tool_use_id"].is_string());
         let answer = match given["input"]["command"].as_str().unwrap() {
             "touch a.txt" => json!({ "behavior": "allow", "updatedInput": bash("touch d.txt") }),
