@@ -44,6 +44,13 @@ pub fn tool(sources: &CustomSources, customs: &Customs) -> Option<Arc<dyn Tool>>
     Some(Arc::new(Skill { sources: sources.clone(), spec }))
 }
 
+impl Input {
+    /// The name that rules judge and that is loaded, without a slash that the model may have put before it.
+    fn name(&self) -> &str {
+        self.skill.trim().trim_start_matches('/')
+    }
+}
+
 #[async_trait]
 impl TypedTool for Skill {
     type Input = Input;
@@ -53,18 +60,18 @@ impl TypedTool for Skill {
     }
 
     fn summary(&self, input: &Input) -> String {
-        input.skill.clone()
+        input.name().to_owned()
     }
 
     fn access(&self, input: &Input, _cwd: &Path) -> Access {
-        Access::Skill { name: input.skill.clone() }
+        Access::Skill { name: input.name().to_owned() }
     }
 
     async fn run(&self, input: Input, _cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let sources = self.sources.clone();
         let customs = tokio::task::spawn_blocking(move || Customs::load(&sources)).await;
         let customs = customs.map_err(|error| ToolError::failed(error.to_string()))?;
-        let name = input.skill.trim().trim_start_matches('/');
+        let name = input.name();
         match customs.skill(name) {
             Some(skill) if !skill.only_person => {
                 let text = skill.text(input.args.unwrap_or_default().trim());

@@ -156,13 +156,17 @@ async fn an_edited_skill_counts_at_once_and_a_rule_can_forbid_one() {
     let edit = "sed -i s/OLD/NEW/ .caliban/skills/pdf/SKILL.md";
     let hello = scene.server.when("HELLO-1").reply(tool_use("Bash", json!({"command": edit})));
     let hello = hello.then(tool_use("Skill", json!({"skill": "pdf"})));
-    hello.then(tool_use("Skill", json!({"skill": "secret"}))).then(text("read"));
+    let names = ["secret", "/secret", " //secret "];
+    let calls = names.map(|name| tool_use("Skill", json!({"skill": name})));
+    calls.into_iter().fold(hello, |hello, call| hello.then(call)).then(text("read"));
     let args = ["-p", "HELLO-1", "--dangerously-skip-permissions"];
     scene.world.run(args).finish().await.assert_code(0);
     let requests = scene.server.requests();
     assert!(requests[2].tool_result().text.contains("NEW-BODY"));
-    let denied = requests[3].tool_result();
-    assert!(denied.is_error && denied.text.contains("Skill(secret)"), "{denied:?}");
+    for request in &requests[3..6] {
+        let denied = request.tool_result();
+        assert!(denied.is_error && denied.text.contains("Skill(secret)"), "{denied:?}");
+    }
     scene.server.finish();
 }
 
