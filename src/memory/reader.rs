@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         owner: Owner,
         chain: &mut Vec<PathBuf>,
     ) -> Result<(), Missed> {
-        if (self.hides)(real) {
+        if (self.hides)(path) || (self.hides)(real) {
             return Err(Some("a permission rule denies it or asks about it".to_owned()));
         }
         if self.read.len() == MAX_FILES {

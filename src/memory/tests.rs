@@ -180,6 +180,15 @@ fn what_is_no_readable_text_is_one_line_each() {
 }
 
 #[test]
+fn a_hidden_name_is_not_read_wherever_it_leads() {
+    let top = world(&[("repo/AGENTS.md", "x @hidden.md"), ("repo/notes.md", "NOTES")]);
+    symlink("notes.md", top.path().join("repo/hidden.md")).unwrap();
+    let memory = read(&top);
+    let (files, notices) = told(&memory, &top);
+    assert_eq!((files, notices.len()), (vec!["repo/AGENTS.md".to_owned()], 1), "{notices:?}");
+}
+
+#[test]
 fn a_device_or_a_link_that_leads_out_of_the_repository_is_not_read() {
     let top = world(&[("key", "secret")]);
     symlink("../key", top.path().join("repo/AGENTS.md")).unwrap();
