@@ -50,6 +50,8 @@ pub(super) struct ToolCall {
     pub id: ToolUseId,
     pub name: String,
     pub input: Value,
+    /// What it opens, for hooks; known once the input is valid.
+    pub file: Option<PathBuf>,
     pub malformed: Option<String>,
     /// Where it starts: decided before any call of its message runs, whatever the others do meanwhile.
     pub directory: Arc<Path>,
@@ -108,7 +110,7 @@ impl Agent {
         calls.enumerate().map(|(order, (id, name, input, malformed))| {
             let directory = self.setup.tools.get(&name).and_then(|tool| tool.directory());
             let directory = directory.map_or_else(|| self.setup.cwd.clone(), Arc::from);
-            ToolCall { id, name, input, malformed, directory, order }
+            ToolCall { id, name, input, file: None, malformed, directory, order }
         })
     }
 
@@ -212,6 +214,8 @@ impl Agent {
         }
         tool.validate(&call.input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
+        let input = call.input.clone();
+        let call = call.with_input(tool.as_ref(), input);
         let at = Station { span, run, cancel: batch };
         let (call, heard) = self.before_call(tool.as_ref(), call, at).await?;
         let answer = self.permit_and_run(tool.as_ref(), call, &heard, at).await;
@@ -318,11 +322,11 @@ impl Agent {
         call: ToolCall,
         input: Value,
     ) -> Result<Permitted, ToolError> {
-        let call = ToolCall { input, ..call };
-        tool.validate(&call.input).map_err(|invalid| {
+        tool.validate(&input).map_err(|invalid| {
             let why = format!("It was allowed with another input, which is wrong: {invalid}");
             ToolError::soft(SoftKind::InvalidInput, why)
         })?;
+        let call = call.with_input(tool, input);
         let access = tool.access(&call.input, &call.directory);
         match self.setup.gate.recheck(&self.asked_call(tool, &call, &access)) {
             Err(reason) => Err(ToolError::soft(SoftKind::Denied, reason)),
@@ -373,6 +377,17 @@ impl Agent {
 }
 
 impl ToolCall {
+    /// The call with this input, which is valid.
+    pub fn with_input(self, tool: &dyn Tool, input: Value) -> Self {
+        let file = match tool.access(&input, &self.directory) {
+            Access::Read { mut paths } | Access::Write { mut paths } if paths.len() == 1 => {
+                paths.pop().map(|target| target.written)
+            }
+            _ => None,
+        };
+        Self { input, file, ..self }
+    }
+
     /// The input as the model wrote it, for the log.
     fn input_text(&self) -> String {
         self.malformed.clone().unwrap_or_else(|| self.input.to_string())

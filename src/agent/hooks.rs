@@ -71,14 +71,12 @@ impl Agent {
             Some(Opinion::Ask { why }) => Advice::Ask { why },
             Some(Opinion::Deny { why }) => return Err(self.denied(tool, &call, &why, context)),
         };
-        let call = match said.input {
-            Some(input) => ToolCall { input, ..call },
-            None => call,
-        };
-        tool.validate(&call.input).map_err(|invalid| {
+        let Some(input) = said.input else { return Ok((call, Heard { advice, context })) };
+        tool.validate(&input).map_err(|invalid| {
             let why = format!("A hook has changed its input, which is wrong now: {invalid}");
             ToolError::soft(SoftKind::InvalidInput, why)
         })?;
+        let call = call.with_input(tool, input);
         Ok((call, Heard { advice, context }))
     }
 
@@ -230,5 +228,6 @@ impl Station<'_> {
 
 /// A call as hooks hear of it.
 pub(super) fn told<'a>(tool: &'a dyn Tool, call: &'a ToolCall) -> HookCall<'a> {
-    HookCall { id: &call.id, tool: &tool.spec().name, input: &call.input }
+    let (id, input, file) = (&call.id, &call.input, call.file.as_deref());
+    HookCall { id, tool: &tool.spec().name, input, file }
 }

@@ -81,6 +81,15 @@ impl Agent {
         }
     }
 
+    /// The call with what it opens, where it is valid.
+    fn with_file(&self, call: &ToolCall) -> ToolCall {
+        let (call, input) = (call.clone(), call.input.clone());
+        match self.setup.tools.get(&call.name) {
+            Some(tool) if tool.validate(&input).is_ok() => call.with_input(tool.as_ref(), input),
+            _ => call,
+        }
+    }
+
     /// Lets hooks look at all calls of a message, once each has its result. What they add is read with the last one.
     pub(super) async fn after_batch(
         &self,
@@ -88,11 +97,13 @@ impl Agent {
         results: &mut [ContentBlock],
         at: Station<'_>,
     ) {
+        let calls: Vec<_> = calls.iter().map(|call| self.with_file(call)).collect();
         let finished = calls.iter().zip(results.iter()).filter_map(|(call, result)| {
             let ContentBlock::ToolResult { content, .. } = result else { return None };
             let tool = self.setup.tools.get(&call.name);
             let name = tool.as_ref().map_or(call.name.as_str(), |tool| &tool.spec().name);
-            let call = HookCall { id: &call.id, tool: name, input: &call.input };
+            let (id, input, file) = (&call.id, &call.input, call.file.as_deref());
+            let call = HookCall { id, tool: name, input, file };
             Some(FinishedCall { call, response: content })
         });
         let finished: Vec<_> = finished.collect();

@@ -86,7 +86,7 @@ fn response(call: ToolCall<'_>, content: &[ResultBlock]) -> Value {
     match call.tool {
         "Bash" => json!({ "stdout": text, "stderr": "", "interrupted": false, "isImage": false }),
         "Write" | "Edit" => {
-            json!({ "filePath": call.input["file_path"], "success": true, "content": text })
+            json!({ "filePath": call.known_input()["file_path"], "success": true, "content": text })
         }
         _ => json!({ "content": content }),
     }

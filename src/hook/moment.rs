@@ -1,5 +1,6 @@
 //! What hooks hear of.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -60,6 +61,8 @@ pub struct ToolCall<'a> {
     pub id: &'a ToolUseId,
     pub tool: &'a str,
     pub input: &'a Value,
+    /// The file or folder that a file tool opens for this input, absolute.
+    pub file: Option<&'a Path>,
 }
 
 /// A tool call and its result.
@@ -162,7 +165,7 @@ impl<'a> ToolCall<'a> {
         }
     }
 
-    /// The input with the fields that scripts know. The tool takes both names.
+    /// The input with the fields that scripts know, whose paths are absolute. The tool takes both names.
     pub(super) fn known_input(&self) -> Value {
         let mut input = self.input.clone();
         if canonical_name(self.tool) == "AgentTool"
@@ -170,6 +173,14 @@ impl<'a> ToolCall<'a> {
             && let Some(agent) = fields.remove("agent")
         {
             fields.insert("subagent_type".to_owned(), agent);
+        }
+        let field = match canonical_name(self.tool) {
+            "Read" | "Write" | "Edit" => "file_path",
+            "Grep" => "path",
+            _ => return input,
+        };
+        if let (Some(path), Some(file)) = (input.get_mut(field), self.file.and_then(Path::to_str)) {
+            *path = file.into();
         }
         input
     }

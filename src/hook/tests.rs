@@ -109,7 +109,7 @@ impl Bench {
 /// Runs `then` with a call of Bash.
 async fn with_call<T>(tool: &str, then: impl AsyncFnOnce(ToolCall<'_>) -> T) -> T {
     let (id, input) = (ToolUseId::new("toolu_1"), json!({ "command": "ls" }));
-    then(ToolCall { id: &id, tool, input: &input }).await
+    then(ToolCall { id: &id, tool, input: &input, file: None }).await
 }
 
 async fn before_bash(bench: &Bench) -> Said {
@@ -235,7 +235,7 @@ async fn each_event_has_the_fields_that_scripts_read() {
     let took = Duration::from_millis(7);
     let id = ToolUseId::new("t");
     let (edit, other) = (json!({ "file_path": "/x" }), json!({}));
-    let call = |tool, input| ToolCall { id: &id, tool, input };
+    let call = |tool, input| ToolCall { id: &id, tool, input, file: None };
     let after = |call| Moment::PostToolUse { call, response: &blocks[..1], took };
     let stdout = json!({ "stdout": "a\nb", "stderr": "", "interrupted": false, "isImage": false });
     let table = [
@@ -320,7 +320,7 @@ async fn a_sub_agents_hooks_know_who_it_is_and_its_own_run_for_it_alone() {
 #[tokio::test]
 async fn matchers_choose_by_tool_agent_or_cause_and_where_they_mean_nothing_all_run() {
     let (id, input) = (ToolUseId::new("t"), json!({}));
-    let call = |tool| Moment::PreToolUse(ToolCall { id: &id, tool, input: &input });
+    let call = |tool| Moment::PreToolUse(ToolCall { id: &id, tool, input: &input, file: None });
     let start = |opening| Moment::SessionStart { opening, model: None };
     let table = [
         ("Agent", call("AgentTool"), true),
@@ -382,7 +382,7 @@ async fn exit_codes_mean_go_on_block_and_tell() {
     let compact = Moment::PreCompact { by_hand: true, instructions: None };
     let note = Moment::Notification(Need::Idle);
     let (id, input) = (ToolUseId::new("t"), json!({}));
-    let call = ToolCall { id: &id, tool: "Bash", input: &input };
+    let call = ToolCall { id: &id, tool: "Bash", input: &input, file: None };
     let (before, after) = (
         Moment::PreToolUse(call),
         Moment::PostToolUse { call, response: &[], took: Duration::ZERO },

@@ -80,6 +80,39 @@ async fn a_hook_is_told_of_the_call_and_of_its_result() {
 }
 
 #[tokio::test]
+async fn a_guard_is_told_the_absolute_path_however_the_model_writes_it() {
+    let scene = Scene::new();
+    scene.world.write("kept/a.txt", "x\n");
+    scene.world.write("other/b.txt", "x\n");
+    hooks(&scene, &[("PreToolUse", "", "cat >>told"), ("PostToolUse", "", "cat >>told")]);
+    let read = |path: &str| tool_use("Read", json!({ "file_path": path }));
+    let search = json!({ "pattern": "x", "path": "other/../kept" });
+    let hello = scene.server.when(PARENT).reply(read("other/.././kept/a.txt"));
+    hello.then(tool_use("Grep", search)).then(text(DONE));
+    scene.world.run(["-p", "PARENT-1 go"]).finish().await.assert_code(0);
+    let project = scene.world.project_dir().canonicalize().unwrap();
+    let told = told(&scene, "told");
+    let paths: Vec<_> = told.iter().map(|told| &told["tool_input"]).collect();
+    let (file, folder) = (project.join("kept/a.txt"), project.join("kept"));
+    for input in &paths[..2] {
+        assert_eq!(input["file_path"], file.to_str().unwrap());
+    }
+    for input in &paths[2..] {
+        assert_eq!(input["path"], folder.to_str().unwrap());
+    }
+    assert_eq!(paths.len(), 4);
+    // A hook that hands the input back changes nothing but its spelling.
+    let scene = Scene::new();
+    scene.world.write("other/b.txt", "OPEN-9\n");
+    let file = scene.world.project_dir().canonicalize().unwrap().join("other/b.txt");
+    let back = decide("PreToolUse", json!({ "updatedInput": { "file_path": file } }));
+    hooks(&scene, &[("PreToolUse", "Read", &back)]);
+    let (_, result) = call(&scene, read("other/b.txt"), &[]).await;
+    assert!(result.text.contains("OPEN-9"), "{result:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_hook_that_allows_saves_the_question_but_no_rule() {
     // The arguments, and whether the call runs.
     let rows: [(&[&str], bool); 5] = [
