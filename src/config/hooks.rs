@@ -46,12 +46,24 @@ impl HookConfig {
         Self { start: StartDir::project(folder), ..self }
     }
 
-    /// Its name, without the command: `hook PreToolUse(Bash)`.
+    /// Its name, without the command: `hook PreToolUse(Bash)`, and `hook PreToolUse[async, 5 s](Bash)` where nobody waits
+    /// for it or it may take another time than usual.
     fn name(&self) -> String {
         // The end of a matcher is the first that looks like one.
         match one_line(self.matcher.as_str(), Some("): ")).as_str() {
-            "" => format!("hook {}", self.event.name()),
-            matcher => format!("hook {}({matcher})", self.event.name()),
+            "" => format!("hook {}{}", self.event.name(), self.options()),
+            matcher => format!("hook {}{}({matcher})", self.event.name(), self.options()),
+        }
+    }
+
+    /// What decides whether it can hold anything up.
+    fn options(&self) -> String {
+        let usual = Duration::from_secs_f64(TIMEOUT_S);
+        let time = (self.timeout != usual).then(|| format!("{} s", self.timeout.as_secs_f64()));
+        let options = self.unheard.then(|| "async".to_owned()).into_iter().chain(time);
+        match options.collect::<Vec<_>>().join(", ") {
+            options if options.is_empty() => options,
+            options => format!("[{options}]"),
         }
     }
 
@@ -314,7 +326,7 @@ mod tests {
         assert_eq!(
             shown,
             [
-                "s.json:3 2.5s hook PreToolUse(Bash|Edit): ./lint.sh",
+                "s.json:3 2.5s hook PreToolUse[async, 2.5 s](Bash|Edit): ./lint.sh",
                 "s.json:4 60s hook PreToolUse(Bash|Edit): true",
                 r"s.json:5 60s hook PreToolUse: '/opt/check it' 'a'\''b' 'c'",
             ]
@@ -353,6 +365,13 @@ mod tests {
             assert_eq!(line("", command), format!("hook Stop: {shown}"));
         }
         assert_eq!(line("(?:A)", "b): c"), "hook Stop((?:A)): b): c");
+        let options = |options: &str| {
+            let hook = format!("{{\"hooks\": [{{\"command\": \"x\"{options}}}]}}");
+            read(&format!("{{\"Stop\": [{hook}]}}")).unwrap().hooks[0].describe()
+        };
+        assert_eq!(options(r#", "timeout": 60, "async": false"#), options(""));
+        assert_eq!(options(r#", "async": true"#), "hook Stop[async]: x");
+        assert_eq!(options(r#", "timeout": 0.01"#), "hook Stop[0.01 s]: x");
         let one = line("(?x)A #): b", "c");
         assert_eq!(one, r"hook Stop((?x)A #\u{29}: b): c");
         assert_ne!(one, line("(?x)A #", "b): c"));

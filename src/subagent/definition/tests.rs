@@ -356,7 +356,7 @@ fn a_projects_variables_and_hooks_count_once_they_are_accepted_and_not_when_they
     assert_eq!((before.definition.env, before.definition.hooks), (BTreeMap::new(), vec![]));
     let [thing, look, done] = &before.inert[..] else { panic!("{:?}", before.inert) };
     for (hook, command) in
-        [(look, "hook PreToolUse(Grep): ./look.sh"), (done, "hook Stop: ./done.sh")]
+        [(look, "hook PreToolUse[5 s](Grep): ./look.sh"), (done, "hook Stop: ./done.sh")]
     {
         let line = format!("{} {}", hook.origin, hook.what);
         assert_eq!(line, format!(".claude/agents/scout.md:23 agent db-scout hooks: {command}"));
