@@ -361,6 +361,7 @@ mod tests {
             (r"a\u{a}b", r"a\\u{a}b"),
             ("a\\\nb", r"a\\\u{a}b"),
             ("für", "für"),
+            ("./te\u{1161}st.sh", r"./te\u{1161}st.sh"),
         ] {
             assert_eq!(line("", command), format!("hook Stop: {shown}"));
         }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::error::Origin;
+use crate::protocol::is_seen;
 
 /// One such thing: a hook, a server, a rule, a setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +60,8 @@ pub(super) fn one_line(text: &str, end: Option<&str>) -> String {
         let behind = rest.trim_start_matches('\\');
         let slashes = &rest[..rest.len() - behind.len()];
         let Some(next) = behind.chars().next() else { return line + slashes };
-        let stays = shows(next) && !end.is_some_and(|end| behind.starts_with(end));
+        let is_seen = is_seen(line.chars().next_back(), next, None);
+        let stays = is_seen && shows(next) && !end.is_some_and(|end| behind.starts_with(end));
         line.push_str(slashes);
         if !stays || behind.starts_with("u{") {
             line.push_str(slashes);

@@ -1,5 +1,7 @@
 //! Letters that look like ASCII but are not: a word with one of them is not the word it seems to be.
 
+use crate::protocol::is_seen;
+
 /// More warnings than these say no more.
 const MAX_WARNINGS: usize = 3;
 /// Characters of a word that a warning shows.
@@ -57,11 +59,17 @@ pub fn warnings(text: &str) -> Vec<String> {
     let foreign_words = has_foreign_words(text);
     for word in text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '=' | '(' | ')'))
     {
-        for c in word.chars().filter(|c| !c.is_ascii()) {
+        let mut previous = None;
+        for (at, c) in word.char_indices() {
+            let next = word[at + c.len_utf8()..].chars().next();
+            let is_seen = is_seen(previous.replace(c), c, next);
+            if c.is_ascii() {
+                continue;
+            }
             if found.len() == MAX_WARNINGS || found.iter().any(|(known, _)| *known == c) {
                 continue;
             }
-            if let Some(warning) = warning(c, word, foreign_words) {
+            if let Some(warning) = warning(c, is_seen, word, foreign_words) {
                 found.push((c, warning));
             }
         }
@@ -69,10 +77,10 @@ pub fn warnings(text: &str) -> Vec<String> {
     found.into_iter().map(|(_, warning)| warning).collect()
 }
 
-fn warning(c: char, word: &str, foreign_words: bool) -> Option<String> {
-    let shown: String = word.chars().filter(|c| !is_invisible(*c)).take(MAX_WORD).collect();
+fn warning(c: char, is_seen: bool, word: &str, foreign_words: bool) -> Option<String> {
+    let shown: String = word.chars().filter(|c| can_be_seen(*c)).take(MAX_WORD).collect();
     let code = format!("U+{:04X}", u32::from(c));
-    if is_invisible(c) {
+    if !is_seen {
         return Some(format!("{shown} has the invisible character {code} in it"));
     }
     let (ascii, disguised) = match (letter(c), disguised(c)) {
@@ -123,12 +131,9 @@ fn dash(c: char, word: &str) -> Option<char> {
     (is_dash && begins).then_some('-')
 }
 
-fn is_invisible(c: char) -> bool {
-    matches!(
-        u32::from(c),
-        0xad | 0x34f | 0x61c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180e | 0x200b..=0x200f
-            | 0x202a..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfeff | 0xffa0 | 0xe0000..=0xe0fff
-    )
+/// Whether a character can be seen anywhere.
+fn can_be_seen(c: char) -> bool {
+    is_seen(None, c, None)
 }
 
 /// The letters and digits around the character.
@@ -164,6 +169,8 @@ mod tests {
             ),
             ("rm \u{2013}rf x", "\"\u{2013}\" in \u{2013}rf is U+2013, not the character -"),
             ("ca\u{200b}t x", "cat has the invisible character U+200B in it"),
+            ("./te\u{1161}st.sh", "./test.sh has the invisible character U+1161 in it"),
+            ("make x\u{378}# y", "x# has the invisible character U+0378 in it"),
             ("echo \u{202e}x", "x has the invisible character U+202E in it"),
         ] {
             assert_eq!(warnings(text).first().map(String::as_str), Some(expected), "{text}");
@@ -177,6 +184,8 @@ mod tests {
             "git commit -m 'διόρθωση του κώδικα'",
             "cat docs/обзор.md",
             "echo naïve café – fine",
+            "cat \u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}.txt",
+            "git commit -m 'fix 👩\u{200d}💻 ⚠\u{fe0f}'",
             "echo 日本語 ABC，完了".trim_end_matches("，完了"),
             "ls -la src",
         ] {

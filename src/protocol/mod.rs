@@ -44,7 +44,7 @@ pub use mcp_name::MCP_PREFIX;
 pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role, call_subject};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::{
-    BLANK, escaped_lines, is_invisible, is_joined, is_variation_selector, printable,
+    BLANK, escaped_lines, is_invisible, is_joined, is_seen, is_variation_selector, printable,
     printable_line, printable_message, printable_path, selects_picture, shell_path, shell_word,
 };
 pub use question::{Allowance, Answer, MAX_SHOWN, Mode, Question, RuleFile};

@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthChar;
 
 /// Returns `text` with everything visible as it is, and everything else as `\u{…}`: control and format characters,
@@ -13,16 +14,14 @@ use unicode_width::UnicodeWidthChar;
 #[must_use]
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut previous = None;
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
-        let joins = || joins(previous, c, rest.clone().next());
-        if matches!(c, '\n' | '\t') || is_visible(c) || joins() {
+        let is_seen = || is_seen(out.chars().next_back(), c, rest.clone().next());
+        if matches!(c, '\n' | '\t') || is_seen() {
             out.push(c);
         } else {
             out.extend(c.escape_unicode());
         }
-        previous = Some(c);
     }
     out
 }
@@ -70,6 +69,45 @@ pub fn escaped_lines(text: &str) -> Vec<&str> {
 
 /// A pattern of dots without any dot: a blank that counts as a letter.
 pub const BLANK: char = '\u{2800}';
+
+/// Whether a character can be seen where it stands, by itself or as a part of the sign before it. Only what Unicode
+/// assigns can: a terminal may drop everything else. `previous` is the character before it that is shown.
+#[must_use]
+pub fn is_seen(previous: Option<char>, c: char, next: Option<char>) -> bool {
+    match hangul(c) {
+        Some(Jamo::Vowel) => previous.and_then(hangul) == Some(Jamo::Leading),
+        Some(Jamo::Trailing) => previous.and_then(hangul) == Some(Jamo::Vowel),
+        _ if stands_before(c) => next.is_some_and(|next| !next.is_ascii() && is_one_sign(c, next)),
+        _ => is_visible(c) || joins(previous, c, next),
+    }
+}
+
+/// Whether a letter has no width and is no mark on the letter before it: a few scripts write one before another letter.
+fn stands_before(c: char) -> bool {
+    c.width() == Some(0) && is_visible(c) && !is_one_sign('a', c)
+}
+
+fn is_one_sign(left: char, right: char) -> bool {
+    String::from_iter([left, right]).graphemes(true).count() == 1
+}
+
+/// A part of a syllable, as some systems write the names of files.
+#[derive(Clone, Copy, PartialEq)]
+enum Jamo {
+    /// Begins a syllable, and can be seen alone.
+    Leading,
+    Vowel,
+    Trailing,
+}
+
+fn hangul(c: char) -> Option<Jamo> {
+    match c {
+        '\u{1100}'..='\u{115e}' | '\u{a960}'..='\u{a97c}' => Some(Jamo::Leading),
+        '\u{1161}'..='\u{11a7}' | '\u{d7b0}'..='\u{d7c6}' => Some(Jamo::Vowel),
+        '\u{11a8}'..='\u{11ff}' | '\u{d7cb}'..='\u{d7fb}' => Some(Jamo::Trailing),
+        _ => None,
+    }
+}
 
 /// Whether a character shows as itself, or as a mark or a blank that belongs to ordinary text.
 fn is_visible(c: char) -> bool {
@@ -250,15 +288,23 @@ mod tests {
             '\u{f0000}',
             '\u{10fffd}',
             '\u{378}',
+            '\u{1161}',
+            '\u{11a8}',
+            '\u{d7b0}',
+            '\u{d7cb}',
+            '\u{e0fff}',
+            '\u{3fffd}',
         ];
         for c in hidden {
             let expected = format!("a {} b", c.escape_unicode());
             assert_eq!(printable(&format!("a {c} b")), expected);
         }
         // Of all characters, none that a terminal acts on or does not show stays.
-        for c in ('\0'..=char::MAX).filter(|c| printable(&format!("a {c} b")).contains(*c)) {
+        for c in ('\0'..=char::MAX).filter(|c| printable(&format!("a{c}b")).contains(*c)) {
             let harmless = matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c));
             assert!(harmless, "{}", c.escape_unicode());
+            // What has no width is a mark on the character before it.
+            assert!(c.width() != Some(0) || is_one_sign('a', c), "{}", c.escape_unicode());
         }
     }
 
@@ -267,8 +313,9 @@ mod tests {
         for text in [
             "plain\n\ttext ~",
             "grün · 日本語\u{3000}→ 🦀 a\u{a0}b",
-            "e\u{301} हिन्दी ไทย עברית العربية",
+            "e\u{301} हिन्दी ไทย עברית العربية ക\u{d4e}ക",
             "می\u{200c}خواهم",
+            "\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}.txt \u{1100} 한글",
             "⚠\u{fe0f} 👩\u{200d}💻 👨\u{200d}👩\u{200d}👧 👍🏽 🇪🇺 ❤\u{fe0f}\u{200d}🔥",
         ] {
             assert_eq!(printable(text), text);
@@ -277,6 +324,9 @@ mod tests {
         let smuggled = "a\u{fe0f}☂\u{fe0f}\u{fe0e}b\u{200d}c\u{e0061}\u{2800}字\u{e0101}";
         let shown = "a\\u{fe0f}☂\u{fe0f}\\u{fe0e}b\\u{200d}c\\u{e0061}\\u{2800}字\\u{e0101}";
         assert_eq!(printable(smuggled), shown);
+        let pile = "\u{1100}\u{1161}\u{1161}\u{11a8} 가\u{11a8} e\u{11a8}";
+        let shown = "\u{1100}\u{1161}\\u{1161}\\u{11a8} 가\\u{11a8} e\\u{11a8}";
+        assert_eq!(printable(pile), shown);
     }
 
     #[test]

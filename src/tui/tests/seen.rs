@@ -291,6 +291,14 @@ fn a_question_that_goes_takes_its_reader_along() {
     assert_eq!(screen.model.overlay, None);
 }
 
+#[test]
+fn a_character_that_a_terminal_may_drop_is_shown_by_its_number() {
+    let mut screen =
+        asked(command("./te\u{1161}st.sh \u{378}# x; cat \u{1112}\u{1161}".to_owned()));
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("./te⟨U+1161⟩st.sh ⟨U+0378⟩# x; cat \u{1112}\u{1161}"), "{shown}");
+}
+
 /// Calls of all kinds with these words in them; `text` is the words with blanks between.
 fn calls<'a>(words: &'a [String], text: &'a str) -> Vec<Change<'a>> {
     vec![

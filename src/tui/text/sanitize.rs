@@ -5,7 +5,9 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::protocol::{BLANK, is_invisible, is_joined, is_variation_selector, selects_picture};
+use crate::protocol::{
+    BLANK, is_invisible, is_joined, is_seen, is_variation_selector, selects_picture,
+};
 
 /// Cells between tab stops.
 const TAB_STOP: usize = 4;
@@ -19,7 +21,7 @@ const MARK_LIMIT: usize = 4;
 /// Sanitise whole lines rather than pieces of a stream: a sequence cut in two shows its second half.
 #[must_use]
 pub fn sanitize(text: &str) -> Cow<'_, str> {
-    let Some(start) = first_suspect(text) else { return Cow::Borrowed(text) };
+    let Some(start) = first(text, is_suspect) else { return Cow::Borrowed(text) };
     let mut cleaner = Cleaner::after(&text[..start], text.len());
     cleaner.run(&text[start..]);
     Cow::Owned(cleaner.out)
@@ -28,18 +30,20 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
 /// As [`sanitize`], but tabs stay too: for text that leaves the screen.
 #[must_use]
 pub fn sanitize_with_tabs(text: &str) -> Cow<'_, str> {
-    let Some(start) = first_suspect(text) else { return Cow::Borrowed(text) };
+    let Some(start) = first(text, is_suspect) else { return Cow::Borrowed(text) };
     let mut cleaner = Cleaner { keeps_tabs: true, ..Cleaner::after(&text[..start], text.len()) };
     cleaner.run(&text[start..]);
     Cow::Owned(cleaner.out)
 }
 
-/// The text with a visible sign for everything that [`sanitize`] would drop, and for each blank other than a space, a tab
-/// and a newline, so that nothing in it can hide or pass for what it is not: for what the user is asked to allow. To a
+/// The text with a visible sign for everything that [`sanitize`] would drop, for each blank other than a space, a tab and a
+/// newline, and for each character that a terminal may not show, such as one that Unicode does not assign, so that nothing in it can hide or pass for what it is not: for what the user is asked to allow. To a
 /// shell, `x` and `#` with a no-break space between them are one word, and no comment. Newlines and tabs stay.
 #[must_use]
 pub fn reveal(text: &str) -> Cow<'_, str> {
-    let Some(start) = first_suspect(text) else { return Cow::Borrowed(text) };
+    let Some(start) = first(text, |c| is_suspect(c) || !is_seen(None, c, None)) else {
+        return Cow::Borrowed(text);
+    };
     let mut cleaner = Cleaner { reveals: true, ..Cleaner::after(&text[..start], text.len()) };
     cleaner.run(&text[start..]);
     Cow::Owned(cleaner.out)
@@ -54,7 +58,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Where the first character stands that may need work.
-fn first_suspect(text: &str) -> Option<usize> {
+fn first(text: &str, is_suspect: impl Fn(char) -> bool) -> Option<usize> {
     let bytes = text.as_bytes();
     let ascii = bytes.iter().position(|byte| !matches!(byte, b' '..=b'~' | b'\n'))?;
     text[ascii..].char_indices().find(|(_, c)| is_suspect(*c)).map(|(at, _)| ascii + at)
@@ -139,9 +143,10 @@ impl Cleaner {
             '\u{200c}' | '\u{200d}' => self.joiner(c, rest),
             '\u{e0000}'..='\u{e007f}' => return self.tags(c, rest),
             _ if is_shown(c) => self.show(c),
+            _ if self.reveals && !is_seen(self.previous, c, rest.chars().next()) => self.show(c),
             _ if is_dropped(c) => self.leave_out(c),
             _ if is_variation_selector(c) => self.variation(c, rest.chars().next()),
-            _ if c.width() == Some(0) => self.mark(c),
+            _ if c.width() == Some(0) => self.mark(c, rest.chars().next()),
             _ => self.keep(c),
         }
         0
@@ -226,9 +231,9 @@ impl Cleaner {
         }
     }
 
-    fn mark(&mut self, c: char) {
+    fn mark(&mut self, c: char, next: Option<char>) {
         let stands = self.previous.is_some_and(|base| !base.is_whitespace());
-        if stands && self.marks < MARK_LIMIT {
+        if stands && is_seen(self.previous, c, next) && self.marks < MARK_LIMIT {
             self.out.push(c);
             self.previous = Some(c);
             self.marks += 1;
@@ -284,6 +289,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::protocol::printable;
 
     #[test]
     fn harmless_text_is_borrowed() {
@@ -349,6 +355,11 @@ mod tests {
             ("x\u{fe0f}\u{fe0f}\u{2800}", "x⟨U+FE0F⟩⟨U+FE0F⟩⟨U+2800⟩"),
             ("a\tb\r\nc", "a\tb␍\nc"),
             ("👩\u{200d}💻 می\u{200c}خواهم", "👩\u{200d}💻 می\u{200c}خواهم"),
+            (
+                "./te\u{1161}st \u{378}\u{e000}# \u{11a8}",
+                "./te⟨U+1161⟩st ⟨U+0378⟩⟨U+E000⟩# ⟨U+11A8⟩",
+            ),
+            ("\u{1112}\u{1161}\u{11ab}\u{11ab}", "\u{1112}\u{1161}\u{11ab}⟨U+11AB⟩"),
             ("ok\u{a0}# x\u{3000}y\u{2003}z", "ok⟨U+00A0⟩# x⟨U+3000⟩y⟨U+2003⟩z"),
         ];
         for (text, shown) in cases {
@@ -367,6 +378,13 @@ mod tests {
             assert_eq!(sanitize(&clean), clean, "{}", c.escape_unicode());
         }
         assert_eq!(sanitize("a\u{a0}b\u{3000}c"), "a\u{a0}b\u{3000}c");
+    }
+
+    #[test]
+    fn no_character_without_a_width_or_a_meaning_passes_unrevealed() {
+        for c in ('\u{80}'..=char::MAX).filter(|c| reveal(&format!("a{c}b")).contains(*c)) {
+            assert_eq!(printable(&format!("a{c}b")), format!("a{c}b"), "{}", c.escape_unicode());
+        }
     }
 
     #[test]
