@@ -244,14 +244,15 @@ impl Worktree {
         branch: String,
         temp: &Path,
     ) -> Result<Self, WorktreeError> {
-        repository.add(&path, &branch)?;
         let folder = path.clone();
         let failed = |source| WorktreeError::Folder { path: folder.clone(), source };
+        let temp = private_folder(temp)?;
+        repository.add(&path, &branch, new.sandbox.as_ref(), &temp)?;
         let own = links::own_folder(&path).map_err(failed)?;
         let links = Links::of(&path, &own).map_err(failed)?;
         let mut tree = Self {
             cwd: path.clone(),
-            temp: private_folder(temp)?,
+            temp,
             start: repository.head.clone(),
             common: repository.common.clone(),
             env: context.env.clone(),

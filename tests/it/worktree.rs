@@ -520,3 +520,26 @@ fn kernel_is_at_least(major: u32, minor: u32) -> bool {
     };
     (first, second) >= (major, minor)
 }
+
+#[tokio::test]
+async fn links_that_an_agent_leaves_for_git_to_write_through_are_gone_at_its_end() {
+    let Some(place) = Place::new("links_that_an_agent_leaves_are_gone").await else { return };
+    let branch = place.tree.branch().to_owned();
+    let victim = place.base.join("victim");
+    std::fs::write(&victim, "precious\n").unwrap();
+    let line = "touch new && git add new && git commit -qm x && cd \"$MAIN/.git\" && \
+                for kind in logs/refs/heads refs/heads; do \
+                mkdir $kind/caliban/deep && ln -s \"$BASE/victim\" $kind/caliban/deep/link || exit; done && \
+                ln -sf \"$BASE/victim\" logs/refs/heads/$(git -C \"$TREE\" branch --show-current)";
+    let outcome = place.run(line).await;
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", outcome.report());
+    let main = place.main.clone();
+    let finished = place.tree.finish().await;
+    assert!(matches!(finished, Finished::Kept { commits: 1, .. }), "{finished}");
+    for kind in ["logs/refs/heads", "refs/heads"] {
+        let link = main.join(".git").join(kind).join("caliban/deep/link");
+        assert!(link.symlink_metadata().is_err(), "{kind}");
+    }
+    assert!(main.join(".git/logs/refs/heads").join(branch).symlink_metadata().is_err());
+    assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious\n");
+}

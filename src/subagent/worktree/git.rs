@@ -90,6 +90,11 @@ impl Git {
         Self { repository: Some(common.to_owned()), ..Self::new(common, context) }
     }
 
+    /// This git, with all that it starts kept to these bounds.
+    pub fn confined(self, confinement: Confinement) -> Self {
+        Self { confinement: Some(confinement), ..self }
+    }
+
     /// The token that ends it.
     pub fn stop(&self) -> &CancellationToken {
         &self.context.stop

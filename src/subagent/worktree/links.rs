@@ -7,6 +7,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use super::BRANCHES;
+
 /// The folder in the repository that belongs to the fresh worktree at `path`, as git has just written it there.
 pub fn own_folder(path: &Path) -> io::Result<PathBuf> {
     let link = fs::read(path.join(".git"))?;
@@ -62,15 +64,34 @@ impl Links {
                 }
             }
         }
-        for entry in fs::read_dir(&self.own)? {
-            let entry = entry?;
-            // Git can be set to keep this one as a link.
-            if entry.file_type()?.is_symlink() && entry.file_name() != "HEAD" {
-                fs::remove_file(entry.path())?;
+        // Git can be set to keep this one as a link.
+        take_links_away(&self.own, "HEAD")?;
+        // Two levels below its repository, where the agent wrote for its branches.
+        if let Some(common) = self.own.ancestors().nth(2) {
+            for kind in ["refs", "logs/refs"] {
+                take_links_away(&common.join(kind).join("heads").join(BRANCHES), "")?;
             }
         }
         Ok(())
     }
+}
+
+/// Removes the links in the folder and below it, but for one name at its top.
+fn take_links_away(folder: &Path, except: &str) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            take_links_away(&entry.path(), "")?;
+        } else if kind.is_symlink() && entry.file_name() != except {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether that very file, not one behind a link, has this content.

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::WorktreeError;
 use super::git::{Git, GitContext, GitError, WorktreeGit};
+use super::{BRANCHES, WorktreeError};
 use crate::disk::{check_checkout, has_own_repository};
+use crate::exec::Sandbox;
 
 /// What git says where there is no repository, and where it has no working tree.
 const NOT_THERE: [&str; 2] = ["not a git repository", "must be run in a work tree"];
@@ -56,13 +57,30 @@ impl Repository {
         Ok(Self { common: common.into(), head, prefix, git })
     }
 
-    /// Adds a worktree at `path`, on a new branch, with no files yet: to write those, git may run filters.
-    pub fn add(&self, path: &Path, branch: &str) -> Result<(), GitError> {
+    /// Adds a worktree at `path`, on a new branch, with no files yet: to write those, git may run filters. Other agents can
+    /// write where their branches are, so where there is a `sandbox`, git follows no link out of there; `temp` is its folder
+    /// for temporary files.
+    pub fn add(
+        &self,
+        path: &Path,
+        branch: &str,
+        sandbox: Option<&Sandbox>,
+        temp: &Path,
+    ) -> Result<(), GitError> {
         let _turn = turn(&self.common, self.git.stop())?;
+        let branches = Path::new("refs/heads").join(BRANCHES);
+        let logs = Path::new("logs").join(&branches);
+        let shared = [Path::new("worktrees"), &branches, &logs].map(|name| self.common.join(name));
+        let table = Some(self.common.join("reftable")).filter(|folder| folder.is_dir());
+        let write = [path.to_owned()].into_iter().chain(shared).chain(table);
+        let git = match sandbox {
+            Some(sandbox) => &self.git.clone().confined(sandbox.confine(write, temp)),
+            None => &self.git,
+        };
         let words = ["worktree", "add", "--quiet", "--no-checkout", "--no-track", "-b", branch];
         let words = words.map(OsStr::new);
         let end = [path.as_os_str(), OsStr::new(&self.head)];
-        self.git.output(words.into_iter().chain(end)).map(drop)
+        git.output(words.into_iter().chain(end)).map(drop)
     }
 }
 
