@@ -486,7 +486,7 @@ impl Model {
             self.jobs.next_leave(),
         ];
         let all =
-            [animation, notice, question, self.questions.receipt_until, self.questions.notify_at];
+            [animation, notice, question, self.questions.pause_until, self.questions.notify_at];
         let times = all.into_iter().chain(armed).flatten();
         times.filter(|time| *time > self.now || Some(*time) == question).min()
     }
@@ -499,7 +499,7 @@ impl Model {
         }
         self.questions.next()?;
         let quiet = self.keys.text.map_or(Duration::ZERO, |last| last + question::QUIET);
-        Some(quiet.max(self.questions.receipt_until.unwrap_or_default()))
+        Some(quiet.max(self.questions.pause_until.unwrap_or_default()))
     }
 }
 

@@ -25,8 +25,8 @@ pub struct Questions {
     /// Answered here, but not closed yet: an answer can be refused.
     pub answered: Vec<Answered>,
     pub open: Option<OpenQuestion>,
-    /// Until when the receipt of the last answer stands.
-    pub receipt_until: Option<Duration>,
+    /// Until when no question opens by itself, because one has just left the screen.
+    pub pause_until: Option<Duration>,
     /// When the person is told through the terminal, whose window has no focus.
     pub notify_at: Option<Duration>,
 }
@@ -173,7 +173,7 @@ impl Questions {
         waiting.later = false;
         waiting.refused = Some(Refused { why, typed, seen_at });
         self.waiting.push_front(waiting);
-        self.receipt_until = None;
+        self.pause_until = None;
         true
     }
 
@@ -205,10 +205,10 @@ impl Questions {
         }
     }
 
-    /// Whether the receipt of an answer stands and the next question opens behind it.
+    /// Whether a question has just left the screen and the next one opens after a pause.
     #[must_use]
     pub fn between(&self) -> bool {
-        self.open.is_none() && self.receipt_until.is_some() && self.next().is_some()
+        self.open.is_none() && self.pause_until.is_some() && self.next().is_some()
     }
 
     /// The digits that answer this question now: 2 and 3 need a rule.

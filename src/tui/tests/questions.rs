@@ -153,6 +153,32 @@ fn a_question_is_withdrawn_with_its_asker() {
 }
 
 #[test]
+fn a_key_meant_for_a_question_that_goes_by_itself_does_not_answer_the_next_one() {
+    let closed = |allowed| EventKind::QuestionClosed { id: QuestionId(1), allowed };
+    let ended = finish(End::Cancelled { before_start: false }, "");
+    for event in [closed(None), closed(Some(true)), closed(Some(false)), ended] {
+        let (mut screen, agent) = asked();
+        screen.asks(&AgentPath::root(), 2, "main", "rm x").draw().event(&agent, event).draw();
+        screen.write("1");
+        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
+        screen.wait(999).draw().write("1");
+        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
+        screen.wait(1).draw().write("1");
+        assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
+    }
+}
+
+#[test]
+fn a_question_that_goes_while_another_is_shown_delays_nothing() {
+    let (mut screen, agent) = asked();
+    screen.asks(&agent, 2, "explore-2", "ls");
+    screen.event(&agent, EventKind::QuestionClosed { id: QuestionId(2), allowed: None });
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(1));
+    screen.write("1").asks(&agent, 3, "explore-2", "ls").wait(400);
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(3));
+}
+
+#[test]
 fn an_open_list_goes_first() {
     let mut screen = Screen::new();
     screen.prompt("go").write("?").wait(3000);

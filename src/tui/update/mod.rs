@@ -187,7 +187,7 @@ fn expire(model: &mut Model, effects: &mut Vec<Effect>) {
     };
     let mut changed = over(&mut model.keys.quit_by_interrupt);
     changed |= over(&mut model.keys.quit_by_eof);
-    changed |= over(&mut model.questions.receipt_until);
+    changed |= over(&mut model.questions.pause_until);
     changed |= model.agents.expire(now, model.focus.as_ref());
     changed |= model.jobs.expire(now);
     if over(&mut model.questions.notify_at) {

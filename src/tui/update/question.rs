@@ -8,7 +8,7 @@ use crate::protocol::event::NoticeLevel;
 use crate::protocol::{AgentPath, Answer, Command, Question, QuestionId, RuleFile};
 use crate::tui::composer::Buffer;
 use crate::tui::keymap::{Action, Context, Keymap};
-use crate::tui::model::question::{Answered, RECEIPT, Stage};
+use crate::tui::model::question::{Answered, QUIET, RECEIPT, Stage};
 use crate::tui::model::{Draw, ItemKind, Model, NoticeCause, Overlay};
 use crate::tui::msg::Effect;
 use crate::tui::text::{one_line, truncate};
@@ -65,7 +65,12 @@ pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
         }
         return;
     }
+    let shown = model.questions.open.as_ref().is_some_and(|open| open.id == id);
     let Some(waiting) = model.questions.remove(id) else { return };
+    if shown {
+        // The user may be about to press a key for it, which must not answer the next one.
+        model.questions.pause_until = Some(model.now + QUIET);
+    }
     if matches!(model.overlay, Some(Overlay::Question { id: read, .. }) if read == id) {
         model.overlay = None;
     }
@@ -327,7 +332,7 @@ pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
     let (kept, seen_at) = (answer.clone(), open.seen_at);
     model.questions.answered.push(Answered { waiting, answer: kept, typed, seen_at });
     model.judged = 0;
-    model.questions.receipt_until = Some(model.now + RECEIPT);
+    model.questions.pause_until = Some(model.now + RECEIPT);
     model.questions.notify_at = None;
     effects.push(Effect::Send(Command::Answer { id, answer }));
 }
