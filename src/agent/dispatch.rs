@@ -22,7 +22,7 @@ use crate::permission::{Advice, Approval, BeforeQuestion, Call, Verdict};
 use crate::protocol::{
     Access, ContentBlock, EventKind, Failure, HookEvent, ResultBlock, Span, ToolUseId, clock,
 };
-use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+use crate::tool::{Conversation, FileTurn, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
 /// What the model is told of a call that was stopped and says nothing itself.
 const CANCELLED: &str = "This call was cancelled.";
@@ -237,6 +237,11 @@ impl Agent {
             true => None,
             false => Some(self.setup.operations.enter(cancel).await.ok_or_else(cancelled)?),
         };
+        // What a write is judged by must not change until it has happened.
+        let turn = match permitted.access {
+            Access::Write { .. } => Some(self.file_turn(cancel).await?),
+            _ => None,
+        };
         let reads_only = self.still_permitted(tool, &permitted, heard)?;
         let Permitted { call, access, .. } = permitted;
         run.events.emit(EventKind::ToolStarted {
@@ -250,6 +255,7 @@ impl Agent {
             cancel: cancel.child_token(),
             access,
             reads_only,
+            turn,
             order: call.order,
             cwd: self.setup.cwd.clone(),
             env: self.setup.env.clone(),
@@ -277,6 +283,15 @@ impl Agent {
                 Ok(self.after_call(tool, &call, outcome, took, at).await)
             }
             failed => self.after_failure(tool, &call, failed, took, at).await,
+        }
+    }
+
+    /// Waits until no other call of the session changes files.
+    async fn file_turn(&self, cancel: &CancellationToken) -> Result<FileTurn, ToolError> {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(cancelled()),
+            turn = self.setup.operations.file_lock().hold() => Ok(turn),
         }
     }
 

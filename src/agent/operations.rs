@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::tool::BlockingPool;
+use crate::tool::{BlockingPool, FileLock};
 
 /// The places at work of one session. Clones share them.
 #[derive(Clone, Debug)]
@@ -18,6 +18,7 @@ pub struct Operations {
     places: Arc<Semaphore>,
     call_limit: Option<Duration>,
     files: BlockingPool,
+    file_lock: FileLock,
     git: BlockingPool,
 }
 
@@ -32,7 +33,8 @@ impl Operations {
     pub fn new(limit: usize) -> Self {
         let places = Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS));
         let (files, git) = (BlockingPool::for_files(), BlockingPool::for_git());
-        Self { places: Arc::new(places), call_limit: None, files, git }
+        let file_lock = FileLock::default();
+        Self { places: Arc::new(places), call_limit: None, files, file_lock, git }
     }
 
     /// The same, where no tool call may take longer than this.
@@ -51,6 +53,12 @@ impl Operations {
     #[must_use]
     pub fn files(&self) -> &BlockingPool {
         &self.files
+    }
+
+    /// The lock of the calls that change files.
+    #[must_use]
+    pub fn file_lock(&self) -> &FileLock {
+        &self.file_lock
     }
 
     /// The threads that wait for git.

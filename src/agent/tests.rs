@@ -1,6 +1,7 @@
 //! The loop under limits that only sub-agents have, with a model that says what it is told to.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -20,6 +21,8 @@ use crate::protocol::{
 };
 use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy, ToolChoice};
 use crate::tool::{ToolContext, ToolError, ToolOutcome, TypedTool};
+
+mod files;
 
 /// A model whose answers are written down, and what it was asked.
 #[derive(Default)]
@@ -98,6 +101,20 @@ impl TypedTool for Count {
     }
 }
 
+fn gate(mode: Mode, dirs: Vec<PathBuf>) -> Gate {
+    Gate::new(GateSettings {
+        mode,
+        rules: RuleSet::default(),
+        dirs,
+        home: None,
+        interactive: true,
+        project_dir: "/".into(),
+        protected: Vec::new(),
+        programs: Vec::new(),
+        bypass_disabled: false,
+    })
+}
+
 struct Bench {
     agent: Agent,
     script: Arc<Script>,
@@ -115,17 +132,7 @@ impl Bench {
         let script = Arc::new(Script::default());
         script.answers.lock().unwrap().extend(answers);
         let (queue, ran) = (EventQueue::unhurried(), Arc::new(AtomicU32::new(0)));
-        let gate = Gate::new(GateSettings {
-            mode,
-            rules: RuleSet::default(),
-            dirs: Vec::new(),
-            home: None,
-            interactive: true,
-            project_dir: "/".into(),
-            protected: Vec::new(),
-            programs: Vec::new(),
-            bypass_disabled: false,
-        });
+        let gate = gate(mode, Vec::new());
         let info = ModelInfo { known: true, context_window: 100_000, ..ModelInfo::default() };
         let model = Model {
             provider: script.clone(),

@@ -11,7 +11,7 @@ use super::file::Files;
 use super::glob::Glob;
 use super::grep::Grep;
 use super::kill_shell::KillShell;
-use super::ledger::{FileLock, Ledger};
+use super::ledger::Ledger;
 use super::path::Paths;
 use super::read::Read;
 use super::search::Hidden;
@@ -33,9 +33,7 @@ pub struct BuiltinSettings {
     /// What searches pass over.
     pub hidden: Hidden,
     pub web: WebSettings,
-    /// The same for all agents of a session.
-    pub file_lock: FileLock,
-    /// Commands in the background; likewise.
+    /// Commands in the background; the same for all agents of a session.
     pub shells: Arc<dyn ShellRegister>,
     /// What the shell may do.
     pub shell: ShellReach,
@@ -57,7 +55,6 @@ impl BuiltinSettings {
             secret_env: Arc::from([]),
             hidden: Hidden::default(),
             web: WebSettings::default(),
-            file_lock: FileLock::default(),
             shells: Arc::new(Shells::default()),
             shell: ShellReach::default(),
             sandbox: None,
@@ -82,7 +79,6 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
         secret_env,
         hidden,
         web,
-        file_lock,
         shells,
         shell,
         sandbox,
@@ -90,12 +86,7 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
         bound,
     } = settings;
     let paths = Paths { base: base.clone(), home: home.clone() };
-    let files = Files {
-        paths: paths.clone(),
-        ledger: Ledger::default(),
-        lock: file_lock.clone(),
-        bound: bound.clone(),
-    };
+    let files = Files { paths: paths.clone(), ledger: Ledger::default(), bound: bound.clone() };
     let free = Shell::new(base.clone(), secret_env.clone())
         .with_sandbox(sandbox.as_ref())
         .supervised(supervisor.clone());

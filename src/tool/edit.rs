@@ -87,9 +87,9 @@ impl TypedTool for Edit {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
+        let turn = cx.turn()?.clone();
         let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx, move |_| {
-            let turn = files.lock.hold();
             let path = target.written.as_path();
             let on_disk = file::load(&target)?;
             let Some((_, content)) = &on_disk.file else {
@@ -99,8 +99,7 @@ impl TypedTool for Edit {
             on_disk.check(&files.ledger)?;
             let old = file::text(path, content)?;
             let new = apply(path, old, &input)?;
-            on_disk.replace(new.text.as_bytes(), &files)?;
-            drop(turn);
+            on_disk.replace(new.text.as_bytes(), &files, &turn)?;
             Ok(report(path, &cwd, &input, old, &new))
         })
         .await

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::ToolError;
-use super::ledger::{FileLock, Ledger, Stale};
+use super::ledger::{FileTurn, Ledger, Stale};
 use super::path::Paths;
 use crate::disk::{self, Folder};
 use crate::protocol::Target;
@@ -20,7 +20,6 @@ pub struct Files {
     pub paths: Paths,
     /// What was read. Only that may be changed.
     pub ledger: Ledger,
-    pub lock: FileLock,
     /// The only folder to write in, if there is such a bound. Absolute, without links.
     pub bound: Option<Arc<Path>>,
 }
@@ -98,8 +97,14 @@ impl OnDisk {
     }
 
     /// Puts `content` in the file's place in one step and notes it as read. Mode and owner stay. Folders that are
-    /// missing are made, once it is certain that the file lies within the bound.
-    pub fn replace(&self, content: &[u8], files: &Files) -> Result<(), ToolError> {
+    /// missing are made, once it is certain that the file lies within the bound. Needs the lock, held since before the
+    /// file was loaded.
+    pub fn replace(
+        &self,
+        content: &[u8],
+        files: &Files,
+        _turn: &FileTurn,
+    ) -> Result<(), ToolError> {
         let target = resolved(&self.target)?;
         let metadata = self
             .write(target, content, files.bound.as_deref())

@@ -7,14 +7,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use tokio::sync::OwnedMutexGuard;
+
 /// The files that one agent has read. Clones are the same ledger. Looks at the disk: only for threads that may block.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger(Arc<Mutex<HashMap<PathBuf, State>>>);
 
-/// Lets one change of a file happen at a time, from the look at it to its replacement. All agents of a session share
-/// one, so that two of them cannot overwrite each other unseen. It holds no data.
+/// Lets one call at a time change files, from its last judgement to the end of its work. All agents of a session share
+/// one, so that two of them cannot overwrite each other unseen, and none makes what another was judged without. It
+/// holds no data.
 #[derive(Clone, Debug, Default)]
-pub struct FileLock(Arc<Mutex<()>>);
+pub struct FileLock(Arc<tokio::sync::Mutex<()>>);
+
+/// The lock, held until the last clone is dropped.
+#[derive(Clone, Debug)]
+pub struct FileTurn(#[expect(dead_code, reason = "it is held, not read")] Arc<OwnedMutexGuard<()>>);
 
 /// A file's state when it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,9 +66,9 @@ impl Ledger {
 }
 
 impl FileLock {
-    /// Waits for its turn. Only for threads that may block.
-    pub fn hold(&self) -> MutexGuard<'_, ()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits for its turn, first come first served.
+    pub async fn hold(&self) -> FileTurn {
+        FileTurn(Arc::new(self.0.clone().lock_owned().await))
     }
 }
 

@@ -54,7 +54,7 @@ mod write;
 use blocking::blocking;
 pub use builtin::{BuiltinSettings, builtin};
 pub use ignore_files::{IgnoreFiles, walk};
-pub use ledger::FileLock;
+pub use ledger::{FileLock, FileTurn};
 pub use search::{Hidden, HiddenFiles};
 pub use shells::{NotStarted, ShellRegister, Shells, StartShell};
 pub use web_fetch::{RedirectRules, WebSettings};
@@ -282,6 +282,8 @@ pub struct ToolContext {
     /// The folders of a command that nothing allows but that it only reads there: it must do nothing else. Absolute,
     /// without links.
     pub reads_only: Option<Arc<[PathBuf]>>,
+    /// The lock of a call that changes files, held since before it was judged the last time.
+    pub turn: Option<FileTurn>,
     /// Its place among the calls of its message, from 0.
     pub order: usize,
     /// The agent's base directory, to which paths are shown relative.
@@ -328,6 +330,15 @@ impl ToolContext {
             _ => None,
         }
         .ok_or_else(|| ToolError::fatal(Failure::Internal, "A call names no file or folder."))
+    }
+
+    /// The lock that a call needs in order to change files.
+    ///
+    /// # Errors
+    /// When its access is of another kind, which is a bug of the tool.
+    pub fn turn(&self) -> Result<&FileTurn, ToolError> {
+        let missing = || ToolError::fatal(Failure::Internal, "A call changes files out of turn.");
+        self.turn.as_ref().ok_or_else(missing)
     }
 }
 

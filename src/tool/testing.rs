@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BuiltinSettings, SoftKind, ToolContext, ToolError, ToolOutcome, ToolRegistry, builtin,
+    BuiltinSettings, FileLock, SoftKind, ToolContext, ToolError, ToolOutcome, ToolRegistry, builtin,
 };
 use crate::budget::{Budget, Limits};
 use crate::exec::BlockingPool;
@@ -20,6 +20,8 @@ pub struct Bench {
     pub queue: EventQueue,
     pub cancel: CancellationToken,
     pub settings: BuiltinSettings,
+    /// Held by every call.
+    pub lock: FileLock,
     tools: ToolRegistry,
 }
 
@@ -30,7 +32,8 @@ impl Bench {
         let settings = BuiltinSettings::new(base.as_path().into());
         let tools = ToolRegistry::new(builtin(&settings));
         let (queue, cancel) = (EventQueue::unhurried(), CancellationToken::new());
-        Self { _folder: folder, base, queue, cancel, settings, tools }
+        let lock = FileLock::default();
+        Self { _folder: folder, base, queue, cancel, settings, lock, tools }
     }
 
     /// Gives the place to a fresh agent.
@@ -69,6 +72,7 @@ impl Bench {
             conversation: super::Conversation::default(),
             masked: Default::default(),
             reads_only: None,
+            turn: None,
             files: BlockingPool::for_files(),
         }
     }
@@ -88,8 +92,9 @@ impl Bench {
         let tool = self.tool(name);
         tool.validate(&input)
             .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
+        let turn = Some(self.lock.hold().await);
         let access = self.access(name, &input);
-        tool.call(input, self.context(access)).await
+        tool.call(input, ToolContext { turn, ..self.context(access) }).await
     }
 
     /// The text of a call that works.

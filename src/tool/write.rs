@@ -69,13 +69,12 @@ impl TypedTool for Write {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
+        let turn = cx.turn()?.clone();
         let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx, move |_| {
-            let turn = files.lock.hold();
             let on_disk = file::load(&target)?;
             on_disk.check(&files.ledger)?;
-            on_disk.replace(input.content.as_bytes(), &files)?;
-            drop(turn);
+            on_disk.replace(input.content.as_bytes(), &files, &turn)?;
             let path = target.written.as_path();
             let old = on_disk.file.as_ref().map(|(_, content)| String::from_utf8_lossy(content));
             let did = if old.is_some() { "Overwrote" } else { "Created" };
@@ -99,6 +98,7 @@ mod tests {
     use pretty_assertions::assert_eq;
     use serde_json::{Value, json};
 
+    use super::super::ToolContext;
     use super::super::testing::{Bench, mode};
     use crate::protocol::ToolDetails;
 
@@ -170,7 +170,9 @@ mod tests {
         std::fs::remove_dir_all(bench.path("sub")).unwrap();
         symlink("out", bench.path("sub")).unwrap();
         for (name, access, input) in judged {
-            let result = bench.tool(name).call(input, bench.context(access)).await;
+            let turn = Some(bench.lock.hold().await);
+            let context = ToolContext { turn, ..bench.context(access) };
+            let result = bench.tool(name).call(input, context).await;
             let error = result.unwrap_err().to_string();
             let told = error.contains("symbolic link") || error.contains("There is no directory");
             assert!(told, "{name}: {error}");

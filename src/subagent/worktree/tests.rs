@@ -9,7 +9,7 @@ use super::*;
 use crate::budget::{Budget, Limits};
 use crate::exec::BlockingPool;
 use crate::protocol::{EventQueue, Span, ToolUseId};
-use crate::tool::{BuiltinSettings, ToolContext, ToolRegistry, builtin};
+use crate::tool::{BuiltinSettings, FileLock, ToolContext, ToolRegistry, builtin};
 
 /// A repository with one commit, `src/a.txt`, and a folder for worktrees beside it.
 struct Place {
@@ -423,6 +423,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             conversation: crate::tool::Conversation::default(),
             masked: Default::default(),
             reads_only: None,
+            turn: Some(FileLock::default().hold().await),
             files: BlockingPool::for_files(),
         };
         tool.call(input, cx).await

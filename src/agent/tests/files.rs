@@ -1,0 +1,93 @@
+//! Calls that change files: what was judged and shown is what is written.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::protocol::AgentEvent;
+use crate::tool::{BuiltinSettings, builtin};
+
+/// A folder that an agent with the built-in tools works in.
+struct Folder {
+    bench: Bench,
+    dir: tempfile::TempDir,
+}
+
+impl Folder {
+    /// The model makes these calls in one message, and ends.
+    fn new<'a>(mode: Mode, calls: impl IntoIterator<Item = (&'a str, Value)>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        let mut bench = Bench::new(Limits::default(), mode, [calling(calls), answer("done", 0)]);
+        let setup = &mut bench.agent.setup;
+        setup.tools = ToolRegistry::new(builtin(&BuiltinSettings::new(base.as_path().into())));
+        setup.cwd = base.as_path().into();
+        Self { bench, dir }.judged_by(gate(mode, vec![base]))
+    }
+
+    fn judged_by(mut self, gate: Gate) -> Self {
+        let agent_gate = gate.for_agent("main".to_owned(), self.bench.queue.sink());
+        self.bench.agent.setup.gate = agent_gate;
+        self.bench.gate = gate;
+        self
+    }
+
+    /// Runs the agent while `user` watches what it does.
+    async fn run(&mut self, user: impl AsyncFnMut(AgentEvent)) {
+        let queue = self.bench.queue.clone();
+        let mut user = user;
+        let watch = async {
+            loop {
+                let mut events = Vec::new();
+                queue.drain(&mut events, 1).await;
+                for event in events {
+                    user(event).await;
+                }
+            }
+        };
+        tokio::select! {
+            outcome = self.bench.run() => assert_eq!(outcome.end, End::Completed),
+            () = watch => {}
+        }
+    }
+
+    /// What the model reads of its calls.
+    fn told(&self) -> String {
+        self.bench.asked()[1].1.clone()
+    }
+}
+
+fn calling<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Vec<StreamEvent> {
+    let mut events = answer("calls", 0);
+    let end = events.split_off(events.len() - 2);
+    for (index, (name, input)) in (1..).zip(calls) {
+        let id = ToolUseId::new(format!("call-{index}"));
+        let block = BlockStart::ToolUse { id, name: name.to_owned() };
+        events.push(StreamEvent::BlockStart { index, block });
+        events.push(StreamEvent::BlockDelta { index, delta: Delta::Input(input.to_string()) });
+        events.push(StreamEvent::BlockStop { index });
+    }
+    events.extend(end);
+    events
+}
+
+fn write(path: &str, content: &str) -> (&'static str, Value) {
+    ("Write", json!({"file_path": path, "content": content}))
+}
+
+#[tokio::test]
+async fn a_write_is_judged_when_those_before_it_have_happened() {
+    let calls = [
+        write("big.txt", &"line of text\n".repeat(200_000)),
+        write("x/config", "[core]\n\tbare = false\n"),
+        write("x/HEAD", "ref: refs/heads/m\n"),
+        write("x/objects/k", "k"),
+        write("x/refs/k", "k"),
+    ];
+    let mut folder = Folder::new(Mode::AcceptEdits, calls);
+    folder.run(async |_| ()).await;
+    let dir = folder.dir.path().join("x");
+    let made = ["config", "HEAD", "objects/k", "refs/k"].map(|name| dir.join(name).exists());
+    assert!(made.contains(&false), "a folder that is a repository to git: {made:?}");
+    let told = folder.told();
+    assert!(told.contains("has changed since it was allowed"), "{told}");
+}
