@@ -22,7 +22,9 @@ use crate::permission::{Advice, Approval, BeforeQuestion, Call, Verdict};
 use crate::protocol::{
     Access, ContentBlock, EventKind, Failure, HookEvent, ResultBlock, Span, ToolUseId, clock,
 };
-use crate::tool::{Conversation, FileTurn, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
+use crate::tool::{
+    ContentHash, Conversation, FileTurn, SoftKind, Tool, ToolContext, ToolError, ToolOutcome,
+};
 
 /// What the model is told of a call that was stopped and says nothing itself.
 const CANCELLED: &str = "This call was cancelled.";
@@ -66,6 +68,8 @@ struct Permitted {
     access: Access,
     /// The question that the user answered with yes; `None` if the call was allowed without one.
     approval: Option<Approval>,
+    /// What that question showed the change of.
+    asked_content: Option<ContentHash>,
 }
 
 impl Agent {
@@ -243,7 +247,7 @@ impl Agent {
             _ => None,
         };
         let reads_only = self.still_permitted(tool, &permitted, heard)?;
-        let Permitted { call, access, .. } = permitted;
+        let Permitted { call, access, asked_content, .. } = permitted;
         run.events.emit(EventKind::ToolStarted {
             id: call.id.clone(),
             name: tool.spec().name.clone(),
@@ -255,6 +259,7 @@ impl Agent {
             cancel: cancel.child_token(),
             access,
             reads_only,
+            asked_content,
             turn,
             order: call.order,
             cwd: self.setup.cwd.clone(),
@@ -308,7 +313,7 @@ impl Agent {
         let access = tool.access(&call.input, &call.directory);
         let advice = heard.advice.clone();
         let request = Call { advice, ..self.asked_call(tool, &call, &access) };
-        let mut pause = None;
+        let (mut pause, mut asked_content) = (None, None);
         // A preview may cost a read of the file: the gate awaits it only when the user is about to be asked. How long
         // that one takes is not the agent's time.
         let preview = async {
@@ -317,14 +322,22 @@ impl Agent {
                 return answer;
             }
             self.tell_of_question(tool, run);
-            BeforeQuestion::Ask(tool.preview(&call.input, &access).await)
+            let preview = tool.preview(&call.input, &access).await;
+            asked_content = preview.content;
+            BeforeQuestion::Ask(preview.text)
         };
         let verdict = self.setup.gate.decide_with(&request, preview, cancel).await;
         drop(pause);
         match verdict {
-            Verdict::Allowed => Ok(Permitted { call, access, approval: None }),
-            Verdict::Approved(approval) => Ok(Permitted { call, access, approval: Some(approval) }),
-            Verdict::Changed { input } => self.changed(tool, call, input),
+            Verdict::Allowed => Ok(Permitted { call, access, approval: None, asked_content: None }),
+            Verdict::Approved(approval) => {
+                Ok(Permitted { call, access, approval: Some(approval), asked_content })
+            }
+            Verdict::Changed { input } => {
+                let changed = self.changed(tool, call, input)?;
+                let asked_content = asked_content.filter(|_| changed.access == access);
+                Ok(Permitted { asked_content, ..changed })
+            }
             Verdict::Cancelled => Err(cancelled()),
             Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
         }
@@ -345,7 +358,7 @@ impl Agent {
         let access = tool.access(&call.input, &call.directory);
         match self.setup.gate.recheck(&self.asked_call(tool, &call, &access)) {
             Err(reason) => Err(ToolError::soft(SoftKind::Denied, reason)),
-            Ok(approval) => Ok(Permitted { call, access, approval }),
+            Ok(approval) => Ok(Permitted { call, access, approval, asked_content: None }),
         }
     }
 
@@ -357,7 +370,7 @@ impl Agent {
         permitted: &Permitted,
         heard: &Heard,
     ) -> Result<Option<Arc<[PathBuf]>>, ToolError> {
-        let Permitted { call, access, approval } = permitted;
+        let Permitted { call, access, approval, .. } = permitted;
         let now = tool.access(&call.input, &call.directory);
         let advice = heard.advice.clone();
         let request = Call { advice, ..self.asked_call(tool, call, &now) };

@@ -11,7 +11,7 @@ use super::diff::FileDiff;
 use super::file::{self, Files};
 use super::replace::{self, Replaced};
 use super::{
-    InvalidInput, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path,
+    InvalidInput, Preview, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path,
 };
 use crate::protocol::Access;
 
@@ -74,20 +74,19 @@ impl TypedTool for Edit {
         Ok(())
     }
 
-    async fn preview(&self, input: &Input, access: &Access) -> Option<String> {
-        let Access::Write { paths } = access else { return None };
-        let (target, input) = (paths.first()?.clone(), input.clone());
-        let diff = tokio::task::spawn_blocking(move || {
-            let (_, content) = file::load(&target).ok()?.file?;
-            let old = file::text(&target.written, &content).ok()?;
-            Some(FileDiff::whole(old, &apply(&target.written, old, &input).ok()?.text))
-        });
-        diff.await.ok().flatten()
+    async fn preview(&self, input: &Input, access: &Access) -> Preview {
+        let input = input.clone();
+        file::preview(access, move |on_disk| {
+            let path = on_disk.target.written.as_path();
+            let old = file::text(path, on_disk.content()?).ok()?;
+            Some(FileDiff::whole(old, &apply(path, old, &input).ok()?.text))
+        })
+        .await
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let turn = cx.turn()?.clone();
+        let (turn, asked) = (cx.turn()?.clone(), cx.asked_content);
         let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx, move |_| {
             let path = target.written.as_path();
@@ -96,7 +95,7 @@ impl TypedTool for Edit {
                 let text = format!("{} does not exist. Create it with Write.", path.display());
                 return Err(ToolError::failed(text));
             };
-            on_disk.check(&files.ledger)?;
+            on_disk.check(&files.ledger, asked)?;
             let old = file::text(path, content)?;
             let new = apply(path, old, &input)?;
             on_disk.replace(new.text.as_bytes(), &files, &turn)?;
@@ -240,8 +239,8 @@ mod tests {
         let edit = bench.tool("Edit");
         let access = bench.access("Edit", &input("a", "b"));
         let preview = edit.preview(&input("a", "b"), &access).await;
-        assert_eq!(preview.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
-        assert_eq!(edit.preview(&input("x", "b"), &access).await, None);
+        assert_eq!(preview.text.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
+        assert_eq!(edit.preview(&input("x", "b"), &access).await.text, None);
         assert_eq!(bench.content("f"), "a\n");
     }
 }

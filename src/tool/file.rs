@@ -5,11 +5,11 @@ use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::ToolError;
-use super::ledger::{FileTurn, Ledger, Stale};
+use super::ledger::{ContentHash, FileTurn, Ledger, Stale};
 use super::path::Paths;
+use super::{Preview, ToolError};
 use crate::disk::{self, Folder};
-use crate::protocol::Target;
+use crate::protocol::{Access, Target};
 
 /// The largest file, in bytes, that is read as a whole.
 pub const MAX_BYTES: u64 = 10 * 1024 * 1024;
@@ -81,19 +81,51 @@ pub fn load(target: &Target) -> Result<OnDisk, ToolError> {
     Ok(OnDisk { target: target.clone(), file: Some((metadata, content)) })
 }
 
+/// Shows what a call would change. `change` makes the text.
+pub async fn preview(
+    access: &Access,
+    change: impl FnOnce(&OnDisk) -> Option<String> + Send + 'static,
+) -> Preview {
+    let Access::Write { paths } = access else { return Preview::default() };
+    let Some(target) = paths.first().cloned() else { return Preview::default() };
+    let looked = tokio::task::spawn_blocking(move || {
+        let on_disk = load(&target);
+        let content = ContentHash::new(on_disk.as_ref().map(OnDisk::content));
+        let text = on_disk.ok().and_then(|on_disk| change(&on_disk));
+        Preview { text, content: Some(content) }
+    });
+    let unknown = || Preview { text: None, content: Some(ContentHash::new(Err(()))) };
+    looked.await.unwrap_or_else(|_| unknown())
+}
+
 impl OnDisk {
-    /// Refuses to go on when this agent has not read the file, or it has changed since.
-    pub fn check(&self, ledger: &Ledger) -> Result<(), ToolError> {
-        let Some((metadata, content)) = &self.file else { return Ok(()) };
-        ledger.check(resolved(&self.target)?, metadata, content).map_err(|stale| {
-            let path = self.target.written.display();
-            ToolError::failed(match stale {
-                Stale::NeverRead => format!("{path} has not been read yet. Read it first."),
-                Stale::Changed => {
-                    format!("{path} has changed on disk since it was read. Read it again first.")
-                }
-            })
-        })
+    /// The bytes, if there is a file.
+    pub fn content(&self) -> Option<&[u8]> {
+        self.file.as_ref().map(|(_, content)| content.as_slice())
+    }
+
+    /// Refuses to go on when this agent has not read the file, or it has changed since then or since the user was asked.
+    pub fn check(&self, ledger: &Ledger, asked: Option<ContentHash>) -> Result<(), ToolError> {
+        let path = self.target.written.display();
+        if let Some((metadata, content)) = &self.file {
+            let read = ledger.check(resolved(&self.target)?, metadata, content);
+            read.map_err(|stale| {
+                ToolError::failed(match stale {
+                    Stale::NeverRead => format!("{path} has not been read yet. Read it first."),
+                    Stale::Changed => format!(
+                        "{path} has changed on disk since it was read. Read it again first."
+                    ),
+                })
+            })?;
+        }
+        let now = ContentHash::new(Ok::<_, ()>(self.content()));
+        match asked {
+            Some(asked) if asked != now => Err(ToolError::failed(format!(
+                "{path} has changed since the question about this call, so it was not run. Make the call again if it \
+                 is still wanted."
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Puts `content` in the file's place in one step and notes it as read. Mode and owner stay. Folders that are

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::fs::Metadata;
-use std::hash::{DefaultHasher, Hasher as _};
+use std::hash::{BuildHasher as _, DefaultHasher, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use tokio::sync::OwnedMutexGuard;
@@ -31,6 +31,10 @@ struct State {
     /// Of the whole content, if that was seen.
     hash: Option<u64>,
 }
+
+/// Tells one content of a file from another. Nobody can choose two contents that it takes for the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentHash(u64);
 
 /// Why a file must not be changed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +66,14 @@ impl Ledger {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, State>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ContentHash {
+    /// The hash of a file's content, of a file that is not there, or of one that cannot be read.
+    pub fn new<E>(content: Result<Option<&[u8]>, E>) -> Self {
+        static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+        Self(KEY.hash_one(content.map_err(|_| ())))
     }
 }
 

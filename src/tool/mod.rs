@@ -54,7 +54,7 @@ mod write;
 use blocking::blocking;
 pub use builtin::{BuiltinSettings, builtin};
 pub use ignore_files::{IgnoreFiles, walk};
-pub use ledger::{FileLock, FileTurn};
+pub use ledger::{ContentHash, FileLock, FileTurn};
 pub use search::{Hidden, HiddenFiles};
 pub use shells::{NotStarted, ShellRegister, Shells, StartShell};
 pub use web_fetch::{RedirectRules, WebSettings};
@@ -99,9 +99,9 @@ pub trait Tool: Send + Sync {
     /// context: it must not find out again.
     fn access(&self, input: &Value, cwd: &Path) -> Access;
 
-    /// What a valid call would change, as a unified diff or other text, for the one who is asked.
-    async fn preview(&self, _input: &Value, _access: &Access) -> Option<String> {
-        None
+    /// Shows the one who is asked what a valid call would change.
+    async fn preview(&self, _input: &Value, _access: &Access) -> Preview {
+        Preview::default()
     }
 
     /// How long a call may take; `None` when the tool keeps time itself or may take as long as it wants.
@@ -146,8 +146,8 @@ pub trait TypedTool: Send + Sync {
         Ok(())
     }
 
-    async fn preview(&self, _input: &Self::Input, _access: &Access) -> Option<String> {
-        None
+    async fn preview(&self, _input: &Self::Input, _access: &Access) -> Preview {
+        Preview::default()
     }
 
     fn time_limit(&self) -> Option<Duration> {
@@ -196,9 +196,11 @@ impl<T: TypedTool> Tool for T {
         TypedTool::directory(self)
     }
 
-    async fn preview(&self, input: &Value, access: &Access) -> Option<String> {
-        let typed = schema::parse::<T::Input>(self.spec(), input).ok()?;
-        TypedTool::preview(self, &typed, access).await
+    async fn preview(&self, input: &Value, access: &Access) -> Preview {
+        match schema::parse::<T::Input>(self.spec(), input) {
+            Ok(typed) => TypedTool::preview(self, &typed, access).await,
+            Err(_) => Preview::default(),
+        }
     }
 
     fn time_limit(&self) -> Option<Duration> {
@@ -270,6 +272,15 @@ impl ToolSpec {
     }
 }
 
+/// A look at what a call would change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// A unified diff or other text.
+    pub text: Option<String>,
+    /// The file's content that the text was made from. Only while it is that, a yes to the question holds.
+    pub content: Option<ContentHash>,
+}
+
 /// All that a call gets from outside its input. Made per call, cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ToolContext {
@@ -282,6 +293,8 @@ pub struct ToolContext {
     /// The folders of a command that nothing allows but that it only reads there: it must do nothing else. Absolute,
     /// without links.
     pub reads_only: Option<Arc<[PathBuf]>>,
+    /// The content of the file when the user was asked about this call: it must not change another one.
+    pub asked_content: Option<ContentHash>,
     /// The lock of a call that changes files, held since before it was judged the last time.
     pub turn: Option<FileTurn>,
     /// Its place among the calls of its message, from 0.

@@ -72,6 +72,7 @@ impl Bench {
             conversation: super::Conversation::default(),
             masked: Default::default(),
             reads_only: None,
+            asked_content: None,
             turn: None,
             files: BlockingPool::for_files(),
         }

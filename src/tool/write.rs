@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::diff::FileDiff;
 use super::file::{self, Files};
-use super::{ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
+use super::{Preview, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool, blocking, path};
 use crate::protocol::{Access, count};
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
@@ -56,27 +56,25 @@ impl TypedTool for Write {
         Access::Write { paths: vec![self.files.paths.target(&input.file_path, cwd)] }
     }
 
-    async fn preview(&self, input: &Input, access: &Access) -> Option<String> {
-        let Access::Write { paths } = access else { return None };
-        let (target, content) = (paths.first()?.clone(), input.content.clone());
-        let diff = tokio::task::spawn_blocking(move || {
-            let old =
-                file::load(&target).ok()?.file.map(|(_, content)| content).unwrap_or_default();
-            Some(FileDiff::whole(&String::from_utf8_lossy(&old), &content))
-        });
-        diff.await.ok().flatten()
+    async fn preview(&self, input: &Input, access: &Access) -> Preview {
+        let content = input.content.clone();
+        file::preview(access, move |on_disk| {
+            let old = on_disk.content().unwrap_or_default();
+            Some(FileDiff::whole(&String::from_utf8_lossy(old), &content))
+        })
+        .await
     }
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let turn = cx.turn()?.clone();
+        let (turn, asked) = (cx.turn()?.clone(), cx.asked_content);
         let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx, move |_| {
             let on_disk = file::load(&target)?;
-            on_disk.check(&files.ledger)?;
+            on_disk.check(&files.ledger, asked)?;
             on_disk.replace(input.content.as_bytes(), &files, &turn)?;
             let path = target.written.as_path();
-            let old = on_disk.file.as_ref().map(|(_, content)| String::from_utf8_lossy(content));
+            let old = on_disk.content().map(String::from_utf8_lossy);
             let did = if old.is_some() { "Overwrote" } else { "Created" };
             let diff = FileDiff::new(old.as_deref().unwrap_or_default(), &input.content);
             let text = format!(
@@ -197,7 +195,7 @@ mod tests {
         let input = input("f", "b\n");
         let access = bench.access("Write", &input);
         let preview = bench.tool("Write").preview(&input, &access).await;
-        assert_eq!(preview.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
+        assert_eq!(preview.text.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));
         assert_eq!(bench.content("f"), "a\n");
     }
 
@@ -207,7 +205,7 @@ mod tests {
         let text: String = (1..=3000).map(|line| format!("line {line}, and then some\n")).collect();
         let input = input("f", &text);
         let access = bench.access("Write", &input);
-        let preview = bench.tool("Write").preview(&input, &access).await.unwrap();
+        let preview = bench.tool("Write").preview(&input, &access).await.text.unwrap();
         assert_eq!(preview.lines().count(), 3001, "with the line that says where");
         assert!(preview.ends_with("+line 3000, and then some\n"));
     }

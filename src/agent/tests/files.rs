@@ -31,6 +31,14 @@ impl Folder {
         self
     }
 
+    fn write(&self, name: &str, content: &str) {
+        std::fs::write(self.dir.path().join(name), content).unwrap();
+    }
+
+    fn content(&self, name: &str) -> String {
+        std::fs::read_to_string(self.dir.path().join(name)).unwrap()
+    }
+
     /// Runs the agent while `user` watches what it does.
     async fn run(&mut self, user: impl AsyncFnMut(AgentEvent)) {
         let queue = self.bench.queue.clone();
@@ -70,8 +78,41 @@ fn calling<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Vec<StreamE
     events
 }
 
+fn edit(old: &str, new: &str) -> (&'static str, Value) {
+    ("Edit", json!({"file_path": "f", "old_string": old, "new_string": new}))
+}
+
 fn write(path: &str, content: &str) -> (&'static str, Value) {
     ("Write", json!({"file_path": path, "content": content}))
+}
+
+#[tokio::test]
+async fn an_edit_of_a_file_that_changes_while_its_question_is_open_does_not_run() {
+    let calls = [edit("x", "evil"), ("Read", json!({"file_path": "f"}))];
+    // Reading asks too: no folder is a working directory.
+    let gate = gate(Mode::Default, Vec::new());
+    let mut folder = Folder::new(Mode::Default, calls).judged_by(gate.clone());
+    folder.write("f", "# run x later\ntrue\n");
+    let (path, mut asked) = (folder.dir.path().join("f"), Vec::new());
+    folder
+        .run(async |event| match event.kind {
+            EventKind::PermissionAsked(question) => {
+                asked.push((question.tool, question.id));
+                asked.sort();
+                if let [_edit, (_, read)] = asked.as_slice() {
+                    std::fs::write(&path, "# run later\nx\n").unwrap();
+                    gate.answer(*read, Answer::Once).unwrap();
+                }
+            }
+            EventKind::ToolFinished { name, .. } if name == "Read" => {
+                gate.answer(asked[0].1, Answer::Once).unwrap();
+            }
+            _ => {}
+        })
+        .await;
+    assert_eq!(folder.content("f"), "# run later\nx\n");
+    let told = folder.told();
+    assert!(told.contains("f has changed since the question"), "{told}");
 }
 
 #[tokio::test]

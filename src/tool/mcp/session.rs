@@ -244,6 +244,7 @@ impl Mcp {
             conversation: Conversation::default(),
             masked: Default::default(),
             reads_only: None,
+            asked_content: None,
             turn: None,
             files: BlockingPool::for_files(),
         }
