@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use serde_json::Value;
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, enabled};
 
@@ -234,7 +235,8 @@ impl Agent {
         heard: &Heard,
         at: Station<'_>,
     ) -> Result<ToolOutcome, ToolError> {
-        let permitted = self.permit(tool, call, heard, at).await?;
+        let mut asked_turn = None;
+        let permitted = self.permit(tool, call, heard, at, &mut asked_turn).await?;
         let Station { span, run, cancel } = at;
         // A tool that only waits for the work of others would keep a place from them.
         let place = match tool.waits() {
@@ -281,7 +283,7 @@ impl Agent {
         let kept = listen.then(|| call.clone());
         let limits = [tool.time_limit(), self.setup.operations.call_limit()];
         let outcome = run_tool(tool, call.input, context, run_longer(limits, &run.budget)).await;
-        drop(place);
+        drop((place, asked_turn));
         let (Some(call), took) = (kept, began.elapsed()) else { return outcome };
         match outcome {
             Ok(outcome) if !outcome.is_error => {
@@ -301,13 +303,15 @@ impl Agent {
     }
 
     /// Asks whether a valid call may run, and answers with the call as it may: whoever allows it can change its input,
-    /// but not where it starts.
+    /// but not where it starts. `asked_turn` keeps the next question about the same file from opening before the call
+    /// has ended.
     async fn permit(
         &self,
         tool: &dyn Tool,
         call: ToolCall,
         heard: &Heard,
         at: Station<'_>,
+        asked_turn: &mut Option<OwnedMutexGuard<()>>,
     ) -> Result<Permitted, ToolError> {
         let Station { run, cancel, .. } = at;
         let access = tool.access(&call.input, &call.directory);
@@ -320,6 +324,12 @@ impl Agent {
             pause = Some(run.budget.pause());
             if let Some(answer) = self.before_question(tool, &call, at).await {
                 return answer;
+            }
+            // What the user is asked about before may change this file first.
+            if let Access::Write { paths } = &access
+                && let Some(file) = paths.first()
+            {
+                *asked_turn = Some(run.asked_files.hold(file).await);
             }
             self.tell_of_question(tool, run);
             let preview = tool.preview(&call.input, &access).await;

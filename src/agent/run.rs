@@ -1,14 +1,17 @@
 //! One run of an agent: what it has come to so far, and why it ends.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use super::Forced;
 use crate::budget::{Budget, UsedUp};
-use crate::protocol::{ApiError, End, EventSink, JournalError, Usage};
+use crate::protocol::{ApiError, End, EventSink, JournalError, Target, Usage};
 
 /// What one run has come to so far.
 pub(super) struct Run<'a> {
@@ -34,6 +37,7 @@ pub(super) struct Run<'a> {
     pub(super) stopped: OnceLock<String>,
     /// The provider's refusal that has ended it.
     pub(super) api_error: Option<ApiError>,
+    pub(super) asked_files: AskedFiles,
 }
 
 impl<'a> Run<'a> {
@@ -57,7 +61,25 @@ impl<'a> Run<'a> {
             held_back: 0,
             stopped: OnceLock::new(),
             api_error: None,
+            asked_files: AskedFiles::default(),
         }
+    }
+}
+
+/// The files that the user was asked about, each with a lock for the calls that would change it.
+#[derive(Default)]
+pub(super) struct AskedFiles(Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>);
+
+impl AskedFiles {
+    /// Waits until each call that was asked about this file before has ended.
+    pub(super) async fn hold(&self, file: &Target) -> OwnedMutexGuard<()> {
+        self.lock_of(file).lock_owned().await
+    }
+
+    fn lock_of(&self, file: &Target) -> Arc<AsyncMutex<()>> {
+        let path = file.resolved.as_ref().unwrap_or(&file.written).clone();
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.entry(path).or_default().clone()
     }
 }
 

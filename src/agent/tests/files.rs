@@ -1,9 +1,11 @@
 //! Calls that change files: what was judged and shown is what is written.
 
+use std::collections::VecDeque;
+
 use serde_json::{Value, json};
 
 use super::*;
-use crate::protocol::AgentEvent;
+use crate::protocol::{AgentEvent, Question};
 use crate::tool::{BuiltinSettings, builtin};
 
 /// A folder that an agent with the built-in tools works in.
@@ -84,6 +86,35 @@ fn edit(old: &str, new: &str) -> (&'static str, Value) {
 
 fn write(path: &str, content: &str) -> (&'static str, Value) {
     ("Write", json!({"file_path": path, "content": content}))
+}
+
+#[tokio::test]
+async fn each_edit_of_a_file_is_asked_about_with_the_change_that_it_makes() {
+    let first = write("f", "# run later\nx\n");
+    let mut folder = Folder::new(Mode::Default, [first, edit("x", "evil"), edit("later", "now")]);
+    let gate = folder.bench.gate.clone();
+    let (mut waiting, mut shown, mut busy) = (VecDeque::<Box<Question>>::new(), Vec::new(), false);
+    folder
+        .run(async |event| {
+            match event.kind {
+                EventKind::PermissionAsked(question) => waiting.push_back(question),
+                EventKind::ToolFinished { .. } => busy = false,
+                _ => {}
+            }
+            if !busy && let Some(question) = waiting.pop_front() {
+                busy = true;
+                gate.answer(question.id, Answer::Once).unwrap();
+                shown.push(question.preview.unwrap_or_default());
+            }
+        })
+        .await;
+    let diffs = [
+        "@@ -0,0 +1,2 @@\n+# run later\n+x\n",
+        "@@ -1,2 +1,2 @@\n # run later\n-x\n+evil\n",
+        "@@ -1,2 +1,2 @@\n-# run later\n+# run now\n evil\n",
+    ];
+    assert_eq!(shown, diffs);
+    assert_eq!(folder.content("f"), "# run now\nevil\n");
 }
 
 #[tokio::test]
