@@ -243,9 +243,12 @@ impl Agent {
             true => None,
             false => Some(self.setup.operations.enter(cancel).await.ok_or_else(cancelled)?),
         };
+        let limits = [tool.time_limit(), self.setup.operations.call_limit()];
         // What a write is judged by must not change until it has happened.
         let turn = match permitted.access {
-            Access::Write { .. } => Some(self.file_turn(cancel).await?),
+            Access::Write { .. } => {
+                Some(self.file_turn(cancel, run_longer(limits, &run.budget)).await?)
+            }
             _ => None,
         };
         let reads_only = self.still_permitted(tool, &permitted, heard)?;
@@ -281,7 +284,6 @@ impl Agent {
         let events = [HookEvent::PostToolUse, HookEvent::PostToolUseFailure];
         let listen = events.into_iter().any(|event| self.setup.hooks.listen(event));
         let kept = listen.then(|| call.clone());
-        let limits = [tool.time_limit(), self.setup.operations.call_limit()];
         let outcome = run_tool(tool, call.input, context, run_longer(limits, &run.budget)).await;
         drop((place, asked_turn));
         let (Some(call), took) = (kept, began.elapsed()) else { return outcome };
@@ -294,11 +296,16 @@ impl Agent {
     }
 
     /// Waits until no other call of the session changes files.
-    async fn file_turn(&self, cancel: &CancellationToken) -> Result<FileTurn, ToolError> {
+    async fn file_turn(
+        &self,
+        cancel: &CancellationToken,
+        too_long: impl Future<Output = Duration>,
+    ) -> Result<FileTurn, ToolError> {
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(cancelled()),
             turn = self.setup.operations.file_lock().hold() => Ok(turn),
+            limit = too_long => Err(ToolError::soft(SoftKind::Timeout, stopped_for(limit))),
         }
     }
 
@@ -465,7 +472,7 @@ fn stopped_after(
     limit: Duration,
     result: Result<ToolOutcome, ToolError>,
 ) -> Result<ToolOutcome, ToolError> {
-    let why = format!("This call took longer than {} s and was stopped.", limit.as_secs());
+    let why = stopped_for(limit);
     match result {
         Err(ToolError::Soft { kind: SoftKind::Cancelled, message }) if message != CANCELLED => {
             Err(ToolError::soft(SoftKind::Timeout, format!("{why}\n\n{message}")))
@@ -479,6 +486,10 @@ fn stopped_after(
         }
         result => result,
     }
+}
+
+fn stopped_for(limit: Duration) -> String {
+    format!("This call took longer than {} s and was stopped.", limit.as_secs())
 }
 
 /// Waits until the shortest of the limits is over and answers with it; for ever when there is none.
