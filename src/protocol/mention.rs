@@ -3,10 +3,17 @@
 /// What stands before the name.
 pub const PREFIX: &str = "@agent-";
 
-/// The names that stand behind [`PREFIX`] at the beginning of words, in order. What goes on like a path names a file.
-pub fn agents(text: &str) -> impl Iterator<Item = &str> {
-    text.split_whitespace().filter_map(|word| {
+/// The names that stand behind [`PREFIX`] at the beginning of words, in order. What goes on like a path names a file, unless
+/// an agent `is_known` by that name: names in files of other programs may hold dots.
+pub fn agents(text: &str, is_known: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
+    text.split_whitespace().filter_map(move |word| {
         let rest = word.strip_prefix(PREFIX)?;
+        let dotted = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
+        let end = rest.find(|letter| !dotted(letter)).unwrap_or(rest.len());
+        let dotted = rest[..end].trim_end_matches('.');
+        if is_known(dotted) {
+            return Some(dotted);
+        }
         let inside = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_');
         let end = rest.find(|letter| !inside(letter)).unwrap_or(rest.len());
         let (name, behind) = rest.split_at(end);
@@ -23,6 +30,8 @@ mod tests {
     #[test]
     fn only_a_word_that_begins_like_one_names_an_agent() {
         let text = "@agent-explore, see @agent-notes.md and me@agent-x (not @agent-plan). @agent-";
-        assert_eq!(agents(text).collect::<Vec<_>>(), ["explore", "plan"]);
+        assert_eq!(agents(text, |_| false).collect::<Vec<_>>(), ["explore", "plan"]);
+        let text = "@agent-v1.2 @agent-v1.2.md and @agent-v1.2.";
+        assert_eq!(agents(text, |name| name == "v1.2").collect::<Vec<_>>(), ["v1.2", "v1.2"]);
     }
 }

@@ -19,15 +19,21 @@ impl Runtime {
         model: &ModelSlot,
     ) -> Result<Option<Forced>, String> {
         let meaning = prompt.meaning.as_deref().unwrap_or_default();
-        let names: Vec<_> = mention::agents(&prompt.text).chain(mention::agents(meaning)).collect();
-        let Some(first) = names.first().filter(|_| prompt.from == Sender::Person) else {
+        let texts = [prompt.text.as_str(), meaning];
+        let is_mention = texts.iter().any(|text| text.contains(mention::PREFIX));
+        if !is_mention || prompt.from != Sender::Person {
             return Ok(None);
-        };
+        }
         // The definitions that count are those of this moment.
         let agent = self.take_main(model.clone()).await;
         self.main = Some(agent);
-        let off = "sub-agents are off";
-        let Some(offer) = self.offer.as_ref() else { return Err(refusal(first, off)) };
+        let offer = self.offer.as_ref();
+        let is_known =
+            |name: &str| offer.is_some_and(|offer| offer.definitions().get(name).is_some());
+        let names: Vec<&str> =
+            texts.into_iter().flat_map(|text| mention::agents(text, is_known)).collect();
+        let Some(first) = names.first() else { return Ok(None) };
+        let Some(offer) = offer else { return Err(refusal(first, "sub-agents are off")) };
         if !prompt.sub_agents {
             return Err(refusal(first, "this prompt may not start sub-agents"));
         }

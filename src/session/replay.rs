@@ -42,6 +42,8 @@ pub(super) struct Replay<'a> {
     info: Option<AgentInfo>,
     /// The sub-agents that have files.
     agents: &'a [AgentSummary],
+    /// The same, to find one of many.
+    by_id: HashMap<AgentId, &'a AgentSummary>,
     /// Messages at the top that are another agent's.
     inherited: usize,
     /// The time of the first record, and of the last. Events never go back in time, whatever the clock did.
@@ -96,6 +98,7 @@ impl<'a> Replay<'a> {
             path,
             info,
             agents,
+            by_id: agents.iter().map(|agent| (agent.meta.id, agent)).collect(),
             inherited: 0,
             started: Timestamp::MIN,
             at: Timestamp::MIN,
@@ -210,7 +213,7 @@ impl<'a> Replay<'a> {
     }
 
     fn sender(&self, id: AgentId) -> Sender {
-        let known = self.agents.iter().find(|agent| agent.meta.id == id);
+        let known = self.by_id.get(&id);
         let name = known.map_or_else(|| "an agent".to_owned(), |agent| agent.meta.name.clone());
         Sender::Agent { name }
     }
@@ -228,7 +231,7 @@ impl<'a> Replay<'a> {
         };
         let name = self.calls.get(id).map(|call| call.name.clone()).unwrap_or_default();
         if let Some(report) = report.filter(|_| self.path.is_root())
-            && !self.agents.iter().any(|agent| agent.meta.id == report.agent_id)
+            && !self.by_id.contains_key(&report.agent_id)
         {
             let info = Box::new(self.reported(id, report));
             let outcome = Box::new(outcome(report, content));

@@ -444,7 +444,7 @@ async fn permissions_test_names_the_rule_that_decides_a_call_and_asks_nobody() {
         run.stdout
     };
     for (call, flags, decision, why) in [
-        ("Bash(git diff HEAD)", &[][..], "allow", "rule Bash(git diff:*) in "),
+        ("Bash(git diff)", &[][..], "allow", "rule Bash(git diff:*) in "),
         ("Bash(git diff && git push)", &[], "ask", "rule Bash(git push:*) in "),
         ("Bash(psql x)", &[], "ask", "no rule allows psql"),
         ("Bash(psql x)", &["--permission-mode", "dontAsk"], "deny", "dontAsk"),

@@ -60,14 +60,15 @@ pub async fn git(env: EnvOverlay, cwd: PathBuf) -> Vec<Finding> {
     }]
 }
 
-/// Whether the kernel can keep an agent inside its worktree.
+/// Whether the kernel can keep commands to reading, and an agent inside its worktree.
 #[must_use]
 pub fn sandbox() -> Finding {
     match available() {
         true => Finding::ok("sandbox", "the kernel can confine commands (Landlock)"),
         false => Finding::note(
             "sandbox",
-            "this system cannot confine commands, so agents with `isolation: worktree` get no shell; it takes Linux 6.2 or newer, with Landlock",
+            "this system cannot confine commands: what runs without a question is judged and no more, and agents with \
+             `isolation: worktree` get no shell; it takes Linux 6.2 or newer, with Landlock",
         ),
     }
 }

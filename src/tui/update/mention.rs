@@ -62,9 +62,8 @@ pub fn refuses(model: &mut Model, text: &str, effects: &mut Vec<Effect>) -> bool
     if known.is_empty() {
         return false;
     }
-    let Some(name) =
-        mention::agents(text).find(|name| !known.iter().any(|agent| agent.name == *name))
-    else {
+    let is_known = |name: &str| known.iter().any(|agent| agent.name == name);
+    let Some(name) = mention::agents(text, is_known).find(|name| !is_known(name)) else {
         return false;
     };
     model.say(format!("no agent {name}: /agents lists them"));
