@@ -13,7 +13,7 @@ use crate::config::{
 };
 use crate::custom::CustomSources;
 use crate::exec::StartDirs;
-use crate::exec::sandbox::Restriction;
+use crate::exec::sandbox::{Reading, Restriction};
 use crate::protocol::{EnvOverlay, Redactor, SessionId, printable_path};
 use crate::provider::ModelError;
 use crate::runtime::Open;
@@ -124,10 +124,9 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         Some(Command::Demo(print)) => return demo::run(cli, env, print),
         Some(Command::Doctor) => return doctor::run(cli, env),
         Some(Command::Sandbox { write, read, start_file, program }) => {
-            let restriction = match read.as_slice() {
-                [] => Restriction::Write(write),
-                folders => Restriction::Read { folders, start_file: start_file.as_deref(), env },
-            };
+            let reading = Reading { folders: read, start_file: start_file.as_deref(), env };
+            let read = (!read.is_empty()).then_some(reading);
+            let restriction = Restriction { write, read };
             return Ok(command::sandbox::become_restricted(&restriction, program));
         }
         Some(Command::Auth { action: AuthAction::Status { json } }) => {

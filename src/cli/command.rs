@@ -64,12 +64,12 @@ pub enum Command {
     Doctor,
     /// Print shell completions.
     Completions { shell: clap_complete::Shell },
-    /// Become a program that can write only below the given folders, or only read there.
+    /// Become a program that can write, or also read, only below the given folders.
     #[command(hide = true)]
     Sandbox {
         #[arg(long, value_name = "DIR")]
         write: Vec<PathBuf>,
-        #[arg(long, value_name = "DIR", conflicts_with = "write")]
+        #[arg(long, value_name = "DIR")]
         read: Vec<PathBuf>,
         #[arg(long, value_name = "FILE", requires = "read")]
         start_file: Option<PathBuf>,

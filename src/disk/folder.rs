@@ -88,6 +88,23 @@ impl Folder {
         Ok(opened.map_err(|error| refusal(&self.fd, name, error))?.into())
     }
 
+    /// Removes the entry `name` where it is a link.
+    ///
+    /// # Errors
+    /// What the system says, unless there is no such entry.
+    pub fn remove_link(&self, name: &OsStr) -> io::Result<()> {
+        let removed = match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Ok(found) if kind(&found) == SFlag::S_IFLNK => {
+                unlinkat(&self.fd, name, UnlinkatFlags::NoRemoveDir)
+            }
+            other => other.map(drop),
+        };
+        match removed {
+            Err(Errno::ENOENT) => Ok(()),
+            removed => Ok(removed?),
+        }
+    }
+
     /// When the entry `name` was changed, the link itself where it is one.
     ///
     /// # Errors

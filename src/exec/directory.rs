@@ -28,7 +28,9 @@ unset -v CALIBAN_START"#;
 /// What bash reads before the command. It has this text at descriptor 4 and the pipe at 5, and closes both. A start
 /// file that the user has set is read too, as bash would; it does not decide where the command runs.
 pub fn start_text(env: &EnvOverlay) -> String {
-    let own = match env.get("BASH_ENV") {
+    // A relative one would be a file of the folder in which the command starts.
+    let is_fixed = |own: &&str| own.starts_with(['/', '$', '~']);
+    let own = match env.get("BASH_ENV").filter(is_fixed) {
         Some(own) => format!(
             "CALIBAN_START=$PWD BASH_ENV={}\n. \"$BASH_ENV\"\n{PLAIN_CD}\n{STAY}",
             quoted(own)

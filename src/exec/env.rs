@@ -11,6 +11,16 @@ use crate::protocol::{DEPTH_VARIABLE, EnvOverlay};
 const PROVIDER_KEYS: [&str; 4] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY"];
 
+/// Variables by which the loader finds what it puts into every program.
+const LIBRARIES: [&str; 6] = [
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_LIBRARY_PATH",
+    "DYLD_INSERT_LIBRARIES",
+    "DYLD_FRAMEWORK_PATH",
+];
+
 /// How many settings the environment brings for git.
 const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
 
@@ -33,7 +43,20 @@ pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay
         env.get(DEPTH_VARIABLE).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
     let deeper = inherited.saturating_add(depth).saturating_add(1);
     let env = env.without(PROVIDER_KEYS.into_iter().chain(secrets.iter().map(String::as_str)));
+    let env = without_relative_libraries(&env);
     with_git_settings(&env).with([(DEPTH_VARIABLE, deeper.to_string())])
+}
+
+/// The environment, where the variables that say what every program loads name absolute paths alone: the loader takes an
+/// empty or a relative one for the folder in which the program starts.
+fn without_relative_libraries(env: &EnvOverlay) -> EnvOverlay {
+    let kept = LIBRARIES.iter().filter_map(|name| {
+        let value = env.get_os(name)?.as_bytes();
+        let parts = value.split(|byte| matches!(byte, b':' | b';' | b' '));
+        let absolute: Vec<&[u8]> = parts.filter(|part| part.starts_with(b"/")).collect();
+        Some((*name, OsString::from_vec(absolute.join(&b':'))))
+    });
+    env.without(LIBRARIES).with(kept.filter(|(_, value)| !value.is_empty()))
 }
 
 /// The environment without those folders of `PATH` that lie in the checkouts around `dir` or depend on where a program
@@ -67,6 +90,19 @@ fn with_git_settings(env: &EnvOverlay) -> EnvOverlay {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_program_loads_what_lies_where_it_starts() {
+        let env = EnvOverlay::from_iter([
+            ("LD_LIBRARY_PATH", ":/usr/local/lib:lib:"),
+            ("LD_PRELOAD", "./x.so /lib/y.so"),
+            ("LD_AUDIT", "x.so"),
+        ]);
+        let child = child_env(&env, 0, &[]);
+        assert_eq!(child.get("LD_LIBRARY_PATH"), Some("/usr/local/lib"));
+        assert_eq!(child.get("LD_PRELOAD"), Some("/lib/y.so"));
+        assert_eq!(child.get("LD_AUDIT"), None);
+    }
 
     #[test]
     fn keys_and_named_secrets_stay_out() {

@@ -6,11 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+))]
+mod calls;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod readable;
-#[cfg(target_os = "linux")]
-mod sockets;
 
 use super::supervisor::Supervisor;
 use crate::disk::Folder;
@@ -46,21 +49,34 @@ pub struct Confinement {
 }
 
 #[derive(Clone, Debug)]
-enum Bounds {
-    /// It writes in `folders`, of which `temp` is the one for temporary files, and reads everything.
-    Write { folders: Arc<[PathBuf]>, temp: Arc<Path> },
-    /// It reads in these folders, and this file, and does nothing else.
-    Read { folders: Arc<[PathBuf]>, start_file: Option<PathBuf> },
+struct Bounds {
+    /// Where it writes.
+    write: Arc<[PathBuf]>,
+    /// The one of those folders that is for temporary files.
+    temp: Option<Arc<Path>>,
+    /// Where it reads; everywhere if absent.
+    read: Option<Arc<[PathBuf]>>,
+    /// What bash reads at its start, where reading is bounded.
+    start_file: Option<PathBuf>,
 }
 
 /// What the launcher keeps itself to. Folders are absolute, and no part of their paths is a link.
 #[derive(Debug)]
-pub enum Restriction<'a> {
-    /// Writing below these folders, which are made when they are not there; everything may be read.
-    Write(&'a [PathBuf]),
-    /// Reading below these folders, and what installed programs need to run, as the command's environment says. Nothing
-    /// is written, no program in these folders is started, and no socket is opened.
-    Read { folders: &'a [PathBuf], start_file: Option<&'a Path>, env: &'a EnvOverlay },
+pub struct Restriction<'a> {
+    /// Nothing is written but below these folders, which are made when they are not there.
+    pub write: &'a [PathBuf],
+    /// All that is read, where that is bounded.
+    pub read: Option<Reading<'a>>,
+}
+
+/// Reads are kept to some folders. Then no program in these is started, no socket is opened, and nothing is changed about
+/// files but their content.
+#[derive(Debug)]
+pub struct Reading<'a> {
+    pub folders: &'a [PathBuf],
+    pub start_file: Option<&'a Path>,
+    /// The command's environment, which leads to what installed programs need to run.
+    pub env: &'a EnvOverlay,
 }
 
 /// What the shell of an agent may do.
@@ -93,24 +109,32 @@ impl Sandbox {
         available().then(|| Self { launcher: launcher.into() })
     }
 
-    /// Confines to `write` and `temp`: folders, made anew when they are not there. Commands get `temp` as their folder
-    /// for temporary files.
+    /// Confines writes to `write` and `temp`: folders, made anew when they are not there. Commands get `temp` as their
+    /// folder for temporary files.
     #[must_use]
     pub fn confine(&self, write: impl IntoIterator<Item = PathBuf>, temp: &Path) -> Confinement {
-        let folders = write.into_iter().chain([temp.to_owned()]).collect();
-        let bounds = Bounds::Write { folders, temp: temp.into() };
+        let write = write.into_iter().chain([temp.to_owned()]).collect();
+        let bounds = Bounds { write, temp: Some(temp.into()), read: None, start_file: None };
         Confinement { sandbox: self.clone(), bounds }
     }
 
     /// Confines to reading in these folders. Bash also reads the user's `start_file`.
     #[must_use]
     pub fn read_only(&self, folders: Arc<[PathBuf]>, start_file: Option<&OsStr>) -> Confinement {
-        let bounds = Bounds::Read { folders, start_file: start_file.map(PathBuf::from) };
+        let start_file = start_file.map(PathBuf::from);
+        let bounds = Bounds { write: [].into(), temp: None, read: Some(folders), start_file };
         Confinement { sandbox: self.clone(), bounds }
     }
 }
 
 impl Confinement {
+    /// The same bounds for writes, and for reads these folders beside those in which it writes. No socket is opened.
+    #[must_use]
+    pub fn reading(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        let read = self.bounds.write.iter().cloned().chain(folders).collect();
+        Self { bounds: Bounds { read: Some(read), ..self.bounds }, ..self }
+    }
+
     /// A supervisor for what runs confined: the launcher is our own binary, which is one too.
     #[must_use]
     pub fn supervisor(&self) -> Option<Supervisor> {
@@ -120,18 +144,11 @@ impl Confinement {
     /// The words that go before a command's own.
     pub(super) fn launcher(&self) -> Vec<OsString> {
         let mut words = vec![self.sandbox.launcher.as_os_str().to_owned(), COMMAND.into()];
-        let (option, folders) = match &self.bounds {
-            Bounds::Write { folders, .. } => ("--write", folders),
-            Bounds::Read { folders, start_file } => {
-                if let Some(file) = start_file {
-                    words.extend(["--start-file".into(), file.as_os_str().to_owned()]);
-                }
-                ("--read", folders)
-            }
-        };
-        for folder in folders.iter() {
-            words.extend([option.into(), folder.as_os_str().to_owned()]);
-        }
+        let Bounds { write, read, start_file, temp: _ } = &self.bounds;
+        let mut add = |option: &str, path: &Path| words.extend([option.into(), path.into()]);
+        write.iter().for_each(|folder| add("--write", folder));
+        read.iter().flat_map(|folders| folders.iter()).for_each(|folder| add("--read", folder));
+        start_file.iter().for_each(|file| add("--start-file", file));
         words.push("--".into());
         words
     }
@@ -139,11 +156,9 @@ impl Confinement {
     /// The environment of a confined command. One that writes has its own folder for temporary files, and git in the
     /// repository around it.
     pub(super) fn env(&self, env: &EnvOverlay) -> EnvOverlay {
-        match &self.bounds {
-            Bounds::Write { temp, .. } => {
-                env.without(GIT_PLACES).with([("TMPDIR", temp.as_os_str())])
-            }
-            Bounds::Read { .. } => env.clone(),
+        match &self.bounds.temp {
+            Some(temp) => env.without(GIT_PLACES).with([("TMPDIR", temp.as_os_str())]),
+            None => env.clone(),
         }
     }
 }
@@ -159,18 +174,15 @@ pub fn available() -> bool {
 /// # Errors
 /// When the kernel cannot or will not, or a folder to write in is not there or behind a link.
 pub fn restrict(restriction: &Restriction<'_>) -> Result<(), SandboxError> {
-    match restriction {
-        Restriction::Write(folders) => {
-            landlock::restrict_writes(&opened(folders, "writing there", Folder::make)?)
-        }
-        Restriction::Read { folders, start_file, env } => {
-            let mut others = readable::files(folders, env);
-            others.files.extend(start_file.map(Path::to_owned));
-            let folders = opened(folders, "reading there", Folder::open)?;
-            landlock::restrict_to_reading(&folders, &others)?;
-            sockets::forbid()
-        }
-    }
+    let write = opened(restriction.write, "writing there", Folder::make)?;
+    let Some(Reading { folders, start_file, env }) = &restriction.read else {
+        return landlock::restrict_writes(&write);
+    };
+    let mut others = readable::files(folders, env);
+    others.files.extend(start_file.map(Path::to_owned));
+    let read = opened(folders, "reading there", Folder::open)?;
+    landlock::restrict_all(&write, &read, &others)?;
+    calls::forbid()
 }
 
 /// The folders, held open for a use.
@@ -199,17 +211,22 @@ mod landlock {
         Err(SandboxError::Unsupported)
     }
 
-    pub fn restrict_to_reading(
-        _folders: &[Folder],
+    pub fn restrict_all(
+        _write: &[Folder],
+        _read: &[Folder],
         _others: &super::readable::Readable,
     ) -> Result<(), SandboxError> {
         Err(SandboxError::Unsupported)
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-mod sockets {
+/// On other processors, and elsewhere than on Linux, no calls are forbidden.
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
+)))]
+mod calls {
     pub fn forbid() -> Result<(), super::SandboxError> {
-        Err(super::SandboxError::Unsupported)
+        Ok(())
     }
 }

@@ -167,7 +167,11 @@ impl Shell {
         let words = group.take_words();
         let mut pump = Pump::new(group.take_output(), show);
         let exit = follow(&mut group, &mut pump, &leave).await?;
-        if let Some(end) = words.and_then(directory::ended_in)
+        // What runs in the command could say any folder.
+        let may_stand = |end: &PathBuf| {
+            call.reads_only.is_none_or(|folders| folders.iter().any(|it| end.starts_with(it)))
+        };
+        if let Some(end) = words.and_then(directory::ended_in).filter(may_stand)
             && end != cwd
         {
             self.move_to(end, start.order);

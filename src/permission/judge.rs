@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::bases::runs_git;
 use super::bounds::Bound;
 use super::facts::{Facts, Unit};
 use super::lookalike;
@@ -246,9 +247,8 @@ fn beyond_bound(facts: &Facts, places: &Places) -> Option<String> {
 fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement {
     let places = policy.places;
     let mut why_allowed = None;
-    let mut missing = Vec::new();
-    let mut reasons: Vec<String> = Vec::new();
-    let mut bare: Vec<String> = Vec::new();
+    let mut missing = Missing::default();
+    let mut starters = Vec::new();
     for unit in &facts.units {
         let mut rules = policy.rules.allow.iter().chain(policy.grants);
         if let Some(rule) = rules.find(|rule| rule.allows(unit, facts, places))
@@ -257,22 +257,33 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
             why_allowed.get_or_insert_with(|| format!("{} allows it", rule.describe(places)));
             continue;
         }
-        if let Err(reason) = free(unit, policy.mode, facts, places) {
-            bare.push(reason.clone());
-            let reason = exception(unit, policy, facts).unwrap_or(reason);
-            missing.push(unit);
-            if !reasons.contains(&reason) {
-                reasons.push(reason);
+        match (free(unit, policy.mode, facts, places), unit) {
+            (Ok(()), Unit::Command(command)) if runs_git(command) => starters.push((unit, command)),
+            (Ok(()), _) => {}
+            (Err(bare), _) => {
+                let shown = exception(unit, policy, facts).unwrap_or_else(|| bare.clone());
+                missing.add(unit, bare, shown);
             }
         }
     }
-    if missing.is_empty() {
-        let writes = facts.units.iter().any(|unit| matches!(unit, Unit::Write(_)));
-        let shell = facts.shell.as_ref().filter(|_| why_allowed.is_none() && !writes);
+    let writes = facts.units.iter().any(|unit| matches!(unit, Unit::Write(_)));
+    let only_reads = why_allowed.is_none() && !writes && missing.units.is_empty();
+    if !only_reads {
+        // Git starts what the user's settings name: it is free only where the whole line is confined.
+        for (unit, command) in starters {
+            let name = suggest::short(command);
+            let why =
+                format!("no rule allows {name}, which is free only in a line that only reads");
+            missing.add(unit, why.clone(), why);
+        }
+    }
+    if missing.units.is_empty() {
+        let shell = facts.shell.as_ref().filter(|_| only_reads);
         let reads_only = shell.map(|shell| places.readable(&shell.bases.shell));
         let why = why_allowed.unwrap_or_else(|| format!("{} mode allows it", policy.mode.name()));
         return Judgement { reads_only, ..Judgement::new(Decision::Allow, why) };
     }
+    let Missing { units: missing, bare, shown: reasons } = missing;
     let why = reasons.join("; ");
     let mut judgement = match policy.mode {
         Mode::DontAsk => {
@@ -286,6 +297,26 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
         judgement.suggestions = suggest::rules(&missing, facts, places);
     }
     judgement
+}
+
+/// The units of a call that nothing allows.
+#[derive(Default)]
+struct Missing<'a> {
+    units: Vec<&'a Unit>,
+    /// Why, without what allow rules say to it.
+    bare: Vec<String>,
+    /// Why, for the user, each reason once.
+    shown: Vec<String>,
+}
+
+impl<'a> Missing<'a> {
+    fn add(&mut self, unit: &'a Unit, bare: String, shown: String) {
+        self.units.push(unit);
+        self.bare.push(bare);
+        if !self.shown.contains(&shown) {
+            self.shown.push(shown);
+        }
+    }
 }
 
 /// Why a rule that names the command does not cover it: a dangerous option, and which rule would cover that, or the folder

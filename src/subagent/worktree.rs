@@ -96,6 +96,11 @@ pub enum WorktreeError {
     )]
     NoRepository(PathBuf),
     #[error(
+        "no worktree of the repository around {}: it holds your whole home folder; start the agent without isolation",
+        .0.display()
+    )]
+    Home(PathBuf),
+    #[error(
         "no worktree within that of another agent: start the agent without isolation, it works in {}",
         .0.display()
     )]
@@ -189,7 +194,9 @@ impl Worktree {
 
     /// Git in the worktree.
     fn git(&self, context: &GitContext) -> Result<WorktreeGit, GitError> {
-        WorktreeGit::new(&self.path, self.confinement(), context)
+        // Nobody allowed what a filter does: it reads no more than git does.
+        let confinement = self.confinement().map(|it| it.reading([self.common.clone()]));
+        WorktreeGit::new(&self.path, confinement, context)
     }
 
     /// Removes the worktree and its branch when they hold neither changes nor commits; else keeps both. All that the
@@ -230,7 +237,8 @@ impl Worktree {
         if made.is_err() {
             // Also when git was stopped. Whatever of it is not there cannot be removed.
             let context = GitContext::unstoppable(&context.env);
-            let _ = repository::remove(&repository.common, &path, &branch, &context);
+            let own = repository.common.join("worktrees").join(&slug);
+            let _ = repository::remove(&repository.common, &path, &own, &branch, &context);
             let _ = fs::remove_dir_all(&temp);
         }
         made
@@ -249,7 +257,7 @@ impl Worktree {
         let temp = private_folder(temp)?;
         repository.add(&path, &branch, new.sandbox.as_ref(), &temp)?;
         let own = links::own_folder(&path).map_err(failed)?;
-        let links = Links::of(&path, &own).map_err(failed)?;
+        let links = Links::of(&path, &own, &branch).map_err(failed)?;
         let mut tree = Self {
             cwd: path.clone(),
             temp,
@@ -274,9 +282,9 @@ impl Worktree {
         let counted = self.count(context);
         // Whatever is left of it is of no use to anybody.
         let _ = fs::remove_dir_all(&self.temp);
-        let Self { path, branch, common, .. } = self;
+        let Self { path, branch, common, own, .. } = self;
         let why = match counted {
-            Ok((0, 0)) => match repository::remove(&common, &path, &branch, context) {
+            Ok((0, 0)) => match repository::remove(&common, &path, &own, &branch, context) {
                 Ok(()) => return Finished::Removed,
                 Err(error) => error.to_string(),
             },

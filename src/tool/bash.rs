@@ -18,7 +18,8 @@ const DEFAULT_MS: u64 = 120_000;
 const MAX_MS: u64 = 600_000;
 
 /// What programs print when the system refuses something to them.
-const REFUSALS: [&str; 2] = ["ermission denied", "peration not permitted"];
+const REFUSALS: [&str; 3] =
+    ["ermission denied", "peration not permitted", "unction not implemented"];
 
 const CONFINED: &str = "\n[No rule allows this command, so it ran where it can only read the project, without the network.]";
 

@@ -328,10 +328,11 @@ async fn two_worktrees_are_closed_to_one_another() {
     assert_eq!(place.tree.finish().await, Finished::Removed);
 }
 
-/// A filter that tries to write where an agent may not, and changes the worktree's links.
+/// A filter that tries to write and read where an agent may not be asked about, and changes the worktree's links.
 const ESCAPE: &str = "exec 2> /dev/null\n\
     echo x >> ran.log\n\
     touch $HOME/escaped\n\
+    cat $HOME/.gitconfig $HOME/key >> ran.log\n\
     git=$(sed 's/gitdir: //' .git) && echo /nowhere > $git/commondir\n\
     cat\n";
 
@@ -342,10 +343,12 @@ async fn a_filter_that_git_runs_in_a_worktree_does_not_leave_it() {
     let filter = "clean = sh ./filter.sh\nsmudge = \"sh ./filter.sh || cat\"";
     let files = [(".gitignore", "ran.log\n"), ("filter.sh", ESCAPE), ("z.txt", "z\n")];
     let Some(source) = Source::with_filter(test, filter, &files) else { return };
+    std::fs::write(source.base.join("home/key"), "KEY-13\n").unwrap();
     let escaped = source.base.join("home/escaped");
     let tree = Worktree::create(source.wish()).await.unwrap();
     let log = tree.path().join("ran.log");
-    assert!(log.exists(), "git writes the files of the worktree with the filter");
+    let seen = std::fs::read_to_string(&log).expect("git writes the files with the filter");
+    assert!(seen.contains("[filter") && !seen.contains("KEY-13"), "{seen}");
     assert!(!escaped.exists(), "on the way in");
     let known = tree.checkout();
     let links = || {
@@ -403,9 +406,13 @@ async fn a_creation_that_nobody_waits_for_ends_git_and_leaves_nothing() {
     // Every process of the checkout holds the pipe, to read: a filter writes nowhere else.
     let filter = "smudge = \"exec 9<$HELD; sleep 1000; cat\"\nclean = cat";
     let Some(mut source) = Source::with_filter(test, filter, &[]) else { return };
-    let pipe = source.base.join("held.fifo");
+    // Where a filter may read: among the user's programs.
+    let bin = source.base.join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let pipe = bin.join("held.fifo");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    source.env = source.env.with([("HELD", pipe.as_os_str())]);
+    let path = format!("{}:{}", source.env.get("PATH").unwrap(), bin.display());
+    source.env = source.env.with([("HELD", pipe.display().to_string()), ("PATH", path)]);
     let mut create = Box::pin(Worktree::create(source.wish()));
     // There is no sender before somebody reads.
     let opened = async {
@@ -440,6 +447,8 @@ fn the_launcher_says_what_is_wrong_and_is_not_for_people() {
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
     let new = folder.path().join("new").display().to_string();
+    let in_read = folder.path().join("new/g").display().to_string();
+    let write_there = format!("echo x > {write}/g");
     let below_file = file.join("x").display().to_string();
     let script = format!("echo made > {write}/f");
     if Sandbox::new(Path::new(PROGRAM)).is_some() {
@@ -451,7 +460,13 @@ fn the_launcher_says_what_is_wrong_and_is_not_for_people() {
             (vec!["--write", &below_file, "--", "true"], 126, "to allow writing there"),
             (vec!["--read", &below_file, "--", "true"], 126, "to allow reading there"),
             (vec!["--read", &new, "--", "sh", "-c", "exit 7"], 7, ""),
-            (vec!["--read", &new, "--write", &write, "--", "true"], 2, "cannot be used with"),
+            (vec!["--read", &new, "--", "chmod", "700", &new], 1, "Operation not permitted"),
+            (
+                vec!["--read", &new, "--write", &write, "--", "touch", &in_read],
+                1,
+                "Permission denied",
+            ),
+            (vec!["--read", &new, "--write", &write, "--", "sh", "-c", &write_there], 0, ""),
             (vec!["--write", &write], 2, "required"),
         ] {
             let ended = output(PROGRAM, &[vec!["sandbox"], words.clone()].concat());
@@ -528,18 +543,15 @@ async fn links_that_an_agent_leaves_for_git_to_write_through_are_gone_at_its_end
     let victim = place.base.join("victim");
     std::fs::write(&victim, "precious\n").unwrap();
     let line = "touch new && git add new && git commit -qm x && cd \"$MAIN/.git\" && \
-                for kind in logs/refs/heads refs/heads; do \
-                mkdir $kind/caliban/deep && ln -s \"$BASE/victim\" $kind/caliban/deep/link || exit; done && \
-                ln -sf \"$BASE/victim\" logs/refs/heads/$(git -C \"$TREE\" branch --show-current)";
+                ln -sf \"$BASE/victim\" logs/refs/heads/$(git -C \"$TREE\" branch --show-current) && \
+                ln -sf \"$BASE/victim\" worktrees/*/logs/HEAD";
     let outcome = place.run(line).await;
     assert_eq!(outcome.exit, Exit::Code(0), "{}", outcome.report());
     let main = place.main.clone();
     let finished = place.tree.finish().await;
     assert!(matches!(finished, Finished::Kept { commits: 1, .. }), "{finished}");
-    for kind in ["logs/refs/heads", "refs/heads"] {
-        let link = main.join(".git").join(kind).join("caliban/deep/link");
-        assert!(link.symlink_metadata().is_err(), "{kind}");
-    }
     assert!(main.join(".git/logs/refs/heads").join(branch).symlink_metadata().is_err());
+    let own = std::fs::read_dir(main.join(".git/worktrees")).unwrap().next().unwrap().unwrap();
+    assert!(own.path().join("logs/HEAD").symlink_metadata().is_err());
     assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious\n");
 }

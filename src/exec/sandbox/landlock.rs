@@ -37,17 +37,25 @@ pub fn restrict_writes(folders: &[Folder]) -> Result<(), SandboxError> {
     enforce(rules, AccessFs::from_write(KNOWN))
 }
 
-/// Lets the process read below the folders, read and start programs in `others`, and do nothing else.
-pub fn restrict_to_reading(folders: &[Folder], others: &Readable) -> Result<(), SandboxError> {
+/// Lets the process write below `write`, read below `read` too, read and start programs in `others`, and do nothing else.
+pub fn restrict_all(
+    write: &[Folder],
+    read: &[Folder],
+    others: &Readable,
+) -> Result<(), SandboxError> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
-    let mut rules = ruleset(Kind::Read)?;
-    for folder in folders {
+    let mut rules = ruleset(Kind::All)?;
+    for folder in write {
+        rules = allow(rules, folder, AccessFs::from_write(KNOWN) | reading)?;
+    }
+    for folder in read {
         rules = allow(rules, folder, reading)?;
     }
     for folder in &others.folders {
         rules = allow_path(rules, folder, reading | AccessFs::Execute)?;
     }
-    for file in &others.files {
+    // A setting that is empty or wrong may name a folder.
+    for file in others.files.iter().filter(|file| file.is_file()) {
         rules = allow_path(rules, file, AccessFs::ReadFile.into())?;
     }
     enforce(rules, AccessFs::from_write(KNOWN) | AccessFs::ReadFile)
@@ -58,14 +66,14 @@ pub fn restrict_to_reading(folders: &[Folder], others: &Readable) -> Result<(), 
 enum Kind {
     Write,
     /// Reading too, and the network.
-    Read,
+    All,
 }
 
 /// The rules that forbid everything that they are about.
 fn ruleset(kind: Kind) -> Result<RulesetCreated, SandboxError> {
     let is_about = |abi| match kind {
         Kind::Write => AccessFs::from_write(abi),
-        Kind::Read => AccessFs::from_all(abi),
+        Kind::All => AccessFs::from_all(abi),
     };
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -74,7 +82,7 @@ fn ruleset(kind: Kind) -> Result<RulesetCreated, SandboxError> {
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(is_about(KNOWN))?
         .scope(Scope::from_all(KNOWN))?;
-    if kind == Kind::Read {
+    if kind == Kind::All {
         rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
     }
     Ok(rules.create()?)

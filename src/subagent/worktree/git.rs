@@ -10,6 +10,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
@@ -56,6 +57,8 @@ pub enum GitError {
     Run(#[from] ExecError),
     #[error("git was stopped before it was done")]
     Stopped,
+    #[error("cannot remove {}: {source}", path.display())]
+    Remove { path: PathBuf, source: io::Error },
     /// What git says.
     #[error("git says: {0}")]
     Failed(String),

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::BRANCHES;
+use crate::disk::Folder;
 
 /// The folder in the repository that belongs to the fresh worktree at `path`, as git has just written it there.
 pub fn own_folder(path: &Path) -> io::Result<PathBuf> {
@@ -22,13 +22,15 @@ pub fn own_folder(path: &Path) -> io::Result<PathBuf> {
 pub struct Links {
     /// Absent ones are to stay absent.
     files: Vec<(PathBuf, Option<Vec<u8>>)>,
-    /// The worktree's own folder in the repository.
+    /// The worktree's own folder, two levels below its repository's.
     own: PathBuf,
+    /// Its branch.
+    branch: String,
 }
 
 impl Links {
-    /// Those of the worktree at `path`, whose own folder in the repository is `own`.
-    pub fn of(path: &Path, own: &Path) -> io::Result<Self> {
+    /// Those of the worktree at `path` with its branch, whose own folder in the repository is `own`.
+    pub fn of(path: &Path, own: &Path, branch: &str) -> io::Result<Self> {
         let files = [path.join(".git"), own.join("commondir"), own.join("gitdir")];
         let mut known = Vec::new();
         for file in files.into_iter().chain([own.join("config.worktree")]) {
@@ -38,11 +40,11 @@ impl Links {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Self { files: known, own: own.to_owned() })
+        Ok(Self { files: known, own: own.to_owned(), branch: branch.to_owned() })
     }
 
     /// Those that git makes for the worktree at `path`, whose own folder `own` is two levels below its repository's.
-    pub fn as_made(path: &Path, own: &Path) -> Self {
+    pub fn as_made(path: &Path, own: &Path, branch: &str) -> Self {
         let line = |start: &[u8], path: &Path| [start, path.as_os_str().as_bytes(), b"\n"].concat();
         let dot_git = path.join(".git");
         let files = vec![
@@ -51,7 +53,7 @@ impl Links {
             (own.join("config.worktree"), None),
             (dot_git, Some(line(b"gitdir: ", own))),
         ];
-        Self { files, own: own.to_owned() }
+        Self { files, own: own.to_owned(), branch: branch.to_owned() }
     }
 
     /// Puts back what was changed, and takes away symbolic links, through which git would write elsewhere.
@@ -64,34 +66,31 @@ impl Links {
                 }
             }
         }
-        // Git can be set to keep this one as a link.
-        take_links_away(&self.own, "HEAD")?;
-        // Two levels below its repository, where the agent wrote for its branches.
-        if let Some(common) = self.own.ancestors().nth(2) {
-            for kind in ["refs", "logs/refs"] {
-                take_links_away(&common.join(kind).join("heads").join(BRANCHES), "")?;
+        for entry in fs::read_dir(&self.own)? {
+            let entry = entry?;
+            // Git can be set to keep this one as a link.
+            if entry.file_type()?.is_symlink() && entry.file_name() != "HEAD" {
+                fs::remove_file(entry.path())?;
             }
+        }
+        // Where the user's git appends to a log, or writes the branch. Other agents work beside these: their folders are
+        // held, so that no link in the place of one leads elsewhere.
+        remove_link(&self.own.join("logs"), OsStr::new("HEAD"))?;
+        let own = self.own.ancestors().nth(2).zip(self.branch.rsplit_once('/'));
+        for kind in ["refs/heads", "logs/refs/heads"] {
+            let Some((common, (folder, name))) = own else { break };
+            remove_link(&common.join(kind).join(folder), OsStr::new(name))?;
         }
         Ok(())
     }
 }
 
-/// Removes the links in the folder and below it, but for one name at its top.
-fn take_links_away(folder: &Path, except: &str) -> io::Result<()> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            take_links_away(&entry.path(), "")?;
-        } else if kind.is_symlink() && entry.file_name() != except {
-            fs::remove_file(entry.path())?;
-        }
+/// Removes the entry of the folder where it is a link. A folder that is none removes nothing.
+fn remove_link(folder: &Path, name: &OsStr) -> io::Result<()> {
+    match Folder::open(folder) {
+        Ok(folder) => folder.remove_link(name),
+        Err(_) => Ok(()),
     }
-    Ok(())
 }
 
 /// Whether that very file, not one behind a link, has this content.

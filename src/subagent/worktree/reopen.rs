@@ -42,7 +42,7 @@ impl Worktree {
             return Ok(None);
         }
         // Only now is git asked anything in there.
-        let links = Links::as_made(&known.path, &own);
+        let links = Links::as_made(&known.path, &own, &known.branch);
         links.restore().map_err(|source| WorktreeError::Folder { path: own.clone(), source })?;
         let Checkout { path, branch, start } = known;
         let tree = Self {

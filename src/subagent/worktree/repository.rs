@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::git::{Git, GitContext, GitError, WorktreeGit};
 use super::{BRANCHES, WorktreeError};
-use crate::disk::{check_checkout, has_own_repository};
+use crate::disk::{check_checkout, has_own_repository, repository_root};
 use crate::exec::Sandbox;
 
 /// What git says where there is no repository, and where it has no working tree.
@@ -38,6 +39,10 @@ impl Repository {
     pub fn around(cwd: &Path, context: &GitContext) -> Result<Self, WorktreeError> {
         if !has_own_repository(cwd) {
             return Err(WorktreeError::NoRepository(cwd.to_owned()));
+        }
+        let home = context.env.non_empty("HOME").map(Path::new);
+        if repository_root(cwd, home).is_none() {
+            return Err(WorktreeError::Home(cwd.to_owned()));
         }
         check_checkout(cwd).map_err(WorktreeError::Programs)?;
         let git = Git::new(cwd, context);
@@ -109,21 +114,28 @@ pub fn own_folder(git: &WorktreeGit) -> Result<PathBuf, GitError> {
     git.line(["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
 }
 
-/// Removes a worktree with all that is in it, and its branch. `common` is the folder of its repository.
+/// Removes a worktree with all that is in it, its `own` folder in the repository, and its branch. `common` is the folder of
+/// the repository.
 pub fn remove(
     common: &Path,
     path: &Path,
+    own: &Path,
     branch: &str,
     context: &GitContext,
 ) -> Result<(), GitError> {
     let _turn = turn(common, &context.stop)?;
+    // Git would go by the files of other worktrees, which their agents can write.
+    let removed = [own, path].into_iter().try_for_each(|folder| match fs::remove_dir_all(folder) {
+        Err(source) if source.kind() != ErrorKind::NotFound => {
+            Err(GitError::Remove { path: folder.to_owned(), source })
+        }
+        _ => Ok(()),
+    });
     // Not from the worktree, and not from where the parent works: those may go away.
     let git = Git::of(common, context);
-    let words = ["worktree", "remove", "--force"].map(OsStr::new);
-    let removed = git.output(words.into_iter().chain([path.as_os_str()]));
     let branch = format!("refs/heads/{branch}");
     let deleted = git.output(["update-ref", "--no-deref", "-d", branch.as_str()]);
-    removed.and(deleted).map(drop)
+    removed.and(deleted.map(drop))
 }
 
 /// How many files git sees as changed or new in the worktree.

@@ -13,7 +13,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("reqwest", &["provider/", "tool/web_", "tool/mcp/http.rs"]),
     ("rmcp", &["tool/mcp/"]),
     ("landlock", &["exec/sandbox.rs", "exec/sandbox/landlock.rs"]),
-    ("seccompiler", &["exec/sandbox/sockets.rs"]),
+    ("seccompiler", &["exec/sandbox/calls.rs"]),
     ("anyhow", &["app.rs", "main.rs"]),
 ];
 

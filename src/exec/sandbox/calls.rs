@@ -1,0 +1,185 @@
+//! System calls that what may only read does not make, because no rule about files covers them: they open sockets, change
+//! the mode, owner, times or attributes of a file, reach other processes, or change the machine.
+
+use std::collections::BTreeMap;
+
+use nix::libc::{
+    ENOSYS, EPERM, SYS_acct, SYS_add_key, SYS_adjtimex, SYS_bpf, SYS_chroot, SYS_clock_adjtime,
+    SYS_clock_settime, SYS_delete_module, SYS_fchmod, SYS_fchmodat, SYS_fchown, SYS_fchownat,
+    SYS_finit_module, SYS_fremovexattr, SYS_fsconfig, SYS_fsetxattr, SYS_fsmount, SYS_fsopen,
+    SYS_init_module, SYS_io_uring_setup, SYS_ioctl, SYS_ioprio_set, SYS_kcmp, SYS_kexec_load,
+    SYS_keyctl, SYS_lremovexattr, SYS_lsetxattr, SYS_mount, SYS_move_mount, SYS_mq_open,
+    SYS_mq_unlink, SYS_msgctl, SYS_msgget, SYS_msgrcv, SYS_msgsnd, SYS_open_by_handle_at,
+    SYS_open_tree, SYS_perf_event_open, SYS_pidfd_getfd, SYS_pivot_root, SYS_prlimit64,
+    SYS_process_vm_readv, SYS_process_vm_writev, SYS_ptrace, SYS_quotactl, SYS_reboot,
+    SYS_removexattr, SYS_request_key, SYS_sched_setaffinity, SYS_sched_setattr, SYS_sched_setparam,
+    SYS_sched_setscheduler, SYS_semctl, SYS_semget, SYS_semop, SYS_semtimedop, SYS_setdomainname,
+    SYS_sethostname, SYS_setns, SYS_setpriority, SYS_settimeofday, SYS_setxattr, SYS_shmat,
+    SYS_shmctl, SYS_shmget, SYS_socket, SYS_socketpair, SYS_swapoff, SYS_swapon, SYS_syslog,
+    SYS_umount2, SYS_unshare, SYS_userfaultfd, SYS_utimensat, SYS_vhangup, c_long,
+};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+use super::SandboxError;
+
+#[cfg(target_arch = "x86_64")]
+const ARCH: TargetArch = TargetArch::x86_64;
+#[cfg(target_arch = "aarch64")]
+const ARCH: TargetArch = TargetArch::aarch64;
+#[cfg(target_arch = "riscv64")]
+const ARCH: TargetArch = TargetArch::riscv64;
+
+/// Calls that are refused whatever they ask for.
+const REFUSED: &[c_long] = &[
+    // Sockets: one of a pair reaches others too, and a ring opens one without the call.
+    SYS_socket,
+    SYS_socketpair,
+    SYS_io_uring_setup,
+    // What files are, beside their content.
+    SYS_fchmod,
+    SYS_fchmodat,
+    SYS_fchown,
+    SYS_fchownat,
+    SYS_utimensat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
+    // Memory, queues and keys that processes share by a number or a name.
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_semget,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_semctl,
+    SYS_msgget,
+    SYS_msgsnd,
+    SYS_msgrcv,
+    SYS_msgctl,
+    SYS_mq_open,
+    SYS_mq_unlink,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
+    // Other processes.
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_pidfd_getfd,
+    SYS_kcmp,
+    SYS_setpriority,
+    SYS_ioprio_set,
+    // Namespaces, mounts and files by their number.
+    SYS_unshare,
+    SYS_setns,
+    SYS_chroot,
+    SYS_pivot_root,
+    SYS_mount,
+    SYS_umount2,
+    SYS_open_tree,
+    SYS_move_mount,
+    SYS_fsopen,
+    SYS_fsconfig,
+    SYS_fsmount,
+    SYS_open_by_handle_at,
+    // The machine: most of these take root.
+    SYS_acct,
+    SYS_adjtimex,
+    SYS_clock_adjtime,
+    SYS_clock_settime,
+    SYS_settimeofday,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_quotactl,
+    SYS_syslog,
+    SYS_vhangup,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+];
+
+/// Older calls that only some processors have.
+#[cfg(target_arch = "x86_64")]
+const OLDER: &[c_long] = &[
+    nix::libc::SYS_chmod,
+    nix::libc::SYS_chown,
+    nix::libc::SYS_lchown,
+    nix::libc::SYS_utime,
+    nix::libc::SYS_utimes,
+    nix::libc::SYS_futimesat,
+    nix::libc::SYS_iopl,
+    nix::libc::SYS_ioperm,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER: &[c_long] = &[];
+
+/// Newer calls, by the number that they have on every processor: `mount_setattr`, `quotactl_fd`, `fchmodat2`,
+/// `setxattrat`, `removexattrat`, `open_tree_attr` and `file_setattr`.
+const NEWER: &[c_long] = &[442, 443, 452, 463, 466, 467, 469];
+
+/// Calls by which a process names another one, and the place of its number, which is 0 for the process itself.
+const OF_OTHERS: &[(c_long, u8)] = &[
+    (SYS_prlimit64, 0),
+    (SYS_sched_setaffinity, 0),
+    (SYS_sched_setattr, 0),
+    (SYS_sched_setparam, 0),
+    (SYS_sched_setscheduler, 0),
+];
+
+/// `FS_IOC_SETFLAGS` and `FS_IOC_FSSETXATTR`, which change attributes of a file that is open for reading.
+const ATTRIBUTES: [u64; 2] = [0x4008_6602, 0x401c_5820];
+
+/// Calls from this number on are newer than this list: they are not there for the process.
+const UNKNOWN: std::ops::Range<c_long> = 470..640;
+
+/// Marks the calls of the x32 interface of the same processor, which has its own numbers.
+const X32: c_long = 0x4000_0000;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Forbids this process such calls for good, and all that it will start.
+pub fn forbid() -> Result<(), SandboxError> {
+    let always = [REFUSED, OLDER, NEWER].concat().into_iter().map(|call| (call, Vec::new()));
+    let mut refused: Rules = always.collect();
+    for (call, place) in OF_OTHERS {
+        refused.insert(*call, vec![rule(*place, SeccompCmpOp::Ne, 0)?]);
+    }
+    let attributes = ATTRIBUTES.map(|request| rule(1, SeccompCmpOp::Eq, request));
+    refused.insert(SYS_ioctl, attributes.into_iter().collect::<Result<_, _>>()?);
+    apply(refused, EPERM)?;
+    apply(UNKNOWN.map(|call| (call, Vec::new())).collect(), ENOSYS)
+}
+
+/// A rule about one argument of a call.
+fn rule(place: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompRule, SandboxError> {
+    let condition = SeccompCondition::new(place, SeccompCmpArgLen::Dword, is, value);
+    condition.and_then(|it| SeccompRule::new(vec![it])).map_err(|error| refused(&error))
+}
+
+/// Makes the calls fail with this error.
+fn apply(rules: Rules, error: i32) -> Result<(), SandboxError> {
+    let x32 = rules.clone().into_iter().map(|(call, rules)| (call | X32, rules));
+    let rules = rules.into_iter().chain(x32).collect();
+    let action = SeccompAction::Errno(error.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, ARCH)
+        .map_err(|error| refused(&error))?;
+    let program = BpfProgram::try_from(filter).map_err(|error| refused(&error))?;
+    seccompiler::apply_filter(&program).map_err(|error| refused(&error))
+}
+
+fn refused(error: &dyn std::error::Error) -> SandboxError {
+    SandboxError::Refused(error.to_string())
+}
