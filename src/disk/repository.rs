@@ -21,11 +21,14 @@ mod entries;
 mod index;
 mod keys;
 mod settings;
+mod user;
 
 pub use config_file::parse as parse_git_config;
 pub use index::TrackedFiles;
+pub use user::GitUser;
 
 use settings::Settings;
+use user::{GitSettings, expand};
 
 /// More repositories within one another, or side by side in one, are not looked into.
 const MAX_REPOSITORIES: usize = 64;
@@ -50,16 +53,17 @@ pub fn has_own_repository(dir: &Path) -> bool {
 }
 
 /// Checks that git starts no program when it looks at the checkout around `dir`, and that what it shows is that
-/// checkout's own. `home` is the user's, whose settings are trusted.
+/// checkout's own. `home` is the user's. The settings of `user` are trusted.
 ///
 /// # Errors
 ///
 /// What stands in the way, such as the setting that may start a program.
-pub fn check_repository(dir: &Path, home: Option<&Path>) -> Result<(), String> {
+pub fn check_repository(dir: &Path, home: Option<&Path>, user: &GitUser) -> Result<(), String> {
     let checkout = checkout_of(dir).ok_or(NO_REPOSITORY)?;
     if checkout != dir && holds_home(checkout, home) {
         return Err("the repository around it holds your whole home folder".to_owned());
     }
+    let users = user.settings();
     let mut pending = vec![checkout.to_owned()];
     let mut seen = 0;
     while let Some(checkout) = pending.pop() {
@@ -67,7 +71,7 @@ pub fn check_repository(dir: &Path, home: Option<&Path>) -> Result<(), String> {
         if seen > MAX_REPOSITORIES {
             return Err("the repository holds too many others".to_owned());
         }
-        let within = look_into(&checkout, home)?;
+        let within = look_into(&checkout, home, &users)?;
         pending.extend(within.into_iter().map(|path| checkout.join(path)).filter(|path| {
             // Git leaves alone what is not filled.
             path.join(".git").symlink_metadata().is_ok()
@@ -212,7 +216,11 @@ fn checkout_of(dir: &Path) -> Option<&Path> {
 }
 
 /// Checks one checkout, and returns the folders in it that are repositories of their own.
-fn look_into(checkout: &Path, home: Option<&Path>) -> Result<Vec<PathBuf>, String> {
+fn look_into(
+    checkout: &Path,
+    home: Option<&Path>,
+    users: &GitSettings,
+) -> Result<Vec<PathBuf>, String> {
     let (git, settings) = read_settings(checkout)?;
     if settings.is_partial() {
         return Err(
@@ -220,8 +228,8 @@ fn look_into(checkout: &Path, home: Option<&Path>) -> Result<Vec<PathBuf>, Strin
         );
     }
     let mut hooks = vec![git.common.join("hooks")];
-    hooks.extend(settings.hook_folders.iter().map(|path| from(checkout, home, path)));
-    hooks.extend(home.into_iter().flat_map(|home| hook_folders_of_user(checkout, home)));
+    hooks.extend(settings.hook_folders.iter().map(|path| expand(checkout, home, path)));
+    hooks.extend(users.hook_folders(checkout));
     if !hooks.iter().all(|folder| is_missing(&folder.join(INDEX_HOOK))) {
         return Err(format!("the repository has a hook {INDEX_HOOK}, which git may start"));
     }
@@ -258,27 +266,6 @@ fn read_settings(checkout: &Path) -> Result<(GitDir, Settings), String> {
         return Err("its .git leads to a repository that does not name this folder".to_owned());
     }
     Ok((git, settings))
-}
-
-/// Folders of hooks that the user's own settings name.
-fn hook_folders_of_user(checkout: &Path, home: &Path) -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    for file in [home.join(".gitconfig"), home.join(".config/git/config"), "/etc/gitconfig".into()]
-    {
-        let Ok(bytes) = fs::read(file) else { continue };
-        let settings = parse_git_config(&String::from_utf8_lossy(&bytes)).into_iter();
-        let named = settings.filter(|it| it.section == "core" && it.key == "hookspath");
-        folders.extend(named.map(|it| from(checkout, Some(home), Path::new(&it.value))));
-    }
-    folders
-}
-
-/// A path from a setting: relative ones start at the top of the checkout.
-fn from(checkout: &Path, home: Option<&Path>, path: &Path) -> PathBuf {
-    match (path.strip_prefix("~"), home) {
-        (Ok(below), Some(home)) => home.join(below),
-        _ => checkout.join(path),
-    }
 }
 
 /// The folders with git's own files for one checkout.

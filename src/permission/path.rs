@@ -7,7 +7,7 @@ use nix::unistd::{AccessFlags, access};
 
 use super::protected::{ProtectedPlaces, WorkingDirs};
 pub(super) use crate::disk::resolve;
-use crate::disk::{folders_of_repository, roots_around};
+use crate::disk::{GitUser, folders_of_repository, roots_around};
 use crate::protocol::EnvOverlay;
 pub use crate::protocol::Target;
 
@@ -20,6 +20,8 @@ pub struct Places {
     pub home: Option<PathBuf>,
     /// The `HOME` that the agent's commands have.
     pub shell_home: Option<PathBuf>,
+    /// The settings that git has when the agent's commands run it.
+    pub git: GitUser,
     /// The project directory. Relative patterns start here, and paths in messages are shown relative to it.
     pub project: PathBuf,
     /// The only folder that file tools may write to, whatever rules and mode say. Absolute, without links.
@@ -31,10 +33,12 @@ pub struct Places {
 }
 
 impl Places {
-    /// These places for commands that run with `env`: its `PATH` and `HOME` decide what a line means.
+    /// These places for commands that run with `env`: its `PATH` and `HOME` decide what a line means, and it
+    /// leads git to its settings.
     #[must_use]
     pub fn with_env(&self, env: &EnvOverlay) -> Self {
         Self {
+            git: GitUser::new(env),
             shell_home: env.get_os("HOME").map(PathBuf::from),
             programs: env.program_folders().map(PathBuf::from).collect(),
             ..self.clone()

@@ -323,7 +323,7 @@ impl Reader {
             if places.shell_home != places.home {
                 return Err("its HOME, where git finds settings, is not your own".to_owned());
             }
-            check_repository(base, places.home.as_deref())?;
+            check_repository(base, places.home.as_deref(), &places.git)?;
         }
         if !BUILTINS.contains(&program) && !places.finds_outside(program, bases) {
             return Err(format!("PATH finds {program} in a working directory, or nowhere"));

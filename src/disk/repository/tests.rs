@@ -2,6 +2,10 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use super::*;
+use crate::protocol::EnvOverlay;
+
+/// More files than are read.
+const MANY: usize = 200;
 
 /// A folder of repositories, made by git.
 struct Bench {
@@ -52,7 +56,8 @@ impl Bench {
     }
 
     fn check(&self, folder: &str) -> Result<(), String> {
-        check_repository(&self.path(folder), Some(&self.path("home")))
+        let home = self.path("home");
+        check_repository(&self.path(folder), Some(&home), &GitUser::at_home(Some(&home)))
     }
 
     fn refuses(&self, folder: &str, words: &str) {
@@ -109,6 +114,45 @@ fn settings_count_in_each_file_that_git_reads() {
     assert_eq!(bench.check("a"), Ok(()));
     bench.write("home/.gitconfig", "[core]\n\thooksPath = .husky\n");
     bench.refuses("a", "post-index-change");
+    bench.write("home/.gitconfig", "[includeIf \"gitdir:~/\"]\n\tpath = ~/more\n");
+    bench.write("home/more", "[include]\n\tpath = even/more\n");
+    assert_eq!(bench.check("a"), Ok(()));
+    bench.write("home/even/more", "[core]\n\thooksPath = .husky\n");
+    bench.refuses("a", "post-index-change");
+}
+
+#[test]
+fn settings_count_in_each_file_that_the_environment_names() {
+    let bench = Bench::new();
+    bench.write("a/.husky/post-index-change", "");
+    bench.write("xdg/git/config", "[core]\n\thooksPath = .husky\n");
+    let home = bench.path("home");
+    for (name, value) in [
+        ("XDG_CONFIG_HOME", "xdg"),
+        ("GIT_CONFIG_GLOBAL", "xdg/git/config"),
+        ("GIT_CONFIG_SYSTEM", "xdg/git/config"),
+    ] {
+        let env = EnvOverlay::from_iter([("HOME", &home)]).with([(name, bench.path(value))]);
+        let why = check_repository(&bench.path("a"), Some(&home), &GitUser::new(&env));
+        assert!(why.is_err_and(|why| why.contains("post-index-change")), "{name}");
+    }
+    assert_eq!(bench.check("a"), Ok(()));
+}
+
+#[test]
+fn files_of_settings_that_include_many_others_come_to_an_end() {
+    let bench = Bench::new();
+    let name = |n: usize| format!("path = {n}\npath = {}\n", n + 1);
+    for n in 0..MANY {
+        bench.write(&format!("home/{n}"), &format!("[include]\n{}", name(n)));
+    }
+    bench.write("home/.gitconfig", "[include]\npath = 0\n");
+    let settings = |home: &str| GitUser::at_home(Some(&bench.path(home))).settings();
+    let has = |file: usize| settings("home").files.contains(&bench.path(&format!("home/{file}")));
+    assert!(has(9) && !has(10), "git goes no deeper");
+    let all: String = (0..MANY).map(name).collect();
+    bench.write("wide/.gitconfig", &format!("[include]\n{all}"));
+    assert!(settings("wide").files.len() < MANY, "and there is an end to their number");
 }
 
 #[test]
@@ -151,7 +195,7 @@ fn a_git_folder_that_git_may_read_otherwise_or_that_is_anothers_is_refused() {
         bench.write(&format!("c/g/{file}"), text);
     }
     bench.write("c/.git", "gitdir: g\n");
-    assert!(check_repository(&claim, None).is_err());
+    assert!(check_repository(&claim, None, &GitUser::default()).is_err());
 }
 
 #[test]

@@ -1,0 +1,155 @@
+//! The settings that git reads besides a repository's own: those of the user and the system, and all that they include.
+
+use std::collections::{HashSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::config_file::{self, Setting};
+use crate::disk::resolve;
+use crate::protocol::EnvOverlay;
+
+/// How deep files of settings include others, as git has it.
+const MAX_DEPTH: usize = 10;
+
+/// More files are not read at once.
+const MAX_FILES: usize = 128;
+
+/// A longer file is none that git writes here. Bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// Where git finds the settings of a user and of the system. Looking them up touches nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitUser {
+    /// The folder that `~` means.
+    home: Option<PathBuf>,
+    /// The files that git reads first, whether they are there or not. Absolute.
+    files: Vec<PathBuf>,
+    /// The folder in which git looks for more files of the user. Absolute.
+    folder: Option<PathBuf>,
+}
+
+/// Settings, and the files that they are from.
+#[derive(Debug, Default)]
+pub struct GitSettings {
+    /// All files that git may read, also those that are not there.
+    pub files: Vec<PathBuf>,
+    home: Option<PathBuf>,
+    /// Each with the folder of its file.
+    settings: Vec<(PathBuf, Setting)>,
+}
+
+impl GitUser {
+    /// The user for whom git runs with this environment. A file counts also where another one takes its place.
+    pub fn new(env: &EnvOverlay) -> Self {
+        let set = |name: &str| {
+            let path = env.get_os(name).map(PathBuf::from);
+            path.filter(|path| path.is_absolute())
+        };
+        let home = set("HOME");
+        let system = set("GIT_CONFIG_SYSTEM").unwrap_or_else(|| "/etc/gitconfig".into());
+        let own = set("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+        let folder = own.map(|own| own.join("git"));
+        let mut files = vec![system];
+        files.extend(set("GIT_CONFIG_GLOBAL"));
+        files.extend(home.as_ref().map(|home| home.join(".gitconfig")));
+        files.extend(folder.as_ref().map(|folder| folder.join("config")));
+        Self { home, files, folder }
+    }
+
+    /// The user with this home, where no more is known.
+    pub fn at_home(home: Option<&Path>) -> Self {
+        Self::new(&EnvOverlay::from_iter(home.map(|home| ("HOME", home))))
+    }
+
+    /// A file by this name that git reads when no setting names another one.
+    pub fn file(&self, name: &str) -> Option<PathBuf> {
+        Some(self.folder.as_ref()?.join(name))
+    }
+
+    /// Reads the settings of the user and the system.
+    pub fn settings(&self) -> GitSettings {
+        self.settings_with([])
+    }
+
+    /// The same, with the files of a repository, which this user uses.
+    pub fn settings_with(&self, own: impl IntoIterator<Item = PathBuf>) -> GitSettings {
+        let mut all = GitSettings { home: self.home.clone(), ..GitSettings::default() };
+        let first = self.files.iter().cloned().chain(own).map(|file| (file, 0));
+        let mut pending: VecDeque<(PathBuf, usize)> = first.collect();
+        let mut seen = HashSet::new();
+        // Each file at its lowest depth, so that files which include each other come to an end.
+        while let Some((file, depth)) = pending.pop_front() {
+            if seen.len() == MAX_FILES {
+                break;
+            }
+            if !seen.insert(resolve(&file).unwrap_or_else(|| file.clone())) {
+                continue;
+            }
+            let before = all.settings.len();
+            all.read(&file);
+            if depth < MAX_DEPTH {
+                let included = all.paths(before, |section, key| {
+                    matches!(section, "include" | "includeif") && key == "path"
+                });
+                pending.extend(included.map(|path| (path, depth + 1)));
+            }
+            all.files.push(file);
+        }
+        all
+    }
+}
+
+impl GitSettings {
+    /// The folders of hooks, for a repository with this checkout.
+    pub fn hook_folders(&self, checkout: &Path) -> Vec<PathBuf> {
+        let settings = self.settings.iter().map(|(_, setting)| setting);
+        let named = settings.filter(|it| is_set(it, "core") && it.key == "hookspath");
+        let path = |it: &Setting| expand(checkout, self.home.as_deref(), Path::new(&it.value));
+        named.map(path).collect()
+    }
+
+    /// The files that settings with these sections and keys name.
+    pub fn files_of(&self, keys: &[(&str, &str)]) -> Vec<PathBuf> {
+        self.paths(0, |section, key| keys.contains(&(section, key))).collect()
+    }
+
+    /// The paths from `first` on that start beside the file that names them.
+    fn paths(
+        &self,
+        first: usize,
+        is_named: impl Fn(&str, &str) -> bool,
+    ) -> impl Iterator<Item = PathBuf> {
+        let named = self.settings[first..]
+            .iter()
+            .filter(move |(_, it)| !it.value.is_empty() && is_named(section(it), &it.key));
+        named.map(|(folder, it)| expand(folder, self.home.as_deref(), Path::new(&it.value)))
+    }
+
+    /// Adds the settings of a small file; everything else has none.
+    fn read(&mut self, file: &Path) {
+        let is_small = |found: fs::Metadata| found.is_file() && found.len() <= MAX_FILE;
+        let text = file.metadata().is_ok_and(is_small).then(|| fs::read(file).ok()).flatten();
+        let Some(text) = text else { return };
+        let folder = file.parent().unwrap_or(file);
+        let settings = config_file::parse(&String::from_utf8_lossy(&text)).into_iter();
+        self.settings.extend(settings.map(|setting| (folder.to_owned(), setting)));
+    }
+}
+
+/// The first word of the section, without the name of a subsection.
+fn section(setting: &Setting) -> &str {
+    let is_other = |c: char| !c.is_ascii_alphanumeric() && c != '-';
+    setting.section.split(is_other).next().unwrap_or_default()
+}
+
+fn is_set(setting: &Setting, name: &str) -> bool {
+    section(setting) == name && !setting.value.is_empty()
+}
+
+/// A path from a setting: relative ones start at `base`.
+pub fn expand(base: &Path, home: Option<&Path>, path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => base.join(path),
+    }
+}
