@@ -12,7 +12,7 @@ mod scope;
 pub use folder::{Folder, open};
 pub use repository::{
     GitUser, branch, check_checkout, check_repository, common_git_dir, folders_of_repository,
-    has_own_repository, parse_git_config, repository_root, roots_around,
+    has_own_repository, repository_root, roots_around,
 };
 pub use resolve::{normalize, resolve};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

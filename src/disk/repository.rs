@@ -23,7 +23,6 @@ mod keys;
 mod settings;
 mod user;
 
-pub use config_file::parse as parse_git_config;
 pub use index::TrackedFiles;
 pub use user::GitUser;
 

@@ -37,8 +37,12 @@ impl Places {
     /// leads git to its settings.
     #[must_use]
     pub fn with_env(&self, env: &EnvOverlay) -> Self {
+        let git = GitUser::new(env);
+        // Other settings of git name other files.
+        let dirs = if git == self.git { self.dirs.clone() } else { self.dirs.unprotected() };
         Self {
-            git: GitUser::new(env),
+            dirs,
+            git,
             shell_home: env.get_os("HOME").map(PathBuf::from),
             programs: env.program_folders().map(PathBuf::from).collect(),
             ..self.clone()

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::path::{Places, Target, resolve};
-use crate::disk::normalize;
+use crate::disk::{GitUser, normalize};
 use crate::protocol::printable_path;
 
 mod git;
@@ -161,11 +161,16 @@ impl WorkingDirs {
         holding.max_by_key(|dir| dir.components().count()).map(PathBuf::as_path)
     }
 
-    fn protected(&self, home: Option<&Path>) -> &[ResolvedPlace] {
+    /// The same directories, in which no protected places were looked up yet.
+    pub(super) fn unprotected(&self) -> Self {
+        Self { protected: Arc::default(), ..self.clone() }
+    }
+
+    fn protected(&self, home: Option<&Path>, git: &GitUser) -> &[ResolvedPlace] {
         self.protected.get_or_init(|| {
             let own = self.written.iter().flat_map(|dir| {
                 let links = link::dot_links(dir);
-                git::places(dir, home).into_iter().chain(links)
+                git::places(dir, home, git).into_iter().chain(links)
             });
             let at_home = home.into_iter().flat_map(|home| {
                 let programs = ["bin", "Library"].map(|name| home.join(name));
@@ -242,7 +247,7 @@ impl Places {
         let root = self.dirs.containing(path);
         let (file, inside) = (folded(path), root.map(folded));
         let home = self.home.as_deref();
-        let places = self.protected.resolved().iter().chain(self.dirs.protected(home));
+        let places = self.protected.resolved().iter().chain(self.dirs.protected(home, &self.git));
         let place = places
             .filter(|place| place.protects(&file, inside.as_deref()))
             .min_by_key(|place| place.parts.len())

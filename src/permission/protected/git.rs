@@ -1,14 +1,10 @@
 //! Git's own folders, found as git finds them: their settings and hooks name programs that git runs.
 
-use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{ProtectedPlace, Reason, fold, resolve};
-use crate::disk::parse_git_config;
-
-/// How deep files of settings include others, as git has it.
-const MAX_DEPTH: usize = 10;
+use super::{ProtectedPlace, Reason, fold};
+use crate::disk::GitUser;
 
 /// A longer file is none that git writes here. Bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -35,75 +31,54 @@ pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// The folders that the `.git` of the checkout around `dir` names, and what git's settings there name: the folder of
-/// the hooks, and files with more settings.
-pub(super) fn places(dir: &Path, home: Option<&Path>) -> Vec<ProtectedPlace> {
+/// The folders that the `.git` of the checkout around `dir` names, the folders of hooks that settings of git name, and
+/// the files with these settings: of the repository, of `user`, and of the one whose home this is.
+pub(super) fn places(dir: &Path, home: Option<&Path>, user: &GitUser) -> Vec<ProtectedPlace> {
     let checkout = dir.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
-    let Some(checkout) = checkout else { return Vec::new() };
-    let dot_git = checkout.join(".git");
-    let link = text(&dot_git);
-    let link = link.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
-    let own = link.map_or(dot_git, |link| checkout.join(link.trim()));
-    let common = text(&own.join("commondir")).map(|common| own.join(common.trim()));
-    let shared = common.as_ref().unwrap_or(&own);
-    let at_home = home.into_iter();
-    let at_home =
-        at_home.flat_map(|home| [".gitconfig", ".config/git/config"].map(|f| home.join(f)));
-    let configs = at_home.chain([shared.join("config"), own.join("config.worktree")]);
-    let mut named = Named { checkout, home, paths: Vec::new(), seen: HashSet::new() };
-    for config in configs {
-        named.read(&config, 0);
+    let folders = checkout.map(Folders::of);
+    let configs = folders.as_ref().map(Folders::configs);
+    // A repository that is made later has the folders of hooks that the user's settings name.
+    let checkout = checkout.unwrap_or(dir);
+    let mut hooks = Vec::new();
+    let mut files = Vec::new();
+    for user in [user, &GitUser::at_home(home)] {
+        let settings = user.settings_with(configs.iter().flatten().cloned());
+        hooks.extend(settings.hook_folders(checkout));
+        files.extend(settings.files);
     }
-    let named = named.paths.into_iter().map(|path| ProtectedPlace::below(path, Reason::Git));
-    let folders = std::iter::once(own).chain(common);
+    hooks.sort_unstable();
+    hooks.dedup();
+    let hooks = hooks.into_iter();
+    let hooks = hooks.map(|path| ProtectedPlace::below(path, Reason::Git));
+    let files = files.into_iter().map(|path| ProtectedPlace::below(path, Reason::Git));
+    let folders = folders.into_iter().flat_map(|it| std::iter::once(it.own).chain(it.common));
     let folders = folders.map(|path| ProtectedPlace::unless_inside(path, Reason::Git));
-    folders.chain(named).collect()
+    folders.chain(hooks).chain(files).collect()
 }
 
-/// Paths that files of settings name: folders of hooks, and included files.
-struct Named<'a> {
-    checkout: &'a Path,
-    home: Option<&'a Path>,
-    paths: Vec<PathBuf>,
-    /// The files that were read, each with the depth at which it was.
-    seen: HashSet<(PathBuf, usize)>,
+/// The folders with git's own files for one checkout.
+struct Folders {
+    own: PathBuf,
+    /// What all worktrees share, where it is named.
+    common: Option<PathBuf>,
 }
 
-impl Named<'_> {
-    /// Reads one file and those that it includes, whatever the conditions for that are.
-    fn read(&mut self, config: &Path, depth: usize) {
-        // By its one real name: files that include each other must come to an end.
-        let real = resolve(config).unwrap_or_else(|| config.to_owned());
-        if !self.seen.insert((real, depth)) {
-            return;
-        }
-        let Some(text) = text(config) else { return };
-        for setting in parse_git_config(&text) {
-            if setting.value.is_empty() {
-                continue;
-            }
-            match setting.key.as_str() {
-                "hookspath" => {
-                    let path = self.path(self.checkout, &setting.value);
-                    self.paths.push(path);
-                }
-                "path" if setting.section.starts_with("include") => {
-                    let path = self.path(config.parent().unwrap_or(self.checkout), &setting.value);
-                    self.paths.push(path.clone());
-                    if depth < MAX_DEPTH {
-                        self.read(&path, depth + 1);
-                    }
-                }
-                _ => {}
-            }
-        }
+impl Folders {
+    fn of(checkout: &Path) -> Self {
+        let dot_git = checkout.join(".git");
+        let link = text(&dot_git);
+        let link = link.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
+        let own = link.map_or(dot_git, |link| checkout.join(link.trim()));
+        let common = text(&own.join("commondir")).map(|common| own.join(common.trim()));
+        Self { own, common }
     }
 
-    fn path(&self, base: &Path, value: &str) -> PathBuf {
-        match (value.strip_prefix("~/"), self.home) {
-            (Some(below), Some(home)) => home.join(below),
-            _ => base.join(value),
-        }
+    fn common(&self) -> &Path {
+        self.common.as_deref().unwrap_or(&self.own)
+    }
+
+    fn configs(&self) -> [PathBuf; 2] {
+        [self.common().join("config"), self.own.join("config.worktree")]
     }
 }
 

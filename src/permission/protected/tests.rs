@@ -3,6 +3,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::permission::pattern::PathPattern;
+use crate::protocol::EnvOverlay;
 
 /// Folders on disk, and the places that hold there. No name on the way to them begins with a dot.
 struct Bench {
@@ -366,6 +367,44 @@ fn files_that_settings_of_git_include_are_read_too() {
         ("p/checks/pre-push", true),
         ("p/more/notes", false),
     ]);
+}
+
+#[test]
+fn the_settings_of_git_are_those_of_the_environment_of_commands() {
+    let hooks = "[core]\nhooksPath = checks\n";
+    let including = "[includeIf \"gitdir:x\"]\npath = more/hooks\n[include]\npath = ~/tilde\n";
+    for (name, value, file) in [
+        ("XDG_CONFIG_HOME", "p/xdg", "p/xdg/git/config"),
+        ("GIT_CONFIG_GLOBAL", "p/xdg/git/config", "p/xdg/git/config"),
+        ("GIT_CONFIG_SYSTEM", "p/xdg/git/config", "p/xdg/git/config"),
+        ("HOME", "p/xdg", "p/xdg/.gitconfig"),
+        ("HOME", "p/xdg", "p/xdg/.config/git/config"),
+    ] {
+        let bench = |text: &str| {
+            let folders = ["p/.git", "p/xdg/git", "p/xdg/.config/git", "p/xdg/tilde"];
+            let mut bench = Bench::new("p").folders(&folders).file(file, text);
+            // What was looked up before the environment was known counts no more.
+            assert!(!bench.protects("p/checks/pre-commit"), "{name}");
+            let home = bench.root.join("elsewhere");
+            let env =
+                EnvOverlay::from_iter([("HOME", &home)]).with([(name, bench.root.join(value))]);
+            bench.places = bench.places.with_env(&env);
+            bench
+        };
+        let plain = [("p/checks/pre-commit", true), (file, true), ("p/xdg/a.rs", false)];
+        bench(hooks).assert(&plain);
+        let folder = Path::new(file).parent().unwrap().display();
+        let more = format!("{folder}/more");
+        let bench = bench(including).folders(&[&more]).file(&format!("{more}/hooks"), hooks);
+        bench.assert(&[("p/checks/pre-commit", true), (&format!("{more}/hooks"), true)]);
+    }
+}
+
+#[test]
+fn the_users_hooks_are_protected_without_a_repository_around_them() {
+    let bench = Bench::new("home").folders(&["home/xdg/git", "home/hooks", "home/tools"]);
+    let bench = bench.file("home/.gitconfig", "[core]\nhooksPath = ~/hooks\n");
+    bench.assert(&[("home/hooks/pre-push", true), ("home/tools/other", false)]);
 }
 
 #[test]
