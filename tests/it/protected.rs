@@ -170,6 +170,30 @@ async fn gits_own_folders_are_protected_wherever_they_lie() {
 }
 
 #[tokio::test]
+async fn what_git_hooks_lead_to_is_protected_whichever_settings_name_them() {
+    let mut scene = Scene::new();
+    let project = scene.world.project_dir();
+    scene.world.env("XDG_CONFIG_HOME", project.join("settings").to_str().unwrap());
+    scene.world.write("settings/git/config", "[include]\n\tpath = more\n");
+    scene.world.write("settings/git/more", "[core]\n\thooksPath = checks\n");
+    git(&project, &["init", "-q"]);
+    let _ = std::fs::remove_dir_all(project.join(".git/hooks"));
+    symlink("../githooks", project.join(".git/hooks")).unwrap();
+    std::fs::create_dir_all(project.join("githooks")).unwrap();
+    symlink("../scripts/lint", project.join("githooks/pre-commit")).unwrap();
+    let files = ["settings/git/config", "checks/pre-push", "githooks/pre-push", "scripts/lint"];
+    let writes = files.iter().chain(&["scripts/other"]).fold(Reply::stream(), |reply, file| {
+        reply.tool_use("Write", write(&project.join(file), "x"))
+    });
+    run(&scene, [writes], &EDITS).await;
+    for (file, error) in files.iter().zip(errors(&scene)) {
+        assert!(error.is_some_and(|error| error.contains("is protected: git takes")), "{file}");
+    }
+    assert!(scene.world.exists("scripts/other"), "what no hook leads to is free");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_repository_written_file_by_file_is_not_completed_unasked() {
     let scene = Scene::new();
     let project = scene.world.project_dir();

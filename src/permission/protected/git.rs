@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{ProtectedPlace, Reason, fold};
+use super::{ProtectedPlace, Reason, fold, link};
 use crate::disk::GitUser;
 
 /// A longer file is none that git writes here. Bytes.
@@ -31,8 +31,8 @@ pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// The folders that the `.git` of the checkout around `dir` names, the folders of hooks that settings of git name, and
-/// the files with these settings: of the repository, of `user`, and of the one whose home this is.
+/// The folders that the `.git` of the checkout around `dir` names, the folders of its hooks, what links in these lead
+/// to, and the files with settings of git: of the repository, of `user`, and of the one whose home this is.
 pub(super) fn places(dir: &Path, home: Option<&Path>, user: &GitUser) -> Vec<ProtectedPlace> {
     let checkout = dir.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
     let folders = checkout.map(Folders::of);
@@ -40,6 +40,7 @@ pub(super) fn places(dir: &Path, home: Option<&Path>, user: &GitUser) -> Vec<Pro
     // A repository that is made later has the folders of hooks that the user's settings name.
     let checkout = checkout.unwrap_or(dir);
     let mut hooks = Vec::new();
+    hooks.extend(folders.as_ref().map(|folders| folders.common().join("hooks")));
     let mut files = Vec::new();
     for user in [user, &GitUser::at_home(home)] {
         let settings = user.settings_with(configs.iter().flatten().cloned());
@@ -49,11 +50,12 @@ pub(super) fn places(dir: &Path, home: Option<&Path>, user: &GitUser) -> Vec<Pro
     hooks.sort_unstable();
     hooks.dedup();
     let hooks = hooks.into_iter();
-    let hooks = hooks.map(|path| ProtectedPlace::below(path, Reason::Git));
+    let hooks: Vec<_> = hooks.map(|path| ProtectedPlace::below(path, Reason::Git)).collect();
+    let linked: Vec<_> = hooks.iter().flat_map(link::inside).collect();
     let files = files.into_iter().map(|path| ProtectedPlace::below(path, Reason::Git));
     let folders = folders.into_iter().flat_map(|it| std::iter::once(it.own).chain(it.common));
     let folders = folders.map(|path| ProtectedPlace::unless_inside(path, Reason::Git));
-    folders.chain(hooks).chain(files).collect()
+    folders.chain(hooks).chain(linked).chain(files).collect()
 }
 
 /// The folders with git's own files for one checkout.

@@ -370,6 +370,48 @@ fn files_that_settings_of_git_include_are_read_too() {
 }
 
 #[test]
+fn what_links_among_git_hooks_lead_to_is_protected() {
+    let bench = |hooks: &str| {
+        let folders = ["p/.git", "p/scripts/lib", "p/githooks", "p/checks"];
+        let bench = Bench::new("p").folders(&folders).folders(&[hooks]);
+        bench.link("p/scripts/pre-commit", &format!("{hooks}/pre-commit"))
+    };
+    let linked = [
+        ("p/scripts/pre-commit", true),
+        ("p/scripts/PRE-COMMIT", true),
+        ("p/scripts/lib/a.sh", false),
+        ("p/scripts", false),
+        ("p/githooks/pre-push", false),
+    ];
+    bench("p/.git/hooks").assert(&linked);
+    let named = bench("p/checks").file("p/.git/config", "[core]\nhooksPath = checks\n");
+    named.assert(&linked);
+    let both = bench("p/githooks").link("p/githooks", "p/.git/hooks");
+    both.assert(&[
+        ("p/scripts/pre-commit", true),
+        ("p/githooks/pre-push", true),
+        ("p/githooks/not-yet-there", true),
+        ("p/scripts/other", false),
+    ]);
+    let gone = bench("p/checks").link("p/later", "p/.git/hooks");
+    gone.assert(&[("p/later/pre-commit", true), ("p/scripts/pre-commit", false)]);
+    let all = bench("p/.git/hooks").link("p", "p/.git/hooks/here");
+    all.assert(&[("p/src/a.rs", false), ("p/scripts/pre-commit", true)]);
+    let settings = bench("p/checks").link("p/later/settings", "p/.git/config");
+    settings.assert(&[("p/later/settings", true), ("p/later/a", false)]);
+}
+
+#[test]
+fn a_linked_worktree_has_the_hooks_of_its_repository() {
+    let bench = Bench::new("w").folders(&["w/tools", "main/.git/worktrees/w", "main/.git/hooks"]);
+    let bench = bench
+        .file("w/.git", "gitdir: ../main/.git/worktrees/w\n")
+        .file("main/.git/worktrees/w/commondir", "../..\n")
+        .link("w/tools/check", "main/.git/hooks/pre-push");
+    bench.assert(&[("w/tools/check", true), ("w/tools/other", false)]);
+}
+
+#[test]
 fn the_settings_of_git_are_those_of_the_environment_of_commands() {
     let hooks = "[core]\nhooksPath = checks\n";
     let including = "[includeIf \"gitdir:x\"]\npath = more/hooks\n[include]\npath = ~/tilde\n";
@@ -404,7 +446,12 @@ fn the_settings_of_git_are_those_of_the_environment_of_commands() {
 fn the_users_hooks_are_protected_without_a_repository_around_them() {
     let bench = Bench::new("home").folders(&["home/xdg/git", "home/hooks", "home/tools"]);
     let bench = bench.file("home/.gitconfig", "[core]\nhooksPath = ~/hooks\n");
-    bench.assert(&[("home/hooks/pre-push", true), ("home/tools/other", false)]);
+    let bench = bench.link("home/tools/check", "home/hooks/pre-commit");
+    bench.assert(&[
+        ("home/hooks/pre-push", true),
+        ("home/tools/check", true),
+        ("home/tools/other", false),
+    ]);
 }
 
 #[test]
