@@ -90,6 +90,31 @@ pub fn check_checkout(dir: &Path) -> Result<(), String> {
     settings.check_fetching()
 }
 
+/// Checks that no command of git starts a program that the checkout around `dir` names: by its settings, or as a hook.
+///
+/// # Errors
+///
+/// What stands in the way, such as a hook.
+pub fn check_passive(dir: &Path) -> Result<(), String> {
+    let checkout = checkout_of(dir).ok_or(NO_REPOSITORY)?;
+    let (git, settings) = read_settings(checkout)?;
+    settings.check_fetching()?;
+    // Those of the user's settings are the user's.
+    let named = settings.hook_folders.iter().map(|path| expand(checkout, None, path));
+    let is_sample = |name: &OsStr| name.as_bytes().ends_with(b".sample");
+    let mut folders = named.chain([git.common.join("hooks")]);
+    let is_empty = |folder: PathBuf| {
+        is_missing(&folder)
+            || fs::read_dir(&folder).is_ok_and(|mut entries| {
+                entries.all(|entry| entry.is_ok_and(|entry| is_sample(&entry.file_name())))
+            })
+    };
+    match folders.all(is_empty) {
+        true => Ok(()),
+        false => Err("it has hooks, which git may start".to_owned()),
+    }
+}
+
 /// The branch that is checked out around `dir`, or the beginning of the commit's hash. It goes to the model, so it is read
 /// from the repository's own file alone, and only where that says nothing else.
 #[must_use]

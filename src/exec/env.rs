@@ -26,12 +26,15 @@ const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
 
 /// Settings of git that keep it from starting what a folder names, by itself or when it tidies up after a fetch, and from
 /// reading an index in parts, where it goes by what the index says of itself.
-pub const GIT_SETTINGS: [(&str, &str); 5] = [
+pub const GIT_SETTINGS: [(&str, &str); 7] = [
     ("safe.bareRepository", "explicit"),
     ("core.fsmonitor", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("index.threads", "1"),
+    // Repositories within have settings of their own, also those that only earlier commits name.
+    ("diff.submodule", "short"),
+    ("status.submoduleSummary", "false"),
 ];
 
 /// The environment of a child: `env` without provider keys and without the names in `secrets`, one level deeper,
@@ -118,7 +121,7 @@ mod tests {
         let expected = EnvOverlay::from_iter([
             ("CALIBAN_DEPTH", "1"),
             ("LANG", "C"),
-            ("GIT_CONFIG_COUNT", "5"),
+            ("GIT_CONFIG_COUNT", "7"),
             ("GIT_CONFIG_KEY_0", "safe.bareRepository"),
             ("GIT_CONFIG_VALUE_0", "explicit"),
             ("GIT_CONFIG_KEY_1", "core.fsmonitor"),
@@ -129,6 +132,10 @@ mod tests {
             ("GIT_CONFIG_VALUE_3", "false"),
             ("GIT_CONFIG_KEY_4", "index.threads"),
             ("GIT_CONFIG_VALUE_4", "1"),
+            ("GIT_CONFIG_KEY_5", "diff.submodule"),
+            ("GIT_CONFIG_VALUE_5", "short"),
+            ("GIT_CONFIG_KEY_6", "status.submoduleSummary"),
+            ("GIT_CONFIG_VALUE_6", "false"),
             ("GIT_OPTIONAL_LOCKS", "0"),
         ]);
         assert_eq!(child, expected);
@@ -143,7 +150,7 @@ mod tests {
         ]);
         let child = child_env(&env, 0, &[]);
         let of = |name: &str| child.get(name).unwrap().to_owned();
-        assert_eq!((of("GIT_CONFIG_COUNT"), of("GIT_CONFIG_VALUE_0")), ("6".into(), "Ann".into()));
+        assert_eq!((of("GIT_CONFIG_COUNT"), of("GIT_CONFIG_VALUE_0")), ("8".into(), "Ann".into()));
         assert_eq!(of("GIT_CONFIG_KEY_1"), "safe.bareRepository");
         assert_eq!(of("GIT_CONFIG_KEY_2"), "core.fsmonitor");
     }

@@ -4,13 +4,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use self::effect::{Effect, doubt, restricts_paths};
-use self::elsewhere::{elsewhere, starts_in_project};
+use self::elsewhere::{Named, elsewhere, is_users, starts_in_project};
 use super::danger::Danger;
 use super::facts::{Facts, Unit};
 use super::path::Places;
 use super::pattern::{CommandPattern, DomainPattern, PathPattern};
 use super::read_only::ReadRules;
 use super::restriction::{self, Restriction};
+use super::script::SimpleCommand;
 use crate::protocol::{MCP_PREFIX, mcp_name};
 use crate::tool::canonical_name;
 
@@ -175,7 +176,7 @@ impl Rule {
                 let covers = |command| {
                     pattern.allows(command, bases)
                         && !pattern.is_misled(command, &shell.line, bases)
-                        && elsewhere(command, pattern.words(), shell, facts, places).is_none()
+                        && self.elsewhere(pattern, command, facts, places).is_none()
                 };
                 pattern.is_line(&shell.line) && starts_in_project(shell, facts, places)
                     || matches!(unit, Unit::Command(command) if covers(command))
@@ -283,8 +284,22 @@ impl Rule {
             return Some(Exception::Danger(danger));
         }
         let is_covered = pattern.allows(command, bases);
-        let why = || elsewhere(command, pattern.words(), shell, facts, places);
+        let why = || self.elsewhere(pattern, command, facts, places);
         is_covered.then(why).flatten().map(Exception::Elsewhere)
+    }
+
+    /// Why the rule means something else where the command runs. One in a file of the user's is for all projects.
+    fn elsewhere(
+        &self,
+        pattern: &CommandPattern,
+        command: &SimpleCommand,
+        facts: &Facts,
+        places: &Places,
+    ) -> Option<String> {
+        let is_general =
+            matches!(&self.origin, Origin::File(file) if is_users(file, facts, places));
+        let named = Named { words: pattern.words(), is_general };
+        elsewhere(command, named, facts.shell.as_ref()?, facts, places)
     }
 
     /// Whether this rule, in the allow list, names the line of the unit word for word.

@@ -55,7 +55,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ),
     (
         "diff",
-        "algorithm binary cachetextconv colormoved colormovedws context dirstat funcname guitool ignoresubmodules \
+        "algorithm binary colormoved colormovedws context dirstat funcname guitool ignoresubmodules \
          indentheuristic interhunkcontext mnemonicprefix noprefix relative renamelimit renames statgraphwidth \
          suppressblankempty tool wordregex wserrorhighlight xfuncname",
     ),

@@ -150,8 +150,14 @@ const X32: c_long = 0x4000_0000;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Forbids this process such calls for good, and all that it will start.
+/// The first descriptor behind the standard streams, and those by which bash gets its start text and says where it ends.
+const FIRST_OTHER: i32 = 3;
+const OF_BASH: [i32; 2] = [4, 5];
+
+/// Forbids this process such calls for good, and all that it will start. The program that it becomes gets none of the files
+/// and sockets that others have left open.
 pub fn forbid() -> Result<(), SandboxError> {
+    close_fds::set_fds_cloexec(FIRST_OTHER, &OF_BASH);
     let always = [REFUSED, OLDER, NEWER].concat().into_iter().map(|call| (call, Vec::new()));
     let mut refused: Rules = always.collect();
     for (call, place) in OF_OTHERS {

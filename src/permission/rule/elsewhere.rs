@@ -6,32 +6,44 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{common_git_dir, resolve};
+use crate::disk::{check_passive, common_git_dir, resolve};
 use crate::permission::bases::runs_git;
 use crate::permission::facts::{Facts, Shell};
 use crate::permission::path::Places;
 use crate::permission::recursive::checkout_root;
 use crate::permission::script::{SimpleCommand, Word};
 
-/// Why the words of a rule do not mean for this command what they mean in the project: the first `named` ones are the
-/// rule's.
+/// What a rule says of a command.
+#[derive(Clone, Copy)]
+pub struct Named {
+    /// How many words of the command are the rule's.
+    pub words: usize,
+    /// It is for all projects, and nobody thought of this one.
+    pub is_general: bool,
+}
+
+/// Whether the file is none of the project's.
+pub fn is_users(file: &Path, facts: &Facts, places: &Places) -> bool {
+    let tops = tops(facts, places);
+    !tops.iter().any(|top| file.starts_with(checkout_root(top)))
+}
+
+/// Why a rule does not mean for this command what it means in the project.
 pub fn elsewhere(
     command: &SimpleCommand,
-    named: usize,
+    named: Named,
     shell: &Shell,
     facts: &Facts,
     places: &Places,
 ) -> Option<String> {
     let tops = tops(facts, places);
     let bases = shell.bases.known();
-    if !bases.is_empty() && bases.iter().all(|base| is_top(base, &tops)) {
-        return None;
-    }
-    let words = command.words.iter().take(named);
-    if let Some(word) = words.into_iter().find(|word| is_other_file(word, bases, &tops)) {
+    let is_at_top = !bases.is_empty() && bases.iter().all(|base| is_top(base, &tops));
+    let mut words = command.words.iter().take(named.words).filter(|_| !is_at_top);
+    if let Some(word) = words.find(|word| is_other_file(word, bases, &tops)) {
         return Some(format!("{} is not the project's own there", word.raw));
     }
-    if !runs_git(command) {
+    if !runs_git(command) || is_at_top && !named.is_general {
         return None;
     }
     if bases.is_empty() {
@@ -39,12 +51,20 @@ pub fn elsewhere(
     }
     let own: Vec<PathBuf> = tops.iter().map(|top| checkout_root(top)).collect();
     let mut roots = bases.iter().map(|base| checkout_root(base));
-    let other = roots.find(|root| is_other_repository(root, &own))?;
-    Some(format!(
-        "{} is a repository of its own (--add-dir {} lets rules hold there)",
-        places.show(&other),
-        other.display()
-    ))
+    if let Some(other) = roots.find(|root| is_other_repository(root, &own)) {
+        return Some(format!(
+            "{} is a repository of its own (--add-dir {} lets rules hold there)",
+            places.show(&other),
+            other.display()
+        ));
+    }
+    if !named.is_general {
+        return None;
+    }
+    let has_repository =
+        |base: &&PathBuf| checkout_root(base).join(".git").symlink_metadata().is_ok();
+    let why = bases.iter().filter(has_repository).find_map(|base| check_passive(base).err())?;
+    Some(format!("{why} (a rule in the project's own settings lets it)"))
 }
 
 /// Whether the checkout has git files of its own, and not those of one of the `own` ones.
@@ -97,6 +117,7 @@ mod tests {
 
     use crate::permission::judge::Decision::{Allow, Ask};
     use crate::permission::judge::testing::Bench;
+    use crate::permission::rule::{Base, List, Origin};
 
     fn repository(at: &Path) {
         for folder in ["objects", "refs"] {
@@ -162,5 +183,34 @@ mod tests {
             let judgement = bench.bash_in("unpacked", line);
             assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
         }
+    }
+
+    #[test]
+    fn a_rule_for_all_projects_trusts_no_settings_and_no_hooks_of_the_one_at_hand() {
+        let with = |list_file: &str| {
+            let mut bench = Bench::new();
+            let origin = Origin::File(bench.root.join(list_file));
+            let base = Base { project: &bench.places.project.clone(), home: None };
+            bench.rules.add(List::Allow, &["Bash(git commit:*)"], &origin, base).unwrap();
+            bench
+        };
+        let (general, own) =
+            (with("home/config.toml"), with("project/.claude/settings.local.json"));
+        for bench in [&general, &own] {
+            assert_eq!(bench.bash("git commit -m x"), Allow, "a plain repository");
+            let git = bench.root.join("project/.git");
+            fs::create_dir(git.join("hooks")).unwrap();
+            fs::write(git.join("hooks/pre-commit.sample"), "").unwrap();
+            assert_eq!(bench.bash("git commit -m x"), Allow, "with git's examples");
+            fs::write(git.join("hooks/pre-commit"), "").unwrap();
+        }
+        let judgement = general.bash_judgement("git commit -m x");
+        assert_eq!(judgement.decision, Ask);
+        assert!(judgement.why.contains("it has hooks"), "{}", judgement.why);
+        assert_eq!(own.bash("git commit -m x"), Allow);
+        fs::remove_file(general.root.join("project/.git/hooks/pre-commit")).unwrap();
+        let settings = "[filter \"f\"]\n\tclean = ./x\n";
+        fs::write(general.root.join("project/.git/config"), settings).unwrap();
+        assert_eq!(general.bash("git commit -m x"), Ask);
     }
 }

@@ -14,6 +14,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("rmcp", &["tool/mcp/"]),
     ("landlock", &["exec/sandbox.rs", "exec/sandbox/landlock.rs"]),
     ("seccompiler", &["exec/sandbox/calls.rs"]),
+    ("close_fds", &["exec/sandbox/calls.rs"]),
     ("anyhow", &["app.rs", "main.rs"]),
 ];
 
