@@ -172,7 +172,7 @@ impl Worktree {
         Checkout { path, branch, start }
     }
 
-    /// What the agent's shell may do: as much as its [confinement](Self::confinement). No shell at all where that
+    /// What the agent's shell may do: what its confinement allows. No shell at all where that
     /// cannot be enforced.
     #[must_use]
     pub fn shell(&self) -> ShellReach {
