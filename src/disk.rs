@@ -11,7 +11,7 @@ mod scope;
 
 pub use folder::{Folder, open};
 pub use repository::{
-    GitUser, branch, check_checkout, check_passive, check_repository, common_git_dir,
+    GitUser, branch, check_checkout, check_repository, check_starts_nothing, common_git_dir,
     folders_of_repository, has_own_repository, repository_root, roots_around,
 };
 pub use resolve::{normalize, resolve};

@@ -123,9 +123,9 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         None => return screen::run(cli, setup()?),
         Some(Command::Demo(print)) => return demo::run(cli, env, print),
         Some(Command::Doctor) => return doctor::run(cli, env),
-        Some(Command::Sandbox { write, read, start_file, program }) => {
+        Some(Command::Sandbox { write, read_only, read, start_file, program }) => {
             let reading = Reading { folders: read, start_file: start_file.as_deref(), env };
-            let read = (!read.is_empty()).then_some(reading);
+            let read = read_only.then_some(reading);
             let restriction = Restriction { write, read };
             return Ok(command::sandbox::become_restricted(&restriction, program));
         }

@@ -69,9 +69,11 @@ pub enum Command {
     Sandbox {
         #[arg(long, value_name = "DIR")]
         write: Vec<PathBuf>,
-        #[arg(long, value_name = "DIR")]
+        #[arg(long)]
+        read_only: bool,
+        #[arg(long, value_name = "DIR", requires = "read_only")]
         read: Vec<PathBuf>,
-        #[arg(long, value_name = "FILE", requires = "read")]
+        #[arg(long, value_name = "FILE", requires = "read_only")]
         start_file: Option<PathBuf>,
         #[arg(last = true, required = true)]
         program: Vec<OsString>,

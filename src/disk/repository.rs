@@ -95,12 +95,13 @@ pub fn check_checkout(dir: &Path) -> Result<(), String> {
 /// # Errors
 ///
 /// What stands in the way, such as a hook.
-pub fn check_passive(dir: &Path) -> Result<(), String> {
+pub fn check_starts_nothing(dir: &Path, home: Option<&Path>, user: &GitUser) -> Result<(), String> {
+    // The repositories within too.
+    check_repository(dir, home, user)?;
     let checkout = checkout_of(dir).ok_or(NO_REPOSITORY)?;
     let (git, settings) = read_settings(checkout)?;
     settings.check_fetching()?;
-    // Those of the user's settings are the user's.
-    let named = settings.hook_folders.iter().map(|path| expand(checkout, None, path));
+    let named = settings.hook_folders.iter().map(|path| expand(checkout, home, path));
     let is_sample = |name: &OsStr| name.as_bytes().ends_with(b".sample");
     let mut folders = named.chain([git.common.join("hooks")]);
     let is_empty = |folder: PathBuf| {

@@ -25,12 +25,16 @@ const PLAIN_CD: &str = "set -P\nunset -v CDPATH\nshopt -u cdable_vars cdspell";
 const STAY: &str = r#"[ "$PWD" = "$CALIBAN_START" ] || builtin cd -- "$CALIBAN_START" || exit
 unset -v CALIBAN_START"#;
 
+/// The file that the user has bash read before each command. A relative one would be a file of the folder in which the
+/// command starts, and is not read.
+pub fn start_file(env: &EnvOverlay) -> Option<&str> {
+    env.get("BASH_ENV").filter(|file| file.starts_with('/'))
+}
+
 /// What bash reads before the command. It has this text at descriptor 4 and the pipe at 5, and closes both. A start
 /// file that the user has set is read too, as bash would; it does not decide where the command runs.
 pub fn start_text(env: &EnvOverlay) -> String {
-    // A relative one would be a file of the folder in which the command starts.
-    let is_fixed = |own: &&str| own.starts_with(['/', '$', '~']);
-    let own = match env.get("BASH_ENV").filter(is_fixed) {
+    let own = match start_file(env) {
         Some(own) => format!(
             "CALIBAN_START=$PWD BASH_ENV={}\n. \"$BASH_ENV\"\n{PLAIN_CD}\n{STAY}",
             quoted(own)

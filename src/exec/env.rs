@@ -55,8 +55,13 @@ pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay
 fn without_relative_libraries(env: &EnvOverlay) -> EnvOverlay {
     let kept = LIBRARIES.iter().filter_map(|name| {
         let value = env.get_os(name)?.as_bytes();
-        let parts = value.split(|byte| matches!(byte, b':' | b';' | b' '));
-        let absolute: Vec<&[u8]> = parts.filter(|part| part.starts_with(b"/")).collect();
+        // Names of files without a folder are looked up in the folders of libraries.
+        let names_files = matches!(*name, "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES");
+        let parts = value.split(|byte| *byte == b':' || *name == "LD_PRELOAD" && *byte == b' ');
+        let is_fixed = |part: &&[u8]| {
+            part.starts_with(b"/") || names_files && !part.is_empty() && !part.contains(&b'/')
+        };
+        let absolute: Vec<&[u8]> = parts.filter(is_fixed).collect();
         Some((*name, OsString::from_vec(absolute.join(&b':'))))
     });
     env.without(LIBRARIES).with(kept.filter(|(_, value)| !value.is_empty()))
@@ -97,13 +102,13 @@ mod tests {
     #[test]
     fn no_program_loads_what_lies_where_it_starts() {
         let env = EnvOverlay::from_iter([
-            ("LD_LIBRARY_PATH", ":/usr/local/lib:lib:"),
-            ("LD_PRELOAD", "./x.so /lib/y.so"),
-            ("LD_AUDIT", "x.so"),
+            ("LD_LIBRARY_PATH", ":/opt/my libs:lib:"),
+            ("LD_PRELOAD", "./x.so /lib/y.so libz.so"),
+            ("LD_AUDIT", "a/x.so"),
         ]);
         let child = child_env(&env, 0, &[]);
-        assert_eq!(child.get("LD_LIBRARY_PATH"), Some("/usr/local/lib"));
-        assert_eq!(child.get("LD_PRELOAD"), Some("/lib/y.so"));
+        assert_eq!(child.get("LD_LIBRARY_PATH"), Some("/opt/my libs"));
+        assert_eq!(child.get("LD_PRELOAD"), Some("/lib/y.so:libz.so"));
         assert_eq!(child.get("LD_AUDIT"), None);
     }
 

@@ -94,7 +94,7 @@ pub enum ShellReach {
 /// Why a program could not be confined. It is not started then.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    #[error("cannot open {} to allow {for_use}: {source}", path.display())]
+    #[error("cannot open {} for {for_use} in the sandbox: {source}", path.display())]
     Path { path: PathBuf, for_use: &'static str, source: io::Error },
     #[error("this system cannot confine programs: that takes Linux 6.2 or newer, with Landlock")]
     Unsupported,
@@ -149,6 +149,9 @@ impl Confinement {
         write.iter().for_each(|folder| add("--write", folder));
         read.iter().flat_map(|folders| folders.iter()).for_each(|folder| add("--read", folder));
         start_file.iter().for_each(|file| add("--start-file", file));
+        if read.is_some() {
+            words.push("--read-only".into());
+        }
         words.push("--".into());
         words
     }
@@ -174,13 +177,13 @@ pub fn available() -> bool {
 /// # Errors
 /// When the kernel cannot or will not, or a folder to write in is not there or behind a link.
 pub fn restrict(restriction: &Restriction<'_>) -> Result<(), SandboxError> {
-    let write = opened(restriction.write, "writing there", Folder::make)?;
+    let write = opened(restriction.write, "writing", Folder::make)?;
     let Some(Reading { folders, start_file, env }) = &restriction.read else {
         return landlock::restrict_writes(&write);
     };
     let mut others = readable::files(folders, env);
     others.files.extend(start_file.map(Path::to_owned));
-    let read = opened(folders, "reading there", Folder::open)?;
+    let read = opened(folders, "reading", Folder::open)?;
     landlock::restrict_all(&write, &read, &others)?;
     calls::forbid()
 }

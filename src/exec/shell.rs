@@ -3,6 +3,7 @@
 //! Where a command starts is decided before it is judged, by [`Shell::start_directory`], and the command starts there or
 //! not at all: the directory is entered without following a link.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -198,7 +199,7 @@ impl Shell {
             io::ErrorKind::NotFound => ExecError::NoDirectory(cwd.to_owned()),
             _ => ExecError::Directory { path: cwd.to_owned(), source },
         })?;
-        let start_file = call.env.get_os("BASH_ENV").filter(|file| !file.is_empty());
+        let start_file = directory::start_file(call.env).map(OsStr::new);
         let reads_only = self.sandbox.as_ref().zip(call.reads_only);
         let read_only =
             reads_only.map(|(sandbox, folders)| sandbox.read_only(folders.clone(), start_file));

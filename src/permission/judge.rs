@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::bases::runs_git;
 use super::bounds::Bound;
 use super::facts::{Facts, Unit};
 use super::lookalike;
 use super::path::{Places, Target};
-use super::read_only::{ReadRules, check_read_only};
+use super::read_only::{self, ReadRules, check_read_only};
 use super::restriction::Restriction;
 use super::rule::{Exception, Rule, RuleSet, read_rules};
 use super::suggest;
@@ -248,7 +247,7 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
     let places = policy.places;
     let mut why_allowed = None;
     let mut missing = Missing::default();
-    let mut starters = Vec::new();
+    let mut confined_only = Vec::new();
     for unit in &facts.units {
         let mut rules = policy.rules.allow.iter().chain(policy.grants);
         if let Some(rule) = rules.find(|rule| rule.allows(unit, facts, places))
@@ -258,7 +257,9 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
             continue;
         }
         match (free(unit, policy.mode, facts, places), unit) {
-            (Ok(()), Unit::Command(command)) if runs_git(command) => starters.push((unit, command)),
+            (Ok(()), Unit::Command(command)) if read_only::may_start_others(command) => {
+                confined_only.push((unit, command));
+            }
             (Ok(()), _) => {}
             (Err(bare), _) => {
                 let shown = exception(unit, policy, facts).unwrap_or_else(|| bare.clone());
@@ -270,11 +271,12 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
     let only_reads = why_allowed.is_none() && !writes && missing.units.is_empty();
     if !only_reads {
         // Git starts what the user's settings name: it is free only where the whole line is confined.
-        for (unit, command) in starters {
+        for (unit, command) in confined_only {
             let name = suggest::short(command);
-            let why =
+            let bare =
                 format!("no rule allows {name}, which is free only in a line that only reads");
-            missing.add(unit, why.clone(), why);
+            let shown = exception(unit, policy, facts).unwrap_or_else(|| bare.clone());
+            missing.add(unit, bare, shown);
         }
     }
     if missing.units.is_empty() {

@@ -79,6 +79,10 @@ const GIT_LOG: &[&str] = &[
     "--",
 ];
 
+/// Options with which `git log` lists commits and looks into no file.
+const GIT_LIST: &[&str] =
+    &["--all", "--decorate", "--graph", "--no-merges", "--oneline", "--reverse"];
+
 const READERS: &[Reader] = &[
     Reader {
         words: &["true"],
@@ -283,6 +287,22 @@ pub fn check_read_only(
     };
     let reader = READERS.iter().find(starts).ok_or(None)?;
     reader.check(command, bases, places, rules).map_err(Some)
+}
+
+/// Whether a free command may start what the user's settings name: git does where it looks into files.
+#[must_use]
+pub fn may_start_others(command: &SimpleCommand) -> bool {
+    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let is_list = |word: &&str| {
+        let is_count = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'n');
+        !word.starts_with('-') || GIT_LIST.contains(word) || is_count(&word[1..])
+    };
+    match words.as_slice() {
+        ["git", "branch", ..] => false,
+        ["git", "log", options @ ..] => !options.iter().all(is_list),
+        [program, ..] => *program == "git",
+        [] => false,
+    }
 }
 
 impl Reader {

@@ -74,8 +74,8 @@ const LOOKS_ONLY: &[&str] = &["--check", "-check", "--diff", "-l", "--noEmit", "
 
 /// Programs that take their input for data, whatever it says.
 const DATA: &[&str] = &[
-    "column", "comm", "cut", "diff", "fmt", "fold", "grep", "head", "jq", "less", "nl", "paste",
-    "rg", "sort", "tac", "tail", "tee", "tr", "uniq", "wc",
+    "cat", "column", "comm", "cut", "diff", "fmt", "fold", "gh", "git", "grep", "head", "jq",
+    "less", "nl", "paste", "rg", "sort", "tac", "tail", "tee", "tr", "uniq", "wc",
 ];
 
 /// Rules that together cover all the units; none when one of them cannot be covered safely.

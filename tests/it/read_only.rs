@@ -21,12 +21,12 @@ fn with_filter(filter: &str) -> Scene {
     }
     scene.world.write(".gitattributes", "f filter=x\n");
     scene.world.write("f", "two\n");
-    scene.server.when(PARENT).reply(tool_use("Bash", bash("git diff"))).then(text(DONE));
     scene
 }
 
 /// The result of `git diff` in a session with these arguments.
 async fn diff(scene: &Scene, args: &[&str]) -> String {
+    scene.server.when(PARENT).reply(tool_use("Bash", bash("git diff"))).then(text(DONE));
     let run = scene.world.run(["-p", "PARENT-1 go"]).args(args.iter().copied()).finish().await;
     run.assert_code(0);
     scene.server.requests_of(PARENT)[1].tool_result().text
@@ -70,18 +70,20 @@ async fn what_a_free_command_starts_reads_only_the_project_until_a_rule_allows_t
 }
 
 #[tokio::test]
-async fn what_a_free_command_starts_changes_no_mode_time_or_attribute() {
+async fn what_a_free_command_starts_changes_no_mode_and_no_time() {
     if !caliban::exec::sandbox::available() {
         return skip("what_a_free_command_starts_changes_no_mode", "there is no Landlock here");
     }
     for (args, changes) in [(&[][..], false), (&RULE, true)] {
-        let scene = with_filter("{ chmod 666 ~/key || touch -d @0 ~/key || chmod 666 f; } && cat");
+        let scene = with_filter("{ touch -d @0 ~/key; chmod 666 ~/key; } && cat");
         let key = scene.world.home_dir().join("key");
         std::fs::write(&key, "").unwrap();
         std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
         let text = diff(&scene, args).await;
         let mode = key.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, if changes { 0o666 } else { 0o600 }, "{text}");
+        let since = key.metadata().unwrap().modified().unwrap();
+        assert_eq!(since == std::time::UNIX_EPOCH, changes, "{text}");
         assert_eq!(text.contains("+two"), changes, "{text}");
         scene.server.finish();
     }
@@ -94,13 +96,14 @@ async fn git_beside_a_command_that_a_rule_allows_is_asked_about() {
     for line in ["true; git diff", "touch x; git diff", "git diff > x"] {
         calls = calls.tool_use("Bash", bash(line));
     }
-    scene.server.when("PARENT-2").reply(calls).then(text(DONE));
+    scene.server.when(PARENT).reply(calls).then(text(DONE));
     let rule = ["--allowed-tools", "Bash(touch:*)", "--permission-mode", "acceptEdits"];
-    scene.world.run(["-p", "PARENT-2 go"]).args(rule).finish().await.assert_code(0);
-    let results = scene.server.requests_of("PARENT-2")[1].tool_results();
+    scene.world.run(["-p", "PARENT-1 go"]).args(rule).finish().await.assert_code(0);
+    let results = scene.server.requests_of(PARENT)[1].tool_results();
     let denied: Vec<bool> = results.iter().map(|result| result.is_error).collect();
     assert_eq!(denied, [false, false, true, true], "{results:?}");
     assert!(results[2].text.contains("free only in a line that only reads"), "{results:?}");
+    scene.server.finish();
 }
 
 #[tokio::test]

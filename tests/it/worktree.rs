@@ -449,6 +449,7 @@ fn the_launcher_says_what_is_wrong_and_is_not_for_people() {
     let new = folder.path().join("new").display().to_string();
     let in_read = folder.path().join("new/g").display().to_string();
     let write_there = format!("echo x > {write}/g");
+    let in_file = file.display().to_string();
     let below_file = file.join("x").display().to_string();
     let script = format!("echo made > {write}/f");
     if Sandbox::new(Path::new(PROGRAM)).is_some() {
@@ -457,16 +458,40 @@ fn the_launcher_says_what_is_wrong_and_is_not_for_people() {
             (vec!["--write", &write, "--", "sh", "-c", "exit 7"], 7, ""),
             (vec!["--write", &write, "--", "no-such-program"], 127, "cannot run no-such-program"),
             (vec!["--write", &write, "--", "/etc/passwd"], 126, "cannot run /etc/passwd"),
-            (vec!["--write", &below_file, "--", "true"], 126, "to allow writing there"),
-            (vec!["--read", &below_file, "--", "true"], 126, "to allow reading there"),
-            (vec!["--read", &new, "--", "sh", "-c", "exit 7"], 7, ""),
-            (vec!["--read", &new, "--", "chmod", "700", &new], 1, "Operation not permitted"),
+            (vec!["--write", &below_file, "--", "true"], 126, "for writing in the sandbox"),
             (
-                vec!["--read", &new, "--write", &write, "--", "touch", &in_read],
+                vec!["--read-only", "--read", &below_file, "--", "true"],
+                126,
+                "for reading in the sandbox",
+            ),
+            (vec!["--read-only", "--read", &new, "--", "sh", "-c", "exit 7"], 7, ""),
+            (
+                vec!["--read-only", "--read", &new, "--", "chmod", "700", &new],
+                1,
+                "Operation not permitted",
+            ),
+            (
+                vec!["--read-only", "--read", &new, "--write", &write, "--", "touch", &in_read],
                 1,
                 "Permission denied",
             ),
-            (vec!["--read", &new, "--write", &write, "--", "sh", "-c", &write_there], 0, ""),
+            (
+                vec![
+                    "--read-only",
+                    "--read",
+                    &new,
+                    "--write",
+                    &write,
+                    "--",
+                    "sh",
+                    "-c",
+                    &write_there,
+                ],
+                0,
+                "",
+            ),
+            (vec!["--read-only", "--", "cat", &in_file], 1, "Permission denied"),
+            (vec!["--read", &new, "--", "true"], 2, "required"),
             (vec!["--write", &write], 2, "required"),
         ] {
             let ended = output(PROGRAM, &[vec!["sandbox"], words.clone()].concat());

@@ -67,7 +67,7 @@ pub fn sandbox() -> Finding {
         true => Finding::ok("sandbox", "the kernel can confine commands (Landlock)"),
         false => Finding::note(
             "sandbox",
-            "this system cannot confine commands: what runs without a question is judged and no more, and agents with \
+            "this system cannot confine commands: commands that run without a question are checked but not confined, and agents with \
              `isolation: worktree` get no shell; it takes Linux 6.2 or newer, with Landlock",
         ),
     }

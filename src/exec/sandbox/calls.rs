@@ -139,8 +139,17 @@ const OF_OTHERS: &[(c_long, u8)] = &[
     (SYS_sched_setscheduler, 0),
 ];
 
-/// `FS_IOC_SETFLAGS` and `FS_IOC_FSSETXATTR`, which change attributes of a file that is open for reading.
-const ATTRIBUTES: [u64; 2] = [0x4008_6602, 0x401c_5820];
+/// What may be asked of an open file by `ioctl`: whether it is a terminal and of what size, how much can be read, and how it
+/// is read and handed on. Other requests change attributes, or more, of a file that is open for reading.
+const REQUESTS: &[u64] = &[
+    nix::libc::TCGETS,
+    nix::libc::TIOCGWINSZ,
+    nix::libc::TIOCGPGRP,
+    nix::libc::FIONREAD,
+    nix::libc::FIONBIO,
+    nix::libc::FIOCLEX,
+    nix::libc::FIONCLEX,
+];
 
 /// Calls from this number on are newer than this list: they are not there for the process.
 const UNKNOWN: std::ops::Range<c_long> = 470..640;
@@ -161,18 +170,21 @@ pub fn forbid() -> Result<(), SandboxError> {
     let always = [REFUSED, OLDER, NEWER].concat().into_iter().map(|call| (call, Vec::new()));
     let mut refused: Rules = always.collect();
     for (call, place) in OF_OTHERS {
-        refused.insert(*call, vec![rule(*place, SeccompCmpOp::Ne, 0)?]);
+        let rule = SeccompRule::new(vec![condition(*place, SeccompCmpOp::Ne, 0)?]);
+        refused.insert(*call, vec![rule.map_err(|error| refused_by(&error))?]);
     }
-    let attributes = ATTRIBUTES.map(|request| rule(1, SeccompCmpOp::Eq, request));
-    refused.insert(SYS_ioctl, attributes.into_iter().collect::<Result<_, _>>()?);
+    let other = REQUESTS.iter().map(|request| condition(1, SeccompCmpOp::Ne, *request));
+    let other =
+        SeccompRule::new(other.collect::<Result<_, _>>()?).map_err(|error| refused_by(&error))?;
+    refused.insert(SYS_ioctl, vec![other]);
     apply(refused, EPERM)?;
     apply(UNKNOWN.map(|call| (call, Vec::new())).collect(), ENOSYS)
 }
 
-/// A rule about one argument of a call.
-fn rule(place: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompRule, SandboxError> {
-    let condition = SeccompCondition::new(place, SeccompCmpArgLen::Dword, is, value);
-    condition.and_then(|it| SeccompRule::new(vec![it])).map_err(|error| refused(&error))
+/// A condition on one argument of a call.
+fn condition(place: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompCondition, SandboxError> {
+    SeccompCondition::new(place, SeccompCmpArgLen::Dword, is, value)
+        .map_err(|error| refused_by(&error))
 }
 
 /// Makes the calls fail with this error.
@@ -181,11 +193,11 @@ fn apply(rules: Rules, error: i32) -> Result<(), SandboxError> {
     let rules = rules.into_iter().chain(x32).collect();
     let action = SeccompAction::Errno(error.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, ARCH)
-        .map_err(|error| refused(&error))?;
-    let program = BpfProgram::try_from(filter).map_err(|error| refused(&error))?;
-    seccompiler::apply_filter(&program).map_err(|error| refused(&error))
+        .map_err(|error| refused_by(&error))?;
+    let program = BpfProgram::try_from(filter).map_err(|error| refused_by(&error))?;
+    seccompiler::apply_filter(&program).map_err(|error| refused_by(&error))
 }
 
-fn refused(error: &dyn std::error::Error) -> SandboxError {
+fn refused_by(error: &dyn std::error::Error) -> SandboxError {
     SandboxError::Refused(error.to_string())
 }

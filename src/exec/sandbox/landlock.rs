@@ -113,7 +113,7 @@ fn allow_path(
     }
     let opened = PathFd::new(path).map_err(|error| SandboxError::Path {
         path: path.to_owned(),
-        for_use: "reading it",
+        for_use: "reading",
         source: io::Error::other(error),
     })?;
     let possible =

@@ -148,14 +148,22 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// Whether the repository around the folder has such a branch, of its own or of a remote, in a file of its own.
+/// Whether the repository around the folder has such a branch, of its own or of a remote.
 fn has_branch(folder: &Path, name: &str) -> bool {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._/-".contains(c));
     let Some(git) = common_git_dir(&checkout_root(folder)).filter(|_| is_plain) else {
         return false;
     };
     let is_branch = |kind: &str| git.join("refs").join(kind).join(name).is_file();
-    !name.is_empty() && !name.contains("..") && ["heads", "remotes"].into_iter().any(is_branch)
+    let packed = || fs::read_to_string(git.join("packed-refs")).unwrap_or_default();
+    let is_packed = |text: &str| {
+        let names = text.lines().filter_map(|line| Some(line.split_once(' ')?.1));
+        let mut names = names.filter_map(|it| it.strip_prefix("refs/")?.split_once('/'));
+        names.any(|(kind, it)| matches!(kind, "heads" | "remotes") && it == name)
+    };
+    !name.is_empty()
+        && !name.contains("..")
+        && (["heads", "remotes"].into_iter().any(is_branch) || is_packed(&packed()))
 }
 
 /// Whether git takes the word for the name of one file or folder.

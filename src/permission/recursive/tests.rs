@@ -60,7 +60,10 @@ fn git_finds_files_from_the_top_of_the_checkout_and_by_their_ids() {
     let heads = bench.root.join("project/.git/refs/heads");
     fs::create_dir_all(heads.join("feature")).unwrap();
     fs::write(heads.join("feature/x"), "9eed597f9eed597f9eed597f9eed597f9eed597f\n").unwrap();
+    let packed = "9eed597f9eed597f9eed597f9eed597f9eed597f refs/remotes/origin/main\n";
+    fs::write(heads.join("../../packed-refs"), packed).unwrap();
     for line in [
+        "git diff origin/main -- src/a",
         "git diff HEAD~2 src/a",
         "git diff feature/x..HEAD -- src/a",
         "git diff feature/x~1... src/a",

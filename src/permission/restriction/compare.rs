@@ -305,10 +305,16 @@ impl Options<'_> {
         self.is_given(wanted) || is_forced() && self.is_given('f')
     }
 
-    /// Whether the letter is given, or a long option that begins with it.
+    /// Whether the letter is given, or a long option for it: for a rule of options alone, any that begins with it.
     fn is_given(&self, wanted: char) -> bool {
-        let mut long = self.words.iter().filter_map(|word| word.strip_prefix("--"));
-        self.stands_alone(wanted) || long.any(|name| self.is(name.chars().next(), wanted))
+        let is_long = |word: &&str| {
+            let Some(name) = word.strip_prefix("--") else { return false };
+            let stands_for = |(long, letters): &(&str, &str)| {
+                !name.is_empty() && long.starts_with(*word) && letters.contains(wanted)
+            };
+            LETTERS.iter().any(stands_for) || self.folds && self.is(name.chars().next(), wanted)
+        };
+        self.stands_alone(wanted) || self.words.iter().any(is_long)
     }
 
     /// Whether the letter is given behind a single dash.

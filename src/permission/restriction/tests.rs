@@ -191,6 +191,8 @@ fn what_is_plainly_something_else_is_left_alone() {
             ("Bash(rm -rf:*)", "rm \"$x\""),
             ("Bash(git push --force:*)", "git push -u origin main"),
             ("Bash(git clean -fd:*)", "git clean -n"),
+            ("Bash(git push -f:*)", "git push --follow-tags"),
+            ("Bash(git commit -a:*)", "git commit --amend"),
             ("Bash(git reset --hard:*)", "git reset --soft HEAD~1"),
             ("Bash(git branch -D:*)", "git branch -d x"),
             ("Bash(docker run --privileged:*)", "docker run -p 80:80 x"),

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{check_passive, common_git_dir, resolve};
+use crate::disk::{check_starts_nothing, common_git_dir, resolve};
 use crate::permission::bases::runs_git;
 use crate::permission::facts::{Facts, Shell};
 use crate::permission::path::Places;
@@ -47,7 +47,7 @@ pub fn elsewhere(
         return None;
     }
     if bases.is_empty() {
-        return Some("where git runs is only known when it runs".to_owned());
+        return Some("the folder that git runs in is only known when the line runs".to_owned());
     }
     let own: Vec<PathBuf> = tops.iter().map(|top| checkout_root(top)).collect();
     let mut roots = bases.iter().map(|base| checkout_root(base));
@@ -63,8 +63,11 @@ pub fn elsewhere(
     }
     let has_repository =
         |base: &&PathBuf| checkout_root(base).join(".git").symlink_metadata().is_ok();
-    let why = bases.iter().filter(has_repository).find_map(|base| check_passive(base).err())?;
-    Some(format!("{why} (a rule in the project's own settings lets it)"))
+    let why = bases
+        .iter()
+        .filter(has_repository)
+        .find_map(|base| check_starts_nothing(base, places.home.as_deref(), &places.git).err())?;
+    Some(format!("{why} (to allow it here, put the rule into the project's own settings)"))
 }
 
 /// Whether the checkout has git files of its own, and not those of one of the `own` ones.
@@ -209,6 +212,11 @@ mod tests {
         assert!(judgement.why.contains("it has hooks"), "{}", judgement.why);
         assert_eq!(own.bash("git commit -m x"), Allow);
         fs::remove_file(general.root.join("project/.git/hooks/pre-commit")).unwrap();
+        fs::create_dir_all(general.root.join("home/x/hooks")).unwrap();
+        fs::write(general.root.join("home/x/hooks/pre-commit"), "").unwrap();
+        fs::write(general.root.join("project/.git/config"), "[core]\n\thooksPath = ~/x/hooks\n")
+            .unwrap();
+        assert_eq!(general.bash("git commit -m x"), Ask);
         let settings = "[filter \"f\"]\n\tclean = ./x\n";
         fs::write(general.root.join("project/.git/config"), settings).unwrap();
         assert_eq!(general.bash("git commit -m x"), Ask);

@@ -76,8 +76,7 @@ impl Repository {
         let branches = Path::new("refs/heads").join(BRANCHES);
         let logs = Path::new("logs").join(&branches);
         let shared = [Path::new("worktrees"), &branches, &logs].map(|name| self.common.join(name));
-        let table = Some(self.common.join("reftable")).filter(|folder| folder.is_dir());
-        let write = [path.to_owned()].into_iter().chain(shared).chain(table);
+        let write = [path.to_owned()].into_iter().chain(shared);
         let git = match sandbox {
             Some(sandbox) => &self.git.clone().confined(sandbox.confine(write, temp)),
             None => &self.git,
@@ -125,7 +124,7 @@ pub fn remove(
 ) -> Result<(), GitError> {
     let _turn = turn(common, &context.stop)?;
     // Git would go by the files of other worktrees, which their agents can write.
-    let removed = [own, path].into_iter().try_for_each(|folder| match fs::remove_dir_all(folder) {
+    let removed = [path, own].into_iter().try_for_each(|folder| match fs::remove_dir_all(folder) {
         Err(source) if source.kind() != ErrorKind::NotFound => {
             Err(GitError::Remove { path: folder.to_owned(), source })
         }
