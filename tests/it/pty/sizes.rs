@@ -63,16 +63,17 @@ async fn the_trust_question_can_be_read_and_answered_in_twenty_by_five() {
         storm(&screen);
     }
     screen.resize(20, 5);
-    screen.wait_until("the end has to be seen again at 20x5", |screen| {
+    let is_drawn_anew = |screen: &str| {
         screen.lines().count() == 5
             && ["more: PgDn", "2  not now"].iter().all(|text| screen.contains(text))
-    });
+    };
+    screen.wait_until("the end has to be seen again at 20x5", is_drawn_anew);
     screen.keys(END);
     screen.wait_for("1  trust this");
     screen.resize(100, 30);
     screen.wait_for("1  trust this, now and in later sessions");
     screen.resize(20, 5);
-    screen.wait_gone("later sessions");
+    screen.wait_until("the end has to be seen again at 20x5", is_drawn_anew);
     screen.keys(END);
     screen.wait_for("1  trust this");
     screen.keys("1");

@@ -340,6 +340,7 @@ async fn when_stdin_is_closed_agents_in_the_background_are_cancelled_and_notifie
     scene.server.when("CHILD-A").reply(text("PARTIAL-77").stall());
     let running = driven(&scene);
     running.printed("\"result\"", 1).await;
+    scene.server.wait_for_of("CHILD-A", 1).await;
     let run = running.close().await;
     let frames = run.frames();
     assert_eq!(places(&frames, "type", "result").len(), 1, "{run}");
