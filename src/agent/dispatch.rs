@@ -53,7 +53,7 @@ pub(super) struct ToolCall {
     pub id: ToolUseId,
     pub name: String,
     pub input: Value,
-    /// What it opens, for hooks; known once the input is valid.
+    /// The file that the tool opens, for hooks. Set once the input is valid.
     pub file: Option<PathBuf>,
     pub malformed: Option<String>,
     /// Where it starts: decided before any call of its message runs, whatever the others do meanwhile.
@@ -69,7 +69,7 @@ struct Permitted {
     access: Access,
     /// The question that the user answered with yes; `None` if the call was allowed without one.
     approval: Option<Approval>,
-    /// What that question showed the change of.
+    /// The hash of the content that the question was about.
     asked_content: Option<ContentHash>,
 }
 

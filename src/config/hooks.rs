@@ -56,7 +56,7 @@ impl HookConfig {
         }
     }
 
-    /// What decides whether it can hold anything up.
+    /// Returns the options that decide whether the hook can block anything.
     fn options(&self) -> String {
         let usual = Duration::from_secs_f64(TIMEOUT_S);
         let time = (self.timeout != usual).then(|| format!("{} s", self.timeout.as_secs_f64()));

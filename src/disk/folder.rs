@@ -91,7 +91,7 @@ impl Folder {
     /// Removes the entry `name` where it is a link.
     ///
     /// # Errors
-    /// What the system says, unless there is no such entry.
+    /// Fails if the entry cannot be read or removed. A missing entry is no error.
     pub fn remove_link(&self, name: &OsStr) -> io::Result<()> {
         let removed = match fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Ok(found) if kind(&found) == SFlag::S_IFLNK => {

@@ -94,9 +94,9 @@ pub fn check_checkout(dir: &Path) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// What stands in the way, such as a hook.
+/// Returns the reason why git may start a program, such as a hook.
 pub fn check_starts_nothing(dir: &Path, home: Option<&Path>, user: &GitUser) -> Result<(), String> {
-    // The repositories within too.
+    // Checks nested repositories too.
     check_repository(dir, home, user)?;
     let checkout = checkout_of(dir).ok_or(NO_REPOSITORY)?;
     let (git, settings) = read_settings(checkout)?;

@@ -41,7 +41,7 @@ pub struct Sandbox {
     launcher: Arc<Path>,
 }
 
-/// What a command is kept to.
+/// The limits for one command.
 #[derive(Clone, Debug)]
 pub struct Confinement {
     sandbox: Sandbox,
@@ -56,11 +56,11 @@ struct Bounds {
     temp: Option<Arc<Path>>,
     /// Where it reads; everywhere if absent.
     read: Option<Arc<[PathBuf]>>,
-    /// What bash reads at its start, where reading is bounded.
+    /// The start file of bash. Only needed if reads are limited.
     start_file: Option<PathBuf>,
 }
 
-/// What the launcher keeps itself to. Folders are absolute, and no part of their paths is a link.
+/// The limits that the launcher puts on itself. Folders are absolute, and their paths hold no symbolic links.
 #[derive(Debug)]
 pub struct Restriction<'a> {
     /// Nothing is written but below these folders, which are made when they are not there.

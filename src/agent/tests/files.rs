@@ -60,7 +60,7 @@ impl Folder {
         }
     }
 
-    /// What the model reads of its calls.
+    /// Returns the results that the model reads.
     fn told(&self) -> String {
         self.bench.asked()[1].1.clone()
     }

@@ -23,7 +23,7 @@ const PROJECT: [&str; 4] = [
 pub struct Places<'a> {
     /// Where hooks of the user's own start once that is accepted.
     pub root: &'a Path,
-    /// What its variables name to hooks in an empty folder.
+    /// The project folder that hooks in an empty folder find in their environment.
     pub named: &'a Path,
 }
 

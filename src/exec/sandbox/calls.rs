@@ -139,8 +139,8 @@ const OF_OTHERS: &[(c_long, u8)] = &[
     (SYS_sched_setscheduler, 0),
 ];
 
-/// What may be asked of an open file by `ioctl`: whether it is a terminal and of what size, how much can be read, and how it
-/// is read and handed on. Other requests change attributes, or more, of a file that is open for reading.
+/// The `ioctl` requests that a command may make: terminal queries, the number of readable bytes, non-blocking mode and
+/// close-on-exec. Others can change a file's attributes even if it is only open for reading.
 const REQUESTS: &[u64] = &[
     nix::libc::TCGETS,
     nix::libc::TIOCGWINSZ,
