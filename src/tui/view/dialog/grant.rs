@@ -15,19 +15,12 @@ pub fn words(question: &Question) -> String {
         let places = rules.iter().map(Grant::place).collect();
         return format!("Yes, and all edits {} by {agent} {until}", joined(places));
     }
-    let mut parts: Vec<String> = Vec::new();
-    let mut verb = "";
-    for grant in &rules {
-        // One verb for all that stands behind it.
-        let words = if grant.verb == verb {
-            grant.object.clone()
-        } else {
-            format!("{} {}", grant.verb, grant.object)
-        };
-        verb = grant.verb;
-        parts.push(words);
-    }
-    let words = format!("Yes, and let {agent} {} {until}", joined(parts));
+    let parts = rules.chunk_by(|a, b| a.verb == b.verb).map(|grants| {
+        let objects = joined(grants.iter().map(Grant::object).collect());
+        format!("{} {objects}", grants[0].verb)
+    });
+    let parts: Vec<String> = parts.collect();
+    let words = format!("Yes, and let {agent} {} {until}", parts.join(", and "));
     match above(question).filter(|_| width(&words) > LONGEST) {
         Some(above) => format!("Yes, and let {agent} run exactly {above} {until}"),
         None => words,
@@ -86,6 +79,16 @@ impl Grant {
         };
         let object = if verb == "edit" && object.is_empty() { "**".to_owned() } else { object };
         Self { verb, object }
+    }
+
+    /// The object behind the verb: `all files in src/` of edits, which [`words`] puts otherwise where a call needs nothing
+    /// else.
+    fn object(&self) -> String {
+        match folder(&self.object).filter(|_| self.verb == "edit") {
+            Some(folder) => format!("all files in {folder}"),
+            None if self.verb == "edit" => shown(&self.object).to_owned(),
+            None => self.object.clone(),
+        }
     }
 
     /// The files of a rule for edits, behind "all edits".
@@ -157,12 +160,16 @@ mod tests {
             ),
             (
                 &["Bash(a:*)", "Bash(b:*)", "Edit(src/**)"],
-                "let main run any a command, any b command and edit src/** this session",
+                "let main run any a command and any b command, and edit all files in src/ this session",
             ),
             (&["Edit(src/**)"], "all edits in src/ by main this session"),
             (
                 &["Edit(src/**)", "Edit(./Cargo.toml)"],
                 "all edits in src/ and of Cargo.toml by main this session",
+            ),
+            (
+                &["Bash(a:*)", "Edit(//srv/x)", "Edit(//srv/www/**)"],
+                "let main run any a command, and edit /srv/x and all files in /srv/www/ this session",
             ),
             (&["Edit(//srv/www/**)"], "all edits in /srv/www/ by main this session"),
             (&["Read(//etc/**)"], "let main read everything in /etc/ this session"),
