@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use self::git::{GitContext, GitError, WorktreeGit};
 use self::links::Links;
 use self::repository::Repository;
-use crate::exec::{BlockingPool, Confinement, Sandbox, ShellReach, child_env};
+use crate::exec::{BlockingPool, Confinement, Sandbox, ShellReach, child_env, without_programs_of};
 use crate::protocol::{AgentId, Checkout, EnvOverlay};
 
 /// Where the branches are, below `refs/heads`.
@@ -126,7 +126,9 @@ pub enum WorktreeError {
 impl NewWorktree {
     /// What git gets until `stop` ends it.
     fn git_context(&self, stop: CancellationToken) -> GitContext {
-        GitContext { env: child_env(&self.env, 0, &self.secrets), stop }
+        // Git runs in the worktree too, which does not know the checkout of the parent.
+        let env = without_programs_of(&self.cwd, &child_env(&self.env, 0, &self.secrets));
+        GitContext { env, stop }
     }
 }
 

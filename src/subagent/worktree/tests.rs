@@ -487,3 +487,23 @@ async fn worktrees_of_a_bare_repository_have_worktrees_of_their_own() {
     assert_eq!(tree.finish().await, Finished::Removed);
     assert!(!path.exists());
 }
+
+#[tokio::test]
+async fn no_program_of_the_parents_checkout_is_git_wherever_git_runs() {
+    let place = Place::new();
+    let side = place.repository.with_file_name("side");
+    run_git(&place.repository, &["worktree", "add", "-q", "../side"]);
+    let bin = side.join("bin");
+    fs::create_dir(&bin).unwrap();
+    let marker = side.with_file_name("ran");
+    fs::write(bin.join("git"), format!("#!/bin/sh\n: > {}\n", marker.display())).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), place.env.get("PATH").unwrap());
+    let env = place.env.with([("PATH", path)]);
+    let wish = || NewWorktree { cwd: side.clone(), env: env.clone(), ..place.wish("") };
+    let tree = Worktree::create(wish()).await.unwrap();
+    let known = tree.checkout();
+    let tree = Worktree::reopen(wish(), known).await.unwrap().unwrap();
+    assert_eq!(tree.finish().await, Finished::Removed);
+    assert!(!marker.exists(), "the project's git ran");
+}
