@@ -63,6 +63,14 @@ pub fn check_repository(dir: &Path, home: Option<&Path>, user: &GitUser) -> Resu
         return Err("the repository around it holds your whole home folder".to_owned());
     }
     let users = user.settings();
+    visit(checkout, |checkout| look_into(checkout, home, &users))
+}
+
+/// Looks into the checkout, and into all repositories within: `look` returns those that it finds, relative to its own.
+fn visit(
+    checkout: &Path,
+    look: impl Fn(&Path) -> Result<Vec<PathBuf>, String>,
+) -> Result<(), String> {
     let mut pending = vec![checkout.to_owned()];
     let mut seen = 0;
     while let Some(checkout) = pending.pop() {
@@ -70,7 +78,7 @@ pub fn check_repository(dir: &Path, home: Option<&Path>, user: &GitUser) -> Resu
         if seen > MAX_REPOSITORIES {
             return Err("the repository holds too many others".to_owned());
         }
-        let within = look_into(&checkout, home, &users)?;
+        let within = look(&checkout)?;
         pending.extend(within.into_iter().map(|path| checkout.join(path)).filter(|path| {
             // Git leaves alone what is not filled.
             path.join(".git").symlink_metadata().is_ok()
@@ -96,21 +104,39 @@ pub fn check_checkout(dir: &Path) -> Result<(), String> {
 ///
 /// Returns the reason why git may start a program, such as a hook.
 pub fn check_starts_nothing(dir: &Path, home: Option<&Path>, user: &GitUser) -> Result<(), String> {
-    // Checks nested repositories too.
     check_repository(dir, home, user)?;
-    let checkout = checkout_of(dir).ok_or(NO_REPOSITORY)?;
+    let users = user.settings();
+    visit(checkout_of(dir).ok_or(NO_REPOSITORY)?, |checkout| {
+        starts_nothing(checkout, home, &users)?;
+        look_into(checkout, home, &users)
+    })
+}
+
+/// The same for one checkout.
+fn starts_nothing(checkout: &Path, home: Option<&Path>, users: &GitSettings) -> Result<(), String> {
     let (git, settings) = read_settings(checkout)?;
-    settings.check_fetching()?;
+    settings.check_inert()?;
+    // Files of remotes, as git had them before its settings, and a folder in the place of a remote.
+    let mut others = ["remotes", "branches"].map(|old| git.common.join(old)).to_vec();
+    if !settings.has_remote("origin") {
+        others.extend(["origin", "origin.git"].map(|name| checkout.join(name)));
+    }
+    if let Some(other) = others.iter().find(|other| !is_empty(other)) {
+        let name = printable_line(&other.to_string_lossy());
+        return Err(format!("{name} may name a remote, whose hooks git may start"));
+    }
     let named = settings.hook_folders.iter().map(|path| expand(checkout, home, path));
+    // Folders of the user's elsewhere are the user's own.
+    let own = users.hook_folders(checkout).into_iter().filter(|path| path.starts_with(checkout));
     let is_sample = |name: &OsStr| name.as_bytes().ends_with(b".sample");
-    let mut folders = named.chain([git.common.join("hooks")]);
-    let is_empty = |folder: PathBuf| {
+    let mut folders = named.chain(own).chain([git.common.join("hooks")]);
+    let has_none = |folder: PathBuf| {
         is_missing(&folder)
             || fs::read_dir(&folder).is_ok_and(|mut entries| {
                 entries.all(|entry| entry.is_ok_and(|entry| is_sample(&entry.file_name())))
             })
     };
-    match folders.all(is_empty) {
+    match folders.all(has_none) {
         true => Ok(()),
         false => Err("it has hooks, which git may start".to_owned()),
     }

@@ -19,6 +19,7 @@ pub fn effect(section: &str, key: &str) -> Option<Effect> {
         (PARTIAL, Effect::Partial),
         (FETCH_PROGRAMS, Effect::FetchProgram),
         (FETCHING, Effect::Fetch),
+        (INERT, Effect::Nothing),
         (HARMLESS, Effect::Nothing),
     ];
     tables.into_iter().find(|(table, _)| is_in(table, section, key)).map(|(_, effect)| effect)
@@ -32,70 +33,79 @@ fn is_in(table: &[(&str, &str)], section: &str, key: &str) -> bool {
         .any(|known| known == "*" || known == key)
 }
 
-/// Keys that do not matter to git's `status`, `diff`, `log`, `show`, `branch` and `worktree add`, or only to how they
-/// look: section and keys, `*` for all of them. What stands in quotes behind a section's name is not compared.
-const HARMLESS: &[(&str, &str)] = &[
+/// Whether no command of git can be made to start a program, or to work on another repository, by the name of the
+/// setting: only by its value, which [`Settings`](super::settings::Settings) looks at.
+pub fn is_inert(section: &str, key: &str) -> bool {
+    is_in(INERT, section, key)
+}
+
+/// Keys that matter to no command of git, or only to how it works and looks: section and keys, `*` for all of them. What
+/// stands in quotes behind a section's name is not compared.
+const INERT: &[(&str, &str)] = &[
     ("advice", "*"),
-    ("alias", "*"),
-    ("apply", "*"),
-    ("blame", "*"),
-    ("branch", "*"),
-    ("checkout", "*"),
-    ("clean", "*"),
+    (
+        "branch",
+        "autosetupmerge autosetuprebase description merge pushremote rebase remote sort vscode-merge-base",
+    ),
+    ("checkout", "defaultremote guess thresholdforparallelism workers"),
     ("color", "*"),
     ("column", "*"),
-    ("commit", "*"),
+    ("commit", "cleanup gpgsign status verbose"),
     (
         "core",
-        "abbrev autocrlf bare bigfilethreshold checkstat commentchar compression deltabasecachelimit editor eol \
-         filemode fscache fsmonitor fsync fsyncmethod fsyncobjectfiles hidedotfiles ignorecase ignorestat \
+        "abbrev autocrlf bare bigfilethreshold checkstat commentchar compression deltabasecachelimit eol \
+         filemode fscache fsmonitor fsync fsyncmethod fsyncobjectfiles hidedotfiles hookspath ignorecase ignorestat \
          logallrefupdates longpaths loosecompression multipackindex packedgitlimit packedgitwindowsize precomposeunicode \
          preloadindex protecthfs protectntfs quotepath repositoryformatversion safecrlf sharedrepository sparsecheckout \
-         sparsecheckoutcone symlinks trustctime untrackedcache warnambiguousrefs whitespace",
+         sparsecheckoutcone symlinks trustctime untrackedcache warnambiguousrefs whitespace worktree",
     ),
+    ("credential", "usehttppath username"),
     (
         "diff",
-        "algorithm binary colormoved colormovedws context dirstat funcname guitool ignoresubmodules \
+        "algorithm binary colormoved colormovedws context dirstat ignoresubmodules \
          indentheuristic interhunkcontext mnemonicprefix noprefix relative renamelimit renames statgraphwidth \
-         suppressblankempty tool wordregex wserrorhighlight xfuncname",
+         suppressblankempty wordregex wserrorhighlight",
     ),
     (
         "extensions",
-        "compatobjectformat noop objectformat preciousobjects refstorage relativeworktrees worktreeconfig",
+        "compatobjectformat noop objectformat partialclone preciousobjects refstorage relativeworktrees worktreeconfig",
     ),
-    ("feature", "*"),
-    ("fetch", "*"),
+    ("feature", "experimental manyfiles"),
+    (
+        "fetch",
+        "fsckobjects output parallel prune prunetags recursesubmodules showforcedupdates writecommitgraph",
+    ),
     (
         "gc",
         "aggressivedepth aggressivewindow auto autodetach autopacklimit bigpackthreshold cruftpacks logexpiry maxcruftsize \
          packrefs pruneexpire reflogexpire reflogexpireunreachable rerereresolved rerereunresolved worktreepruneexpire \
          writecommitgraph",
     ),
-    ("gitflow", "*"),
-    ("github", "*"),
+    ("github", "user"),
     ("gpg", "format"),
-    ("gui", "*"),
+    ("http", "extraheader lowspeedlimit lowspeedtime postbuffer version"),
     ("i18n", "*"),
     ("index", "threads version sparse recordendofindexentries recordoffsettable skiphash"),
-    ("init", "*"),
-    ("lfs", "repositoryformatversion url access locksverify"),
+    ("lfs", "repositoryformatversion access locksverify"),
     (
         "log",
-        "abbrevcommit date decorate diffmerges excludedecoration follow initialdecorationset mailmap showroot",
+        "abbrevcommit date decorate diffmerges excludedecoration follow initialdecorationset showroot",
     ),
     ("maintenance", "auto autodetach batchsize enabled schedule splitfactor strategy"),
-    ("merge", "conflictstyle ff log renamelimit renames stat tool verbosity"),
-    ("pack", "*"),
-    ("pull", "*"),
-    ("push", "*"),
-    ("rebase", "*"),
-    ("receive", "*"),
+    ("merge", "conflictstyle ff log renamelimit renames stat verbosity"),
+    ("pull", "ff rebase"),
+    ("push", "autosetupremote default followtags gpgsign negotiate useforceifincludes"),
+    (
+        "rebase",
+        "abbreviatecommands autosquash autostash backend forkpoint missingcommitscheck stat updaterefs",
+    ),
     (
         "remote",
-        "fetch gh-resolved mirror prune prunetags push pushdefault pushurl skipdefaultupdate tagopt url",
+        "fetch gh-resolved mirror partialclonefilter promisor prune prunetags push pushdefault pushurl skipdefaultupdate \
+         skipfetchall tagopt url",
     ),
     ("rerere", "*"),
-    ("stash", "*"),
+    ("stash", "showincludeuntracked showpatch showstat"),
     (
         "status",
         "aheadbehind branch displaycommentprefix relativepaths renames short showstash showuntrackedfiles",
@@ -104,10 +114,41 @@ const HARMLESS: &[(&str, &str)] = &[
         "submodule",
         "active alternateerrorstrategy branch fetchjobs fetchrecursesubmodules ignore propagatebranches recurse update url",
     ),
-    ("tag", "*"),
-    ("transfer", "*"),
+    ("tag", "forcesignannotated gpgsign sort"),
     ("user", "*"),
     ("versionsort", "*"),
+    ("worktree", "guessremote userelativepaths"),
+];
+
+/// Further keys that do not matter to git's `status`, `diff`, `log`, `show`, `branch` and `worktree add`, or only to how
+/// they look. Other commands may start what they name.
+const HARMLESS: &[(&str, &str)] = &[
+    ("alias", "*"),
+    ("apply", "*"),
+    ("blame", "*"),
+    ("branch", "*"),
+    ("checkout", "*"),
+    ("clean", "*"),
+    ("commit", "*"),
+    ("core", "editor"),
+    ("diff", "funcname guitool tool xfuncname"),
+    ("feature", "*"),
+    ("fetch", "*"),
+    ("gitflow", "*"),
+    ("github", "*"),
+    ("gui", "*"),
+    ("init", "*"),
+    ("lfs", "url"),
+    ("log", "mailmap"),
+    ("merge", "tool"),
+    ("pack", "*"),
+    ("pull", "*"),
+    ("push", "*"),
+    ("rebase", "*"),
+    ("receive", "*"),
+    ("stash", "*"),
+    ("tag", "*"),
+    ("transfer", "*"),
     ("worktree", "*"),
 ];
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::keys::{Effect, effect};
+use super::keys::{Effect, effect, is_inert};
 
 /// A longer file is none that git writes. Bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -31,6 +31,10 @@ pub struct Settings {
     fetching: Option<String>,
     /// The last setting that names a program for a fetch.
     program: Option<String>,
+    /// The last setting by which some command of git may start a program, or work on another repository on this machine.
+    active: Option<String>,
+    /// What settings name as the remote of a branch, or of all.
+    chosen_remotes: BTreeSet<String>,
 }
 
 impl Settings {
@@ -103,6 +107,31 @@ impl Settings {
         }
     }
 
+    /// Checks that no command of git starts a program because of a setting, neither by itself nor in another repository on
+    /// this machine, whose hooks and settings may name some.
+    ///
+    /// # Errors
+    ///
+    /// Names the setting.
+    pub fn check_inert(&self) -> Result<(), String> {
+        self.check_fetching()?;
+        if let Some(setting) = &self.active {
+            return Err(may_start(setting));
+        }
+        let is_known = |name: &&String| *name == "." || self.addressed.contains(*name);
+        match self.chosen_remotes.iter().find(|name| !is_known(name)) {
+            Some(name) => Err(format!(
+                "the repository's settings name {name:?}, which is no remote with an address"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a remote has this name, so that git does not take it for a path.
+    pub fn has_remote(&self, name: &str) -> bool {
+        self.addressed.contains(name)
+    }
+
     /// The length of an object's name in bytes.
     #[must_use]
     pub fn hash_length(&self) -> usize {
@@ -116,6 +145,7 @@ impl Settings {
         if matches!(section.name.as_str(), "core" | "extensions") && !section.of.is_empty() {
             return Err(format!("the repository's setting {setting} is in an unusual section"));
         }
+        self.look_for_activity(section, key, value);
         match (section.name.as_str(), key) {
             ("core", "hookspath") => self.hook_folders.push(path(value)?),
             ("core", "worktree") => self.worktrees.push(path(value)?),
@@ -145,6 +175,30 @@ impl Settings {
             },
         }
         Ok(())
+    }
+
+    /// Notes what [`Self::check_inert`] has to know.
+    fn look_for_activity(&mut self, section: &Section, key: &str, value: &str) {
+        let is_inert = is_inert(&section.name, key)
+            && match (section.name.as_str(), key) {
+                ("remote", "url" | "pushurl") => is_plain_address(value),
+                ("submodule", "url") => is_plain_address(value) || value.starts_with("../"),
+                // Else a program that watches files.
+                ("core", "fsmonitor") => matches!(value, "true" | "false"),
+                ("submodule", "update") => {
+                    matches!(value, "checkout" | "merge" | "none" | "rebase")
+                }
+                ("branch", "remote" | "pushremote") | ("remote", "pushdefault") => is_plain(value),
+                _ => true,
+            };
+        if !is_inert {
+            self.active = Some(format!("{}.{key}", section.name));
+        } else if matches!(
+            (section.name.as_str(), key),
+            ("branch", "remote" | "pushremote") | ("remote", "pushdefault")
+        ) {
+            self.chosen_remotes.insert(value.to_owned());
+        }
     }
 
     fn take_address(&mut self, remote: &Section, key: &str, value: &str) {
@@ -378,6 +432,46 @@ mod tests {
             assert_eq!(judge_fetching(text), Ok(()), "{text}");
         }
         assert_eq!(judge_fetching("[remote \"o\"]\nurl = ssh://[::1]/x"), Ok(()));
+    }
+
+    #[test]
+    fn settings_by_which_any_command_may_start_a_program_are_named() {
+        let judge = |text: &str| read_all(text)?.check_inert();
+        let usual = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = git@example.org:a/b.git\n\
+            \tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n\tremote = origin\n\
+            \tmerge = refs/heads/main\n[branch \"x\"]\n\tremote = .\n[submodule \"lib\"]\n\turl = https://h/lib\n\
+            \tactive = true\n\tupdate = rebase\n[user]\n\tname = A\n[pull]\n\trebase = true\n\
+            [http \"https://h/\"]\n\textraHeader = AUTHORIZATION: basic x\n";
+        assert_eq!(judge(usual), Ok(()));
+        for (text, setting) in [
+            ("[core]\neditor = x", "core.editor"),
+            ("[core]\nfsmonitor = x", "core.fsmonitor"),
+            ("[alias]\nst = !x", "alias.st"),
+            ("[submodule \"lib\"]\nupdate = !x", "submodule.update"),
+            ("[submodule \"lib\"]\nurl = ./up.git", "submodule.url"),
+            ("[remote \"origin\"]\nurl = ./up.git", "remote.url"),
+            ("[remote \"origin\"]\nurl = file:///srv/x", "remote.url"),
+            ("[remote \"origin\"]\nurl = https://h/x\npushurl = /srv/x", "remote.pushurl"),
+            ("[url \"./up.git\"]\ninsteadOf = https://h/x", "url.insteadof"),
+            ("[branch \"main\"]\nmergeOptions = -s x", "branch.mergeoptions"),
+            ("[pull]\ntwohead = x", "pull.twohead"),
+            ("[init]\ntemplateDir = x", "init.templatedir"),
+            ("[merge]\ntool = ../x", "merge.tool"),
+            ("[http]\ncookieFile = /x", "http.cookiefile"),
+            ("[gitflow \"path\"]\nhooks = x", "gitflow.hooks"),
+        ] {
+            let why = format!("the repository's setting {setting} may start a program");
+            assert_eq!(judge(text), Err(why), "{text}");
+        }
+        for text in [
+            "[branch \"main\"]\nremote = ./up.git",
+            "[branch \"main\"]\npushRemote = up",
+            "[remote]\npushDefault = up",
+        ] {
+            let why = judge(text).unwrap_err();
+            assert!(why.contains("which is no remote with an address"), "{why}");
+        }
+        assert!(judge("[core]\nsshCommand = x").is_err());
     }
 
     #[test]

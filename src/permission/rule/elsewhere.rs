@@ -220,5 +220,16 @@ mod tests {
         let settings = "[filter \"f\"]\n\tclean = ./x\n";
         fs::write(general.root.join("project/.git/config"), settings).unwrap();
         assert_eq!(general.bash("git commit -m x"), Ask);
+        // What only a command that changes something starts.
+        for settings in ["[core]\n\teditor = ./x\n", "[remote \"origin\"]\n\turl = ./up.git\n"] {
+            fs::write(general.root.join("project/.git/config"), settings).unwrap();
+            assert_eq!(general.bash("git commit -m x"), Ask, "{settings}");
+            assert_eq!(general.bash("git status"), Allow, "{settings}");
+        }
+        // In the place of a remote that no setting names.
+        fs::write(general.root.join("project/.git/config"), "").unwrap();
+        assert_eq!(general.bash("git commit -m x"), Allow);
+        fs::create_dir_all(general.root.join("project/origin/hooks")).unwrap();
+        assert_eq!(general.bash("git commit -m x"), Ask);
     }
 }
