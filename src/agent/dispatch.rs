@@ -24,7 +24,7 @@ use crate::protocol::{
     Access, ContentBlock, EventKind, Failure, HookEvent, ResultBlock, Span, ToolUseId, clock,
 };
 use crate::tool::{
-    ContentHash, Conversation, FileTurn, SoftKind, Tool, ToolContext, ToolError, ToolOutcome,
+    ContentHash, Conversation, FileGuard, SoftKind, Tool, ToolContext, ToolError, ToolOutcome,
 };
 
 /// What the model is told of a call that was stopped and says nothing itself.
@@ -235,8 +235,8 @@ impl Agent {
         heard: &Heard,
         at: Station<'_>,
     ) -> Result<ToolOutcome, ToolError> {
-        let mut asked_turn = None;
-        let permitted = self.permit(tool, call, heard, at, &mut asked_turn).await?;
+        let mut asked_guard = None;
+        let permitted = self.permit(tool, call, heard, at, &mut asked_guard).await?;
         let Station { span, run, cancel } = at;
         // A tool that only waits for the work of others would keep a place from them.
         let place = match tool.waits() {
@@ -245,9 +245,9 @@ impl Agent {
         };
         let limits = [tool.time_limit(), self.setup.operations.call_limit()];
         // What a write is judged by must not change until it has happened.
-        let turn = match permitted.access {
+        let file_guard = match permitted.access {
             Access::Write { .. } => {
-                Some(self.file_turn(cancel, run_longer(limits, &run.budget)).await?)
+                Some(self.file_guard(cancel, run_longer(limits, &run.budget)).await?)
             }
             _ => None,
         };
@@ -265,7 +265,7 @@ impl Agent {
             access,
             reads_only,
             asked_content,
-            turn,
+            file_guard,
             order: call.order,
             cwd: self.setup.cwd.clone(),
             env: self.setup.env.clone(),
@@ -285,7 +285,7 @@ impl Agent {
         let listen = events.into_iter().any(|event| self.setup.hooks.listen(event));
         let kept = listen.then(|| call.clone());
         let outcome = run_tool(tool, call.input, context, run_longer(limits, &run.budget)).await;
-        drop((place, asked_turn));
+        drop((place, asked_guard));
         let (Some(call), took) = (kept, began.elapsed()) else { return outcome };
         match outcome {
             Ok(outcome) if !outcome.is_error => {
@@ -296,21 +296,21 @@ impl Agent {
     }
 
     /// Waits until no other call of the session changes files.
-    async fn file_turn(
+    async fn file_guard(
         &self,
         cancel: &CancellationToken,
         too_long: impl Future<Output = Duration>,
-    ) -> Result<FileTurn, ToolError> {
+    ) -> Result<FileGuard, ToolError> {
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(cancelled()),
-            turn = self.setup.operations.file_lock().hold() => Ok(turn),
+            guard = self.setup.operations.file_lock().hold() => Ok(guard),
             limit = too_long => Err(ToolError::soft(SoftKind::Timeout, stopped_for(limit))),
         }
     }
 
     /// Asks whether a valid call may run, and answers with the call as it may: whoever allows it can change its input,
-    /// but not where it starts. `asked_turn` keeps the next question about the same file from opening before the call
+    /// but not where it starts. `asked_guard` keeps the next question about the same file from opening before the call
     /// has ended.
     async fn permit(
         &self,
@@ -318,7 +318,7 @@ impl Agent {
         call: ToolCall,
         heard: &Heard,
         at: Station<'_>,
-        asked_turn: &mut Option<OwnedMutexGuard<()>>,
+        asked_guard: &mut Option<OwnedMutexGuard<()>>,
     ) -> Result<Permitted, ToolError> {
         let Station { run, cancel, .. } = at;
         let access = tool.access(&call.input, &call.directory);
@@ -336,7 +336,7 @@ impl Agent {
             if let Access::Write { paths } = &access
                 && let Some(file) = paths.first()
             {
-                *asked_turn = Some(run.asked_files.hold(file).await);
+                *asked_guard = Some(run.asked_files.hold(file).await);
             }
             self.tell_of_question(tool, run);
             let preview = tool.preview(&call.input, &access).await;

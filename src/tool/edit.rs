@@ -86,7 +86,7 @@ impl TypedTool for Edit {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let (turn, asked) = (cx.turn()?.clone(), cx.asked_content);
+        let (guard, asked) = (cx.file_guard()?.clone(), cx.asked_content);
         let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx, move |_| {
             let path = target.written.as_path();
@@ -98,7 +98,7 @@ impl TypedTool for Edit {
             on_disk.check(&files.ledger, asked)?;
             let old = file::text(path, content)?;
             let new = apply(path, old, &input)?;
-            on_disk.replace(new.text.as_bytes(), &files, &turn)?;
+            on_disk.replace(new.text.as_bytes(), &files, &guard)?;
             Ok(report(path, &cwd, &input, old, &new))
         })
         .await

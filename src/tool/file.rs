@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::ledger::{ContentHash, FileTurn, Ledger, Stale};
+use super::ledger::{ContentHash, FileGuard, Ledger, Stale};
 use super::path::Paths;
 use super::{Preview, ToolError};
 use crate::disk::{self, Folder};
@@ -135,7 +135,7 @@ impl OnDisk {
         &self,
         content: &[u8],
         files: &Files,
-        _turn: &FileTurn,
+        _guard: &FileGuard,
     ) -> Result<(), ToolError> {
         let target = resolved(&self.target)?;
         let metadata = self

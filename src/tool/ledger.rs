@@ -21,7 +21,9 @@ pub struct FileLock(Arc<tokio::sync::Mutex<()>>);
 
 /// The lock, held until the last clone is dropped.
 #[derive(Clone, Debug)]
-pub struct FileTurn(#[expect(dead_code, reason = "it is held, not read")] Arc<OwnedMutexGuard<()>>);
+pub struct FileGuard(
+    #[expect(dead_code, reason = "it is held, not read")] Arc<OwnedMutexGuard<()>>,
+);
 
 /// A file's state when it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +80,9 @@ impl ContentHash {
 }
 
 impl FileLock {
-    /// Waits for its turn, first come first served.
-    pub async fn hold(&self) -> FileTurn {
-        FileTurn(Arc::new(self.0.clone().lock_owned().await))
+    /// Waits for the lock, first come first served.
+    pub async fn hold(&self) -> FileGuard {
+        FileGuard(Arc::new(self.0.clone().lock_owned().await))
     }
 }
 

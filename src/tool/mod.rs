@@ -54,7 +54,7 @@ mod write;
 use blocking::blocking;
 pub use builtin::{BuiltinSettings, builtin};
 pub use ignore_files::{IgnoreFiles, walk};
-pub use ledger::{ContentHash, FileLock, FileTurn};
+pub use ledger::{ContentHash, FileGuard, FileLock};
 pub use search::{Hidden, HiddenFiles};
 pub use shells::{NotStarted, ShellRegister, Shells, StartShell};
 pub use web_fetch::{RedirectRules, WebSettings};
@@ -296,7 +296,7 @@ pub struct ToolContext {
     /// The content of the file when the user was asked about this call: it must not change another one.
     pub asked_content: Option<ContentHash>,
     /// The lock of a call that changes files, held since before it was judged the last time.
-    pub turn: Option<FileTurn>,
+    pub file_guard: Option<FileGuard>,
     /// Its place among the calls of its message, from 0.
     pub order: usize,
     /// The agent's base directory, to which paths are shown relative.
@@ -349,9 +349,10 @@ impl ToolContext {
     ///
     /// # Errors
     /// When its access is of another kind, which is a bug of the tool.
-    pub fn turn(&self) -> Result<&FileTurn, ToolError> {
-        let missing = || ToolError::fatal(Failure::Internal, "A call changes files out of turn.");
-        self.turn.as_ref().ok_or_else(missing)
+    pub fn file_guard(&self) -> Result<&FileGuard, ToolError> {
+        let missing =
+            || ToolError::fatal(Failure::Internal, "A call changes files without the lock.");
+        self.file_guard.as_ref().ok_or_else(missing)
     }
 }
 

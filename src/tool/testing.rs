@@ -73,7 +73,7 @@ impl Bench {
             masked: Default::default(),
             reads_only: None,
             asked_content: None,
-            turn: None,
+            file_guard: None,
             files: BlockingPool::for_files(),
         }
     }
@@ -93,9 +93,9 @@ impl Bench {
         let tool = self.tool(name);
         tool.validate(&input)
             .map_err(|error| ToolError::soft(SoftKind::InvalidInput, error.to_string()))?;
-        let turn = Some(self.lock.hold().await);
+        let file_guard = Some(self.lock.hold().await);
         let access = self.access(name, &input);
-        tool.call(input, ToolContext { turn, ..self.context(access) }).await
+        tool.call(input, ToolContext { file_guard, ..self.context(access) }).await
     }
 
     /// The text of a call that works.

@@ -67,12 +67,12 @@ impl TypedTool for Write {
 
     async fn run(&self, input: Input, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let target = cx.target()?.clone();
-        let (turn, asked) = (cx.turn()?.clone(), cx.asked_content);
+        let (guard, asked) = (cx.file_guard()?.clone(), cx.asked_content);
         let (files, cwd) = (self.files.clone(), cx.cwd.clone());
         blocking(&cx, move |_| {
             let on_disk = file::load(&target)?;
             on_disk.check(&files.ledger, asked)?;
-            on_disk.replace(input.content.as_bytes(), &files, &turn)?;
+            on_disk.replace(input.content.as_bytes(), &files, &guard)?;
             let path = target.written.as_path();
             let old = on_disk.content().map(String::from_utf8_lossy);
             let did = if old.is_some() { "Overwrote" } else { "Created" };
@@ -168,8 +168,8 @@ mod tests {
         std::fs::remove_dir_all(bench.path("sub")).unwrap();
         symlink("out", bench.path("sub")).unwrap();
         for (name, access, input) in judged {
-            let turn = Some(bench.lock.hold().await);
-            let context = ToolContext { turn, ..bench.context(access) };
+            let file_guard = Some(bench.lock.hold().await);
+            let context = ToolContext { file_guard, ..bench.context(access) };
             let result = bench.tool(name).call(input, context).await;
             let error = result.unwrap_err().to_string();
             let told = error.contains("symbolic link") || error.contains("There is no directory");

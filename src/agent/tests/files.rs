@@ -168,7 +168,7 @@ async fn a_write_is_judged_when_those_before_it_have_happened() {
 async fn a_write_that_gets_no_turn_within_its_time_is_stopped() {
     let mut folder = Folder::new(Mode::AcceptEdits, [write("f", "x")]);
     let operations = Operations::new(8).with_call_limit(Some(Duration::from_millis(20)));
-    let _turn = operations.file_lock().hold().await;
+    let _guard = operations.file_lock().hold().await;
     folder.bench.agent.setup.operations = operations;
     folder.run(async |_| ()).await;
     assert!(!folder.dir.path().join("f").exists());

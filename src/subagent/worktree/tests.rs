@@ -424,7 +424,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             masked: Default::default(),
             reads_only: None,
             asked_content: None,
-            turn: Some(FileLock::default().hold().await),
+            file_guard: Some(FileLock::default().hold().await),
             files: BlockingPool::for_files(),
         };
         tool.call(input, cx).await

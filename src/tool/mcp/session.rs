@@ -245,7 +245,7 @@ impl Mcp {
             masked: Default::default(),
             reads_only: None,
             asked_content: None,
-            turn: None,
+            file_guard: None,
             files: BlockingPool::for_files(),
         }
     }
