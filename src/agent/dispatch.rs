@@ -53,8 +53,6 @@ pub(super) struct ToolCall {
     pub id: ToolUseId,
     pub name: String,
     pub input: Value,
-    /// The file that the tool opens, for hooks. Set once the input is valid.
-    pub file: Option<PathBuf>,
     pub malformed: Option<String>,
     /// Where it starts: decided before any call of its message runs, whatever the others do meanwhile.
     pub directory: Arc<Path>,
@@ -62,11 +60,18 @@ pub(super) struct ToolCall {
     pub order: usize,
 }
 
+/// A call whose input is valid.
+#[derive(Clone)]
+pub(super) struct ValidCall {
+    pub call: ToolCall,
+    /// Everything that the call would touch, by what the links of its paths led to when it was checked.
+    pub access: Access,
+}
+
 /// A call that may run.
 struct Permitted {
-    call: ToolCall,
-    /// The access that was judged.
-    access: Access,
+    /// The call as it was judged.
+    valid: ValidCall,
     /// The question that the user answered with yes; `None` if the call was allowed without one.
     approval: Option<Approval>,
     /// The hash of the content that the question was about.
@@ -115,7 +120,7 @@ impl Agent {
         calls.enumerate().map(|(order, (id, name, input, malformed))| {
             let directory = self.setup.tools.get(&name).and_then(|tool| tool.directory());
             let directory = directory.map_or_else(|| self.setup.cwd.clone(), Arc::from);
-            ToolCall { id, name, input, file: None, malformed, directory, order }
+            ToolCall { id, name, input, malformed, directory, order }
         })
     }
 
@@ -219,11 +224,10 @@ impl Agent {
         }
         tool.validate(&call.input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
-        let input = call.input.clone();
-        let call = call.with_input(tool.as_ref(), input);
+        let valid = call.with_access(tool.as_ref());
         let at = Station { span, run, cancel: batch };
-        let (call, heard) = self.before_call(tool.as_ref(), call, at).await?;
-        let answer = self.permit_and_run(tool.as_ref(), call, &heard, at).await;
+        let (valid, heard) = self.before_call(tool.as_ref(), valid, at).await?;
+        let answer = self.permit_and_run(tool.as_ref(), valid, &heard, at).await;
         heard.told(answer)
     }
 
@@ -231,12 +235,12 @@ impl Agent {
     async fn permit_and_run(
         &self,
         tool: &dyn Tool,
-        call: ToolCall,
+        valid: ValidCall,
         heard: &Heard,
         at: Station<'_>,
     ) -> Result<ToolOutcome, ToolError> {
         let mut asked_guard = None;
-        let permitted = self.permit(tool, call, heard, at, &mut asked_guard).await?;
+        let permitted = self.permit(tool, valid, heard, at, &mut asked_guard).await?;
         let Station { span, run, cancel } = at;
         // A tool that only waits for the work of others would keep a place from them.
         let place = match tool.waits() {
@@ -245,14 +249,18 @@ impl Agent {
         };
         let limits = [tool.time_limit(), self.setup.operations.call_limit()];
         // What a write is judged by must not change until it has happened.
-        let file_guard = match permitted.access {
+        let file_guard = match permitted.valid.access {
             Access::Write { .. } => {
                 Some(self.file_guard(cancel, run_longer(limits, &run.budget)).await?)
             }
             _ => None,
         };
         let reads_only = self.still_permitted(tool, &permitted, heard)?;
-        let Permitted { call, access, asked_content, .. } = permitted;
+        let Permitted { valid, asked_content, .. } = permitted;
+        let events = [HookEvent::PostToolUse, HookEvent::PostToolUseFailure];
+        let listen = events.into_iter().any(|event| self.setup.hooks.listen(event));
+        let kept = listen.then(|| valid.clone());
+        let ValidCall { call, access } = valid;
         run.events.emit(EventKind::ToolStarted {
             id: call.id.clone(),
             name: tool.spec().name.clone(),
@@ -281,9 +289,6 @@ impl Agent {
             files: self.setup.operations.files().clone(),
         };
         let began = Instant::now();
-        let events = [HookEvent::PostToolUse, HookEvent::PostToolUseFailure];
-        let listen = events.into_iter().any(|event| self.setup.hooks.listen(event));
-        let kept = listen.then(|| call.clone());
         let outcome = run_tool(tool, call.input, context, run_longer(limits, &run.budget)).await;
         drop((place, asked_guard));
         let (Some(call), took) = (kept, began.elapsed()) else { return outcome };
@@ -315,44 +320,45 @@ impl Agent {
     async fn permit(
         &self,
         tool: &dyn Tool,
-        call: ToolCall,
+        valid: ValidCall,
         heard: &Heard,
         at: Station<'_>,
         asked_guard: &mut Option<OwnedMutexGuard<()>>,
     ) -> Result<Permitted, ToolError> {
         let Station { run, cancel, .. } = at;
-        let access = tool.access(&call.input, &call.directory);
+        let ValidCall { call, access } = &valid;
         let advice = heard.advice.clone();
-        let request = Call { advice, ..self.asked_call(tool, &call, &access) };
+        let request = Call { advice, ..self.asked_call(tool, call, access) };
         let (mut pause, mut asked_content) = (None, None);
         // A preview may cost a read of the file: the gate awaits it only when the user is about to be asked. How long
         // that one takes is not the agent's time.
         let preview = async {
             pause = Some(run.budget.pause());
-            if let Some(answer) = self.before_question(tool, &call, at).await {
+            if let Some(answer) = self.before_question(tool, &valid, at).await {
                 return answer;
             }
             // What the user is asked about before may change this file first.
-            if let Access::Write { paths } = &access
+            if let Access::Write { paths } = access
                 && let Some(file) = paths.first()
             {
                 *asked_guard = Some(run.asked_files.hold(file).await);
             }
             self.tell_of_question(tool, run);
-            let preview = tool.preview(&call.input, &access).await;
+            let preview = tool.preview(&call.input, access).await;
             asked_content = preview.content;
             BeforeQuestion::Ask(preview.text)
         };
         let verdict = self.setup.gate.decide_with(&request, preview, cancel).await;
         drop(pause);
         match verdict {
-            Verdict::Allowed => Ok(Permitted { call, access, approval: None, asked_content: None }),
+            Verdict::Allowed => Ok(Permitted { valid, approval: None, asked_content: None }),
             Verdict::Approved(approval) => {
-                Ok(Permitted { call, access, approval: Some(approval), asked_content })
+                Ok(Permitted { valid, approval: Some(approval), asked_content })
             }
             Verdict::Changed { input } => {
-                let changed = self.changed(tool, call, input)?;
-                let asked_content = asked_content.filter(|_| changed.access == access);
+                let ValidCall { call, access } = valid;
+                let changed = self.changed(tool, ToolCall { input, ..call })?;
+                let asked_content = asked_content.filter(|_| changed.valid.access == access);
                 Ok(Permitted { asked_content, ..changed })
             }
             Verdict::Cancelled => Err(cancelled()),
@@ -360,22 +366,16 @@ impl Agent {
         }
     }
 
-    /// A call with another input, checked like any.
-    fn changed(
-        &self,
-        tool: &dyn Tool,
-        call: ToolCall,
-        input: Value,
-    ) -> Result<Permitted, ToolError> {
-        tool.validate(&input).map_err(|invalid| {
+    /// Checks a call that was allowed with another input, like any.
+    fn changed(&self, tool: &dyn Tool, call: ToolCall) -> Result<Permitted, ToolError> {
+        tool.validate(&call.input).map_err(|invalid| {
             let why = format!("It was allowed with another input, which is wrong: {invalid}");
             ToolError::soft(SoftKind::InvalidInput, why)
         })?;
-        let call = call.with_input(tool, input);
-        let access = tool.access(&call.input, &call.directory);
-        match self.setup.gate.recheck(&self.asked_call(tool, &call, &access)) {
+        let valid = call.with_access(tool);
+        match self.setup.gate.recheck(&self.asked_call(tool, &valid.call, &valid.access)) {
             Err(reason) => Err(ToolError::soft(SoftKind::Denied, reason)),
-            Ok(approval) => Ok(Permitted { call, access, approval, asked_content: None }),
+            Ok(approval) => Ok(Permitted { valid, approval, asked_content: None }),
         }
     }
 
@@ -387,7 +387,7 @@ impl Agent {
         permitted: &Permitted,
         heard: &Heard,
     ) -> Result<Option<Arc<[PathBuf]>>, ToolError> {
-        let Permitted { call, access, approval, .. } = permitted;
+        let Permitted { valid: ValidCall { call, access }, approval, .. } = permitted;
         let now = tool.access(&call.input, &call.directory);
         let advice = heard.advice.clone();
         let request = Call { advice, ..self.asked_call(tool, call, &now) };
@@ -422,20 +422,28 @@ impl Agent {
 }
 
 impl ToolCall {
-    /// The call with this input, which is valid.
-    pub fn with_input(self, tool: &dyn Tool, input: Value) -> Self {
-        let file = match tool.access(&input, &self.directory) {
-            Access::Read { mut paths } | Access::Write { mut paths } if paths.len() == 1 => {
-                paths.pop().map(|target| target.written)
-            }
-            _ => None,
-        };
-        Self { input, file, ..self }
+    /// The call, whose input is valid, with what it would touch now.
+    pub fn with_access(self, tool: &dyn Tool) -> ValidCall {
+        let access = tool.access(&self.input, &self.directory);
+        ValidCall { call: self, access }
     }
 
     /// The input as the model wrote it, for the log.
     fn input_text(&self) -> String {
         self.malformed.clone().unwrap_or_else(|| self.input.to_string())
+    }
+}
+
+impl ValidCall {
+    /// The only file or folder that the tool opens, as the call names it. Hooks read it.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.access {
+            Access::Read { paths } | Access::Write { paths } => match paths.as_slice() {
+                [target] => Some(&target.written),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::compact::Cause;
-use super::dispatch::{Station, ToolCall, cancelled};
+use super::dispatch::{Station, ToolCall, ValidCall, cancelled};
 use super::{Agent, Prompt, Run};
 use crate::hook::{Here, Moment, Need, Opinion, Said, ToolCall as HookCall};
 use crate::permission::Advice;
@@ -47,14 +47,14 @@ impl Agent {
     pub(super) async fn before_call(
         &self,
         tool: &dyn Tool,
-        call: ToolCall,
+        valid: ValidCall,
         at: Station<'_>,
-    ) -> Result<(ToolCall, Heard), ToolError> {
+    ) -> Result<(ValidCall, Heard), ToolError> {
         if !self.setup.hooks.listen(HookEvent::PreToolUse) {
-            return Ok((call, Heard::default()));
+            return Ok((valid, Heard::default()));
         }
-        let moment = Moment::PreToolUse(told(tool, &call));
-        let here = self.here_of(&call, at);
+        let moment = Moment::PreToolUse(told(tool, &valid));
+        let here = self.here_of(&valid.call, at);
         let said = self.setup.hooks.run(&moment, here, at.cancel).await;
         if at.cancel.is_cancelled() {
             return Err(cancelled());
@@ -69,27 +69,30 @@ impl Agent {
             None => Advice::None,
             Some(Opinion::Allow) => Advice::Allow,
             Some(Opinion::Ask { why }) => Advice::Ask { why },
-            Some(Opinion::Deny { why }) => return Err(self.denied(tool, &call, &why, context)),
+            Some(Opinion::Deny { why }) => return Err(self.denied(tool, &valid, &why, context)),
         };
-        let Some(input) = said.input else { return Ok((call, Heard { advice, context })) };
-        tool.validate(&input).map_err(|invalid| {
-            let why = format!("A hook has changed its input, which is wrong now: {invalid}");
-            ToolError::soft(SoftKind::InvalidInput, why)
-        })?;
-        let call = call.with_input(tool, input);
-        Ok((call, Heard { advice, context }))
+        let ValidCall { mut call, .. } = valid;
+        if let Some(input) = said.input {
+            tool.validate(&input).map_err(|invalid| {
+                let why = format!("A hook has changed its input, which is wrong now: {invalid}");
+                ToolError::soft(SoftKind::InvalidInput, why)
+            })?;
+            call.input = input;
+        }
+        // A hook may also have changed the links that the call's paths lead over.
+        Ok((call.with_access(tool), Heard { advice, context }))
     }
 
     fn denied(
         &self,
         tool: &dyn Tool,
-        call: &ToolCall,
+        valid: &ValidCall,
         why: &str,
         context: Option<String>,
     ) -> ToolError {
         let reason = format!("a hook denies it: {why}");
-        let access = tool.access(&call.input, &call.directory);
-        self.setup.gate.denied(&self.asked_call(tool, call, &access), reason.clone());
+        let request = self.asked_call(tool, &valid.call, &valid.access);
+        self.setup.gate.denied(&request, reason.clone());
         let context = context.map(|context| format!("\n\n{context}")).unwrap_or_default();
         ToolError::soft(SoftKind::Denied, reason + &context)
     }
@@ -98,13 +101,13 @@ impl Agent {
     pub(super) async fn after_call(
         &self,
         tool: &dyn Tool,
-        call: &ToolCall,
+        valid: &ValidCall,
         mut outcome: ToolOutcome,
         took: Duration,
         at: Station<'_>,
     ) -> ToolOutcome {
-        let here = self.here_of(call, at);
-        let (call, response) = (told(tool, call), outcome.content.as_slice());
+        let here = self.here_of(&valid.call, at);
+        let (call, response) = (told(tool, valid), outcome.content.as_slice());
         let moment = Moment::PostToolUse { call, response, took };
         let said = self.setup.hooks.run(&moment, here, at.cancel).await;
         let context = said.context_text();
@@ -227,7 +230,7 @@ impl Station<'_> {
 }
 
 /// A call as hooks hear of it.
-pub(super) fn told<'a>(tool: &'a dyn Tool, call: &'a ToolCall) -> HookCall<'a> {
-    let (id, input, file) = (&call.id, &call.input, call.file.as_deref());
-    HookCall { id, tool: &tool.spec().name, input, file }
+pub(super) fn told<'a>(tool: &'a dyn Tool, valid: &'a ValidCall) -> HookCall<'a> {
+    let ToolCall { id, input, .. } = &valid.call;
+    HookCall { id, tool: &tool.spec().name, input, file: valid.file() }
 }

@@ -1,9 +1,10 @@
 //! Where hooks answer a question in the user's place, and hear of failed calls and of whole batches.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Agent;
-use super::dispatch::{Station, ToolCall};
+use super::dispatch::{Station, ToolCall, ValidCall};
 use super::hooks::told;
 use crate::hook::{FinishedCall, Moment, Opinion, ToolCall as HookCall};
 use crate::permission::BeforeQuestion;
@@ -15,14 +16,15 @@ impl Agent {
     pub(super) async fn before_question(
         &self,
         tool: &dyn Tool,
-        call: &ToolCall,
+        valid: &ValidCall,
         at: Station<'_>,
     ) -> Option<BeforeQuestion> {
         if !self.setup.hooks.listen(HookEvent::PermissionRequest) {
             return None;
         }
-        let moment = Moment::PermissionRequest(told(tool, call));
-        let said = self.setup.hooks.run(&moment, self.here_of(call, at), at.cancel).await;
+        let moment = Moment::PermissionRequest(told(tool, valid));
+        let here = self.here_of(&valid.call, at);
+        let said = self.setup.hooks.run(&moment, here, at.cancel).await;
         if let Some(why) = said.stop {
             at.stop(why);
         }
@@ -39,7 +41,7 @@ impl Agent {
     pub(super) async fn after_failure(
         &self,
         tool: &dyn Tool,
-        call: &ToolCall,
+        valid: &ValidCall,
         failed: Result<ToolOutcome, ToolError>,
         took: Duration,
         at: Station<'_>,
@@ -54,10 +56,9 @@ impl Agent {
             }
             Err(ToolError::Fatal { .. }) => return failed,
         };
-        let call_told = told(tool, call);
-        let moment =
-            Moment::PostToolUseFailure { call: call_told, error: &error, interrupted, took };
-        let here = self.here_of(call, at);
+        let call = told(tool, valid);
+        let moment = Moment::PostToolUseFailure { call, error: &error, interrupted, took };
+        let here = self.here_of(&valid.call, at);
         if at.cancel.is_cancelled() {
             // Nothing that they say could be read any more.
             self.setup.hooks.tell(&moment, here);
@@ -81,13 +82,11 @@ impl Agent {
         }
     }
 
-    /// The call with what it opens, where it is valid.
-    fn with_file(&self, call: &ToolCall) -> ToolCall {
-        let (call, input) = (call.clone(), call.input.clone());
-        match self.setup.tools.get(&call.name) {
-            Some(tool) if tool.validate(&input).is_ok() => call.with_input(tool.as_ref(), input),
-            _ => call,
-        }
+    /// The file that a call opens, if its input is valid.
+    fn file_of(&self, call: &ToolCall) -> Option<PathBuf> {
+        let tool = self.setup.tools.get(&call.name)?;
+        tool.validate(&call.input).ok()?;
+        call.clone().with_access(tool.as_ref()).file().map(Path::to_owned)
     }
 
     /// Lets hooks look at all calls of a message, once each has its result. What they add is read with the last one.
@@ -97,12 +96,13 @@ impl Agent {
         results: &mut [ContentBlock],
         at: Station<'_>,
     ) {
-        let calls: Vec<_> = calls.iter().map(|call| self.with_file(call)).collect();
-        let finished = calls.iter().zip(results.iter()).filter_map(|(call, result)| {
+        let files: Vec<_> = calls.iter().map(|call| self.file_of(call)).collect();
+        let calls = calls.iter().zip(&files).zip(results.iter());
+        let finished = calls.filter_map(|((call, file), result)| {
             let ContentBlock::ToolResult { content, .. } = result else { return None };
             let tool = self.setup.tools.get(&call.name);
             let name = tool.as_ref().map_or(call.name.as_str(), |tool| &tool.spec().name);
-            let (id, input, file) = (&call.id, &call.input, call.file.as_deref());
+            let (id, input, file) = (&call.id, &call.input, file.as_deref());
             let call = HookCall { id, tool: name, input, file };
             Some(FinishedCall { call, response: content })
         });

@@ -118,9 +118,9 @@ impl OnDisk {
                 })
             })?;
         }
-        let now = ContentHash::new(Ok::<_, ()>(self.content()));
+        let now = || ContentHash::new(Ok::<_, ()>(self.content()));
         match asked {
-            Some(asked) if asked != now => Err(ToolError::failed(format!(
+            Some(asked) if asked != now() => Err(ToolError::failed(format!(
                 "{path} has changed since the question about this call, so it was not run. Make the call again if it \
                  is still wanted."
             ))),
