@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::Agent;
+use super::call_result::error_result;
 use super::run::{Run, Stop};
 use super::size::Measured;
-use super::{Agent, dispatch};
 use crate::protocol::{ContentBlock, JournalError, Message, Reply, StopReason};
 
 impl Agent {
@@ -45,7 +46,7 @@ impl Agent {
         let results: Vec<_> = calls
             .iter()
             .filter_map(|call| match call {
-                ContentBlock::ToolUse { id, .. } => Some(dispatch::error_result(id, why)),
+                ContentBlock::ToolUse { id, .. } => Some(error_result(id, why)),
                 _ => None,
             })
             .collect();

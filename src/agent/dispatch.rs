@@ -1,34 +1,27 @@
 //! The tool calls of one message: checked, permitted and run side by side, answered in call order.
 
-use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use serde_json::Value;
-use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, enabled};
 
+use super::call_result::{failed, filled, first_text, head, panicked, size, status};
 use super::hooks::Heard;
 use super::mask;
+use super::permit::Permitted;
 use super::record::CallRecord;
+use super::time_limit::{TimeLimit, cancelled, overdue};
 use super::{Agent, Run};
-use crate::budget::{Budget, UsedUp};
-use crate::permission::{Advice, Approval, BeforeQuestion, Call, Verdict};
-use crate::protocol::{
-    Access, ContentBlock, EventKind, Failure, HookEvent, ResultBlock, Span, ToolUseId, clock,
-};
-use crate::tool::{
-    ContentHash, Conversation, FileGuard, SoftKind, Tool, ToolContext, ToolError, ToolOutcome,
-};
-
-/// What the model is told of a call that was stopped and says nothing itself.
-const CANCELLED: &str = "This call was cancelled.";
+use crate::budget::UsedUp;
+use crate::protocol::{Access, ContentBlock, EventKind, Failure, HookEvent, Span, ToolUseId};
+use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
 /// What a message's calls came to.
 pub(super) struct Dispatched {
@@ -66,16 +59,6 @@ pub(super) struct ValidCall {
     pub call: ToolCall,
     /// Everything that the call would touch, by what the links of its paths led to when it was checked.
     pub access: Access,
-}
-
-/// A call that may run.
-struct Permitted {
-    /// The call as it was judged.
-    valid: ValidCall,
-    /// The question that the user answered with yes; `None` if the call was allowed without one.
-    approval: Option<Approval>,
-    /// The hash of the content that the question was about.
-    asked_content: Option<ContentHash>,
 }
 
 impl Agent {
@@ -248,10 +231,11 @@ impl Agent {
             false => Some(self.setup.operations.enter(cancel).await.ok_or_else(cancelled)?),
         };
         let limits = [tool.time_limit(), self.setup.operations.call_limit()];
+        let time_limit = TimeLimit::shortest(limits, &run.budget);
         // What a write is judged by must not change until it has happened.
-        let file_guard = match permitted.valid.access {
-            Access::Write { .. } => {
-                Some(self.file_guard(cancel, run_longer(limits, &run.budget)).await?)
+        let file_guard = match &permitted.valid.access {
+            access @ Access::Write { .. } => {
+                Some(time_limit.lock(self.setup.operations.file_lock(), access, cancel).await?)
             }
             _ => None,
         };
@@ -289,7 +273,7 @@ impl Agent {
             files: self.setup.operations.files().clone(),
         };
         let began = Instant::now();
-        let outcome = run_tool(tool, call.input, context, run_longer(limits, &run.budget)).await;
+        let outcome = time_limit.run(tool, call.input, context).await;
         drop((place, asked_guard));
         let (Some(call), took) = (kept, began.elapsed()) else { return outcome };
         match outcome {
@@ -297,126 +281,6 @@ impl Agent {
                 Ok(self.after_call(tool, &call, outcome, took, at).await)
             }
             failed => self.after_failure(tool, &call, failed, took, at).await,
-        }
-    }
-
-    /// Waits until no other call of the session changes files.
-    async fn file_guard(
-        &self,
-        cancel: &CancellationToken,
-        too_long: impl Future<Output = Duration>,
-    ) -> Result<FileGuard, ToolError> {
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => Err(cancelled()),
-            guard = self.setup.operations.file_lock().hold() => Ok(guard),
-            limit = too_long => Err(ToolError::soft(SoftKind::Timeout, stopped_for(limit))),
-        }
-    }
-
-    /// Asks whether a valid call may run, and answers with the call as it may: whoever allows it can change its input,
-    /// but not where it starts. `asked_guard` keeps the next question about the same file from opening before the call
-    /// has ended.
-    async fn permit(
-        &self,
-        tool: &dyn Tool,
-        valid: ValidCall,
-        heard: &Heard,
-        at: Station<'_>,
-        asked_guard: &mut Option<OwnedMutexGuard<()>>,
-    ) -> Result<Permitted, ToolError> {
-        let Station { run, cancel, .. } = at;
-        let ValidCall { call, access } = &valid;
-        let advice = heard.advice.clone();
-        let request = Call { advice, ..self.asked_call(tool, call, access) };
-        let (mut pause, mut asked_content) = (None, None);
-        // A preview may cost a read of the file: the gate awaits it only when the user is about to be asked. How long
-        // that one takes is not the agent's time.
-        let preview = async {
-            pause = Some(run.budget.pause());
-            if let Some(answer) = self.before_question(tool, &valid, at).await {
-                return answer;
-            }
-            // What the user is asked about before may change this file first.
-            if let Access::Write { paths } = access
-                && let Some(file) = paths.first()
-            {
-                *asked_guard = Some(run.asked_files.hold(file).await);
-            }
-            self.tell_of_question(tool, run);
-            let preview = tool.preview(&call.input, access).await;
-            asked_content = preview.content;
-            BeforeQuestion::Ask(preview.text)
-        };
-        let verdict = self.setup.gate.decide_with(&request, preview, cancel).await;
-        drop(pause);
-        match verdict {
-            Verdict::Allowed => Ok(Permitted { valid, approval: None, asked_content: None }),
-            Verdict::Approved(approval) => {
-                Ok(Permitted { valid, approval: Some(approval), asked_content })
-            }
-            Verdict::Changed { input } => {
-                let ValidCall { call, access } = valid;
-                let changed = self.changed(tool, ToolCall { input, ..call })?;
-                let asked_content = asked_content.filter(|_| changed.valid.access == access);
-                Ok(Permitted { asked_content, ..changed })
-            }
-            Verdict::Cancelled => Err(cancelled()),
-            Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
-        }
-    }
-
-    /// Checks a call that was allowed with another input, like any.
-    fn changed(&self, tool: &dyn Tool, call: ToolCall) -> Result<Permitted, ToolError> {
-        tool.validate(&call.input).map_err(|invalid| {
-            let why = format!("It was allowed with another input, which is wrong: {invalid}");
-            ToolError::soft(SoftKind::InvalidInput, why)
-        })?;
-        let valid = call.with_access(tool);
-        match self.setup.gate.recheck(&self.asked_call(tool, &valid.call, &valid.access)) {
-            Err(reason) => Err(ToolError::soft(SoftKind::Denied, reason)),
-            Ok(approval) => Ok(Permitted { valid, approval, asked_content: None }),
-        }
-    }
-
-    /// Judges a permitted call again, when its waits for an answer and for a place are over: rules and links may have
-    /// changed. Returns the folders of a command that runs because it only reads.
-    fn still_permitted(
-        &self,
-        tool: &dyn Tool,
-        permitted: &Permitted,
-        heard: &Heard,
-    ) -> Result<Option<Arc<[PathBuf]>>, ToolError> {
-        let Permitted { valid: ValidCall { call, access }, approval, .. } = permitted;
-        let now = tool.access(&call.input, &call.directory);
-        let advice = heard.advice.clone();
-        let request = Call { advice, ..self.asked_call(tool, call, &now) };
-        let held = if now == *access {
-            self.setup.gate.confirm(&request, approval.as_ref())
-        } else {
-            let reason = "this call leads elsewhere now than when it was allowed, because a link has changed; it was \
-                          not run; make it again if it is still wanted"
-                .to_owned();
-            self.setup.gate.denied(&request, reason.clone());
-            Err(reason)
-        };
-        held.map_err(|reason| ToolError::soft(SoftKind::Denied, reason))
-    }
-
-    /// What the gate is asked.
-    pub(super) fn asked_call<'a>(
-        &'a self,
-        tool: &'a dyn Tool,
-        call: &'a ToolCall,
-        access: &'a Access,
-    ) -> Call<'a> {
-        Call {
-            id: &call.id,
-            tool: &tool.spec().name,
-            input: &call.input,
-            access,
-            cwd: &self.setup.cwd,
-            advice: Advice::None,
         }
     }
 }
@@ -444,157 +308,5 @@ impl ValidCall {
             },
             _ => None,
         }
-    }
-}
-
-/// Runs one tool within its time. A cancelled or overdue tool may end by itself within a grace, so that it can tell
-/// what it had done; then it is dropped.
-async fn run_tool(
-    tool: &dyn Tool,
-    input: Value,
-    cx: ToolContext,
-    too_long: impl Future<Output = Duration>,
-) -> Result<ToolOutcome, ToolError> {
-    let cancel = cx.cancel.clone();
-    let mut call = tool.call(input, cx);
-    let overdue = tokio::select! {
-        biased;
-        result = &mut call => return result,
-        () = cancel.cancelled() => None,
-        limit = too_long => Some(limit),
-    };
-    cancel.cancel();
-    let result = match tool.grace() {
-        Some(grace) => tokio::time::timeout(grace, call).await.unwrap_or(Err(cancelled())),
-        None => call.await,
-    };
-    match overdue {
-        Some(limit) => stopped_after(limit, result),
-        None => result,
-    }
-}
-
-/// What is told of a call that was stopped for being overdue. The tool only knows that it was stopped; what it had
-/// done until then stands behind the reason.
-fn stopped_after(
-    limit: Duration,
-    result: Result<ToolOutcome, ToolError>,
-) -> Result<ToolOutcome, ToolError> {
-    let why = stopped_for(limit);
-    match result {
-        Err(ToolError::Soft { kind: SoftKind::Cancelled, message }) if message != CANCELLED => {
-            Err(ToolError::soft(SoftKind::Timeout, format!("{why}\n\n{message}")))
-        }
-        Err(ToolError::Soft { kind: SoftKind::Cancelled, .. }) => {
-            Err(ToolError::soft(SoftKind::Timeout, why))
-        }
-        Ok(mut outcome) if outcome.is_error => {
-            outcome.content.insert(0, ResultBlock::text(why));
-            Ok(ToolOutcome { summary: SoftKind::Timeout.words().to_owned(), ..outcome })
-        }
-        result => result,
-    }
-}
-
-fn stopped_for(limit: Duration) -> String {
-    format!("This call took longer than {} s and was stopped.", limit.as_secs())
-}
-
-/// Waits until the shortest of the limits is over and answers with it; for ever when there is none.
-async fn run_longer(limits: [Option<Duration>; 2], budget: &Budget) -> Duration {
-    match limits.into_iter().flatten().min() {
-        Some(limit) => {
-            budget.passes(limit).await;
-            limit
-        }
-        None => std::future::pending().await,
-    }
-}
-
-pub(super) fn cancelled() -> ToolError {
-    ToolError::soft(SoftKind::Cancelled, CANCELLED)
-}
-
-/// A call that was stopped because the agent's time was over says so.
-fn overdue(error: ToolError, limit: Option<Duration>) -> ToolError {
-    match (error, limit) {
-        (ToolError::Soft { kind: SoftKind::Cancelled, message }, Some(limit)) => {
-            let why = format!("{message} The time limit of {} is over.", clock(limit));
-            ToolError::soft(SoftKind::Timeout, why)
-        }
-        (error, _) => error,
-    }
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> ToolError {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no message");
-    tracing::error!(text, "a tool panicked");
-    let message = format!("A tool failed inside: {text}. This is a bug; the log says more.");
-    ToolError::fatal(Failure::Internal, message)
-}
-
-fn failed(error: ToolError) -> (ToolOutcome, Option<(Failure, String)>) {
-    let text = error.to_string();
-    let (summary, details, fatal) = match error {
-        ToolError::Fatal { failure, message, details } => {
-            (failure.words(), details.map(|details| *details), Some((failure, message)))
-        }
-        ToolError::Soft { kind, .. } => (kind.words(), None, None),
-    };
-    (ToolOutcome { is_error: true, details, ..ToolOutcome::text(text, summary) }, fatal)
-}
-
-fn status(answer: &Result<ToolOutcome, ToolError>) -> &'static str {
-    match answer {
-        Ok(outcome) if outcome.is_error => "error",
-        Ok(_) => "ok",
-        Err(ToolError::Soft { kind, .. }) => kind.as_str(),
-        Err(ToolError::Fatal { .. }) => "fatal",
-    }
-}
-
-fn first_text(content: &[ResultBlock]) -> &str {
-    let mut texts = content.iter().filter_map(|block| match block {
-        ResultBlock::Text { text } => Some(text.as_str()),
-        ResultBlock::Image { .. } => None,
-    });
-    texts.next().unwrap_or_default()
-}
-
-/// No wire accepts an empty result.
-fn filled(content: Vec<ResultBlock>) -> Vec<ResultBlock> {
-    let mut content: Vec<_> = content
-        .into_iter()
-        .filter(|block| !matches!(block, ResultBlock::Text { text } if text.trim().is_empty()))
-        .collect();
-    if content.is_empty() {
-        content.push(ResultBlock::text("(no output)"));
-    }
-    content
-}
-
-fn size(block: &ResultBlock) -> usize {
-    match block {
-        ResultBlock::Text { text } => text.len(),
-        ResultBlock::Image { source } => source.data.len(),
-    }
-}
-
-/// The beginning of a text, for a message.
-fn head(text: &str) -> String {
-    text.chars().take(200).collect()
-}
-
-/// The result of a call that did not run.
-pub(super) fn error_result(id: &ToolUseId, why: &str) -> ContentBlock {
-    ContentBlock::ToolResult {
-        tool_use_id: id.clone(),
-        content: vec![ResultBlock::text(why)],
-        is_error: true,
-        details: None,
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::compact::Cause;
-use super::dispatch::{Station, ToolCall, ValidCall, cancelled};
+use super::dispatch::{Station, ToolCall, ValidCall};
+use super::time_limit::cancelled;
 use super::{Agent, Prompt, Run};
 use crate::hook::{Here, Moment, Need, Opinion, Said, ToolCall as HookCall};
 use crate::permission::Advice;

@@ -22,6 +22,7 @@ use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
 
 mod call_ids;
+mod call_result;
 pub mod compact;
 mod conversation;
 mod dispatch;
@@ -34,12 +35,14 @@ mod mask;
 mod meter;
 mod operations;
 mod outcome_hooks;
+mod permit;
 pub mod prompt;
 mod record;
 mod run;
 mod size;
 #[cfg(test)]
 mod tests;
+mod time_limit;
 mod turn;
 
 pub use forced::{Forced, Wanted};

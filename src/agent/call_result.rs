@@ -1,0 +1,84 @@
+//! What a call's outcome becomes for the model, the screen and the log.
+
+use std::any::Any;
+
+use crate::protocol::{ContentBlock, Failure, ResultBlock, ToolUseId};
+use crate::tool::{ToolError, ToolOutcome};
+
+/// Turns a panic of a tool, a bug of ours, into the error that ends the run.
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> ToolError {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    tracing::error!(text, "a tool panicked");
+    let message = format!("A tool failed inside: {text}. This is a bug; the log says more.");
+    ToolError::fatal(Failure::Internal, message)
+}
+
+/// The outcome of a call that has none, and what ends the run, if it does.
+pub(super) fn failed(error: ToolError) -> (ToolOutcome, Option<(Failure, String)>) {
+    let text = error.to_string();
+    let (summary, details, fatal) = match error {
+        ToolError::Fatal { failure, message, details } => {
+            (failure.words(), details.map(|details| *details), Some((failure, message)))
+        }
+        ToolError::Soft { kind, .. } => (kind.words(), None, None),
+    };
+    (ToolOutcome { is_error: true, details, ..ToolOutcome::text(text, summary) }, fatal)
+}
+
+/// The call's status in the log.
+pub(super) fn status(answer: &Result<ToolOutcome, ToolError>) -> &'static str {
+    match answer {
+        Ok(outcome) if outcome.is_error => "error",
+        Ok(_) => "ok",
+        Err(ToolError::Soft { kind, .. }) => kind.as_str(),
+        Err(ToolError::Fatal { .. }) => "fatal",
+    }
+}
+
+/// The first text of a result, for the log.
+pub(super) fn first_text(content: &[ResultBlock]) -> &str {
+    let mut texts = content.iter().filter_map(|block| match block {
+        ResultBlock::Text { text } => Some(text.as_str()),
+        ResultBlock::Image { .. } => None,
+    });
+    texts.next().unwrap_or_default()
+}
+
+/// No wire accepts an empty result.
+pub(super) fn filled(content: Vec<ResultBlock>) -> Vec<ResultBlock> {
+    let mut content: Vec<_> = content
+        .into_iter()
+        .filter(|block| !matches!(block, ResultBlock::Text { text } if text.trim().is_empty()))
+        .collect();
+    if content.is_empty() {
+        content.push(ResultBlock::text("(no output)"));
+    }
+    content
+}
+
+/// The bytes of a block.
+pub(super) fn size(block: &ResultBlock) -> usize {
+    match block {
+        ResultBlock::Text { text } => text.len(),
+        ResultBlock::Image { source } => source.data.len(),
+    }
+}
+
+/// The beginning of a text, for a message.
+pub(super) fn head(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
+/// The result of a call that did not run.
+pub(super) fn error_result(id: &ToolUseId, why: &str) -> ContentBlock {
+    ContentBlock::ToolResult {
+        tool_use_id: id.clone(),
+        content: vec![ResultBlock::text(why)],
+        is_error: true,
+        details: None,
+    }
+}
