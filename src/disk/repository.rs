@@ -81,7 +81,7 @@ fn visit(
         let within = look(&checkout)?;
         pending.extend(within.into_iter().map(|path| checkout.join(path)).filter(|path| {
             // Git leaves alone what is not filled.
-            path.join(".git").symlink_metadata().is_ok()
+            has_dot_git(path)
         }));
     }
     Ok(())
@@ -201,12 +201,30 @@ pub fn index_file(root: &Path) -> Option<PathBuf> {
     GitDir::of(root).ok().map(|git| git.index())
 }
 
+/// Whether the folder has a `.git`: a folder, a file or a link, wherever that leads and whatever git makes of it.
+#[must_use]
+pub fn has_dot_git(folder: &Path) -> bool {
+    folder.join(".git").symlink_metadata().is_ok()
+}
+
+/// The nearest folder with a `.git`, from `dir` upwards.
+#[must_use]
+pub fn checkout_around(dir: &Path) -> Option<&Path> {
+    dir.ancestors().find(|folder| has_dot_git(folder))
+}
+
+/// The checkout around `dir`, or `dir` itself where there is none.
+#[must_use]
+pub fn checkout_root(dir: &Path) -> PathBuf {
+    checkout_around(dir).unwrap_or(dir).to_owned()
+}
+
 /// The root of the repository around `dir`: the nearest folder with a `.git`. One that holds the whole home is none, unless
 /// `dir` is that very folder: what was unpacked somewhere in the home is not part of it. An empty `home` may be any folder,
 /// so each one above `dir` may hold it.
 #[must_use]
 pub fn repository_root<'a>(dir: &'a Path, home: Option<&Path>) -> Option<&'a Path> {
-    let root = dir.ancestors().find(|folder| folder.join(".git").exists())?;
+    let root = checkout_around(dir)?;
     (root == dir || !holds_home(root, home)).then_some(root)
 }
 
@@ -221,10 +239,9 @@ fn holds_home(folder: &Path, home: Option<&Path>) -> bool {
 /// one is the project's, wherever in it an agent works. A checkout that holds the user's home is no project.
 #[must_use]
 pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
     let main = |folder: &Path| GitDir::of(folder).ok()?.common.parent().map(Path::to_owned);
     let mut roots = Vec::new();
-    for folder in dir.ancestors().filter(has_git) {
+    for folder in dir.ancestors().filter(|folder| has_dot_git(folder)) {
         let both = [Some(folder.to_owned()), main(folder)].into_iter().flatten();
         roots.extend(both.filter_map(|root| fs::canonicalize(root).ok()));
     }
@@ -253,17 +270,12 @@ pub fn common_git_dir(checkout: &Path) -> Option<PathBuf> {
     (git.link == Link::Checked).then_some(git.common)
 }
 
-/// The folder with the nearest `.git`, whether git accepts that or goes on above it.
+/// The checkout around `dir`, where git finds no other repository first: a folder below its root that has a `HEAD` can
+/// be a bare one, and git takes the nearest.
 fn checkout_of(dir: &Path) -> Option<&Path> {
-    for folder in dir.ancestors() {
-        if folder.join(".git").symlink_metadata().is_ok() {
-            return Some(folder);
-        }
-        if folder.join("HEAD").symlink_metadata().is_ok() {
-            return None;
-        }
-    }
-    None
+    let checkout = checkout_around(dir)?;
+    let mut below = dir.ancestors().take_while(|folder| *folder != checkout);
+    below.all(|folder| folder.join("HEAD").symlink_metadata().is_err()).then_some(checkout)
 }
 
 /// Checks one checkout, and returns the folders in it that are repositories of their own.

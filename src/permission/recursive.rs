@@ -12,12 +12,13 @@ use super::pattern::PathPattern;
 use super::script::{SimpleCommand, Word};
 use super::starts::Starts;
 use super::wrapper::{self, base_name};
+use crate::disk::checkout_root;
 
 mod git;
 mod silent;
 mod tree;
 
-pub use git::{checkout_root, is_plain_path};
+pub use git::is_plain_path;
 pub use tree::{Search, find};
 
 /// What a command shows of a folder without naming it.

@@ -373,6 +373,22 @@ fn the_roots_around_a_folder_are_its_checkouts_and_those_of_its_worktrees() {
 }
 
 #[test]
+fn the_nearest_entry_named_git_bounds_a_checkout_whatever_it_is() {
+    let bench = Bench::new();
+    let [project, dangling, bare] = ["a", "a/dangling", "a/bare"].map(|path| bench.path(path));
+    fs::create_dir_all(dangling.join("sub")).unwrap();
+    symlink("/nowhere", dangling.join(".git")).unwrap();
+    bench.write("a/bare/HEAD", "ref: refs/heads/main\n");
+    let around = |dir: &Path| (checkout_around(dir).map(Path::to_owned), checkout_root(dir));
+    assert_eq!(around(&dangling.join("sub")), (Some(dangling.clone()), dangling.clone()));
+    assert_eq!(repository_root(&dangling.join("sub"), None), Some(dangling.as_path()));
+    assert_eq!(around(&bare), (Some(project.clone()), project.clone()));
+    assert!(has_own_repository(&project) && !has_own_repository(&bare), "git takes a bare one");
+    let outside = bench.path("");
+    assert_eq!(around(&outside), (None, outside));
+}
+
+#[test]
 fn the_branch_is_that_of_the_own_repository_and_nothing_else() {
     let bench = Bench::new();
     bench.git("a", &["checkout", "-q", "-b", "fix/größe-#1"]);

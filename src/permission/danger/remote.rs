@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::{Danger, Spelling};
-use crate::permission::recursive::checkout_root;
+use crate::disk::checkout_root;
 
 /// Sub-commands with the options that take the next word as a value, and those without a value that often stand before
 /// the repository. Behind any other option, the next word may be its value or the repository.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use super::Files;
+use crate::disk::checkout_root;
 use crate::permission::path::Target;
-use crate::permission::recursive::checkout_root;
 use crate::permission::script::{Script, Word};
 use crate::permission::spelling::{Piece, Spelling, filled, fits, globbed, spell};
 use crate::permission::{variables, wrapper};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{ProtectedPlace, Reason, fold, link};
-use crate::disk::GitUser;
+use crate::disk::{GitUser, checkout_around, has_dot_git};
 
 /// A longer file is none that git writes here. Bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -17,7 +17,7 @@ const PARTS: &[&str] = &["commondir", "config", "objects", "refs"];
 /// folder.
 pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
     for folder in path.ancestors().skip(1) {
-        if folder.join(".git").symlink_metadata().is_ok() {
+        if has_dot_git(folder) {
             return None;
         }
         let entry = path.strip_prefix(folder).ok().and_then(|below| below.iter().next());
@@ -34,7 +34,7 @@ pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
 /// The folders that the `.git` of the checkout around `dir` names, the folders of its hooks, what links in these lead
 /// to, and the files with settings of git: of the repository, of `user`, and of the one whose home this is.
 pub(super) fn places(dir: &Path, home: Option<&Path>, user: &GitUser) -> Vec<ProtectedPlace> {
-    let checkout = dir.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    let checkout = checkout_around(dir);
     let folders = checkout.map(Folders::of);
     let configs = folders.as_ref().map(Folders::configs);
     // A repository that is made later has the folders of hooks that the user's settings name.

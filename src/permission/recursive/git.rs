@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::silent::is_silent;
 use super::{Content, Here, Reading};
-use crate::disk::common_git_dir;
+use crate::disk::{checkout_root, common_git_dir};
 use crate::permission::pattern::PathPattern;
 use crate::permission::program::Program;
 use crate::permission::script::Word;
@@ -224,12 +224,6 @@ fn is_number(text: &str, letters: &[&str]) -> bool {
 fn lists(list: &str, option: &str) -> bool {
     let name = option.split('=').next().unwrap_or_default();
     list.split_whitespace().any(|known| known == name)
-}
-
-/// The checkout around the folder, or the folder itself.
-pub fn checkout_root(folder: &Path) -> PathBuf {
-    let checkout = folder.ancestors().find(|it| it.join(".git").symlink_metadata().is_ok());
-    checkout.unwrap_or(folder).to_owned()
 }
 
 /// Whether git tracks a file of the pattern in the repository around the folder. An index that cannot be read may name

@@ -6,11 +6,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{check_starts_nothing, common_git_dir, resolve};
+use crate::disk::{
+    check_starts_nothing, checkout_around, checkout_root, common_git_dir, has_dot_git, resolve,
+};
 use crate::permission::bases::runs_git;
 use crate::permission::facts::{Facts, Shell};
 use crate::permission::path::Places;
-use crate::permission::recursive::checkout_root;
 use crate::permission::script::{SimpleCommand, Word};
 
 /// What a rule says of a command.
@@ -61,8 +62,7 @@ pub fn elsewhere(
     if !named.is_general {
         return None;
     }
-    let has_repository =
-        |base: &&PathBuf| checkout_root(base).join(".git").symlink_metadata().is_ok();
+    let has_repository = |base: &&PathBuf| checkout_around(base).is_some();
     let why = bases
         .iter()
         .filter(has_repository)
@@ -77,7 +77,7 @@ fn is_other_repository(root: &Path, own: &[PathBuf]) -> bool {
         let git = common(root);
         git.is_some() && own.iter().any(|own| common(own) == git)
     };
-    root.join(".git").symlink_metadata().is_ok() && !is_top(root, own) && !shares()
+    has_dot_git(root) && !is_top(root, own) && !shares()
 }
 
 /// Whether a line starts where the rules were written for.

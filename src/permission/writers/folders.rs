@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{git_command, lists};
+use crate::disk::checkout_root;
 use crate::permission::mentions::Files;
 use crate::permission::path::Target;
-use crate::permission::recursive::{checkout_root, is_plain_path};
+use crate::permission::recursive::is_plain_path;
 use crate::permission::restriction::sub_command;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper::{self, base_name};
