@@ -11,9 +11,9 @@ mod scope;
 
 pub use folder::{Folder, open};
 pub use repository::{
-    GitUser, branch, check_checkout, check_repository, check_starts_nothing, checkout_around,
-    checkout_root, common_git_dir, folders_of_repository, has_dot_git, has_own_repository,
-    repository_root, roots_around,
+    GitConfigPaths, branch, check_checkout, check_repository, check_starts_nothing,
+    checkout_around, checkout_root, common_git_dir, folders_of_repository, has_dot_git,
+    has_own_repository, repository_root, roots_around,
 };
 pub use resolve::{normalize, resolve};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

@@ -13,7 +13,7 @@ use crate::config::{
 };
 use crate::custom::CustomSources;
 use crate::exec::StartDirs;
-use crate::exec::sandbox::{Reading, Restriction};
+use crate::exec::sandbox::{ProcessBounds, ReadBounds};
 use crate::protocol::{EnvOverlay, Redactor, SessionId, printable_path};
 use crate::provider::ModelError;
 use crate::runtime::Open;
@@ -124,10 +124,10 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         Some(Command::Demo(print)) => return demo::run(cli, env, print),
         Some(Command::Doctor) => return doctor::run(cli, env),
         Some(Command::Sandbox { write, read_only, read, start_file, program }) => {
-            let reading = Reading { folders: read, start_file: start_file.as_deref(), env };
-            let read = read_only.then_some(reading);
-            let restriction = Restriction { write, read };
-            return Ok(command::sandbox::become_restricted(&restriction, program));
+            let bounds = ReadBounds { folders: read, start_file: start_file.as_deref(), env };
+            let read = read_only.then_some(bounds);
+            let bounds = ProcessBounds { write, read };
+            return Ok(command::sandbox::become_restricted(&bounds, program));
         }
         Some(Command::Auth { action: AuthAction::Status { json } }) => {
             let setup = setup()?;

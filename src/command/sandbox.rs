@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use super::fail;
-use crate::exec::sandbox::{self, Restriction};
+use crate::exec::sandbox::{self, ProcessBounds};
 
 /// The exit codes of a shell for programs that cannot run and that are not there.
 const CANNOT_RUN: u8 = 126;
@@ -16,11 +16,11 @@ const NOT_THERE: u8 = 127;
 
 /// Becomes `program`, restricted. Comes back only when that fails, with the exit code.
 #[must_use]
-pub fn become_restricted(restriction: &Restriction<'_>, program: &[OsString]) -> u8 {
+pub fn become_restricted(bounds: &ProcessBounds<'_>, program: &[OsString]) -> u8 {
     let Some((name, arguments)) = program.split_first() else {
         return fail("no program was given: caliban sandbox --write DIR -- PROGRAM", 2);
     };
-    if let Err(error) = sandbox::restrict(restriction) {
+    if let Err(error) = sandbox::restrict(bounds) {
         return fail(&error.to_string(), CANNOT_RUN);
     }
     let error = Command::new(name).args(arguments).exec();

@@ -24,9 +24,9 @@ use super::trust::Trust;
 use super::{Dirs, document, prohibition};
 use crate::protocol::{EnvOverlay, RuleFile, printable_path};
 
-mod reading;
+mod layer_reader;
 
-use reading::Reading;
+use layer_reader::LayerReader;
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
@@ -108,7 +108,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, ConfigError> {
 
 /// The same, for a project that is known: one that was begun with stays the same however its folders change.
 pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, ConfigError> {
-    let Reading {
+    let LayerReader {
         mut layers,
         mut untrusted,
         mut starts,
@@ -118,7 +118,7 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
         variables,
         mut notices,
         ..
-    } = Reading::of(*sources, &project)?;
+    } = LayerReader::of(*sources, &project)?;
     fill_providers(&mut layers.merged);
     let Layers { merged, origins } = &mut layers;
     let bypass_disabled = prohibition::bypass(&settings, merged, origins, &mut notices)?;

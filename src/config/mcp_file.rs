@@ -59,7 +59,7 @@ fn read_file(file: &Path, cwd: &Path) -> McpFile {
             .map_err(|misfit| ConfigError::invalid(&at(misfit.line), misfit.message))?;
         let folder = file.parent().map(Path::to_owned).unwrap_or_default();
         let mut found = McpFile { folder, ..McpFile::default() };
-        for Named { name, line, server, unknown, .. } in servers {
+        for NamedServer { name, line, server, unknown, .. } in servers {
             let origin = at(line);
             match server {
                 Ok(McpServer { transport: McpTransport::Peer, .. }) => {
@@ -120,7 +120,7 @@ fn all(text: &str, at: impl Fn(Option<usize>) -> Origin) -> Result<McpFile, Conf
     let servers =
         parse(text).map_err(|misfit| ConfigError::invalid(&at(misfit.line), misfit.message))?;
     let mut found = McpFile::default();
-    for Named { name, line, server, is_sse, .. } in servers {
+    for NamedServer { name, line, server, is_sse, .. } in servers {
         match server {
             Ok(server) => found.entries.push(McpEntry::new(server, at(line))),
             Err(Misfit { line, message }) if is_sse => {
@@ -138,7 +138,7 @@ fn all(text: &str, at: impl Fn(Option<usize>) -> Origin) -> Result<McpFile, Conf
 
 /// One server as it is written.
 #[derive(Debug)]
-struct Named {
+struct NamedServer {
     name: String,
     line: Option<usize>,
     server: Result<McpServer, Misfit>,
@@ -148,12 +148,12 @@ struct Named {
     unknown: Vec<String>,
 }
 
-fn parse(text: &str) -> Result<Vec<Named>, Misfit> {
+fn parse(text: &str) -> Result<Vec<NamedServer>, Misfit> {
     let root = parse_json(text)?;
     let servers = root
         .get("mcpServers")
         .ok_or_else(|| root.misfit(format!("`mcpServers` is missing, as in {EXAMPLE}")))?;
-    let named = |(name, node): &(String, Node)| Named {
+    let named = |(name, node): &(String, Node)| NamedServer {
         name: name.escape_debug().to_string(),
         line: node.line,
         server: server(name, node),

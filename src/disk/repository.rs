@@ -19,12 +19,14 @@ use crate::protocol::printable_line;
 mod config_file;
 mod entries;
 mod index;
+mod inert;
 mod keys;
 mod settings;
 mod user;
 
 pub use index::TrackedFiles;
-pub use user::GitUser;
+pub use inert::check_starts_nothing;
+pub use user::GitConfigPaths;
 
 use settings::Settings;
 use user::{GitSettings, expand};
@@ -52,24 +54,33 @@ pub fn has_own_repository(dir: &Path) -> bool {
 }
 
 /// Checks that git starts no program when it looks at the checkout around `dir`, and that what it shows is that
-/// checkout's own. `home` is the user's. The settings of `user` are trusted.
+/// checkout's own. `home` is the user's. The settings of `user_config` are trusted.
 ///
 /// # Errors
 ///
 /// What stands in the way, such as the setting that may start a program.
-pub fn check_repository(dir: &Path, home: Option<&Path>, user: &GitUser) -> Result<(), String> {
+pub fn check_repository(
+    dir: &Path,
+    home: Option<&Path>,
+    user_config: &GitConfigPaths,
+) -> Result<(), String> {
+    let users = user_config.settings();
+    visit(own_checkout(dir, home)?, |checkout| look_into(checkout, home, &users))
+}
+
+/// The checkout around `dir`, unless it holds the user's home and `dir` does not.
+fn own_checkout<'a>(dir: &'a Path, home: Option<&Path>) -> Result<&'a Path, String> {
     let checkout = checkout_of(dir).ok_or(NO_REPOSITORY)?;
     if checkout != dir && holds_home(checkout, home) {
         return Err("the repository around it holds your whole home folder".to_owned());
     }
-    let users = user.settings();
-    visit(checkout, |checkout| look_into(checkout, home, &users))
+    Ok(checkout)
 }
 
 /// Looks into the checkout, and into all repositories within: `look` returns those that it finds, relative to its own.
 fn visit(
     checkout: &Path,
-    look: impl Fn(&Path) -> Result<Vec<PathBuf>, String>,
+    mut look: impl FnMut(&Path) -> Result<Vec<PathBuf>, String>,
 ) -> Result<(), String> {
     let mut pending = vec![checkout.to_owned()];
     let mut seen = 0;
@@ -96,50 +107,6 @@ fn visit(
 pub fn check_checkout(dir: &Path) -> Result<(), String> {
     let (_, settings) = read_settings(checkout_of(dir).ok_or(NO_REPOSITORY)?)?;
     settings.check_fetching()
-}
-
-/// Checks that no command of git starts a program that the checkout around `dir` names: by its settings, or as a hook.
-///
-/// # Errors
-///
-/// Returns the reason why git may start a program, such as a hook.
-pub fn check_starts_nothing(dir: &Path, home: Option<&Path>, user: &GitUser) -> Result<(), String> {
-    check_repository(dir, home, user)?;
-    let users = user.settings();
-    visit(checkout_of(dir).ok_or(NO_REPOSITORY)?, |checkout| {
-        starts_nothing(checkout, home, &users)?;
-        look_into(checkout, home, &users)
-    })
-}
-
-/// The same for one checkout.
-fn starts_nothing(checkout: &Path, home: Option<&Path>, users: &GitSettings) -> Result<(), String> {
-    let (git, settings) = read_settings(checkout)?;
-    settings.check_inert()?;
-    // Files of remotes, as git had them before its settings, and a folder in the place of a remote.
-    let mut others = ["remotes", "branches"].map(|old| git.common.join(old)).to_vec();
-    if !settings.has_remote("origin") {
-        others.extend(["origin", "origin.git"].map(|name| checkout.join(name)));
-    }
-    if let Some(other) = others.iter().find(|other| !is_empty(other)) {
-        let name = printable_line(&other.to_string_lossy());
-        return Err(format!("{name} may name a remote, whose hooks git may start"));
-    }
-    let named = settings.hook_folders.iter().map(|path| expand(checkout, home, path));
-    // Folders of the user's elsewhere are the user's own.
-    let own = users.hook_folders(checkout).into_iter().filter(|path| path.starts_with(checkout));
-    let is_sample = |name: &OsStr| name.as_bytes().ends_with(b".sample");
-    let mut folders = named.chain(own).chain([git.common.join("hooks")]);
-    let has_none = |folder: PathBuf| {
-        is_missing(&folder)
-            || fs::read_dir(&folder).is_ok_and(|mut entries| {
-                entries.all(|entry| entry.is_ok_and(|entry| is_sample(&entry.file_name())))
-            })
-    };
-    match folders.all(has_none) {
-        true => Ok(()),
-        false => Err("it has hooks, which git may start".to_owned()),
-    }
 }
 
 /// The branch that is checked out around `dir`, or the beginning of the commit's hash. It goes to the model, so it is read

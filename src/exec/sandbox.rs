@@ -6,14 +6,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+#[cfg(target_os = "linux")]
+mod landlock;
+mod readable;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
 ))]
-mod calls;
-#[cfg(target_os = "linux")]
-mod landlock;
-mod readable;
+mod seccomp;
 
 use super::supervisor::Supervisor;
 use crate::disk::Folder;
@@ -62,17 +62,17 @@ struct Bounds {
 
 /// The limits that the launcher puts on itself. Folders are absolute, and their paths hold no symbolic links.
 #[derive(Debug)]
-pub struct Restriction<'a> {
+pub struct ProcessBounds<'a> {
     /// Nothing is written but below these folders, which are made when they are not there.
     pub write: &'a [PathBuf],
     /// All that is read, where that is bounded.
-    pub read: Option<Reading<'a>>,
+    pub read: Option<ReadBounds<'a>>,
 }
 
 /// Reads are kept to some folders. Then no program in these is started, no socket is opened, and nothing is changed about
 /// files but their content.
 #[derive(Debug)]
-pub struct Reading<'a> {
+pub struct ReadBounds<'a> {
     pub folders: &'a [PathBuf],
     pub start_file: Option<&'a Path>,
     /// The command's environment, which leads to what installed programs need to run.
@@ -176,16 +176,16 @@ pub fn available() -> bool {
 ///
 /// # Errors
 /// When the kernel cannot or will not, or a folder to write in is not there or behind a link.
-pub fn restrict(restriction: &Restriction<'_>) -> Result<(), SandboxError> {
-    let write = opened(restriction.write, "writing", Folder::make)?;
-    let Some(Reading { folders, start_file, env }) = &restriction.read else {
+pub fn restrict(bounds: &ProcessBounds<'_>) -> Result<(), SandboxError> {
+    let write = opened(bounds.write, "writing", Folder::make)?;
+    let Some(ReadBounds { folders, start_file, env }) = &bounds.read else {
         return landlock::restrict_writes(&write);
     };
     let mut others = readable::files(folders, env);
     others.files.extend(start_file.map(Path::to_owned));
     let read = opened(folders, "reading", Folder::open)?;
     landlock::restrict_all(&write, &read, &others)?;
-    calls::forbid()
+    seccomp::forbid()
 }
 
 /// The folders, held open for a use.
@@ -228,7 +228,7 @@ mod landlock {
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")
 )))]
-mod calls {
+mod seccomp {
     pub fn forbid() -> Result<(), super::SandboxError> {
         Ok(())
     }

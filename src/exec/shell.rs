@@ -69,7 +69,7 @@ pub struct ShellCall<'a> {
     pub cancel: &'a CancellationToken,
     /// The folders of a command that nobody has allowed but for reading there: it can do nothing else, where the system
     /// can see to that. Absolute, without links.
-    pub reads_only: Option<&'a Arc<[PathBuf]>>,
+    pub read_folders: Option<&'a Arc<[PathBuf]>>,
 }
 
 /// Why a command could not be started.
@@ -170,7 +170,7 @@ impl Shell {
         let exit = follow(&mut group, &mut pump, &leave).await?;
         // What runs in the command could say any folder.
         let may_stand = |end: &PathBuf| {
-            call.reads_only.is_none_or(|folders| folders.iter().any(|it| end.starts_with(it)))
+            call.read_folders.is_none_or(|folders| folders.iter().any(|it| end.starts_with(it)))
         };
         if let Some(end) = words.and_then(directory::ended_in).filter(may_stand)
             && end != cwd
@@ -200,9 +200,9 @@ impl Shell {
             _ => ExecError::Directory { path: cwd.to_owned(), source },
         })?;
         let start_file = directory::start_file(call.env).map(OsStr::new);
-        let reads_only = self.sandbox.as_ref().zip(call.reads_only);
+        let read_only = self.sandbox.as_ref().zip(call.read_folders);
         let read_only =
-            reads_only.map(|(sandbox, folders)| sandbox.read_only(folders.clone(), start_file));
+            read_only.map(|(sandbox, folders)| sandbox.read_only(folders.clone(), start_file));
         let confine = read_only.as_ref().or(self.confine.as_ref());
         let env = child_env(call.env, call.depth, &self.secrets);
         let env = confine.map_or_else(|| env.clone(), |confine| confine.env(&env));
@@ -277,7 +277,7 @@ mod tests {
             cancel: &CancellationToken,
         ) -> ShellOutcome {
             let call =
-                ShellCall { line, env: &self.env, depth: 0, limit, cancel, reads_only: None };
+                ShellCall { line, env: &self.env, depth: 0, limit, cancel, read_folders: None };
             self.shell.run(call, |_| {}).await.unwrap()
         }
 
@@ -365,7 +365,7 @@ mod tests {
                 depth: 0,
                 limit: None,
                 cancel: &cancel,
-                reads_only: None,
+                read_folders: None,
             };
             place.shell.run_at(ShellStart { directory, order }, call, |_| {}).await
         };
@@ -501,7 +501,7 @@ mod tests {
             depth: 0,
             limit: None,
             cancel: &cancel,
-            reads_only: None,
+            read_folders: None,
         };
         let shell = place.shell.start(&place.base(), call, |_| {}).unwrap();
         ready(&mut witness).await;
@@ -522,7 +522,7 @@ mod tests {
             depth: 0,
             limit: None,
             cancel: &cancel,
-            reads_only: None,
+            read_folders: None,
         };
         let show = |text: String| {
             longest = longest.max(text.len());

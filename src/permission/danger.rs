@@ -81,8 +81,8 @@ pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
         let inner = find(&words[place..], bases).into_iter();
         dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
     }
-    let reading = Reading { name, words, spelled: &spelled, bases };
-    dangers.extend(reading.options(end, &dangers));
+    let words = CommandWords { name, words, spelled: &spelled, bases };
+    dangers.extend(words.options(end, &dangers));
     // An address is one behind the mark as well.
     for (place, word) in spelled.iter().enumerate().skip(end) {
         let option = word.exact().and_then(|text| form::address(name, text));
@@ -104,14 +104,14 @@ fn git_operands(name: &str, spelled: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<
 }
 
 /// A command whose words are looked at one by one.
-struct Reading<'a> {
+struct CommandWords<'a> {
     name: &'a str,
     words: &'a [Word],
     spelled: &'a [Spelling<'a>],
     bases: &'a [PathBuf],
 }
 
-impl Reading<'_> {
+impl CommandWords<'_> {
     /// The options before `end` that are dangerous, at places where no danger was found yet.
     fn options(&self, end: usize, found: &[Danger]) -> Vec<Danger> {
         let hidden = hidden_options(self.words);

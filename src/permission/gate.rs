@@ -18,7 +18,7 @@ use super::session_rules::AllowCeiling;
 use super::source::RuleSource;
 use super::standing::{ModeOf, Standing};
 use super::starts::Unreadable;
-use crate::disk::GitUser;
+use crate::disk::GitConfigPaths;
 use crate::protocol::{Allowance, Answer, Mode, QuestionId, RuleFile, Target};
 
 mod agent;
@@ -115,7 +115,7 @@ impl Gate {
         let places = Places {
             dirs: settings.dirs.into(),
             shell_home: settings.home.clone(),
-            git: GitUser::at_home(settings.home.as_deref()),
+            git: GitConfigPaths::at_home(settings.home.as_deref()),
             home: settings.home,
             project: settings.project_dir,
             bound: None,

@@ -72,7 +72,7 @@ pub struct Judgement {
     pub decision: Decision,
     /// The folders that a command reads in which is allowed for no other reason than that it is known to only read
     /// there. Absolute, without links.
-    pub reads_only: Option<Arc<[PathBuf]>>,
+    pub read_folders: Option<Arc<[PathBuf]>>,
     /// The rule with its place, or the mode, or what no rule allows.
     pub why: String,
     /// The parts of `why` that no allow rule is in: a new allow rule removes some of them and adds none.
@@ -88,7 +88,7 @@ impl Judgement {
         let why = why.into();
         let reasons = vec![why.clone()];
         let (warnings, suggestions) = Default::default();
-        Self { decision, reads_only: None, why, reasons, warnings, suggestions }
+        Self { decision, read_folders: None, why, reasons, warnings, suggestions }
     }
 }
 
@@ -281,9 +281,9 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
     }
     if missing.units.is_empty() {
         let shell = facts.shell.as_ref().filter(|_| only_reads);
-        let reads_only = shell.map(|shell| places.readable(&shell.bases.shell));
+        let read_folders = shell.map(|shell| places.readable(&shell.bases.shell));
         let why = why_allowed.unwrap_or_else(|| format!("{} mode allows it", policy.mode.name()));
-        return Judgement { reads_only, ..Judgement::new(Decision::Allow, why) };
+        return Judgement { read_folders, ..Judgement::new(Decision::Allow, why) };
     }
     let Missing { units: missing, bare, shown: reasons } = missing;
     let why = reasons.join("; ");

@@ -7,7 +7,7 @@ use nix::unistd::{AccessFlags, access};
 
 use super::protected::{ProtectedPlaces, WorkingDirs};
 pub(super) use crate::disk::resolve;
-use crate::disk::{GitUser, folders_of_repository, roots_around};
+use crate::disk::{GitConfigPaths, folders_of_repository, roots_around};
 use crate::protocol::EnvOverlay;
 pub use crate::protocol::Target;
 
@@ -21,7 +21,7 @@ pub struct Places {
     /// The `HOME` that the agent's commands have.
     pub shell_home: Option<PathBuf>,
     /// The settings that git has when the agent's commands run it.
-    pub git: GitUser,
+    pub git: GitConfigPaths,
     /// The project directory. Relative patterns start here, and paths in messages are shown relative to it.
     pub project: PathBuf,
     /// The only folder that file tools may write to, whatever rules and mode say. Absolute, without links.
@@ -37,7 +37,7 @@ impl Places {
     /// leads git to its settings.
     #[must_use]
     pub fn with_env(&self, env: &EnvOverlay) -> Self {
-        let git = GitUser::new(env);
+        let git = GitConfigPaths::new(env);
         // Other settings of git name other files.
         let dirs = if git == self.git { self.dirs.clone() } else { self.dirs.unprotected() };
         Self {

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::path::{Places, Target, resolve};
-use crate::disk::{GitUser, normalize};
+use crate::disk::{GitConfigPaths, normalize};
 use crate::protocol::printable_path;
 
 mod git;
@@ -166,7 +166,7 @@ impl WorkingDirs {
         Self { protected: Arc::default(), ..self.clone() }
     }
 
-    fn protected(&self, home: Option<&Path>, git: &GitUser) -> &[ResolvedPlace] {
+    fn protected(&self, home: Option<&Path>, git: &GitConfigPaths) -> &[ResolvedPlace] {
         self.protected.get_or_init(|| {
             let own = self.written.iter().flat_map(|dir| {
                 let links = link::dot_links(dir);

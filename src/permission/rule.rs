@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use self::effect::{Effect, doubt, restricts_paths};
-use self::elsewhere::{Named, elsewhere, is_users, starts_in_project};
+use self::elsewhere::{RuleMatch, elsewhere, is_users, starts_in_project};
 use super::danger::Danger;
 use super::facts::{Facts, Unit};
 use super::path::Places;
@@ -298,7 +298,7 @@ impl Rule {
     ) -> Option<String> {
         let is_general =
             matches!(&self.origin, Origin::File(file) if is_users(file, facts, places));
-        let named = Named { words: pattern.words(), is_general };
+        let named = RuleMatch { words: pattern.words(), is_general };
         elsewhere(command, named, facts.shell.as_ref()?, facts, places)
     }
 

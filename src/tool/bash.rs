@@ -73,7 +73,7 @@ impl Bash {
             depth: cx.depth,
             limit,
             cancel: &cancel,
-            reads_only: cx.reads_only.as_ref(),
+            read_folders: cx.read_folders.as_ref(),
         };
         // The register holds the command, which must not hold the register.
         let shells = Arc::downgrade(&self.shells);
@@ -179,7 +179,7 @@ impl TypedTool for Bash {
             depth: cx.depth,
             limit: Some(Duration::from_millis(input.timeout.unwrap_or(DEFAULT_MS))),
             cancel: &cx.cancel,
-            reads_only: cx.reads_only.as_ref(),
+            read_folders: cx.read_folders.as_ref(),
         };
         let start = ShellStart { directory, order: cx.order };
         let outcome = Box::pin(self.shell.run_at(start, call, |text| cx.progress(text)))
@@ -188,7 +188,7 @@ impl TypedTool for Bash {
         match outcome.exit {
             Exit::Cancelled => Err(ToolError::soft(SoftKind::Cancelled, outcome.report())),
             Exit::TimedOut(_) => Err(ToolError::soft(SoftKind::Timeout, outcome.report())),
-            Exit::Code(_) | Exit::Signal(_) => Ok(finished(&outcome, cx.reads_only.is_some())),
+            Exit::Code(_) | Exit::Signal(_) => Ok(finished(&outcome, cx.read_folders.is_some())),
         }
     }
 
@@ -197,8 +197,8 @@ impl TypedTool for Bash {
     }
 }
 
-/// How a command ended. One that was let run because it `reads_only`, and could not do what it wanted, says why.
-fn finished(outcome: &ShellOutcome, reads_only: bool) -> ToolOutcome {
+/// How a command ended. One that was let run because it only reads, and could not do what it wanted, says why.
+fn finished(outcome: &ShellOutcome, is_read_only: bool) -> ToolOutcome {
     let exit_code = match outcome.exit {
         Exit::Code(code) => Some(code),
         _ => None,
@@ -210,7 +210,7 @@ fn finished(outcome: &ShellOutcome, reads_only: bool) -> ToolOutcome {
     });
     let mut report = outcome.report();
     let was_stopped = REFUSALS.iter().any(|words| outcome.output.text.contains(words));
-    if reads_only && exit_code != Some(0) && was_stopped {
+    if is_read_only && exit_code != Some(0) && was_stopped {
         report.push_str(CONFINED);
     }
     ToolOutcome {

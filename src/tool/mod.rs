@@ -292,7 +292,7 @@ pub struct ToolContext {
     pub access: Access,
     /// The folders of a command that nothing allows but that it only reads there: it must do nothing else. Absolute,
     /// without links.
-    pub reads_only: Option<Arc<[PathBuf]>>,
+    pub read_folders: Option<Arc<[PathBuf]>>,
     /// The content of the file when the user was asked about this call: it must not change another one.
     pub asked_content: Option<ContentHash>,
     /// The lock of a call that changes files, held since before it was judged the last time.

@@ -57,7 +57,7 @@ impl Bench {
 
     fn check(&self, folder: &str) -> Result<(), String> {
         let home = self.path("home");
-        check_repository(&self.path(folder), Some(&home), &GitUser::at_home(Some(&home)))
+        check_repository(&self.path(folder), Some(&home), &GitConfigPaths::at_home(Some(&home)))
     }
 
     fn refuses(&self, folder: &str, words: &str) {
@@ -133,7 +133,7 @@ fn settings_count_in_each_file_that_the_environment_names() {
         ("GIT_CONFIG_SYSTEM", "xdg/git/config"),
     ] {
         let env = EnvOverlay::from_iter([("HOME", &home)]).with([(name, bench.path(value))]);
-        let why = check_repository(&bench.path("a"), Some(&home), &GitUser::new(&env));
+        let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env));
         assert!(why.is_err_and(|why| why.contains("post-index-change")), "{name}");
     }
     assert_eq!(bench.check("a"), Ok(()));
@@ -147,7 +147,7 @@ fn files_of_settings_that_include_many_others_come_to_an_end() {
         bench.write(&format!("home/{n}"), &format!("[include]\n{}", name(n)));
     }
     bench.write("home/.gitconfig", "[include]\npath = 0\n");
-    let settings = |home: &str| GitUser::at_home(Some(&bench.path(home))).settings();
+    let settings = |home: &str| GitConfigPaths::at_home(Some(&bench.path(home))).settings();
     let has = |file: usize| settings("home").files.contains(&bench.path(&format!("home/{file}")));
     assert!(has(9) && !has(10), "git goes no deeper");
     let all: String = (0..MANY).map(name).collect();
@@ -195,7 +195,7 @@ fn a_git_folder_that_git_may_read_otherwise_or_that_is_anothers_is_refused() {
         bench.write(&format!("c/g/{file}"), text);
     }
     bench.write("c/.git", "gitdir: g\n");
-    assert!(check_repository(&claim, None, &GitUser::default()).is_err());
+    assert!(check_repository(&claim, None, &GitConfigPaths::default()).is_err());
 }
 
 #[test]

@@ -19,7 +19,7 @@ const MAX_FILE: u64 = 1 << 20;
 
 /// Where git finds the settings of a user and of the system. Looking them up touches nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GitUser {
+pub struct GitConfigPaths {
     /// The folder that `~` means.
     home: Option<PathBuf>,
     /// The files that git reads first, whether they are there or not. Absolute.
@@ -38,8 +38,8 @@ pub struct GitSettings {
     settings: Vec<(PathBuf, Setting)>,
 }
 
-impl GitUser {
-    /// The user for whom git runs with this environment. A file counts also where another one takes its place.
+impl GitConfigPaths {
+    /// The paths for a git that runs with this environment. A file counts also where another one takes its place.
     pub fn new(env: &EnvOverlay) -> Self {
         let set = |name: &str| {
             let path = env.get_os(name).map(PathBuf::from);
@@ -56,7 +56,7 @@ impl GitUser {
         Self { home, files, folder }
     }
 
-    /// The user with this home, where no more is known.
+    /// The paths of a user with this home, where no more is known.
     pub fn at_home(home: Option<&Path>) -> Self {
         Self::new(&EnvOverlay::from_iter(home.map(|home| ("HOME", home))))
     }
@@ -71,7 +71,7 @@ impl GitUser {
         self.settings_with([])
     }
 
-    /// The same, with the files of a repository, which this user uses.
+    /// The same, with the files of a repository, which git reads with them.
     pub fn settings_with(&self, own: impl IntoIterator<Item = PathBuf>) -> GitSettings {
         let mut all = GitSettings { home: self.home.clone(), ..GitSettings::default() };
         let first = self.files.iter().cloned().chain(own).map(|file| (file, 0));

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::disk::GitUser;
+use crate::disk::GitConfigPaths;
 use crate::protocol::EnvOverlay;
 
 /// Folders of installed programs and of what they load.
@@ -95,7 +95,7 @@ fn with_libraries(folder: &Path) -> Vec<PathBuf> {
 
 /// The settings files of git that are the user's or the system's, and the files that they name.
 fn git_files(env: &EnvOverlay) -> Vec<PathBuf> {
-    let user = GitUser::new(env);
+    let user = GitConfigPaths::new(env);
     let settings = user.settings();
     let mut files: Vec<_> =
         ["ignore", "attributes"].iter().filter_map(|it| user.file(it)).collect();

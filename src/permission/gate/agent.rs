@@ -216,7 +216,7 @@ impl AgentGate {
     ) -> Result<Option<Arc<[PathBuf]>>, String> {
         let judgement = self.judge_now(call);
         match judgement.decision {
-            Decision::Allow => Ok(judgement.reads_only),
+            Decision::Allow => Ok(judgement.read_folders),
             Decision::Ask if approval.is_some_and(|approval| approval.covers(&judgement)) => Ok(None),
             Decision::Ask => self.refuse(
                 call,

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{ProtectedPlace, Reason, fold, link};
-use crate::disk::{GitUser, checkout_around, has_dot_git};
+use crate::disk::{GitConfigPaths, checkout_around, has_dot_git};
 
 /// A longer file is none that git writes here. Bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -32,8 +32,12 @@ pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
 }
 
 /// The folders that the `.git` of the checkout around `dir` names, the folders of its hooks, what links in these lead
-/// to, and the files with settings of git: of the repository, of `user`, and of the one whose home this is.
-pub(super) fn places(dir: &Path, home: Option<&Path>, user: &GitUser) -> Vec<ProtectedPlace> {
+/// to, and the files with settings of git: of the repository, of `user_config`, and of the one whose home this is.
+pub(super) fn places(
+    dir: &Path,
+    home: Option<&Path>,
+    user_config: &GitConfigPaths,
+) -> Vec<ProtectedPlace> {
     let checkout = checkout_around(dir);
     let folders = checkout.map(Folders::of);
     let configs = folders.as_ref().map(Folders::configs);
@@ -42,8 +46,8 @@ pub(super) fn places(dir: &Path, home: Option<&Path>, user: &GitUser) -> Vec<Pro
     let mut hooks = Vec::new();
     hooks.extend(folders.as_ref().map(|folders| folders.common().join("hooks")));
     let mut files = Vec::new();
-    for user in [user, &GitUser::at_home(home)] {
-        let settings = user.settings_with(configs.iter().flatten().cloned());
+    for paths in [user_config, &GitConfigPaths::at_home(home)] {
+        let settings = paths.settings_with(configs.iter().flatten().cloned());
         hooks.extend(settings.hook_folders(checkout));
         files.extend(settings.files);
     }

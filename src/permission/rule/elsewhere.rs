@@ -16,7 +16,7 @@ use crate::permission::script::{SimpleCommand, Word};
 
 /// What a rule says of a command.
 #[derive(Clone, Copy)]
-pub struct Named {
+pub struct RuleMatch {
     /// How many words of the command are the rule's.
     pub words: usize,
     /// It is for all projects, and nobody thought of this one.
@@ -32,7 +32,7 @@ pub fn is_users(file: &Path, facts: &Facts, places: &Places) -> bool {
 /// Why a rule does not mean for this command what it means in the project.
 pub fn elsewhere(
     command: &SimpleCommand,
-    named: Named,
+    named: RuleMatch,
     shell: &Shell,
     facts: &Facts,
     places: &Places,

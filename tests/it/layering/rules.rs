@@ -13,8 +13,8 @@ const PLACES: &[(&str, &[&str])] = &[
     ("reqwest", &["provider/", "tool/web_", "tool/mcp/http.rs"]),
     ("rmcp", &["tool/mcp/"]),
     ("landlock", &["exec/sandbox.rs", "exec/sandbox/landlock.rs"]),
-    ("seccompiler", &["exec/sandbox/calls.rs"]),
-    ("close_fds", &["exec/sandbox/calls.rs"]),
+    ("seccompiler", &["exec/sandbox/seccomp.rs"]),
+    ("close_fds", &["exec/sandbox/seccomp.rs"]),
     ("anyhow", &["app.rs", "main.rs"]),
 ];
 

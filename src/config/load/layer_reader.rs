@@ -15,8 +15,8 @@ use crate::config::start::Starts;
 use crate::config::untrusted::Untrusted;
 use crate::protocol::{RuleFile, printable_path};
 
-/// What has been read so far.
-pub(super) struct Reading<'a> {
+/// Reads the layers, and holds what has been read so far.
+pub(super) struct LayerReader<'a> {
     sources: Sources<'a>,
     /// The folder above `.claude` of the project's settings files.
     claude_root: &'a Path,
@@ -33,11 +33,11 @@ pub(super) struct Reading<'a> {
     pub notices: Vec<String>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> LayerReader<'a> {
     /// All layers of a project, from what is built in to the command line.
     pub fn of(sources: Sources<'a>, project: &'a Project) -> Result<Self, ConfigError> {
         let home = sources.env.get_os("HOME").map(Path::new);
-        let mut reading = Self {
+        let mut reader = Self {
             sources,
             claude_root: &project.claude_root,
             layers: Layers::default(),
@@ -49,20 +49,20 @@ impl<'a> Reading<'a> {
             variables: Variables::default(),
             notices: Vec::new(),
         };
-        reading.layers.add(defaults(&SCHEMA)?);
+        reader.layers.add(defaults(&SCHEMA)?);
         let places = settings_file::places(project, sources.dirs);
-        let settings = |owner: Owner, reading: &mut Self| {
+        let settings = |owner: Owner, reader: &mut Self| {
             let place = places.iter().find(|(whose, _)| *whose == owner);
-            place.map_or(Ok(()), |(_, path)| reading.settings_file(owner, path.clone()))
+            place.map_or(Ok(()), |(_, path)| reader.settings_file(owner, path.clone()))
         };
-        settings(Owner::Person, &mut reading)?;
-        reading.own_file()?;
-        settings(Owner::Shared, &mut reading)?;
-        reading.project_file(project.file(RuleFile::Shared))?;
-        settings(Owner::Local, &mut reading)?;
-        reading.project_file(project.file(RuleFile::Local))?;
-        reading.command_line()?;
-        Ok(reading)
+        settings(Owner::Person, &mut reader)?;
+        reader.own_file()?;
+        settings(Owner::Shared, &mut reader)?;
+        reader.project_file(project.file(RuleFile::Shared))?;
+        settings(Owner::Local, &mut reader)?;
+        reader.project_file(project.file(RuleFile::Local))?;
+        reader.command_line()?;
+        Ok(reader)
     }
 
     /// The person's own configuration.

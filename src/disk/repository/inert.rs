@@ -1,0 +1,186 @@
+//! Whether any command of git may start what a repository brings, not only one that looks.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::user::{GitConfigPaths, GitSettings, expand};
+use super::{
+    GitDir, MAX_REPOSITORIES, is_empty, is_missing, look_into, own_checkout, read_settings, visit,
+};
+use crate::protocol::printable_line;
+
+/// Checks that no command of git starts a program that the checkout around `dir` names, by its settings or as a hook, nor
+/// one of a repository on this machine that the settings lead to. The same for each repository within.
+///
+/// # Errors
+///
+/// Returns the reason why git may start a program, such as a hook.
+pub fn check_starts_nothing(
+    dir: &Path,
+    home: Option<&Path>,
+    user_config: &GitConfigPaths,
+) -> Result<(), String> {
+    let checkout = own_checkout(dir, home)?;
+    let users = user_config.settings();
+    let mut seen = HashSet::new();
+    visit(checkout, |checkout| {
+        let within = look_into(checkout, home, &users)?;
+        let git = look_for_programs(checkout, home, &users)?;
+        seen.extend(fs::canonicalize(git.common));
+        Ok(within)
+    })?;
+    // Git fills a submodule from its folder in there, with the settings and hooks that lie in it.
+    let modules = GitDir::of(checkout)?.common.join("modules");
+    let mut others =
+        repositories_below(&modules)?.into_iter().filter_map(|it| fs::canonicalize(it).ok());
+    match others.all(|other| seen.contains(&other)) {
+        true => Ok(()),
+        false => Err("it has the repository of a submodule that is not checked out".to_owned()),
+    }
+}
+
+/// Looks at one checkout, and returns where its git files are.
+fn look_for_programs(
+    checkout: &Path,
+    home: Option<&Path>,
+    users: &GitSettings,
+) -> Result<GitDir, String> {
+    let (git, settings) = read_settings(checkout)?;
+    settings.check_inert()?;
+    // Git takes a name for a remote by these files, and for a path where nothing else has it.
+    let mut remotes = ["remotes", "branches"].map(|old| git.common.join(old)).to_vec();
+    if !settings.has_remote("origin") {
+        remotes.extend(["origin", "origin.git"].map(|name| checkout.join(name)));
+    }
+    if let Some(remote) = remotes.iter().find(|remote| !is_empty(remote)) {
+        let name = printable_line(&remote.to_string_lossy());
+        return Err(format!("git may take {name} for a remote, and start its hooks"));
+    }
+    let named = settings.hook_folders.iter().map(|path| expand(checkout, home, path));
+    // A folder elsewhere is the user's own.
+    let users = users.hook_folders(checkout).into_iter().filter(|path| path.starts_with(checkout));
+    let mut hooks = named.chain(users).chain([git.common.join("hooks")]);
+    match hooks.all(|folder| has_no_hooks(&folder)) {
+        true => Ok(git),
+        false => Err("it has hooks, which git may start".to_owned()),
+    }
+}
+
+/// Whether nothing lies in the folder but git's examples.
+fn has_no_hooks(folder: &Path) -> bool {
+    let is_sample = |name: &OsStr| name.as_bytes().ends_with(b".sample");
+    is_missing(folder)
+        || fs::read_dir(folder).is_ok_and(|mut entries| {
+            entries.all(|entry| entry.is_ok_and(|entry| is_sample(&entry.file_name())))
+        })
+}
+
+/// The repositories of submodules, whose names may have several parts.
+fn repositories_below(modules: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    let mut pending = vec![modules.to_owned()];
+    let mut looked_into = 0;
+    while let Some(folder) = pending.pop() {
+        looked_into += 1;
+        if looked_into > MAX_REPOSITORIES {
+            return Err("the repository has too many submodules".to_owned());
+        }
+        if is_missing(&folder) {
+            continue;
+        }
+        let entries = fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let entries = entries.map_err(|_| "the repositories of its submodules cannot be read")?;
+        match entries.iter().any(|entry| entry.file_name() == "HEAD") {
+            true => {
+                // A submodule has submodules of its own.
+                pending.push(folder.join("modules"));
+                found.push(folder);
+            }
+            false => pending.extend(entries.iter().map(fs::DirEntry::path)),
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::protocol::EnvOverlay;
+
+    fn git(dir: &Path, words: &[&str]) {
+        let output = Command::new("git")
+            .args(["-c", "user.name=A", "-c", "user.email=a@example.com"])
+            .args(["-c", "protocol.file.allow=always"])
+            .args(words)
+            .current_dir(dir)
+            .env_clear()
+            .envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/nowhere")])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// A repository with a submodule `lib`, both with addresses elsewhere.
+    fn with_submodule(root: &Path) -> PathBuf {
+        let [library, project] = ["library", "project"].map(|name| root.join(name));
+        for dir in [&library, &project] {
+            git(root, &["init", "-q", "-b", "main", dir.to_str().unwrap()]);
+            git(dir, &["commit", "-q", "--allow-empty", "-m", "first"]);
+        }
+        git(&project, &["submodule", "--quiet", "add", library.to_str().unwrap(), "lib"]);
+        git(&project, &["config", "submodule.lib.url", "https://example.org/lib.git"]);
+        git(&project.join("lib"), &["remote", "set-url", "origin", "https://example.org/lib.git"]);
+        project
+    }
+
+    fn check(project: &Path, user: &EnvOverlay) -> Result<(), String> {
+        check_starts_nothing(project, None, &GitConfigPaths::new(user))
+    }
+
+    #[test]
+    fn submodules_start_as_little_as_the_repository_around_them() {
+        let root = tempfile::tempdir().unwrap();
+        let project = with_submodule(&fs::canonicalize(root.path()).unwrap());
+        let nobody = EnvOverlay::default();
+        assert_eq!(check(&project, &nobody), Ok(()));
+        let module = project.join(".git/modules/lib");
+        git(&project.join("lib"), &["config", "core.sshCommand", "x"]);
+        let why = check(&project, &nobody).unwrap_err();
+        assert!(why.contains("core.sshcommand"), "{why}");
+        git(&project.join("lib"), &["config", "--unset", "core.sshCommand"]);
+        fs::write(module.join("hooks/post-checkout"), "").unwrap();
+        assert_eq!(check(&project, &nobody), Err("it has hooks, which git may start".to_owned()));
+        // Not checked out: git would fill it from there.
+        fs::remove_dir_all(project.join("lib")).unwrap();
+        fs::create_dir(project.join("lib")).unwrap();
+        let why = check(&project, &nobody).unwrap_err();
+        assert!(why.contains("a submodule that is not checked out"), "{why}");
+        fs::remove_dir_all(&module).unwrap();
+        assert_eq!(check(&project, &nobody), Ok(()));
+    }
+
+    #[test]
+    fn hooks_in_the_checkout_count_also_where_the_users_settings_name_them() {
+        let root = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        let project = root.join("project");
+        git(&root, &["init", "-q", project.to_str().unwrap()]);
+        fs::create_dir(root.join("hooks")).unwrap();
+        fs::write(root.join("hooks/pre-commit"), "").unwrap();
+        for (folder, is_allowed) in [(root.join("hooks"), true), (".githooks".into(), false)] {
+            let settings = format!("[core]\nhooksPath = {}\n", folder.display());
+            fs::write(root.join(".gitconfig"), settings).unwrap();
+            let user = EnvOverlay::from_iter([("HOME", root.as_path())]);
+            assert_eq!(check(&project, &user), Ok(()));
+            fs::create_dir_all(project.join(".githooks")).unwrap();
+            fs::write(project.join(".githooks/pre-commit"), "").unwrap();
+            assert_eq!(check(&project, &user).is_ok(), is_allowed, "{}", folder.display());
+            fs::remove_dir_all(project.join(".githooks")).unwrap();
+        }
+    }
+}
