@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::access::{Access, Target};
 use super::ids::{AgentPath, QuestionId, ToolUseId};
 use super::lossy_path;
+use super::printable::printable_path;
 
 /// How freely tools may act. Named as on the command line.
 #[derive(
@@ -94,10 +95,10 @@ impl Question {
     #[must_use]
     pub fn explanation(&self) -> String {
         let links = self.targets().iter().filter_map(|target| match &target.resolved {
-            None => Some(format!("where {} leads cannot be told", target.written.display())),
+            None => Some(format!("where {} leads cannot be told", printable_path(&target.written))),
             Some(_) => {
-                let (written, leads) = (target.written.display(), target.detour()?.display());
-                Some(format!("{written} is a link to {leads}"))
+                let (written, leads) = (&target.written, target.detour()?);
+                Some(format!("{} leads to {}", printable_path(written), printable_path(leads)))
             }
         });
         let parts = std::iter::once(self.reason.clone()).chain(links);
@@ -152,4 +153,42 @@ pub enum RuleFile {
     Local,
     /// `.caliban/config.toml`: everyone who works on the project.
     Shared,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_detour_of_a_path_is_told_on_one_line_that_hides_nothing() {
+        let target = |written: &str, resolved: Option<&str>| Target {
+            written: written.into(),
+            resolved: resolved.map(PathBuf::from),
+        };
+        let paths = vec![
+            target("/p/plain", Some("/p/plain")),
+            // The link is the folder.
+            target("/p/docs/a\nb", Some("/etc/\u{202e}x")),
+            target("/p/circle\u{1b}[8m", None),
+        ];
+        let question = Question {
+            id: QuestionId(1),
+            path: AgentPath::root(),
+            agent: "main".to_owned(),
+            tool_use_id: ToolUseId::new("call"),
+            tool: "Write".to_owned(),
+            input: Value::Null,
+            access: Access::Write { paths },
+            cwd: "/p".into(),
+            reason: "no rule allows it".to_owned(),
+            warnings: vec!["it is protected".to_owned()],
+            rules: Vec::new(),
+            preview: None,
+        };
+        assert_eq!(
+            question.explanation(),
+            "no rule allows it; /p/docs/a\\u{a}b leads to /etc/\\u{202e}x; where /p/circle\\u{1b}[8m leads \
+             cannot be told; it is protected"
+        );
+    }
 }

@@ -66,7 +66,7 @@ async fn a_question_says_where_links_lead_and_what_to_beware_of() {
         let reason = body["decision_reason"].as_str().unwrap();
         if body["tool_name"] == "Write" {
             assert_eq!(body["blocked_path"], hook.to_str().unwrap());
-            let link = format!("docs/readme.md is a link to {}", hook.display());
+            let link = format!("docs/readme.md leads to {}", hook.display());
             assert!(reason.contains(&link), "{reason}");
         } else {
             assert_eq!(body["blocked_path"], Value::Null);
