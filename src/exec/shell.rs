@@ -266,6 +266,10 @@ mod tests {
             self.folder.path().canonicalize().unwrap()
         }
 
+        fn call<'a>(&'a self, line: &'a str, cancel: &'a CancellationToken) -> ShellCall<'a> {
+            ShellCall { line, env: &self.env, depth: 0, limit: None, cancel, read_folders: None }
+        }
+
         async fn run(&self, line: &str) -> ShellOutcome {
             self.run_with(line, None, &CancellationToken::new()).await
         }
@@ -276,8 +280,7 @@ mod tests {
             limit: Option<Duration>,
             cancel: &CancellationToken,
         ) -> ShellOutcome {
-            let call =
-                ShellCall { line, env: &self.env, depth: 0, limit, cancel, read_folders: None };
+            let call = ShellCall { limit, ..self.call(line, cancel) };
             self.shell.run(call, |_| {}).await.unwrap()
         }
 
@@ -357,16 +360,9 @@ mod tests {
         let place = Place::new();
         let base = place.base();
         place.run("mkdir -p a b outside; ln -s outside link").await;
-        let (env, cancel) = (place.env.clone(), CancellationToken::new());
+        let cancel = CancellationToken::new();
         let run = async |directory: &Path, order: usize, line: &str| {
-            let call = ShellCall {
-                line,
-                env: &env,
-                depth: 0,
-                limit: None,
-                cancel: &cancel,
-                read_folders: None,
-            };
+            let call = place.call(line, &cancel);
             place.shell.run_at(ShellStart { directory, order }, call, |_| {}).await
         };
         let gone = run(&base.join("gone"), 0, "touch ran").await.unwrap_err().to_string();
@@ -495,14 +491,7 @@ mod tests {
         let mut witness = place.witness();
         let cancel = CancellationToken::new();
         let line = "exec 9>fifo; sleep 1000 & printf '!' >&9; wait";
-        let call = ShellCall {
-            line,
-            env: &place.env,
-            depth: 0,
-            limit: None,
-            cancel: &cancel,
-            read_folders: None,
-        };
+        let call = place.call(line, &cancel);
         let shell = place.shell.start(&place.base(), call, |_| {}).unwrap();
         ready(&mut witness).await;
         assert_eq!(shell.state(), ShellState::Running);
@@ -516,14 +505,7 @@ mod tests {
         let (mut longest, mut last) = (0, String::new());
         let cancel = CancellationToken::new();
         let line = "head -c 3000000 /dev/zero | tr '\\0' 'x'; echo; echo end";
-        let call = ShellCall {
-            line,
-            env: &place.env,
-            depth: 0,
-            limit: None,
-            cancel: &cancel,
-            read_folders: None,
-        };
+        let call = place.call(line, &cancel);
         let show = |text: String| {
             longest = longest.max(text.len());
             last = text;
