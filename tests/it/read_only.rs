@@ -32,61 +32,80 @@ async fn diff(scene: &Scene, args: &[&str]) -> String {
     scene.server.requests_of(PARENT)[1].tool_result().text
 }
 
-const RULE: [&str; 2] = ["--allowed-tools", "Bash(git diff:*)"];
+/// Runs `git diff` with `filter` in two scenes: one without a rule, and one with a rule that allows it. `check` gets the
+/// scene, the result and whether there is the rule.
+async fn free_and_allowed(
+    test: &str,
+    filter: &str,
+    prepare: impl Fn(&Scene),
+    check: impl Fn(&Scene, &str, bool),
+) {
+    if !caliban::exec::sandbox::available() {
+        return skip(test, "there is no Landlock here");
+    }
+    let rule = ["--allowed-tools", "Bash(git diff:*)"];
+    for (args, is_allowed) in [(&[][..], false), (&rule, true)] {
+        let scene = with_filter(filter);
+        prepare(&scene);
+        let text = diff(&scene, args).await;
+        check(&scene, &text, is_allowed);
+        scene.server.finish();
+    }
+}
 
 #[tokio::test]
 async fn what_a_free_command_starts_writes_nothing_until_a_rule_allows_the_command() {
-    if !caliban::exec::sandbox::available() {
-        return skip("what_a_free_command_starts_writes_nothing", "there is no Landlock here");
-    }
-    for (args, writes) in [(&[][..], false), (&RULE, true)] {
-        let scene = with_filter("touch mark && cat");
-        let text = diff(&scene, args).await;
-        assert_eq!(scene.world.exists("mark"), writes, "{text}");
-        assert_eq!(text.contains("+two"), writes, "{text}");
-        assert_eq!(text.contains("it ran where it can only read"), !writes, "{text}");
-        scene.server.finish();
-    }
+    free_and_allowed(
+        "what_a_free_command_starts_writes_nothing_until_a_rule_allows_the_command",
+        "touch mark && cat",
+        |_| {},
+        |scene, text, writes| {
+            assert_eq!(scene.world.exists("mark"), writes, "{text}");
+            assert_eq!(text.contains("+two"), writes, "{text}");
+            assert_eq!(text.contains("it ran where it can only read"), !writes, "{text}");
+        },
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn what_a_free_command_starts_reads_only_the_project_until_a_rule_allows_the_command() {
-    if !caliban::exec::sandbox::available() {
-        return skip(
-            "what_a_free_command_starts_reads_only_the_project",
-            "there is no Landlock here",
-        );
-    }
-    for (args, reads) in [(&[][..], false), (&RULE, true)] {
-        let scene = with_filter("cat ~/key ../key && cat");
-        for folder in [scene.world.home_dir(), scene.world.project_dir().join("..")] {
-            std::fs::write(folder.join("key"), "KEY-11\n").unwrap();
-        }
-        let text = diff(&scene, args).await;
-        assert_eq!(text.contains("+KEY-11"), reads, "{text}");
-        assert_eq!(text.contains("it ran where it can only read"), !reads, "{text}");
-        scene.server.finish();
-    }
+    free_and_allowed(
+        "what_a_free_command_starts_reads_only_the_project_until_a_rule_allows_the_command",
+        "cat ~/key ../key && cat",
+        |scene| {
+            for folder in [scene.world.home_dir(), scene.world.project_dir().join("..")] {
+                std::fs::write(folder.join("key"), "KEY-11\n").unwrap();
+            }
+        },
+        |_, text, reads| {
+            assert_eq!(text.contains("+KEY-11"), reads, "{text}");
+            assert_eq!(text.contains("it ran where it can only read"), !reads, "{text}");
+        },
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn what_a_free_command_starts_changes_no_mode_and_no_time() {
-    if !caliban::exec::sandbox::available() {
-        return skip("what_a_free_command_starts_changes_no_mode", "there is no Landlock here");
-    }
-    for (args, changes) in [(&[][..], false), (&RULE, true)] {
-        let scene = with_filter("{ touch -d @0 ~/key; chmod 666 ~/key; } && cat");
-        let key = scene.world.home_dir().join("key");
-        std::fs::write(&key, "").unwrap();
-        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
-        let text = diff(&scene, args).await;
-        let mode = key.metadata().unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, if changes { 0o666 } else { 0o600 }, "{text}");
-        let since = key.metadata().unwrap().modified().unwrap();
-        assert_eq!(since == std::time::UNIX_EPOCH, changes, "{text}");
-        assert_eq!(text.contains("+two"), changes, "{text}");
-        scene.server.finish();
-    }
+    free_and_allowed(
+        "what_a_free_command_starts_changes_no_mode_and_no_time",
+        "{ touch -d @0 ~/key; chmod 666 ~/key; } && cat",
+        |scene| {
+            let key = scene.world.home_dir().join("key");
+            std::fs::write(&key, "").unwrap();
+            std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        },
+        |scene, text, changes| {
+            let key = scene.world.home_dir().join("key").metadata().unwrap();
+            let mode = key.permissions().mode() & 0o777;
+            assert_eq!(mode, if changes { 0o666 } else { 0o600 }, "{text}");
+            let is_old = key.modified().unwrap() == std::time::UNIX_EPOCH;
+            assert_eq!(is_old, changes, "{text}");
+            assert_eq!(text.contains("+two"), changes, "{text}");
+        },
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -108,18 +127,19 @@ async fn git_beside_a_command_that_a_rule_allows_is_asked_about() {
 
 #[tokio::test]
 async fn what_a_free_command_starts_is_no_program_of_the_project_until_a_rule_allows_the_command() {
-    if !caliban::exec::sandbox::available() {
-        return skip("what_a_free_command_starts_is_no_program", "there is no Landlock here");
-    }
-    for (args, starts) in [(&[][..], false), (&RULE, true)] {
-        let scene = with_filter("./prog");
-        let prog = scene.world.project_dir().join("prog");
-        std::fs::write(&prog, "#!/bin/sh\necho RAN-12\n").unwrap();
-        std::fs::set_permissions(&prog, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let text = diff(&scene, args).await;
-        assert_eq!(text.contains("+RAN-12"), starts, "{text}");
-        scene.server.finish();
-    }
+    free_and_allowed(
+        "what_a_free_command_starts_is_no_program_of_the_project_until_a_rule_allows_the_command",
+        "./prog",
+        |scene| {
+            let prog = scene.world.project_dir().join("prog");
+            std::fs::write(&prog, "#!/bin/sh\necho RAN-12\n").unwrap();
+            std::fs::set_permissions(&prog, std::fs::Permissions::from_mode(0o755)).unwrap();
+        },
+        |_, text, starts| {
+            assert_eq!(text.contains("+RAN-12"), starts, "{text}");
+        },
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -151,16 +171,16 @@ async fn a_free_command_reads_what_the_users_own_settings_name() {
 
 #[tokio::test]
 async fn what_a_free_command_starts_reaches_nobody_until_a_rule_allows_the_command() {
-    if !caliban::exec::sandbox::available() {
-        return skip("what_a_free_command_starts_reaches_nobody", "there is no Landlock here");
-    }
-    for (args, reaches) in [(&[][..], false), (&RULE, true)] {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let scene = with_filter(&format!("bash -c ': </dev/tcp/127.0.0.1/{port}' && cat"));
-        let text = diff(&scene, args).await;
-        assert_eq!(listener.accept().is_ok(), reaches, "{text}");
-        scene.server.finish();
-    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    free_and_allowed(
+        "what_a_free_command_starts_reaches_nobody_until_a_rule_allows_the_command",
+        &format!("bash -c ': </dev/tcp/127.0.0.1/{port}' && cat"),
+        |_| {},
+        |_, text, reaches| {
+            assert_eq!(listener.accept().is_ok(), reaches, "{text}");
+        },
+    )
+    .await;
 }

@@ -6,9 +6,7 @@ use crate::protocol::{Access, Mode};
 #[test]
 fn a_pattern_under_disallowed_tools_is_a_deny_rule_of_the_agent() {
     let bench = Bench::new().allow("Bash").bound(&[], &["Bash(rm:*)", "Read(secret/**)"]);
-    for line in ["rm x", "/bin/rm x", "bash -c 'rm x'", "cat secret/a"] {
-        assert_eq!(bench.bash(line), Deny, "{line}");
-    }
+    bench.denies(["rm x", "/bin/rm x", "bash -c 'rm x'", "cat secret/a"]);
     assert_eq!((bench.bash("touch x"), bench.read("project/secret/a")), (Allow, Deny));
     let why = bench.bash_judgement("rm x").why;
     assert_eq!(why, "rule Bash(rm:*) from the definition of scout denies it");
@@ -20,9 +18,7 @@ fn a_pattern_under_disallowed_tools_is_a_deny_rule_of_the_agent() {
 fn a_pattern_under_tools_leaves_nothing_else_of_the_tool_and_allows_nothing() {
     let bench = || Bench::new().bound(&["Read", "Bash(git:*)"], &[]);
     let bypass = bench().mode(Mode::BypassPermissions);
-    for line in ["rm x", "git status; rm x", "ls", "git log > x", "git -c a=b log", "$x"] {
-        assert_eq!(bypass.bash(line), Deny, "{line}");
-    }
+    bypass.denies(["rm x", "git status; rm x", "ls", "git log > x", "git -c a=b log", "$x"]);
     assert_eq!(bypass.bash("git commit -m x"), Allow);
     assert_eq!(bench().bash("git commit -m x"), Ask);
     let why = bypass.bash_judgement("rm x").why;

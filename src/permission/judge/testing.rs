@@ -100,6 +100,33 @@ impl Bench {
         self.bash_judgement(line).decision
     }
 
+    /// Checks that each of these lines is allowed.
+    #[track_caller]
+    pub fn allows(&self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+        self.decides(Decision::Allow, lines);
+    }
+
+    /// Checks that each of these lines is asked about.
+    #[track_caller]
+    pub fn asks(&self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+        self.decides(Decision::Ask, lines);
+    }
+
+    /// Checks that each of these lines is denied.
+    #[track_caller]
+    pub fn denies(&self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+        self.decides(Decision::Deny, lines);
+    }
+
+    #[track_caller]
+    fn decides(&self, decision: Decision, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+        for line in lines {
+            let line = line.as_ref();
+            let judgement = self.bash_judgement(line);
+            assert_eq!(judgement.decision, decision, "{line}: {}", judgement.why);
+        }
+    }
+
     pub fn bash_judgement(&self, line: &str) -> Judgement {
         let cwd = self.places.project.clone();
         self.judge("Bash", &Access::Command { line: line.to_owned(), cwd })

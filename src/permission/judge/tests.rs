@@ -136,7 +136,7 @@ fn a_path_rule_holds_for_every_name_of_a_file_and_for_commands_that_name_it() {
     {
         assert_eq!(bench.read(path), Deny, "{path}");
     }
-    for line in [
+    bench.denies([
         "cat secrets/key",
         "cat innocent",
         "head < .env",
@@ -147,9 +147,7 @@ fn a_path_rule_holds_for_every_name_of_a_file_and_for_commands_that_name_it() {
         "echo x > src/a",
         "tee src/a",
         "sudo cp b src/a",
-    ] {
-        assert_eq!(bench.bash(line), Deny, "{line}");
-    }
+    ]);
     assert_eq!((bench.read("project/src/a"), bench.bash("cat src/a")), (Allow, Allow));
     assert_eq!(bench.write("project/src/a"), Deny);
     let search = bench.judge("Grep", &reading(&bench.root.join("project/secrets")));
@@ -159,7 +157,7 @@ fn a_path_rule_holds_for_every_name_of_a_file_and_for_commands_that_name_it() {
 #[test]
 fn only_commands_that_certainly_read_inside_run_without_a_rule() {
     let bench = Bench::new();
-    for line in [
+    bench.allows([
         "pwd",
         "ls",
         "ls -la src",
@@ -187,10 +185,8 @@ fn only_commands_that_certainly_read_inside_run_without_a_rule() {
         "cat src/a | grep -v x",
         "x=1; echo a",
         "for f in a b; do ls; done",
-    ] {
-        assert_eq!(bench.bash(line), Allow, "{line}");
-    }
-    for line in [
+    ]);
+    bench.asks([
         "cat ../outside/x",
         "cat /etc/passwd",
         "cat escape/x",
@@ -259,9 +255,7 @@ fn only_commands_that_certainly_read_inside_run_without_a_rule() {
         "x=${PWD%$(touch a)}",
         "prefix=b; ls",
         "while true; do ls; done",
-    ] {
-        assert_eq!(bench.bash(line), Ask, "{line}");
-    }
+    ]);
     fs::create_dir_all(bench.root.join("project/bare/inner")).unwrap();
     fs::write(bench.root.join("project/bare/HEAD"), "").unwrap();
     let cwd = bench.root.join("project/bare/inner");
@@ -287,9 +281,7 @@ fn what_shows_more_than_it_names_is_asked_about_while_a_rule_restricts_reading()
         assert_eq!(Bench::new().bash(line), Allow, "{line}");
     }
     let bench = Bench::new().deny("Read(.env)");
-    for line in ["ls -la", "git status", "cat src/a", "head -n 1 src/a"] {
-        assert_eq!(bench.bash(line), Allow, "{line}");
-    }
+    bench.allows(["ls -la", "git status", "cat src/a", "head -n 1 src/a"]);
     assert_eq!(Bench::new().ask("Read").bash("cat src/a"), Ask);
 }
 
@@ -337,12 +329,10 @@ fn a_name_that_leads_nobody_knows_where_is_a_doubt_for_every_rule_about_files() 
 #[test]
 fn a_file_that_leads_nobody_knows_where_is_protected() {
     let edits = Bench::new().allow("Edit").mode(Mode::AcceptEdits);
-    for line in [
+    edits.asks([
         "echo x > /proc/self/cwd/githooks/pre-commit".to_owned(),
         format!("echo x > /proc/self/root{}/a", edits.root.join("project").display()),
-    ] {
-        assert_eq!(edits.bash(&line), Ask, "{line}");
-    }
+    ]);
     assert_eq!(edits.bash("echo x > githooks/pre-commit"), Allow);
     assert_eq!(edits.bash("echo x > /dev/stderr"), Allow);
 }
@@ -426,7 +416,7 @@ fn a_rule_against_reading_sees_what_globs_braces_and_variables_name() {
     for name in [".env", "src/.env", "a"] {
         fs::write(bench.root.join("project").join(name), "").unwrap();
     }
-    for line in [
+    bench.denies([
         "cat .e*",
         "cat .{env,x}",
         "cat .e{nv,} a",
@@ -438,12 +428,8 @@ fn a_rule_against_reading_sees_what_globs_braces_and_variables_name() {
         "for f in a .env; do cat $f; done",
         "for f in .*; do cat $f; done",
         "cat $'.env'",
-    ] {
-        assert_eq!(bench.bash(line), Deny, "{line}");
-    }
-    for line in ["cat a*", "cat {a,b}", "cat src/*.rs", "x=a; cat $x"] {
-        assert_eq!(bench.bash(line), Allow, "{line}");
-    }
+    ]);
+    bench.allows(["cat a*", "cat {a,b}", "cat src/*.rs", "x=a; cat $x"]);
 }
 
 #[test]
@@ -453,9 +439,7 @@ fn git_is_not_free_where_the_repositorys_settings_name_a_program() {
     fs::write(&config, "[core]\n\tfsmonitor = true\n[user]\n\tname = x\n").unwrap();
     assert_eq!(bench.bash("git status"), Allow);
     fs::write(&config, "[filter \"x\"]\n\tclean = sh tools/clean.sh\n").unwrap();
-    for line in ["git status", "git diff", "git log -p", "git show HEAD"] {
-        assert_eq!(bench.bash(line), Ask, "{line}");
-    }
+    bench.asks(["git status", "git diff", "git log -p", "git show HEAD"]);
     assert_eq!(
         bench.bash_judgement("git status").why,
         "no rule allows git status, and the repository's setting filter.clean may start a program"
@@ -480,9 +464,7 @@ fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
     let system = PathBuf::from("/usr/bin");
     for first in [bin.clone(), PathBuf::from("node_modules/.bin")] {
         bench.places.programs = [first, system.clone()].into();
-        for line in ["ls", "git status"] {
-            assert_eq!(bench.bash(line), Ask, "{line}");
-        }
+        bench.asks(["ls", "git status"]);
         assert_eq!((bench.bash("pwd"), bench.bash("cat src/a")), (Allow, Allow));
     }
     write(bench.root.join("project/cat"));
@@ -765,7 +747,7 @@ fn a_cd_that_may_end_elsewhere_than_its_text_says_is_asked_about() {
         let expected = if line.contains("..") { Ask } else { Allow };
         assert_eq!(bench.bash(line), expected, "{line}");
     }
-    for line in [
+    bench.asks([
         "cd link/.. && cat a.rs",
         "cd link/../.. && cat home/x",
         "cd src/../src && ls",
@@ -782,19 +764,15 @@ fn a_cd_that_may_end_elsewhere_than_its_text_says_is_asked_about() {
         "for i in 1 2; do cd src; done; cat x",
         "while true; do cd src; done; cat x",
         "until false; do cd src; cat x; done",
-    ] {
-        assert_eq!(bench.bash(line), Ask, "{line}");
-    }
+    ]);
     // With rules for the commands that move, what follows is still not known to stay inside.
     let bench = bench.allow("Bash(cd:*)").allow("Bash(builtin:*)").allow("Bash(pushd:*)");
-    for line in [
+    bench.asks([
         "cd link/.. && cat a.rs",
         "builtin cd src/../.. && cat home/x",
         "command cd src/../.. && cat home/x",
         "pushd +1 && cat a.rs",
-    ] {
-        assert_eq!(bench.bash(line), Ask, "{line}");
-    }
+    ]);
 }
 
 #[test]

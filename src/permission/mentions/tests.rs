@@ -16,7 +16,7 @@ fn bench() -> Bench {
 #[test]
 fn no_spelling_takes_a_denied_file_past_the_rule() {
     let bench = bench().allow("Bash");
-    for line in [
+    bench.denies([
         "cat .e{n..n}v",
         "cat .{d..f}nv",
         "cat .e[[:alpha:]]v",
@@ -49,9 +49,7 @@ fn no_spelling_takes_a_denied_file_past_the_rule() {
         "cat <> .env",
         "exec 3<> .env",
         "cat < .env -n",
-    ] {
-        assert_eq!(bench.bash(line), Deny, "{line}");
-    }
+    ]);
 }
 
 #[test]
@@ -100,13 +98,11 @@ fn what_may_name_a_denied_file_is_asked_about_past_every_limit() {
 #[test]
 fn a_line_that_changes_what_globs_stand_for_is_asked_about() {
     let bench = bench().allow("Bash");
-    for line in [
+    bench.asks([
         "shopt -s extglob\ncat @(.env)",
         "shopt -s nocaseglob; cat .EN*",
         "bash -O extglob -c 'cat @(.env)'",
-    ] {
-        assert_eq!(bench.bash(line), Ask, "{line}");
-    }
+    ]);
 }
 
 #[test]
@@ -145,9 +141,7 @@ fn a_folder_with_a_bracket_in_its_name_is_no_pattern() {
     fs::write(folder.join("secret.key"), "").unwrap();
     bench.places.dirs = vec![folder.clone()].into();
     bench.places.project = folder;
-    for line in ["cat s*.key", "cat ./secre?.key"] {
-        assert_eq!(bench.bash(line), Deny, "{line}");
-    }
+    bench.denies(["cat s*.key", "cat ./secre?.key"]);
 }
 
 #[test]
@@ -174,7 +168,7 @@ fn no_line_takes_long_to_judge() {
 fn a_name_in_what_a_command_gets_as_its_input_is_a_doubt() {
     for bench in [bench().allow("Bash"), bench().allow("Bash(xargs cat:*)").allow("Bash(tar:*)")] {
         let bench = bench.deny("Edit(.env)");
-        for line in [
+        bench.asks([
             "xargs cat <<< .env",
             "xargs cat <<< 'a .env'",
             "xargs cat <<'E'\n.env\nE",
@@ -188,12 +182,10 @@ fn a_name_in_what_a_command_gets_as_its_input_is_a_doubt() {
             "git show --stdin <<< HEAD:.env",
             "cat $(cat <<< .env)",
             "x=nv; xargs cat <<< .e$x",
-        ] {
-            assert_eq!(bench.bash(line), Ask, "{line}");
-        }
+        ]);
     }
     let bench = bench().allow("Bash").deny("Edit(.env)");
-    for line in [
+    bench.allows([
         "cat > notes.md <<'E'\nKeep .env out.\nE",
         "cat <<< .env",
         "git commit -F - <<'E'\nKeep .env out\nE",
@@ -202,23 +194,18 @@ fn a_name_in_what_a_command_gets_as_its_input_is_a_doubt() {
         "grep x <<< .env",
         "xargs cat <<< a",
         "python3 - <<'E'\nprint('a')\nE",
-    ] {
-        let judgement = bench.bash_judgement(line);
-        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
-    }
+    ]);
 }
 
 #[test]
 fn a_name_that_a_variable_gets_in_parts_is_found() {
     let bench = bench().allow("Bash");
-    for line in [
+    bench.denies([
         "a=(.env); cat ${a[0]}",
         "a=(x); a+=(.env); cat ${a[@]}",
         "x=.e; x+=nv; cat $x",
         "x=.e; y=${x}nv; cat $y",
         "x=e; y=.$x; y+=n; y+=v; cat ./$y",
-    ] {
-        assert_eq!(bench.bash(line), Deny, "{line}");
-    }
+    ]);
     assert_eq!(bench.bash("x=b; x+=.txt; cat $x"), Allow);
 }

@@ -35,7 +35,7 @@ fn git_finds_files_from_the_top_of_the_checkout_and_by_their_ids() {
     {
         assert_eq!(bench.bash_in("src", line).decision, Deny, "{line}");
     }
-    for line in [
+    bench.asks([
         "git show 9eed597f -- src/a",
         "git diff 9eed597f src/a",
         "git diff 9eed597f..9eed5980 src/a",
@@ -54,25 +54,20 @@ fn git_finds_files_from_the_top_of_the_checkout_and_by_their_ids() {
         "git grep --no-ind SECRET",
         "git grep --no-exclude-standard --untr SECRET",
         "git grep --recurse-submodules SECRET",
-    ] {
-        assert_eq!(bench.bash(line), Ask, "{line}");
-    }
+    ]);
     let heads = bench.root.join("project/.git/refs/heads");
     fs::create_dir_all(heads.join("feature")).unwrap();
     fs::write(heads.join("feature/x"), "9eed597f9eed597f9eed597f9eed597f9eed597f\n").unwrap();
     let packed = "9eed597f9eed597f9eed597f9eed597f9eed597f refs/remotes/origin/main\n";
     fs::write(heads.join("../../packed-refs"), packed).unwrap();
-    for line in [
+    bench.allows([
         "git diff origin/main -- src/a",
         "git diff HEAD~2 src/a",
         "git diff feature/x..HEAD -- src/a",
         "git diff feature/x~1... src/a",
         "git show @ -- src/a",
         "git show HEAD:src/a",
-    ] {
-        let judgement = bench.bash_judgement(line);
-        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
-    }
+    ]);
 }
 
 #[test]
@@ -138,7 +133,7 @@ fn what_reads_a_folder_above_a_restricted_file_is_a_doubt() {
 #[test]
 fn what_reads_other_folders_and_what_shows_names_alone_is_none() {
     let bench = bench(&[]).deny("Read(.env)").deny("Read(secrets/**)");
-    for line in [
+    bench.allows([
         "grep -rn SECRET src",
         "grep -rh . src",
         "grep -rn -- docs src",
@@ -162,15 +157,10 @@ fn what_reads_other_folders_and_what_shows_names_alone_is_none() {
         "diff src/a docs/b",
         "cargo build",
         "cargo test src",
-    ] {
-        let judgement = bench.bash_judgement(line);
-        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
-    }
+    ]);
     // Now there is such a folder.
     fs::create_dir(bench.root.join("project/secrets")).unwrap();
-    for line in ["rg SECRET", "grep -r x .", "tar cf x.tar ."] {
-        assert_eq!(bench.bash(line), Ask, "{line}");
-    }
+    bench.asks(["rg SECRET", "grep -r x .", "tar cf x.tar ."]);
 }
 
 #[test]
@@ -215,10 +205,7 @@ fn git_is_a_doubt_for_what_it_tracks_and_for_what_commits_may_hold() {
         let elsewhere = bench(&[".env"]).deny("Read(~/.ssh/**)");
         assert_eq!(elsewhere.bash(line), Allow, "{line}");
     }
-    for line in shows_none {
-        let judgement = untracked.bash_judgement(line);
-        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
-    }
+    untracked.allows(shows_none);
     let index = tracked.root.join("project/.git/index");
     fs::write(index, "DIRC????").unwrap();
     assert_eq!(tracked.bash("git diff"), Ask, "an index that cannot be read");
@@ -257,15 +244,13 @@ fn a_pattern_that_git_takes_for_paths_is_no_list_of_names() {
     }
     assert_eq!(tracked.bash("git --icase-pathspecs diff -- src/A"), Ask);
     assert_eq!(untracked.bash("git diff -- ':!src/a'"), Allow);
-    for line in ["git diff -- src/a", "git diff HEAD -- src/a docs/b"] {
-        assert_eq!(tracked.bash(line), Allow, "{line}");
-    }
+    tracked.allows(["git diff -- src/a", "git diff HEAD -- src/a docs/b"]);
 }
 
 #[test]
 fn a_command_of_git_is_a_doubt_unless_it_is_known_to_show_no_content() {
     let tracked = bench(&[".env"]).deny("Read(.env)");
-    for line in [
+    tracked.asks([
         "git status -v",
         "git status -vv",
         "git status -sv",
@@ -290,9 +275,7 @@ fn a_command_of_git_is_a_doubt_unless_it_is_known_to_show_no_content() {
         "git config --blob abcdef1 -l",
         "git notes show",
         "git fsck --lost-found",
-    ] {
-        assert_eq!(tracked.bash(line), Ask, "{line}");
-    }
+    ]);
     let patch = bench(&[]).deny("Read(.env)").allow("Bash(git add:*)");
     assert_eq!(patch.bash("git add -p"), Allow);
     for line in [
