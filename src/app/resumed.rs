@@ -5,12 +5,14 @@ use super::Setup;
 use crate::config::{AgentToolName, KeySource, Origin};
 use crate::runtime::Open;
 
-/// Lets a stored session keep its provider and model. Neither an option nor a file may name one: those go first. Where
-/// its provider cannot be reached any more, a notice says so and how to reach it.
+/// Lets a stored session keep its provider and model, unless the user names one by an option or in a file. A name in a
+/// project's file does not choose who gets what the session already holds. Where its provider cannot be reached any more,
+/// a notice says so and how to reach it.
 pub(super) fn keep_model(setup: &mut Setup, open: &Open) {
     let named = &setup.loaded.config.model;
     let (Open::Stored(id) | Open::Fork { from: id, .. }) = open else { return };
-    if named.provider.is_some() || named.name.is_some() {
+    let is_users_name = named.name.is_some() && !is_projects(setup, "model.name");
+    if named.provider.is_some() || is_users_name {
         return;
     }
     // What cannot be read is told of when the session is opened.
@@ -32,6 +34,15 @@ pub(super) fn keep_model(setup: &mut Setup, open: &Open) {
         "The session began with {model} of {provider}, but {missing} now. Put that right and resume again, or go on with another model."
     );
     setup.loaded.notices.push(notice);
+}
+
+/// Whether a file of the project's says the value of this key.
+fn is_projects(setup: &Setup, key: &str) -> bool {
+    let Origin::File { path, .. } = setup.loaded.origins.of(key) else { return false };
+    let file = setup.cwd.join(path);
+    let folders = setup.loaded.project.folders.iter();
+    let mut config = folders.flat_map(|it| [".caliban", ".claude"].map(|name| it.join(name)));
+    config.any(|folder| file.starts_with(folder))
 }
 
 /// Decides under which name models are offered the tool that starts sub-agents. A file that names it goes first, then the
