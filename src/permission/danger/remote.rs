@@ -121,7 +121,9 @@ fn danger(word: &Spelling<'_>, at: usize, bases: &[PathBuf]) -> Option<Danger> {
             let tops = bases.iter().map(|base| checkout_root(base));
             bases.is_empty() || bases.iter().any(exists) || tops.into_iter().any(|it| exists(&it))
         }
-        _ => false,
+        Some(_) => false,
+        // A glob can come to the name of a folder.
+        None => true,
     };
     (is_path(&text) || has_folder(&text) || is_folder()).then(|| local(word, at))
 }

@@ -38,14 +38,14 @@ const EVERYDAY: &[(&str, &str)] = &[
     ),
 ];
 
-/// The same for git.
+/// The same for git: those that every git has. An alias takes the place of one that is missing.
 const GIT: &str = "add am annotate apply archive bisect blame branch cat-file check-attr check-ignore \
     check-mailmap check-ref-format checkout cherry cherry-pick clean column commit config count-objects \
-    describe diff diff-files diff-index diff-pairs diff-tree fetch for-each-ref format-patch fsck gc grep help \
-    interpret-trailers last-modified log ls-files ls-remote ls-tree merge merge-base merge-tree mv name-rev notes \
+    describe diff diff-files diff-index diff-tree fetch for-each-ref format-patch fsck gc grep help \
+    interpret-trailers log ls-files ls-remote ls-tree merge merge-base merge-tree mv name-rev notes \
     patch-id prune pull push range-diff rebase reflog remote rerere reset restore rev-list rev-parse revert rm \
     shortlog show show-branch show-ref sparse-checkout stage stash status stripspace submodule switch symbolic-ref \
-    tag update-index var verify-commit verify-pack verify-tag version whatchanged write-tree";
+    tag update-index var verify-commit verify-pack verify-tag version write-tree";
 
 /// Finds options before the sub-command that are not known to be harmless, since they decide for all of them, and a
 /// sub-command that is not [`EVERYDAY`].
