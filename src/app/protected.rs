@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Setup;
 use crate::config::{self, MCP_FILE, Sources};
 use crate::permission::{ProtectedPlace, Reason};
+use crate::protocol::EnvOverlay;
 
 /// Entries of caliban's own folders that decide what runs. An agent may work elsewhere in them, as in a worktree.
 const OWN: &[&str] = &[
@@ -54,15 +55,19 @@ impl Setup {
         let files = files.chain(folders.iter().map(|folder| folder.join(MCP_FILE)));
         let files = files.chain(home.map(|home| home.join(".claude.json")));
         places.extend(files.map(|file| ProtectedPlace::always(file, Reason::Config)));
-        let programs = self.program_folders().into_iter().filter(|folder| folder.is_absolute());
-        places.extend(programs.map(|folder| ProtectedPlace::below(folder, Reason::Startup)));
+        let env = self.command_env();
+        let programs = env.program_folders().map(PathBuf::from);
+        // What programs read at their start says what they start.
+        let files = ["BASH_ENV", "RIPGREP_CONFIG_PATH"].map(|name| env.get_os(name));
+        let starting = programs.chain(files.into_iter().flatten().map(PathBuf::from));
+        let starting = starting.filter(|path| path.is_absolute());
+        places.extend(starting.map(|path| ProtectedPlace::below(path, Reason::Startup)));
         places
     }
 
-    /// The folders of `PATH` as commands have it.
-    pub(super) fn program_folders(&self) -> Vec<PathBuf> {
-        let env = self.loaded.variables.over(&self.env);
-        env.program_folders().map(PathBuf::from).collect()
+    /// The environment of commands.
+    pub(super) fn command_env(&self) -> EnvOverlay {
+        self.loaded.variables.over(&self.env)
     }
 
     /// The files that this session reads rules or servers from, also those that the command line names.

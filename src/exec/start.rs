@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
 use super::supervisor::Supervisor;
-use crate::disk::resolve;
+use crate::disk::{resolve, roots_around};
 use crate::protocol::{EnvOverlay, StartDir};
 
 /// Variables that name the project's folder to programs; scripts for Claude Code know the second.
@@ -188,12 +188,19 @@ impl StartDirs {
     /// that depends on where a program runs, and bash reads no file of the project first.
     #[must_use]
     pub fn without_projects_programs(&self, env: &EnvOverlay) -> EnvOverlay {
+        let home = self.0.settings.home.as_deref();
+        let working = &self.0.settings.working;
+        // A checkout around one, or the one whose worktree it is, is the project too.
+        let roots: Vec<PathBuf> = working.iter().flat_map(|dir| roots_around(dir, home)).collect();
+        let is_outside = |path: &Path| {
+            self.is_outside(path)
+                && resolve(path).is_some_and(|path| !roots.iter().any(|it| path.starts_with(it)))
+        };
         let mut kept = env.clone();
         if let Some(path) = env.get_os("PATH") {
             let entries = path.as_bytes().split(|byte| *byte == b':');
-            let own: Vec<&[u8]> = entries
-                .filter(|entry| self.is_outside(Path::new(OsStr::from_bytes(entry))))
-                .collect();
+            let own: Vec<&[u8]> =
+                entries.filter(|entry| is_outside(Path::new(OsStr::from_bytes(entry)))).collect();
             let path = match own.is_empty() {
                 true => OsString::from(SYSTEM_PATH),
                 false => OsString::from_vec(own.join(&b':')),
@@ -201,7 +208,7 @@ impl StartDirs {
             kept = kept.with([("PATH", path)]);
         }
         let start = env.get_os("BASH_ENV").filter(|file| !file.is_empty());
-        if start.is_some_and(|file| !self.is_outside(Path::new(file))) {
+        if start.is_some_and(|file| !is_outside(Path::new(file))) {
             kept = kept.without(["BASH_ENV"]);
         }
         kept

@@ -69,7 +69,7 @@ impl fmt::Display for Reason {
             Self::Own => f.write_str("caliban keeps its own files there"),
             Self::Config => f.write_str("caliban takes rules, hooks or agents from there"),
             Self::Git => f.write_str("git takes settings and hooks from there"),
-            Self::Startup => f.write_str("the system finds programs there"),
+            Self::Startup => f.write_str("commands take programs or settings from there"),
             Self::Link(link) => write!(f, "{} leads there", printable_path(link)),
             Self::DotName => f.write_str("dot files can decide what programs run"),
             Self::Automation => f.write_str("tools run what it says"),
@@ -169,8 +169,7 @@ impl WorkingDirs {
     fn protected(&self, home: Option<&Path>, git: &GitConfigPaths) -> &[ResolvedPlace] {
         self.protected.get_or_init(|| {
             let own = self.written.iter().flat_map(|dir| {
-                let links = link::dot_links(dir);
-                git::places(dir, home, git).into_iter().chain(links)
+                git::places(dir, home, git).into_iter().chain(link::dot_links(dir, home))
             });
             let at_home = home.into_iter().flat_map(|home| {
                 let programs = ["bin", "Library"].map(|name| home.join(name));

@@ -4,6 +4,7 @@ use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
 use super::{ProtectedPlace, Reason, fold, name, resolve};
+use crate::disk::repository_root;
 
 /// How many entries below a folder are looked at, so that a huge one costs little and leaves room for others.
 const MAX_ENTRIES: usize = 4000;
@@ -17,9 +18,13 @@ pub(super) fn inside(place: &ProtectedPlace) -> Vec<ProtectedPlace> {
     links.map(|(_, target)| ProtectedPlace { path: target, ..place.clone() }).collect()
 }
 
-/// Where the dot links of a folder lead.
-pub(super) fn dot_links(folder: &Path) -> Vec<ProtectedPlace> {
-    places(dots(folder).iter().filter_map(link).collect(), folder)
+/// Where the dot links of a folder lead, and those of the folders above it in the same checkout.
+pub(super) fn dot_links(folder: &Path, home: Option<&Path>) -> Vec<ProtectedPlace> {
+    let folder = resolve(folder).unwrap_or_else(|| folder.to_owned());
+    let root = repository_root(&folder, home).unwrap_or(&folder);
+    let folders = folder.ancestors().take_while(|above| above.starts_with(root));
+    let links = folders.flat_map(dots).filter_map(|entry| link(&entry)).collect();
+    places(links, &folder)
 }
 
 /// Where the dot links of the home directory lead, and those in its dot folders.

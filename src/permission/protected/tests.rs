@@ -270,6 +270,22 @@ fn the_home_directory_brings_its_programs_and_what_its_dot_links_lead_to() {
     bench("home/dots").assert(&[("home/dots/bashrc", true), ("home/dots/readme", false)]);
 }
 
+#[test]
+fn dot_links_of_the_folders_above_count_in_a_folder_that_they_lead_into() {
+    let bench = Bench::new("p/tools")
+        .folders(&["p/.git", "p/tools/gh", "outside"])
+        .link("p/tools/hooks.yaml", "p/.pre-commit-config.yaml")
+        .link("p/tools/gh", "p/.github")
+        .link("p/tools", "p/.tools")
+        .link("p/tools/far", ".far");
+    bench.assert(&[
+        ("p/tools/hooks.yaml", true),
+        ("p/tools/gh/x.yml", true),
+        ("p/tools/a.rs", false),
+        ("p/tools/far", false),
+    ]);
+}
+
 const SETTINGS: &str = r#"
 [core] hooksPath = "checks"
 [include]
