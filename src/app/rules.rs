@@ -145,7 +145,12 @@ impl RuleFiles {
 
     fn origin(&self, at: &config::Origin) -> Origin {
         match at {
-            config::Origin::File { path, .. } => Origin::File(self.cwd.join(path)),
+            config::Origin::File { path, .. } => {
+                let file = self.cwd.join(path);
+                let mut own = std::iter::once(&self.dirs.config).chain(&self.dirs.claude);
+                let is_users = own.any(|folder| file.starts_with(folder));
+                if is_users { Origin::UserFile(file) } else { Origin::File(file) }
+            }
             other => Origin::Flag(other.to_string()),
         }
     }
@@ -176,7 +181,7 @@ impl RuleFiles {
 
     fn place(&self, rule: &Rule) -> String {
         match rule.origin() {
-            Origin::File(path) => printable_path(&self.trust.shown(path)),
+            Origin::File(path) | Origin::UserFile(path) => printable_path(&self.trust.shown(path)),
             other => other.to_string(),
         }
     }

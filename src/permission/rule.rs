@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use self::effect::{Effect, doubt, restricts_paths};
-use self::elsewhere::{RuleMatch, elsewhere, is_users, starts_in_project};
+use self::elsewhere::{RuleMatch, elsewhere, starts_in_project};
 use super::danger::Danger;
 use super::facts::{Facts, Unit};
 use super::path::Places;
@@ -49,7 +49,10 @@ const DELEGATE: &str = "delegate_to_";
 /// Where a rule comes from, so that the person can find it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
+    /// A file of the project's.
     File(PathBuf),
+    /// A file of the user's, which is for all projects.
+    UserFile(PathBuf),
     /// A command-line option, such as `--allowed-tools`.
     Flag(String),
     /// A person's answer in this session.
@@ -60,7 +63,7 @@ impl Origin {
     /// As messages name it; files of the project by their short name.
     fn show(&self, places: &Places) -> String {
         match self {
-            Self::File(path) => format!("in {}", places.show(path)),
+            Self::File(path) | Self::UserFile(path) => format!("in {}", places.show(path)),
             Self::Flag(name) => format!("from {name}"),
             Self::Session => "granted in this session".to_owned(),
         }
@@ -296,8 +299,7 @@ impl Rule {
         facts: &Facts,
         places: &Places,
     ) -> Option<String> {
-        let is_general =
-            matches!(&self.origin, Origin::File(file) if is_users(file, facts, places));
+        let is_general = matches!(self.origin, Origin::UserFile(_));
         let named = RuleMatch { words: pattern.words(), is_general };
         elsewhere(command, named, facts.shell.as_ref()?, facts, places)
     }

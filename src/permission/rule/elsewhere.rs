@@ -23,12 +23,6 @@ pub struct RuleMatch {
     pub is_general: bool,
 }
 
-/// Whether the file is none of the project's.
-pub fn is_users(file: &Path, facts: &Facts, places: &Places) -> bool {
-    let tops = tops(facts, places);
-    !tops.iter().any(|top| file.starts_with(checkout_root(top)))
-}
-
 /// Why a rule does not mean for this command what it means in the project.
 pub fn elsewhere(
     command: &SimpleCommand,
@@ -43,6 +37,14 @@ pub fn elsewhere(
     let mut words = command.words.iter().take(named.words).filter(|_| !is_at_top);
     if let Some(word) = words.find(|word| is_other_file(word, bases, &tops)) {
         return Some(format!("{} is not the project's own there", word.raw));
+    }
+    if let Some(program) = command.words.first().filter(|_| named.is_general)
+        && places.shadows_yours(&program.text, bases)
+    {
+        return Some(format!(
+            "the project has a program {} that PATH finds before yours",
+            program.raw
+        ));
     }
     if !runs_git(command) || is_at_top && !named.is_general {
         return None;
@@ -116,6 +118,7 @@ fn is_other_file(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
 
     use crate::permission::judge::Decision::{Allow, Ask};
@@ -192,7 +195,9 @@ mod tests {
     fn a_rule_for_all_projects_trusts_no_settings_and_no_hooks_of_the_one_at_hand() {
         let with = |list_file: &str| {
             let mut bench = Bench::new();
-            let origin = Origin::File(bench.root.join(list_file));
+            let file = bench.root.join(list_file);
+            let is_users = list_file.starts_with("home");
+            let origin = if is_users { Origin::UserFile(file) } else { Origin::File(file) };
             let base = Base { project: &bench.places.project.clone(), home: None };
             bench.rules.add(List::Allow, &["Bash(git commit:*)"], &origin, base).unwrap();
             bench
@@ -220,6 +225,19 @@ mod tests {
         let settings = "[filter \"f\"]\n\tclean = ./x\n";
         fs::write(general.root.join("project/.git/config"), settings).unwrap();
         assert_eq!(general.bash("git commit -m x"), Ask);
+        // A program in the project that PATH finds before the user's.
+        let mut shadowed = with("home/config.toml");
+        let bin = shadowed.root.join("project/bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::write(bin.join("git"), "").unwrap();
+        fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+        let system = shadowed.places.programs.clone();
+        shadowed.places.programs = std::iter::once(bin).chain(system.iter().cloned()).collect();
+        let why = shadowed.bash_judgement("git commit -m x").why;
+        assert!(
+            why.contains("the project has a program git that PATH finds before yours"),
+            "{why}"
+        );
         // What only a command that changes something starts.
         for settings in ["[core]\n\teditor = ./x\n", "[remote \"origin\"]\n\turl = ./up.git\n"] {
             fs::write(general.root.join("project/.git/config"), settings).unwrap();
