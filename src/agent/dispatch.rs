@@ -239,7 +239,7 @@ impl Agent {
             }
             _ => None,
         };
-        let read_folders = self.still_permitted(tool, &permitted, heard)?;
+        let read_only = self.still_permitted(tool, &permitted, heard)?;
         let Permitted { valid, asked_content, .. } = permitted;
         let events = [HookEvent::PostToolUse, HookEvent::PostToolUseFailure];
         let listen = events.into_iter().any(|event| self.setup.hooks.listen(event));
@@ -255,7 +255,7 @@ impl Agent {
             events: run.events.clone(),
             cancel: cancel.child_token(),
             access,
-            read_folders,
+            read_only,
             asked_content,
             file_guard,
             order: call.order,

@@ -1,8 +1,5 @@
 //! Whether a call may run: asked of the gate before its waits, and again after them.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use tokio::sync::OwnedMutexGuard;
 
 use super::Agent;
@@ -10,7 +7,7 @@ use super::dispatch::{Station, ToolCall, ValidCall};
 use super::hooks::Heard;
 use super::time_limit::cancelled;
 use crate::permission::{Advice, Approval, BeforeQuestion, Call, Verdict};
-use crate::protocol::Access;
+use crate::protocol::{Access, ReadOnly};
 use crate::tool::{ContentHash, SoftKind, Tool, ToolError};
 
 /// A call that may run.
@@ -96,7 +93,7 @@ impl Agent {
         tool: &dyn Tool,
         permitted: &Permitted,
         heard: &Heard,
-    ) -> Result<Option<Arc<[PathBuf]>>, ToolError> {
+    ) -> Result<Option<ReadOnly>, ToolError> {
         let Permitted { valid: ValidCall { call, access }, approval, .. } = permitted;
         let now = tool.access(&call.input, &call.directory);
         let advice = heard.advice.clone();

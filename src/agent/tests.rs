@@ -110,7 +110,7 @@ fn gate(mode: Mode, dirs: Vec<PathBuf>) -> Gate {
         interactive: true,
         project_dir: "/".into(),
         protected: Vec::new(),
-        programs: Vec::new(),
+        env: EnvOverlay::default(),
         bypass_disabled: false,
     })
 }

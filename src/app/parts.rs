@@ -102,7 +102,7 @@ impl Setup {
             interactive,
             project_dir: self.loaded.project.config_root.clone(),
             protected: self.protected(),
-            programs: self.program_folders(),
+            env: self.command_env(),
             bypass_disabled: self.loaded.bypass_disabled,
         };
         Ok(Gate::following(settings, Box::new(files)))

@@ -73,8 +73,8 @@ pub enum Command {
         read_only: bool,
         #[arg(long, value_name = "DIR", requires = "read_only")]
         read: Vec<PathBuf>,
-        #[arg(long, value_name = "FILE", requires = "read_only")]
-        start_file: Option<PathBuf>,
+        #[arg(long, requires = "read_only")]
+        git: bool,
         #[arg(last = true, required = true)]
         program: Vec<OsString>,
     },

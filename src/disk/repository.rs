@@ -223,7 +223,8 @@ pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 pub fn folders_of_repository(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(root) = repository_root(dir, home) else { return Vec::new() };
     let mut folders = vec![root.to_owned()];
-    if let Ok(git) = GitDir::of(root) {
+    // Where they name each other: a `.git` can lead to any repository.
+    if let Ok((git, _)) = read_settings(root) {
         folders.extend([git.own, git.common]);
     }
     folders.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect()

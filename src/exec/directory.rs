@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use tokio::process::ChildStderr;
 
+use super::env::GIT_SETTINGS;
 use crate::protocol::EnvOverlay;
 
 /// The descriptor of the pipe while a command runs. No script that counts on its fingers takes it for something else.
@@ -36,14 +37,25 @@ pub fn start_file(env: &EnvOverlay) -> Option<&str> {
 pub fn start_text(env: &EnvOverlay) -> String {
     let own = match start_file(env) {
         Some(own) => format!(
-            "CALIBAN_START=$PWD BASH_ENV={}\n. \"$BASH_ENV\"\n{PLAIN_CD}\n{STAY}",
-            quoted(own)
+            "CALIBAN_START=$PWD BASH_ENV={}\n. \"$BASH_ENV\"\n{PLAIN_CD}\n{STAY}\n{}",
+            quoted(own),
+            git_settings(),
         ),
         None => format!("unset BASH_ENV\n{PLAIN_CD}"),
     };
     // Tracing is off and errors are silent in there: a command's output holds nothing of ours.
     let leave = format!("{{ set +x; builtin pwd -P >&{PIPE} || :; }} 2>/dev/null");
     format!("exec {PIPE}>&5 5>&- 4<&-\n{own}\ntrap {} EXIT", quoted(&leave))
+}
+
+/// Sets our settings for git once more: a start file that sets some of its own takes the place of all.
+fn git_settings() -> String {
+    let set = GIT_SETTINGS.iter().enumerate().map(|(number, (key, value))| {
+        let at = format!("$((${{GIT_CONFIG_COUNT:-0}}+{number}))");
+        format!("export \"GIT_CONFIG_KEY_{at}={key}\" \"GIT_CONFIG_VALUE_{at}={value}\"\n")
+    });
+    let count = GIT_SETTINGS.len();
+    set.chain([format!("export GIT_CONFIG_COUNT=$((${{GIT_CONFIG_COUNT:-0}}+{count}))")]).collect()
 }
 
 /// The directory in which the shell ended, unless it was killed, replaced by another program or left in none.

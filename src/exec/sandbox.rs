@@ -1,7 +1,7 @@
 //! Keeps a command, and all that it starts, inside a few folders: its writes, or all that it does. The kernel does it
 //! (Landlock and seccomp): our own binary is started as the launcher, restricts itself, and becomes the command.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ mod seccomp;
 
 use super::supervisor::Supervisor;
 use crate::disk::Folder;
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, ReadOnly};
 
 /// The hidden sub-command that [`restrict`]s itself.
 const COMMAND: &str = "sandbox";
@@ -54,10 +54,8 @@ struct Bounds {
     write: Arc<[PathBuf]>,
     /// The one of those folders that is for temporary files.
     temp: Option<Arc<Path>>,
-    /// Where it reads; everywhere if absent.
-    read: Option<Arc<[PathBuf]>>,
-    /// The start file of bash. Only needed if reads are limited.
-    start_file: Option<PathBuf>,
+    /// What it reads; everything if absent.
+    read: Option<ReadOnly>,
 }
 
 /// The limits that the launcher puts on itself. Folders are absolute, and their paths hold no symbolic links.
@@ -74,7 +72,8 @@ pub struct ProcessBounds<'a> {
 #[derive(Debug)]
 pub struct ReadBounds<'a> {
     pub folders: &'a [PathBuf],
-    pub start_file: Option<&'a Path>,
+    /// Git finds the user's settings.
+    pub uses_git: bool,
     /// The command's environment, which leads to what installed programs need to run.
     pub env: &'a EnvOverlay,
 }
@@ -114,24 +113,25 @@ impl Sandbox {
     #[must_use]
     pub fn confine(&self, write: impl IntoIterator<Item = PathBuf>, temp: &Path) -> Confinement {
         let write = write.into_iter().chain([temp.to_owned()]).collect();
-        let bounds = Bounds { write, temp: Some(temp.into()), read: None, start_file: None };
+        let bounds = Bounds { write, temp: Some(temp.into()), read: None };
         Confinement { sandbox: self.clone(), bounds }
     }
 
-    /// Confines to reading in these folders. Bash also reads the user's `start_file`.
+    /// Confines to reading.
     #[must_use]
-    pub fn read_only(&self, folders: Arc<[PathBuf]>, start_file: Option<&OsStr>) -> Confinement {
-        let start_file = start_file.map(PathBuf::from);
-        let bounds = Bounds { write: [].into(), temp: None, read: Some(folders), start_file };
+    pub fn read_only(&self, bounds: ReadOnly) -> Confinement {
+        let bounds = Bounds { write: [].into(), temp: None, read: Some(bounds) };
         Confinement { sandbox: self.clone(), bounds }
     }
 }
 
 impl Confinement {
-    /// The same bounds for writes, and for reads these folders beside those in which it writes. No socket is opened.
+    /// The same bounds for writes, and for reads these folders beside those in which it writes. Git finds the user's
+    /// settings. No socket is opened.
     #[must_use]
     pub fn reading(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
-        let read = self.bounds.write.iter().cloned().chain(folders).collect();
+        let folders = self.bounds.write.iter().cloned().chain(folders).collect();
+        let read = ReadOnly { folders, uses_git: true };
         Self { bounds: Bounds { read: Some(read), ..self.bounds }, ..self }
     }
 
@@ -144,13 +144,13 @@ impl Confinement {
     /// The words that go before a command's own.
     pub(super) fn launcher(&self) -> Vec<OsString> {
         let mut words = vec![self.sandbox.launcher.as_os_str().to_owned(), COMMAND.into()];
-        let Bounds { write, read, start_file, temp: _ } = &self.bounds;
+        let Bounds { write, read, temp: _ } = &self.bounds;
         let mut add = |option: &str, path: &Path| words.extend([option.into(), path.into()]);
         write.iter().for_each(|folder| add("--write", folder));
-        read.iter().flat_map(|folders| folders.iter()).for_each(|folder| add("--read", folder));
-        start_file.iter().for_each(|file| add("--start-file", file));
-        if read.is_some() {
+        if let Some(ReadOnly { folders, uses_git }) = read {
+            folders.iter().for_each(|folder| add("--read", folder));
             words.push("--read-only".into());
+            words.extend(uses_git.then(|| "--git".into()));
         }
         words.push("--".into());
         words
@@ -178,11 +178,10 @@ pub fn available() -> bool {
 /// When the kernel cannot or will not, or a folder to write in is not there or behind a link.
 pub fn restrict(bounds: &ProcessBounds<'_>) -> Result<(), SandboxError> {
     let write = opened(bounds.write, "writing", Folder::make)?;
-    let Some(ReadBounds { folders, start_file, env }) = &bounds.read else {
+    let Some(ReadBounds { folders, uses_git, env }) = &bounds.read else {
         return landlock::restrict_writes(&write);
     };
-    let mut others = readable::files(folders, env);
-    others.files.extend(start_file.map(Path::to_owned));
+    let others = readable::files(folders, env, *uses_git);
     let read = opened(folders, "reading", Folder::open)?;
     landlock::restrict_all(&write, &read, &others)?;
     seccomp::forbid()

@@ -22,7 +22,7 @@ use super::pump::Pump;
 use super::sandbox::{Confinement, Sandbox};
 use super::supervisor::Supervisor;
 use crate::disk::{Folder, resolve};
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, ReadOnly};
 
 /// Runs commands, each in the directory where the one before ended. One per agent, and one for the person.
 #[derive(Debug)]
@@ -46,6 +46,13 @@ struct State {
     moved_by: Option<usize>,
 }
 
+/// How deep bash is in other shells. The first one below a login over ssh may read other files at its start.
+const SHELL_LEVEL: &str = "1";
+
+/// Variables that name files of the user's which programs read at their start. What a command that only reads is judged by
+/// does not depend on them.
+const START_FILES: [&str; 2] = ["BASH_ENV", "RIPGREP_CONFIG_PATH"];
+
 /// Where a command starts.
 #[derive(Clone, Copy, Debug)]
 pub struct ShellStart<'a> {
@@ -67,9 +74,8 @@ pub struct ShellCall<'a> {
     /// How long it may take.
     pub limit: Option<Duration>,
     pub cancel: &'a CancellationToken,
-    /// The folders of a command that nobody has allowed but for reading there: it can do nothing else, where the system
-    /// can see to that. Absolute, without links.
-    pub read_folders: Option<&'a Arc<[PathBuf]>>,
+    /// The bounds of a command that nobody has allowed but for reading, kept where the system can see to that.
+    pub read_only: Option<&'a ReadOnly>,
 }
 
 /// Why a command could not be started.
@@ -170,7 +176,8 @@ impl Shell {
         let exit = follow(&mut group, &mut pump, &leave).await?;
         // What runs in the command could say any folder.
         let may_stand = |end: &PathBuf| {
-            call.read_folders.is_none_or(|folders| folders.iter().any(|it| end.starts_with(it)))
+            let bounds = call.read_only.map(|bounds| &bounds.folders);
+            bounds.is_none_or(|folders| folders.iter().any(|folder| end.starts_with(folder)))
         };
         if let Some(end) = words.and_then(directory::ended_in).filter(may_stand)
             && end != cwd
@@ -199,16 +206,17 @@ impl Shell {
             io::ErrorKind::NotFound => ExecError::NoDirectory(cwd.to_owned()),
             _ => ExecError::Directory { path: cwd.to_owned(), source },
         })?;
-        let start_file = directory::start_file(call.env).map(OsStr::new);
-        let read_only = self.sandbox.as_ref().zip(call.read_folders);
-        let read_only =
-            read_only.map(|(sandbox, folders)| sandbox.read_only(folders.clone(), start_file));
+        let read_only = self.sandbox.as_ref().zip(call.read_only);
+        let read_only = read_only.map(|(sandbox, bounds)| sandbox.read_only(bounds.clone()));
         let confine = read_only.as_ref().or(self.confine.as_ref());
-        let env = child_env(call.env, call.depth, &self.secrets);
+        let mut env = child_env(call.env, call.depth, &self.secrets);
+        if call.read_only.is_some() {
+            env = env.without(START_FILES);
+        }
         let env = confine.map_or_else(|| env.clone(), |confine| confine.env(&env));
         // The shell takes this name for where it is, and no other that the user's own shell had.
-        let env = env.with([("PWD", cwd.as_os_str())]);
-        let start = directory::start_text(call.env);
+        let env = env.with([("PWD", cwd.as_os_str()), ("SHLVL", OsStr::new(SHELL_LEVEL))]);
+        let start = directory::start_text(&env);
         let command = ShellCommand {
             line: call.line,
             cwd: &folder.path(),
@@ -267,7 +275,7 @@ mod tests {
         }
 
         fn call<'a>(&'a self, line: &'a str, cancel: &'a CancellationToken) -> ShellCall<'a> {
-            ShellCall { line, env: &self.env, depth: 0, limit: None, cancel, read_folders: None }
+            ShellCall { line, env: &self.env, depth: 0, limit: None, cancel, read_only: None }
         }
 
         async fn run(&self, line: &str) -> ShellOutcome {
@@ -407,6 +415,33 @@ mod tests {
                 "0 unset unset"
             );
         }
+    }
+
+    #[tokio::test]
+    async fn bash_starts_as_the_gate_assumes_whatever_the_users_start_file_sets() {
+        let mut place = Place::new();
+        let start = place.base().join("start");
+        let text =
+            "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=me MARK=1\n";
+        std::fs::write(&start, text).unwrap();
+        // Bash reads `.bashrc` in place of any other file where it takes itself for the shell of a login.
+        std::fs::write(place.base().join(".bashrc"), "export MARK=2\n").unwrap();
+        place.env = place.env.with([
+            ("BASH_ENV", start.into_os_string()),
+            ("HOME", place.base().into_os_string()),
+            ("SSH_CLIENT", "127.0.0.1 1 2".into()),
+            ("SHLVL", "0".into()),
+        ]);
+        let line = "echo $MARK; git config user.name; git config core.fsmonitor";
+        assert_eq!(place.run(line).await.report(), "1\nme\nfalse");
+        // A command that only reads does without.
+        let read_only = ReadOnly { folders: [place.base()].into(), uses_git: false };
+        let cancel = CancellationToken::new();
+        let call = ShellCall {
+            read_only: Some(&read_only),
+            ..place.call("echo ${MARK-none} ${BASH_ENV-none}", &cancel)
+        };
+        assert_eq!(place.shell.run(call, |_| {}).await.unwrap().report(), "none none");
     }
 
     #[tokio::test]

@@ -19,7 +19,7 @@ use super::source::RuleSource;
 use super::standing::{ModeOf, Standing};
 use super::starts::Unreadable;
 use crate::disk::GitConfigPaths;
-use crate::protocol::{Allowance, Answer, Mode, QuestionId, RuleFile, Target};
+use crate::protocol::{Allowance, Answer, EnvOverlay, Mode, QuestionId, RuleFile, Target};
 
 mod agent;
 
@@ -39,8 +39,8 @@ pub struct GateSettings {
     pub project_dir: PathBuf,
     /// Where edits are always asked about, besides files with names that tell.
     pub protected: Vec<ProtectedPlace>,
-    /// The folders of `PATH`.
-    pub programs: Vec<PathBuf>,
+    /// The environment of commands.
+    pub env: EnvOverlay,
     /// Whether no agent may ever be in the mode `bypassPermissions`.
     pub bypass_disabled: bool,
 }
@@ -120,8 +120,10 @@ impl Gate {
             project: settings.project_dir,
             bound: None,
             protected: Arc::new(ProtectedPlaces::new(settings.protected)),
-            programs: settings.programs.into(),
+            programs: [].into(),
+            has_start_file: false,
         };
+        let places = places.with_env(&settings.env);
         let state = State {
             mode,
             allow_ceiling: AllowCeiling::new(&rules),

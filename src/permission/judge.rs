@@ -3,8 +3,7 @@
 //! The order: deny rules, the agent's bound, what the mode forbids, hooks that ask and ask rules, hooks that allow, then
 //! for each unit of the call allow rules, the agent's grants, and what the mode leaves free.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -16,7 +15,7 @@ use super::read_only::{self, ReadRules, check_read_only};
 use super::restriction::Restriction;
 use super::rule::{Exception, Rule, RuleSet, read_rules};
 use super::suggest;
-use crate::protocol::{Access, Mode, ToolUseId};
+use crate::protocol::{Access, Mode, ReadOnly, ToolUseId};
 
 /// A valid tool call that wants to run.
 #[derive(Clone, Debug)]
@@ -70,9 +69,8 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     pub decision: Decision,
-    /// The folders that a command reads in which is allowed for no other reason than that it is known to only read
-    /// there. Absolute, without links.
-    pub read_folders: Option<Arc<[PathBuf]>>,
+    /// The bounds of a command that is allowed for no other reason than that it is known to only read.
+    pub read_only: Option<ReadOnly>,
     /// The rule with its place, or the mode, or what no rule allows.
     pub why: String,
     /// The parts of `why` that no allow rule is in: a new allow rule removes some of them and adds none.
@@ -88,7 +86,7 @@ impl Judgement {
         let why = why.into();
         let reasons = vec![why.clone()];
         let (warnings, suggestions) = Default::default();
-        Self { decision, read_folders: None, why, reasons, warnings, suggestions }
+        Self { decision, read_only: None, why, reasons, warnings, suggestions }
     }
 }
 
@@ -247,7 +245,7 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
     let places = policy.places;
     let mut why_allowed = None;
     let mut missing = Missing::default();
-    let mut confined_only = Vec::new();
+    let mut free_commands = Vec::new();
     for unit in &facts.units {
         let mut rules = policy.rules.allow.iter().chain(policy.grants);
         if let Some(rule) = rules.find(|rule| rule.allows(unit, facts, places))
@@ -257,9 +255,7 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
             continue;
         }
         match (free(unit, policy.mode, facts, places), unit) {
-            (Ok(()), Unit::Command(command)) if read_only::may_start_others(command) => {
-                confined_only.push((unit, command));
-            }
+            (Ok(()), Unit::Command(command)) => free_commands.push((unit, command)),
             (Ok(()), _) => {}
             (Err(bare), _) => {
                 let shown = exception(unit, policy, facts).unwrap_or_else(|| bare.clone());
@@ -269,21 +265,30 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
     }
     let writes = facts.units.iter().any(|unit| matches!(unit, Unit::Write(_)));
     let only_reads = why_allowed.is_none() && !writes && missing.units.is_empty();
-    if !only_reads {
-        // Git starts what the user's settings name: it is free only where the whole line is confined.
-        for (unit, command) in confined_only {
-            let name = suggest::short(command);
-            let bare =
-                format!("no rule allows {name}, which is free only in a line that only reads");
-            let shown = exception(unit, policy, facts).unwrap_or_else(|| bare.clone());
-            missing.add(unit, bare, shown);
-        }
+    let bases = facts.shell.as_ref().map(|shell| shell.bases.known()).unwrap_or_default();
+    let uses = |program: &str| {
+        free_commands.iter().any(|(_, it)| it.words.first().is_some_and(|it| it.text == program))
+    };
+    // Git needs files of settings that other programs must not read, and ripgrep reads whatever an ignore file leads to.
+    let (uses_git, uses_ripgrep) = (uses("git"), uses("rg"));
+    for (unit, command) in free_commands {
+        let why = match command.words.first() {
+            Some(program) if only_reads && uses_ripgrep && program.text == "git" => {
+                "free only in a line without rg"
+            }
+            _ if only_reads || read_only::is_free_unconfined(command, bases, places) => continue,
+            _ => "free only in a line that only reads",
+        };
+        let bare = format!("no rule allows {}, which is {why}", suggest::short(command));
+        let shown = exception(unit, policy, facts).unwrap_or_else(|| bare.clone());
+        missing.add(unit, bare, shown);
     }
     if missing.units.is_empty() {
         let shell = facts.shell.as_ref().filter(|_| only_reads);
-        let read_folders = shell.map(|shell| places.readable(&shell.bases.shell));
+        let folders = shell.map(|shell| places.readable(&shell.bases.shell));
+        let read_only = folders.map(|folders| ReadOnly { folders, uses_git });
         let why = why_allowed.unwrap_or_else(|| format!("{} mode allows it", policy.mode.name()));
-        return Judgement { read_folders, ..Judgement::new(Decision::Allow, why) };
+        return Judgement { read_only, ..Judgement::new(Decision::Allow, why) };
     }
     let Missing { units: missing, bare, shown: reasons } = missing;
     let why = reasons.join("; ");

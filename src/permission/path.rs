@@ -11,6 +11,9 @@ use crate::disk::{GitConfigPaths, folders_of_repository, roots_around};
 use crate::protocol::EnvOverlay;
 pub use crate::protocol::Target;
 
+/// Folders of programs that only an administrator installs, as they are without links.
+const SYSTEM: [&str; 6] = ["/usr", "/bin", "/sbin", "/nix/store", "/gnu/store", "/opt/homebrew"];
+
 /// Where things are: the folders that agents work in, the project and the home.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
@@ -30,6 +33,8 @@ pub struct Places {
     pub protected: Arc<ProtectedPlaces>,
     /// The folders of `PATH`, in order; a relative one counts from where a command runs.
     pub programs: Arc<[PathBuf]>,
+    /// Bash reads a file of the user's before each command that is not confined. It may set another `PATH`.
+    pub has_start_file: bool,
 }
 
 impl Places {
@@ -45,6 +50,7 @@ impl Places {
             git,
             shell_home: env.get_os("HOME").map(PathBuf::from),
             programs: env.program_folders().map(PathBuf::from).collect(),
+            has_start_file: env.non_empty("BASH_ENV").is_some(),
             ..self.clone()
         }
     }
@@ -65,13 +71,46 @@ impl Places {
             && bases.iter().all(|base| self.finds_from(base, program))
     }
 
+    /// Whether a command finds the system's own program by this name. One elsewhere may look for another to start in its
+    /// place, as those of version managers do.
+    #[must_use]
+    pub fn finds_in_system(&self, program: &str, bases: &[PathBuf]) -> bool {
+        let is_of_system = |file: &Path| SYSTEM.iter().any(|folder| file.starts_with(folder));
+        let is_found = |base: &PathBuf| {
+            let Some(file) = self.programs_named(program, base).next() else { return false };
+            let folder = file.parent().and_then(resolve);
+            folder.is_some_and(|folder| is_of_system(&folder))
+                && resolve(&file).is_some_and(|file| is_of_system(&file))
+                && self.is_outside(base, &file)
+        };
+        !self.has_start_file && bases.iter().all(is_found)
+    }
+
+    /// Whether `PATH` finds a program in the project that has the name of one outside, which the user means by it.
+    #[must_use]
+    pub fn shadows_yours(&self, program: &str, bases: &[PathBuf]) -> bool {
+        let is_outside = |base: &Path, file: PathBuf| self.is_outside(base, &file);
+        bases.iter().any(|base| {
+            let mut found = self.programs_named(program, base);
+            found.next().is_some_and(|first| !is_outside(base, first))
+                && found.any(|other| is_outside(base, other))
+        })
+    }
+
     /// The same for a command that runs in `base`.
     fn finds_from(&self, base: &Path, program: &str) -> bool {
-        let mut files = self.programs.iter().map(|folder| base.join(folder).join(program));
+        self.programs_named(program, base).next().is_none_or(|file| self.is_outside(base, &file))
+    }
+
+    /// The programs of this name, in the order of `PATH`.
+    fn programs_named(&self, program: &str, base: &Path) -> impl Iterator<Item = PathBuf> {
+        let files = self.programs.iter().map(move |folder| base.join(folder).join(program));
         // Bash passes over folders, and over files that it may not run.
-        let is_program = |file: &PathBuf| file.is_file() && access(file, AccessFlags::X_OK).is_ok();
-        let Some(first) = files.find(is_program) else { return true };
-        let Some(file) = resolve(&first) else { return false };
+        files.filter(|file| file.is_file() && access(file, AccessFlags::X_OK).is_ok())
+    }
+
+    fn is_outside(&self, base: &Path, file: &Path) -> bool {
+        let Some(file) = resolve(file) else { return false };
         let home = self.home.as_deref();
         let roots = [base, &self.project].into_iter().flat_map(|dir| roots_around(dir, home));
         !self.contains(&file) && !roots.into_iter().any(|root| file.starts_with(root))

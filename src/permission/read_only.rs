@@ -79,10 +79,6 @@ const GIT_LOG: &[&str] = &[
     "--",
 ];
 
-/// Options with which `git log` lists commits and looks into no file.
-const GIT_LIST: &[&str] =
-    &["--all", "--decorate", "--graph", "--no-merges", "--oneline", "--reverse"];
-
 const READERS: &[Reader] = &[
     Reader {
         words: &["true"],
@@ -256,6 +252,9 @@ const READERS: &[Reader] = &[
     },
 ];
 
+/// Free programs that may start what settings name.
+const STARTERS: [&str; 2] = ["git", "rg"];
+
 /// Free programs that bash has itself, wherever `PATH` leads.
 const BUILTINS: [&str; 5] = ["cd", "echo", "pwd", "test", "true"];
 
@@ -289,20 +288,13 @@ pub fn check_read_only(
     reader.check(command, bases, places, rules).map_err(Some)
 }
 
-/// Whether a free command may start what the user's settings name: git does where it looks into files.
+/// Whether a free command only reads also where nothing confines it: bash's own do, and the system's programs that
+/// look at no settings.
 #[must_use]
-pub fn may_start_others(command: &SimpleCommand) -> bool {
-    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    let is_list = |word: &&str| {
-        let is_count = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'n');
-        !word.starts_with('-') || GIT_LIST.contains(word) || is_count(&word[1..])
-    };
-    match words.as_slice() {
-        ["git", "branch", ..] => false,
-        ["git", "log", options @ ..] => !options.iter().all(is_list),
-        [program, ..] => *program == "git",
-        [] => false,
-    }
+pub fn is_free_unconfined(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> bool {
+    let Some(program) = command.words.first().map(|word| word.text.as_str()) else { return false };
+    BUILTINS.contains(&program)
+        || !STARTERS.contains(&program) && places.finds_in_system(program, bases)
 }
 
 impl Reader {

@@ -1,10 +1,20 @@
 //! What a tool call would touch, in the terms that permission rules are written in.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::lossy_path;
+
+/// The bounds of a command that runs for no other reason than that it only reads there: it must do nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadOnly {
+    /// Where it reads, with all below. Absolute, without links.
+    pub folders: Arc<[PathBuf]>,
+    /// Git is among its programs, and reads the user's settings.
+    pub uses_git: bool,
+}
 
 /// The effect of one tool call, said by the tool itself before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -56,7 +56,7 @@ impl OwnShell {
                 depth: 0,
                 limit: None,
                 cancel: &token,
-                read_folders: None,
+                read_only: None,
             };
             let show = |text| events.emit(EventKind::ShellOutput { text: masked.push(text) });
             let (text, status) = match shell.run(call, show).await {

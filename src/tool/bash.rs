@@ -73,7 +73,7 @@ impl Bash {
             depth: cx.depth,
             limit,
             cancel: &cancel,
-            read_folders: cx.read_folders.as_ref(),
+            read_only: cx.read_only.as_ref(),
         };
         // The register holds the command, which must not hold the register.
         let shells = Arc::downgrade(&self.shells);
@@ -179,7 +179,7 @@ impl TypedTool for Bash {
             depth: cx.depth,
             limit: Some(Duration::from_millis(input.timeout.unwrap_or(DEFAULT_MS))),
             cancel: &cx.cancel,
-            read_folders: cx.read_folders.as_ref(),
+            read_only: cx.read_only.as_ref(),
         };
         let start = ShellStart { directory, order: cx.order };
         let outcome = Box::pin(self.shell.run_at(start, call, |text| cx.progress(text)))
@@ -188,7 +188,7 @@ impl TypedTool for Bash {
         match outcome.exit {
             Exit::Cancelled => Err(ToolError::soft(SoftKind::Cancelled, outcome.report())),
             Exit::TimedOut(_) => Err(ToolError::soft(SoftKind::Timeout, outcome.report())),
-            Exit::Code(_) | Exit::Signal(_) => Ok(finished(&outcome, cx.read_folders.is_some())),
+            Exit::Code(_) | Exit::Signal(_) => Ok(finished(&outcome, cx.read_only.is_some())),
         }
     }
 

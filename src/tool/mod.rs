@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::Budget;
 pub use crate::exec::BlockingPool;
 use crate::protocol::{
-    Access, AgentPath, EnvOverlay, EventKind, EventSink, Failure, MaskedStream, Message,
+    Access, AgentPath, EnvOverlay, EventKind, EventSink, Failure, MaskedStream, Message, ReadOnly,
     ResultBlock, Span, Target, ToolDetails, ToolUseId,
 };
 
@@ -290,9 +290,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// What the call may touch: the only paths and the only directory that it uses.
     pub access: Access,
-    /// The folders of a command that nothing allows but that it only reads there: it must do nothing else. Absolute,
-    /// without links.
-    pub read_folders: Option<Arc<[PathBuf]>>,
+    /// The bounds of a command that nothing allows but that it only reads.
+    pub read_only: Option<ReadOnly>,
     /// The content of the file when the user was asked about this call: it must not change another one.
     pub asked_content: Option<ContentHash>,
     /// The lock of a call that changes files, held since before it was judged the last time.

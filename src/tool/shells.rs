@@ -179,14 +179,8 @@ mod tests {
         let shell = Shell::new(Path::new("/").into(), Arc::from([]));
         let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
         let cancel = CancellationToken::new();
-        let call = ShellCall {
-            line,
-            env: &env,
-            depth: 0,
-            limit: None,
-            cancel: &cancel,
-            read_folders: None,
-        };
+        let call =
+            ShellCall { line, env: &env, depth: 0, limit: None, cancel: &cancel, read_only: None };
         shells.start(owner, Box::new(|_| shell.start(Path::new("/"), call, |_| {})))
     }
 

@@ -71,7 +71,7 @@ impl Bench {
             span: Span::root(),
             conversation: super::Conversation::default(),
             masked: Default::default(),
-            read_folders: None,
+            read_only: None,
             asked_content: None,
             file_guard: None,
             files: BlockingPool::for_files(),

@@ -109,10 +109,12 @@ async fn what_a_free_command_starts_changes_no_mode_and_no_time() {
 }
 
 #[tokio::test]
-async fn git_beside_a_command_that_a_rule_allows_is_asked_about() {
+async fn a_free_command_that_may_start_others_is_asked_about_where_nothing_confines_it() {
     let scene = with_filter("cat");
     let mut calls = tool_use("Bash", bash("git diff"));
-    for line in ["true; git diff", "touch x; git diff", "git diff > x"] {
+    let others =
+        ["touch x; git diff", "git diff > x", "git log > x", "touch x; rg a", "rg a; git diff"];
+    for line in ["true; git diff", "touch x; cat f | head", "cat f > x"].into_iter().chain(others) {
         calls = calls.tool_use("Bash", bash(line));
     }
     scene.server.when(PARENT).reply(calls).then(text(DONE));
@@ -120,8 +122,11 @@ async fn git_beside_a_command_that_a_rule_allows_is_asked_about() {
     scene.world.run(["-p", "PARENT-1 go"]).args(rule).finish().await.assert_code(0);
     let results = scene.server.requests_of(PARENT)[1].tool_results();
     let denied: Vec<bool> = results.iter().map(|result| result.is_error).collect();
-    assert_eq!(denied, [false, false, true, true], "{results:?}");
-    assert!(results[2].text.contains("free only in a line that only reads"), "{results:?}");
+    let free = [false; 4].into_iter().chain(others.map(|_| true));
+    assert_eq!(denied, free.collect::<Vec<_>>(), "{results:?}");
+    assert!(results[4].text.contains("free only in a line that only reads"), "{results:?}");
+    let last = &results.last().unwrap().text;
+    assert!(last.contains("git diff, which is free only in a line without rg"), "{last}");
     scene.server.finish();
 }
 
@@ -140,6 +145,64 @@ async fn what_a_free_command_starts_is_no_program_of_the_project_until_a_rule_al
         },
     )
     .await;
+}
+
+#[tokio::test]
+async fn beside_others_only_the_systems_programs_are_free_and_none_with_a_start_file() {
+    let mut scene = Scene::new();
+    scene.world.write("f", "one\n");
+    // It could look for a program to start in the project, as those of version managers do.
+    let shims = scene.world.home_dir().join("shims");
+    std::fs::create_dir(&shims).unwrap();
+    std::fs::write(shims.join("cat"), "#!/bin/sh\necho SHIM\n").unwrap();
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(shims.join("cat"), mode).unwrap();
+    let path = format!("{}:/usr/bin:/bin", shims.display());
+    scene.world.env("PATH", &path);
+    let lines = ["cat f", "cat f > x", "head f > x", "echo f > x"];
+    for (start_file, free) in
+        [(None, [true, false, true, true]), (Some("/dev/null"), [true, false, false, true])]
+    {
+        if let Some(file) = start_file {
+            scene.world.env("BASH_ENV", file);
+        }
+        let mut calls = tool_use("Bash", bash(lines[0]));
+        for line in &lines[1..] {
+            calls = calls.tool_use("Bash", bash(line));
+        }
+        let before = scene.server.requests_of(PARENT).len();
+        scene.server.when(PARENT).reply(calls).then(text(DONE));
+        let accept = ["--permission-mode", "acceptEdits"];
+        scene.world.run(["-p", "PARENT-1 go"]).args(accept).finish().await.assert_code(0);
+        let results = scene.server.requests_of(PARENT)[before + 1].tool_results();
+        let ran: Vec<bool> = results.iter().map(|result| !result.is_error).collect();
+        assert_eq!(ran, free, "{results:?}");
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_link_in_the_place_of_an_ignore_file_shows_no_settings_of_the_users() {
+    let test = "a_link_in_the_place_of_an_ignore_file_shows_no_settings_of_the_users";
+    if !caliban::exec::sandbox::available() {
+        return skip(test, "there is no Landlock here");
+    }
+    let mut scene = Scene::new();
+    // Reads ignore files as ripgrep does, and prints their lines.
+    let bin = scene.world.home_dir().join("tools/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::write(bin.join("rg"), "#!/bin/sh\ncat .ignore\n").unwrap();
+    std::fs::set_permissions(bin.join("rg"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let home = scene.world.home_dir();
+    std::fs::write(home.join(".gitconfig"), "[url \"https://TOKEN-77@h/\"]\n").unwrap();
+    std::os::unix::fs::symlink(home.join(".gitconfig"), scene.world.project_dir().join(".ignore"))
+        .unwrap();
+    scene.world.env("PATH", &format!("{}:/usr/bin:/bin", bin.display()));
+    scene.server.when(PARENT).reply(tool_use("Bash", bash("rg a"))).then(text(DONE));
+    scene.world.run(["-p", "PARENT-1 go"]).finish().await.assert_code(0);
+    let text = scene.server.requests_of(PARENT)[1].tool_result().text;
+    assert!(text.contains("Permission denied") && !text.contains("TOKEN-77"), "{text}");
+    scene.server.finish();
 }
 
 #[tokio::test]

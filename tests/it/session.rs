@@ -286,7 +286,17 @@ async fn a_session_is_removed_unless_a_program_writes_to_it() {
 #[tokio::test]
 async fn a_resumed_session_keeps_its_provider_and_model_unless_others_are_named() {
     let mut scene = Scene::new();
-    for prompt in ["HELLO-1", "SECOND-2", "THIRD-3", "FOURTH-4", "FIFTH-5", "SIXTH-6"] {
+    for prompt in [
+        "HELLO-1",
+        "SECOND-2",
+        "THIRD-3",
+        "FOURTH-4",
+        "FIFTH-5",
+        "SIXTH-6",
+        "SEVENTH-7",
+        "EIGHTH-8",
+        "NINTH-9",
+    ] {
         scene.server.when(prompt).forever(text("one"));
     }
     let theirs = ["--provider", "openai", "--model", "gpt-5.4-mini"];
@@ -304,6 +314,11 @@ async fn a_resumed_session_keeps_its_provider_and_model_unless_others_are_named(
     // What is named counts, by an option as by a file.
     said(&scene, &["-c", "--model", "claude-opus-4-8", "-p", "FOURTH-4"]).await;
     assert_eq!(asked(&scene), (Wire::Anthropic, "claude-opus-4-8".to_owned()));
+    // A project does not choose who gets what was said.
+    scene.world.write(".caliban/config.toml", "[model]\nname = \"claude-opus-4-8\"\n");
+    said(&scene, &["-c", "-p", "SEVENTH-7"]).await;
+    assert_eq!(asked(&scene), began);
+    std::fs::remove_file(scene.world.project_dir().join(".caliban/config.toml")).unwrap();
     scene.world.config("[model]\nprovider = \"anthropic\"\n");
     said(&scene, &["-c", "-p", "FIFTH-5"]).await;
     assert_eq!(asked(&scene).0, Wire::Anthropic);

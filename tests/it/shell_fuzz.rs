@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use caliban::permission::{
     Advice, Base, Call, Decision, Gate, GateSettings, List, Origin, RuleSet,
 };
-use caliban::protocol::{Access, Mode, ToolUseId};
+use caliban::protocol::{Access, EnvOverlay, Mode, ToolUseId};
 use fastrand::Rng;
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ fn gate(project: PathBuf) -> Gate {
         interactive: true,
         project_dir: project,
         protected: Vec::new(),
-        programs: Vec::new(),
+        env: EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]),
         bypass_disabled: false,
     })
 }

@@ -136,7 +136,7 @@ impl Place {
             ("BASE", self.base.as_os_str()),
             ("TREE", self.tree.path().as_os_str()),
         ]);
-        let call = ShellCall { line, env: &names, depth: 1, limit, cancel, read_folders: None };
+        let call = ShellCall { line, env: &names, depth: 1, limit, cancel, read_only: None };
         self.shell.run(call, |_| {}).await.unwrap()
     }
 

@@ -197,7 +197,7 @@ impl Pool {
             depth: 0,
             limit: Some(KEY_COMMAND_LIMIT),
             cancel: &CancellationToken::new(),
-            read_folders: None,
+            read_only: None,
         };
         let outcome = shell.run(call, |_| {}).await;
         start.end().await;

@@ -8,9 +8,36 @@ use std::path::{Path, PathBuf};
 
 use super::user::{GitConfigPaths, GitSettings, expand};
 use super::{
-    GitDir, MAX_REPOSITORIES, is_empty, is_missing, look_into, own_checkout, read_settings, visit,
+    GitDir, MAX_REPOSITORIES, is_empty, is_missing, look_into, own_checkout, read_settings,
+    read_short, visit,
 };
 use crate::protocol::printable_line;
+
+/// The steps of a rebase, a revert or a pick that start no program, in full and as one letter.
+const STEPS: [&str; 22] = [
+    "pick",
+    "p",
+    "revert",
+    "reword",
+    "r",
+    "edit",
+    "e",
+    "squash",
+    "s",
+    "fixup",
+    "f",
+    "drop",
+    "d",
+    "noop",
+    "label",
+    "l",
+    "reset",
+    "t",
+    "update-ref",
+    "u",
+    "break",
+    "b",
+];
 
 /// Checks that no command of git starts a program that the checkout around `dir` names, by its settings or as a hook, nor
 /// one of a repository on this machine that the settings lead to. The same for each repository within.
@@ -59,6 +86,11 @@ fn look_for_programs(
         let name = printable_line(&remote.to_string_lossy());
         return Err(format!("git may take {name} for a remote, and start its hooks"));
     }
+    for folder in ["rebase-merge", "rebase-apply", "sequencer"].map(|name| git.own.join(name)) {
+        if !is_plain_sequence(&folder) {
+            return Err("it is in the middle of a rebase that may start programs".to_owned());
+        }
+    }
     let named = settings.hook_folders.iter().map(|path| expand(checkout, home, path));
     // A folder elsewhere is the user's own.
     let users = users.hook_folders(checkout).into_iter().filter(|path| path.starts_with(checkout));
@@ -67,6 +99,25 @@ fn look_for_programs(
         true => Ok(git),
         false => Err("it has hooks, which git may start".to_owned()),
     }
+}
+
+/// Whether what git has yet to do, by its files in the folder, starts no program: a list may name commands, and the options
+/// a strategy, which is a program.
+fn is_plain_sequence(folder: &Path) -> bool {
+    let is_step = |line: &str| {
+        let word = line.split_whitespace().next();
+        word.is_none_or(|word| word.starts_with('#') || STEPS.contains(&word))
+    };
+    let is_plain_list = |name: &str| {
+        let file = folder.join(name);
+        let text = read_short(&file).and_then(|text| String::from_utf8(text).ok());
+        is_missing(&file) || text.is_some_and(|text| text.lines().all(is_step))
+    };
+    is_missing(folder)
+        || ["git-rebase-todo", "todo"].into_iter().all(is_plain_list)
+            && ["opts", "strategy", "strategy_opts"]
+                .iter()
+                .all(|name| is_missing(&folder.join(name)))
 }
 
 /// Whether nothing lies in the folder but git's examples.
@@ -162,6 +213,29 @@ mod tests {
         assert!(why.contains("a submodule that is not checked out"), "{why}");
         fs::remove_dir_all(&module).unwrap();
         assert_eq!(check(&project, &nobody), Ok(()));
+    }
+
+    #[test]
+    fn a_rebase_under_way_counts_by_its_steps() {
+        let root = tempfile::tempdir().unwrap();
+        let project = fs::canonicalize(root.path()).unwrap().join("project");
+        git(root.path(), &["init", "-q", project.to_str().unwrap()]);
+        for (folder, file, text, is_allowed) in [
+            ("rebase-merge", "git-rebase-todo", "pick 1234 a\nf 2345 b\n\n# exec x\n", true),
+            ("rebase-merge", "git-rebase-todo", "pick 1234 a\nexec x\n", false),
+            ("rebase-merge", "git-rebase-todo", "x y\n", false),
+            ("rebase-merge", "strategy", "x", false),
+            ("sequencer", "todo", "pick 1234 a\n", true),
+            ("sequencer", "opts", "[options]\nstrategy = x\n", false),
+            ("rebase-apply", "next", "1", true),
+        ] {
+            let folder = project.join(".git").join(folder);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join(file), text).unwrap();
+            let checked = check(&project, &EnvOverlay::default());
+            assert_eq!(checked.is_ok(), is_allowed, "{file}: {text}: {checked:?}");
+            fs::remove_dir_all(folder).unwrap();
+        }
     }
 
     #[test]

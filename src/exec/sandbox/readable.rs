@@ -1,5 +1,5 @@
 //! What a program needs to read beside the user's files: the system's programs and libraries, those of the user, and the
-//! settings of git and ripgrep. Nothing here can be decided by a project.
+//! settings of git. Nothing here can be decided by a project.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -58,9 +58,9 @@ pub struct Readable {
     pub files: Vec<PathBuf>,
 }
 
-/// What the command's environment leads to. No folder of `PATH` counts that lies in `working` ones or holds the user's
-/// home.
-pub fn files(working: &[PathBuf], env: &EnvOverlay) -> Readable {
+/// What the command's environment leads to, for git too if it is used: its settings hold addresses with passwords, which no
+/// other program needs. No folder of `PATH` counts that lies in `working` ones or holds the user's home.
+pub fn files(working: &[PathBuf], env: &EnvOverlay, uses_git: bool) -> Readable {
     let set = |name: &str| env.get_os(name).filter(|value| !value.is_empty());
     let home = set("HOME").map(PathBuf::from);
     let real_home = home.as_ref().and_then(|home| fs::canonicalize(home).ok());
@@ -72,21 +72,42 @@ pub fn files(working: &[PathBuf], env: &EnvOverlay) -> Readable {
     };
     let path = set("PATH").unwrap_or_default();
     let programs = path.as_bytes().split(|byte| *byte == b':');
-    let programs = programs.flat_map(|folder| with_libraries(Path::new(OsStr::from_bytes(folder))));
+    let programs = programs
+        .flat_map(|folder| with_libraries(Path::new(OsStr::from_bytes(folder)), home.as_deref()));
     let mut folders: Vec<PathBuf> = SYSTEM_FOLDERS.into_iter().map(PathBuf::from).collect();
     folders.extend(programs.filter(is_for_programs));
+    let folders = folders.into_iter().flat_map(|folder| without(folder, working)).collect();
     let mut files: Vec<PathBuf> = SYSTEM_FILES.into_iter().map(PathBuf::from).collect();
-    files.extend(set("RIPGREP_CONFIG_PATH").map(PathBuf::from));
-    files.extend(git_files(env));
+    if uses_git {
+        files.extend(git_files(env));
+    }
     Readable { folders, files }
 }
 
+/// The folder, or its entries but for those that are in the way of one of `working`: what lies there is the project's, and
+/// not an installed program.
+fn without(folder: PathBuf, working: &[PathBuf]) -> Vec<PathBuf> {
+    let Ok(real) = fs::canonicalize(&folder) else { return Vec::new() };
+    let holds_one = working.iter().any(|it| it.starts_with(&real) && *it != real);
+    if !holds_one {
+        return vec![folder];
+    }
+    let entries = fs::read_dir(&real).into_iter().flatten().flatten();
+    let is_working = |entry: &PathBuf| {
+        let real = fs::canonicalize(entry);
+        real.is_ok_and(|real| working.iter().any(|it| real.starts_with(it)))
+    };
+    let others = entries.map(|entry| entry.path()).filter(|entry| !is_working(entry));
+    others.flat_map(|entry| without(entry, working)).collect()
+}
+
 /// A folder of programs, with those beside it that the programs load from.
-fn with_libraries(folder: &Path) -> Vec<PathBuf> {
+fn with_libraries(folder: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
-    // Beside `/bin` lie the files of everybody.
+    // Beside `/bin` lie the files of everybody, and beside `~/bin` those of the user.
+    let is_prefix = |prefix: &&Path| prefix.parent().is_some() && Some(*prefix) != home;
     if folder.ends_with("bin")
-        && let Some(prefix) = folder.parent().filter(|prefix| prefix.parent().is_some())
+        && let Some(prefix) = folder.parent().filter(is_prefix)
     {
         folders.extend(BESIDE_BIN.map(|name| prefix.join(name)));
     }
@@ -123,11 +144,29 @@ mod tests {
         let path = named.map(|folder| root.join(folder).display().to_string()).join(":");
         let home = root.join("home").display().to_string();
         let env = EnvOverlay::from_iter([("PATH", format!("{path}:bin")), ("HOME", home)]);
-        let readable = files(&[root.join("project")], &env);
+        let readable = files(&[root.join("project")], &env, false);
         let own = readable.folders.iter().filter_map(|folder| folder.strip_prefix(&root).ok());
         let own: Vec<&Path> = own.collect();
-        assert_eq!(own, ["home/bin", "home/lib", "brew/bin", "brew/lib"].map(Path::new));
+        assert_eq!(own, ["home/bin", "brew/bin", "brew/lib"].map(Path::new));
         assert!(readable.folders.iter().all(|folder| folder.is_absolute()));
+    }
+
+    #[test]
+    fn no_program_of_a_project_that_lies_among_programs_may_be_started() {
+        let root = TempDir::new().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        for folder in ["home", "brew/bin", "brew/lib/project/bin", "brew/lib/other"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(root.join("brew/lib/libz.so"), "").unwrap();
+        std::os::unix::fs::symlink("project/bin", root.join("brew/lib/link")).unwrap();
+        let path = root.join("brew/bin").display().to_string();
+        let env = EnvOverlay::from_iter([("PATH", path.as_str())]);
+        let readable = files(&[root.join("brew/lib/project")], &env, false);
+        let own = readable.folders.iter().filter_map(|folder| folder.strip_prefix(&root).ok());
+        let mut own: Vec<&Path> = own.collect();
+        own.sort_unstable();
+        assert_eq!(own, ["brew/bin", "brew/lib/libz.so", "brew/lib/other"].map(Path::new));
     }
 
     #[test]
@@ -138,7 +177,10 @@ mod tests {
         write(".gitconfig", "[include]\npath = a\n[includeIf \"gitdir:x\"]\npath = ~/b\n");
         write("a", "[include]\npath = .gitconfig\n[core]\nexcludesFile = /x/ignore\n");
         write("b", "[core]\nattributesFile = attributes\nsshCommand = /x/ssh\n");
-        let readable = files(&[], &EnvOverlay::from_iter([("HOME", home)]));
+        let env = EnvOverlay::from_iter([("HOME", home)]);
+        let readable = files(&[], &env, false);
+        assert!(!readable.files.iter().any(|file| file.starts_with(home)));
+        let readable = files(&[], &env, true);
         let is_named = |path: PathBuf| readable.files.contains(&path);
         for name in [".gitconfig", "a", "b", "attributes", ".config/git/ignore"] {
             assert!(is_named(home.join(name)), "{name}");

@@ -16,7 +16,7 @@ use crate::permission::rule::Base;
 use crate::permission::standing::{Grants, Rights, Standing};
 use crate::permission::starts::Unreadable;
 use crate::protocol::{
-    Access, EnvOverlay, EventKind, EventSink, Mode, Question, QuestionId, Target,
+    Access, EnvOverlay, EventKind, EventSink, Mode, Question, QuestionId, ReadOnly, Target,
 };
 
 impl Gate {
@@ -205,7 +205,7 @@ impl AgentGate {
     }
 
     /// Judges a permitted call once more, right before it runs. A call that is to be asked about runs only if the
-    /// user approved all that the question would be about. Returns the folders of a command that runs because it only reads.
+    /// user approved all that the question would be about. Returns the bounds of a command that runs because it only reads.
     ///
     /// # Errors
     /// With the reason, when the call may not run any more.
@@ -213,10 +213,10 @@ impl AgentGate {
         &self,
         call: &Call<'_>,
         approval: Option<&Approval>,
-    ) -> Result<Option<Arc<[PathBuf]>>, String> {
+    ) -> Result<Option<ReadOnly>, String> {
         let judgement = self.judge_now(call);
         match judgement.decision {
-            Decision::Allow => Ok(judgement.read_folders),
+            Decision::Allow => Ok(judgement.read_only),
             Decision::Ask if approval.is_some_and(|approval| approval.covers(&judgement)) => Ok(None),
             Decision::Ask => self.refuse(
                 call,

@@ -5,7 +5,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::judge::Advice;
 use super::*;
-use crate::protocol::{Access, AgentEvent, AgentId, EventKind, EventQueue, Question, ToolUseId};
+use crate::protocol::{
+    Access, AgentEvent, AgentId, EnvOverlay, EventKind, EventQueue, Question, ToolUseId,
+};
 
 struct Bench {
     dir: tempfile::TempDir,
@@ -25,7 +27,7 @@ impl Bench {
             interactive,
             project_dir,
             protected: Vec::new(),
-            programs: Vec::new(),
+            env: EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]),
             bypass_disabled: false,
         });
         Self { dir, queue: EventQueue::unhurried(), gate }

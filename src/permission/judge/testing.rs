@@ -38,6 +38,7 @@ impl Bench {
             home: Some(root.join("home")),
             shell_home: Some(root.join("home")),
             project: root.join("project"),
+            programs: ["/usr/bin", "/bin"].map(PathBuf::from).into(),
             ..Places::default()
         };
         let (rules, mode) = (RuleSet::default(), Mode::Default);

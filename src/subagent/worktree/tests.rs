@@ -422,7 +422,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             span: Span::root(),
             conversation: crate::tool::Conversation::default(),
             masked: Default::default(),
-            read_folders: None,
+            read_only: None,
             asked_content: None,
             file_guard: Some(FileLock::default().hold().await),
             files: BlockingPool::for_files(),

@@ -243,7 +243,7 @@ impl Mcp {
             span: Span::root(),
             conversation: Conversation::default(),
             masked: Default::default(),
-            read_folders: None,
+            read_only: None,
             asked_content: None,
             file_guard: None,
             files: BlockingPool::for_files(),
