@@ -96,7 +96,8 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let places = policy.places;
     let bounds = policy.bounds.iter().flat_map(|bound| &bound.deny);
     let deny = policy.rules.deny.iter().chain(bounds);
-    let mut facts = Facts::of(call, places, read_rules(deny.clone().chain(&policy.rules.ask)));
+    let read_rules = read_rules(deny.clone().chain(&policy.rules.ask), places);
+    let mut facts = Facts::of(call, places, read_rules);
     let mut allow = policy.rules.allow.iter().chain(policy.grants);
     facts.all_commands =
         policy.mode == Mode::BypassPermissions || allow.any(|rule| rule.covers_all_of("Bash"));
@@ -377,7 +378,7 @@ fn free(unit: &Unit, mode: Mode, facts: &Facts, places: &Places) -> Result<(), S
             let bases = facts.shell.as_ref().map_or(&[][..], |shell| shell.bases.shell.as_slice());
             let is_fed = facts.shell.as_ref().is_some_and(|shell| shell.script.feeds_values);
             let name = suggest::short(command);
-            let missing = match check_read_only(command, bases, places, facts.read_rules) {
+            let missing = match check_read_only(command, bases, places, &facts.read_rules) {
                 Ok(()) if bases.is_empty() => "where it runs is only known when it runs".to_owned(),
                 Ok(()) if is_fed => "what it reads is only known when it runs".to_owned(),
                 Ok(()) => return Ok(()),

@@ -46,13 +46,13 @@ enum Sees {
     More,
 }
 
-/// Which reading of files the rules restrict, by denying it or by asking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The first rules that restrict the reading of files, by denying it or by asking, as messages name them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadRules {
-    /// Some files'.
-    pub some: bool,
-    /// All files'.
-    pub all: bool,
+    /// Of some files.
+    pub some: Option<String>,
+    /// Of all files.
+    pub all: Option<String>,
 }
 
 const GIT_LOG: &[&str] = &[
@@ -277,7 +277,7 @@ pub fn check_read_only(
     command: &SimpleCommand,
     bases: &[PathBuf],
     places: &Places,
-    rules: ReadRules,
+    rules: &ReadRules,
 ) -> Result<(), Option<String>> {
     let words = &command.words;
     let starts = |reader: &&Reader| {
@@ -303,7 +303,7 @@ impl Reader {
         command: &SimpleCommand,
         bases: &[PathBuf],
         places: &Places,
-        rules: ReadRules,
+        rules: &ReadRules,
     ) -> Result<(), String> {
         if let Some(set) = command.assignments.iter().find(|assignment| !assignment.harmless) {
             return Err(format!("it is not free with {} set", set.name));
@@ -312,13 +312,13 @@ impl Reader {
             return Err(format!("{} is only known when it runs", word.raw));
         }
         self.check_arguments(&command.words[self.words.len()..], bases, places)?;
-        let may_show_restricted = match self.sees {
-            Sees::Names => false,
-            Sees::Given => rules.all,
-            Sees::More => rules.all || rules.some,
+        let restricts = match self.sees {
+            Sees::Names => None,
+            Sees::Given => rules.all.as_ref(),
+            Sees::More => rules.all.as_ref().or(rules.some.as_ref()),
         };
-        if may_show_restricted {
-            return Err("it may show files that a Read rule restricts".to_owned());
+        if let Some(rule) = restricts {
+            return Err(format!("it may show files that {rule} restricts"));
         }
         self.check_folders(bases, places)
     }

@@ -38,6 +38,8 @@ enum Content {
     Tracked,
     /// Files of any commit of the repository around it.
     History,
+    /// Changes of any of its files, unless they are named or counted alone.
+    Changes,
 }
 
 /// What one command does.
@@ -252,6 +254,11 @@ impl Shown {
             Content::History => pattern
                 .may_lie_in(&checkout_root(real), starts)
                 .then(|| "git may show such a file out of a commit".to_owned()),
+            Content::Changes => pattern.may_lie_in(&checkout_root(real), starts).then(|| {
+                "git may show such a file out of a commit; it does not with `--stat`, or when the command names \
+                 the files to show"
+                    .to_owned()
+            }),
         }
     }
 }

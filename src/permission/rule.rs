@@ -484,14 +484,16 @@ fn mcp(name: &str, pattern: Option<&str>) -> Result<Covers, String> {
     })
 }
 
-/// Which reading of files these deny and ask rules restrict.
-pub(super) fn read_rules<'a>(rules: impl Iterator<Item = &'a Rule>) -> ReadRules {
-    rules.fold(ReadRules::default(), |found, rule| match &rule.covers {
-        Covers::Path { effect: Effect::Reads, tool: None, pattern } => {
-            ReadRules { some: true, all: found.all || pattern.is_none() }
+/// The first of these deny and ask rules that restrict the reading of files.
+pub(super) fn read_rules<'a>(rules: impl Iterator<Item = &'a Rule>, places: &Places) -> ReadRules {
+    let mut found = ReadRules::default();
+    for rule in rules {
+        if let Covers::Path { effect: Effect::Reads, tool: None, pattern } = &rule.covers {
+            let kind = if pattern.is_some() { &mut found.some } else { &mut found.all };
+            kind.get_or_insert_with(|| rule.describe(places));
         }
-        _ => found,
-    })
+    }
+    found
 }
 
 /// The three lists.

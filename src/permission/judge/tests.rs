@@ -272,8 +272,10 @@ fn what_shows_more_than_it_names_is_asked_about_while_a_rule_restricts_reading()
         for bench in [Bench::new().deny("Read(.env)"), Bench::new().ask("Read(.env)")] {
             let judgement = bench.bash_judgement(line);
             assert_eq!(judgement.decision, Ask, "{line}");
-            let reason = if at < 2 { "out of a commit" } else { "a Read rule restricts" };
+            let reason = if at < 2 { "out of a commit" } else { "it may show files that" };
+            let rule = "rule Read(.env) in .caliban/config.toml";
             assert!(judgement.why.contains(reason), "{}", judgement.why);
+            assert!(judgement.why.contains(rule), "{}", judgement.why);
             let allowed = bench.allow("Bash(git:*)").allow("Bash(rg:*)").allow("Bash(grep:*)");
             let expected = if at < 2 { Ask } else { Allow };
             assert_eq!(allowed.bash(line), expected, "{line}");
@@ -505,7 +507,8 @@ fn a_question_about_a_command_that_may_be_free_says_what_stands_in_the_way() {
         assert_eq!(Bench::new().bash_judgement(line).why, why, "{line}");
     }
     let denied = Bench::new().deny("Read(.env)").bash_judgement("rg x");
-    assert_eq!(denied.why, "no rule allows rg, and it may show files that a Read rule restricts");
+    let why = "no rule allows rg, and it may show files that rule Read(.env) in .caliban/config.toml restricts";
+    assert_eq!(denied.why, why);
 }
 
 #[test]

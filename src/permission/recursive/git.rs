@@ -95,6 +95,9 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
         // They go through the changes of the files that they name.
         "add" | "stage" | "checkout" | "reset" | "restore" if operands.are_files => None,
         "add" | "stage" => Some(Reading { content: Content::Tracked, here: Here::Always }),
+        "diff" | "difftool" | "show" | "log" | "whatchanged" => {
+            Some(Reading { content: Content::Changes, here: Here::Always })
+        }
         _ => Some(Reading { content: Content::History, here: Here::Always }),
     }
 }
