@@ -115,6 +115,12 @@ pub enum WorktreeError {
          (your own settings may name programs: `git config --global`)"
     )]
     Programs(String),
+    #[error(
+        "no worktree for the agent: the repository keeps its branches in the format {0}, all in one place, \
+         so an agent cannot be kept to branches of its own; start it without isolation, \
+         or change the format with `git refs migrate --ref-format=files`"
+    )]
+    References(String),
     #[error("no worktree for the agent: {0}")]
     Git(#[from] GitError),
     #[error("no worktree for the agent: cannot use {}: {source}", path.display())]

@@ -34,6 +34,18 @@ pub struct Repository {
     git: Git,
 }
 
+/// The format in which each branch is a file, or a line of one that only tidying writes. An agent is confined by those
+/// files.
+const FILES: &str = "files";
+
+/// The format in which the repository keeps its branches; `None` for a git that knows only one.
+fn ref_format(git: &Git) -> Result<Option<String>, GitError> {
+    const OPTION: &str = "--show-ref-format";
+    let format = git.line(["rev-parse", OPTION])?.to_string_lossy().into_owned();
+    // An older git prints an option that it does not know.
+    Ok(Some(format).filter(|format| format != OPTION))
+}
+
 impl Repository {
     /// The repository around `cwd`.
     pub fn around(cwd: &Path, context: &GitContext) -> Result<Self, WorktreeError> {
@@ -59,7 +71,10 @@ impl Repository {
             Err(GitError::Failed(_)) => return Err(WorktreeError::NoCommit(cwd.to_owned())),
             head => head?.to_string_lossy().into_owned(),
         };
-        Ok(Self { common: common.into(), head, prefix, git })
+        match ref_format(&git)? {
+            Some(format) if format != FILES => Err(WorktreeError::References(format)),
+            _ => Ok(Self { common: common.into(), head, prefix, git }),
+        }
     }
 
     /// Adds a worktree at `path`, on a new branch, with no files yet: to write those, git may run filters. Other agents can
