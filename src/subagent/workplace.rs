@@ -51,7 +51,7 @@ impl Workplace {
     pub fn gate(&self, gate: AgentGate) -> AgentGate {
         let gate = gate.with_env(&self.env);
         match &self.bound {
-            Some(bound) => gate.bounded(bound.folder.to_path_buf()),
+            Some(bound) => gate.bounded(bound.folder.to_path_buf(), self.cwd.to_path_buf()),
             None => gate,
         }
     }

@@ -89,13 +89,13 @@ impl AgentGate {
         self
     }
 
-    /// This gate for an agent that has `dir` alone: it is the only working directory, and nothing outside it can be
-    /// written by a file tool, in any mode. The agent's shell must be confined by other means.
+    /// Bounds this gate to the folder `dir`: no file tool writes outside it, in any mode. `cwd`, which lies in there,
+    /// becomes the only working directory. The agent's shell must be confined by other means.
     #[must_use]
-    pub fn bounded(mut self, dir: PathBuf) -> Self {
-        let bound = Some(dir.clone());
+    pub fn bounded(mut self, dir: PathBuf, cwd: PathBuf) -> Self {
+        let bound = Some(dir);
         let places = (*self.standing.places).clone();
-        self.standing.places = Arc::new(Places { dirs: vec![dir].into(), bound, ..places });
+        self.standing.places = Arc::new(Places { dirs: vec![cwd].into(), bound, ..places });
         self
     }
 

@@ -16,6 +16,7 @@ use crate::support::process;
 use crate::support::pty::{CTRL_C, Screen};
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
 use crate::support::script::{Reply, error, text, tool_use};
+use crate::support::skip;
 
 /// A scene whose project is a repository with one commit, and whose `tidy` agents are isolated.
 fn scene() -> Scene {
@@ -31,6 +32,16 @@ fn scene_with(lines: &str) -> Scene {
         git(&scene, words);
     }
     scene
+}
+
+/// The folder `sub` of the project, which has a file and one beside it in the commit.
+fn below(scene: &Scene) -> PathBuf {
+    scene.world.write("sub/b.txt", "two\n");
+    scene.world.write("beside/c.txt", "three\n");
+    for words in ["add -A", "commit -qm second"] {
+        git(scene, words);
+    }
+    scene.world.project_dir().join("sub")
 }
 
 fn define(scene: &Scene, lines: &str) {
@@ -122,6 +133,73 @@ async fn t24_an_isolated_child_writes_in_its_worktree_and_nowhere_else() {
     let result = after_calls(&scene).tool_result();
     let report = format!("worktree kept: {} (branch caliban/tidy-", kept[0].display());
     assert!(result.text.contains(&report) && result.text.contains("1 file changed"), "{result:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_isolated_child_of_a_folder_in_the_repository_reads_freely_in_that_folder_alone() {
+    let scene = scene();
+    let folder = below(&scene);
+    scene.parent_calls([tidy("CHILD-A")]);
+    let read = |path: &str| json!({ "file_path": path });
+    let calls = tool_use("Read", read("b.txt"))
+        .tool_use("Read", read("../beside/c.txt"))
+        .tool_use("Bash", bash("cat b.txt"))
+        .tool_use("Bash", bash("cat ../beside/c.txt"))
+        .tool_use("Bash", bash("cd ../beside && cat c.txt"))
+        .tool_use("Bash", bash("git log --oneline"));
+    scene.server.when("CHILD-A").reply(calls).then(text("tried"));
+    // Nobody can be asked, so what is not free is denied.
+    let run = scene.world.run(["-p", "PARENT-1 go", "--output-format", "stream-json"]);
+    run.within(&folder).finish().await.assert_code(0);
+    let results = scene.server.requests_of("CHILD-A")[1].tool_results();
+    let errors: Vec<_> = results.iter().map(|result| result.is_error).collect();
+    assert_eq!(errors, [false, true, false, true, true, false], "{results:?}");
+    assert!(results[1].text.contains("outside the working directories"), "{results:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_isolated_child_of_a_folder_in_the_repository_can_write_in_all_of_its_worktree() {
+    let scene = scene();
+    let folder = below(&scene);
+    scene.parent_calls([tidy("CHILD-A")]);
+    let write = |path: &str| json!({ "file_path": path, "content": "mine\n" });
+    let calls = tool_use("Write", write("new.txt"))
+        .tool_use("Write", write("../beside/new.txt"))
+        .tool_use("Bash", bash("echo mine > ../new.txt && git add -A"))
+        .tool_use("Write", write(&scene.world.project_dir().join("x.txt").display().to_string()));
+    scene.server.when("CHILD-A").reply(calls).then(text("tried"));
+    scene.run().within(&folder).finish().await.assert_code(0);
+    let results = scene.server.requests_of("CHILD-A")[1].tool_results();
+    let errors: Vec<_> = results.iter().map(|result| result.is_error).collect();
+    assert_eq!(errors, [false, false, false, true], "{results:?}");
+    assert!(!scene.world.exists("x.txt") && !scene.world.exists("sub/new.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_repository_that_keeps_all_branches_in_one_table_gives_no_worktree() {
+    let test = "a_repository_that_keeps_all_branches_in_one_table_gives_no_worktree";
+    let scene = Scene::new();
+    define(&scene, "");
+    scene.world.write("a.txt", "one\n");
+    let mut init = Command::new("git");
+    init.args(["init", "-q", "-b", "main", "--ref-format=reftable"]);
+    if !init.current_dir(scene.world.project_dir()).output().unwrap().status.success() {
+        skip(test, "this git has no reftable");
+        return;
+    }
+    for words in ["add -A", "commit -qm first"] {
+        git(&scene, words);
+    }
+    scene.parent_calls([tidy("CHILD-A")]);
+    scene.go().await;
+    let result = after_calls(&scene).tool_result();
+    assert!(result.text.contains("in the format reftable"), "{result:?}");
+    assert!(result.text.contains("start it without isolation"), "{result:?}");
+    assert_eq!(worktrees(&scene), Vec::<PathBuf>::new());
+    assert_eq!(git(&scene, "branch --list caliban/*"), "");
     scene.server.finish();
 }
 
