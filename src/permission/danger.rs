@@ -19,7 +19,9 @@ use super::script::Word;
 use super::spelling::{Spelling, spell, unquoted};
 use super::wrapper::{self, Wrapped, base_name};
 
+mod built_in;
 mod compiler;
+mod dotnet;
 mod form;
 mod git_config;
 mod known;
@@ -44,9 +46,15 @@ pub struct Danger {
     pub written: String,
     /// Where it stands among the words.
     pub place: usize,
+    /// Letters that take the rest of a word as their value.
+    values: &'static str,
 }
 
 impl Danger {
+    fn new(option: impl Into<String>, written: impl Into<String>, place: usize) -> Self {
+        Self { option: option.into(), written: written.into(), place, values: "" }
+    }
+
     /// Whether one of the words of a rule names the option.
     #[must_use]
     pub fn is_named(&self, rule: &str) -> bool {
@@ -55,8 +63,11 @@ impl Danger {
             let name = word.split(['=', '*']).next().unwrap_or_default();
             let cluster = name.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
             !name.is_empty() && (name == self.option || name == self.written)
+                || word == self.written
                 || letter.is_some_and(|letter| {
-                    cluster.is_some_and(|letters| is_cluster(letters) && letters.contains(letter))
+                    cluster.is_some_and(|letters| {
+                        is_cluster(letters) && flags(letters, self.values).contains(letter)
+                    })
                 })
         })
     }
@@ -86,7 +97,11 @@ pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
     // An address is one behind the mark as well.
     for (place, word) in spelled.iter().enumerate().skip(end) {
         let option = word.exact().and_then(|text| form::address(name, text));
-        dangers.extend(option.map(|option| Danger { written: option.clone(), option, place }));
+        dangers.extend(option.map(|option| Danger::new(option.clone(), option, place)));
+    }
+    let values = rows(name, &spelled).map(values_of).find(|values| !values.is_empty());
+    for danger in dangers.iter_mut().filter(|danger| danger.values.is_empty()) {
+        danger.values = values.unwrap_or_default();
     }
     dangers
 }
@@ -126,24 +141,33 @@ impl CommandWords<'_> {
             if found.iter().any(|danger| danger.place == place) {
                 continue;
             }
+            let mut values = "";
             let option = match word {
                 Spelling::Open(_) => {
                     let may_be = is_listed && hidden.get(place).copied().unwrap_or(true);
                     self.hides_option(place, &entries, may_be).then(|| OPEN.to_owned())
                 }
                 Spelling::Plain(text) => {
-                    let next = self.spelled.get(place + 1).and_then(Spelling::exact);
-                    let previous = self.spelled.get(place - 1).and_then(Spelling::exact);
+                    let following = &self.spelled[place + 1..];
+                    let next = following.first().and_then(Spelling::exact);
                     let entry = entries.iter().find(|entry| entry.is(text, next, place));
+                    let entry =
+                        entry.filter(|_| !built_in::is_built_in(self.name, text, following));
+                    values = entry.map_or("", |entry| entry.values());
+                    let before = &self.spelled[..place];
                     let option = entry.map(|entry| entry.show());
                     option
-                        .or_else(|| form::find(self.name, word, previous, self.bases))
+                        .or_else(|| form::find(self.name, word, before, self.bases))
                         .or_else(|| self.telling_option(text))
                 }
             };
             let written = word.exact().unwrap_or_default();
-            let written = written.split('=').next().unwrap_or_default().to_owned();
-            dangers.extend(option.map(|option| Danger { option, written, place }));
+            let written = match is_list(self.name, written) {
+                true => written,
+                false => written.split('=').next().unwrap_or_default(),
+            };
+            let danger = |option| Danger { values, ..Danger::new(option, written, place) };
+            dangers.extend(option.map(danger));
         }
         dangers
     }
@@ -157,7 +181,7 @@ impl CommandWords<'_> {
         is_open_name
             || entries.iter().any(|entry| entry.may_be_in(&beginning, place))
             || may_be_any && !is_message(self.name, self.spelled, self.words, place)
-            || compiler::find_open(self.name, word, previous, self.bases)
+            || compiler::find_open(self.name, word, &self.spelled[..place], self.bases)
             || form::find_open(self.name, word, previous, self.bases)
             || self.telling_option(&beginning).is_some()
     }
@@ -484,10 +508,7 @@ impl Entry<'_> {
         match word.strip_prefix('-') {
             Some(cluster) if !cluster.starts_with('-') => {
                 // The whole word counts, up to the letter that takes what is left of it as a value.
-                let end = cluster.find(|letter| self.takes_rest(letter));
-                let end = end.map_or(cluster.len(), |end| end + 1);
-                let end = cluster.ceil_char_boundary(end);
-                cluster[..end].contains(letters)
+                flags(cluster, self.values()).contains(letters)
             }
             // `tar xIf`: the first word needs no dash.
             None => place == 1 && self.option_without_dash() && word.contains(letters),
@@ -532,11 +553,14 @@ impl Entry<'_> {
             || is_letter && !has_value
     }
 
+    /// The letters that take the rest of a word as their value; `*` for all.
+    fn values(self) -> &'static str {
+        values_of(self.row)
+    }
+
     /// Whether what stands behind the letter in a word is its value.
     fn takes_rest(self, letter: char) -> bool {
-        let mut words = self.row.split_whitespace();
-        let letters = words.find_map(|word| word.strip_prefix('=')).unwrap_or_default();
-        letters == "*" || letters.contains(letter)
+        takes_rest(self.values(), letter)
     }
 
     fn option_without_dash(self) -> bool {
@@ -547,6 +571,39 @@ impl Entry<'_> {
     fn show(self) -> String {
         self.option.strip_suffix('*').unwrap_or(self.option).to_owned()
     }
+}
+
+/// The letters of the programs of a row that take the rest of a word as their value; `*` for all.
+fn values_of(row: &'static str) -> &'static str {
+    row.split_whitespace().find_map(|word| word.strip_prefix('=')).unwrap_or_default()
+}
+
+fn takes_rest(values: &str, letter: char) -> bool {
+    values == "*" || values.contains(letter)
+}
+
+/// The part of a word of letters that holds options: up to the first that takes the rest as its value.
+pub fn flags<'a>(letters: &'a str, values: &str) -> &'a str {
+    let end = letters.char_indices().find(|(_, letter)| takes_rest(values, *letter));
+    end.map_or(letters, |(at, letter)| &letters[..at + letter.len_utf8()])
+}
+
+/// Whether the word holds several options or properties: a rule that names the first does not name the others.
+fn is_list(name: &str, word: &str) -> bool {
+    match compiler::listed(word) {
+        Some(list) => list.contains(','),
+        None => matches!(name, "dotnet" | "msbuild") && word.contains([';', ',']),
+    }
+}
+
+/// The letters for which every call of the program certainly takes the rest of a word as their value.
+#[must_use]
+pub fn letters_with_value(program: &str) -> &'static str {
+    let is_own =
+        |(names, _): &&(&str, &'static str)| names.split_whitespace().any(|name| name == program);
+    let rows = OPTIONS.iter().filter(is_own).map(|(_, row)| values_of(row));
+    // A program without words of letters has no letters to tell apart.
+    rows.into_iter().find(|values| !matches!(*values, "" | "*")).unwrap_or_default()
 }
 
 fn is_cluster(letters: &str) -> bool {

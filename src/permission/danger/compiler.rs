@@ -3,58 +3,179 @@
 use std::path::PathBuf;
 
 use super::Spelling;
-use super::place::leads_out_or_is_hidden;
+use super::place::{leads_out, leads_out_or_is_hidden};
 
-/// Compilers, under the names of the table.
-const COMPILERS: &[&str] =
-    &["c++", "cc", "clang", "clang++", "cpp", "g++", "gcc", "gfortran", "rustc"];
+mod handed_on;
 
-/// The danger in a word behind `previous`: a linker or a plugin of the caller's choice, a file of options, or a file to
+pub use handed_on::listed;
+
+/// Compilers that take the options of gcc, under the names of the table.
+const LIKE_GCC: &[&str] =
+    &["c++", "cc", "clang", "clang++", "clang-cpp", "cpp", "g++", "gcc", "gfortran"];
+
+/// Other compilers, assemblers and linkers, and their options that name a file or folder to write.
+const OTHERS: &[(&str, &str)] = &[
+    ("as dmd fpc gas gdc ghc ldc2 nasm nvcc ocamlc ocamlopt swiftc yasm zig", "-o"),
+    ("ld ld.bfd ld.gold ld.lld ld.mold ld64.lld lld gold mold", "-o --output"),
+    ("groovyc kotlinc scalac", "-d"),
+    ("javac javadoc", "-d -h -s"),
+];
+
+/// A word of a compiler, with those before it.
+struct CompilerWord<'a> {
+    word: &'a Spelling<'a>,
+    /// With the program.
+    before: &'a [Spelling<'a>],
+    bases: &'a [PathBuf],
+}
+
+/// The danger in a word behind `before`: a linker or a plugin of the caller's choice, a file of options, or a file to
 /// write that is hidden or not below the folder.
-pub fn find(name: &str, word: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> Option<String> {
+pub fn find(
+    name: &str,
+    word: &Spelling<'_>,
+    before: &[Spelling<'_>],
+    bases: &[PathBuf],
+) -> Option<String> {
     let text = word.outline();
-    let leads_out = |path: &str| leads_out_or_is_hidden(path, word, bases);
+    let found = CompilerWord { word, before, bases };
     match name {
         "go" if text.contains("-extld") => Some("-extld".to_owned()),
-        "go" => go_file(&text, previous, leads_out),
-        _ if COMPILERS.contains(&name) => compiler_word(&text, previous, leads_out),
-        _ => None,
+        "go" => go_file(&text, found.previous(), |path| found.is_no_output(path)),
+        "rustc" | "rustdoc" | "clippy-driver" => found.of_rustc(&text),
+        // What cargo hands on.
+        "cargo" => {
+            let is_rustc = |word: &Spelling<'_>| word.may_be("rustc") || word.may_be("rustdoc");
+            let mark = before.iter().position(|word| word.exact() == Some("--"))?;
+            before[..mark].iter().any(is_rustc).then(|| found.of_rustc(&text)).flatten()
+        }
+        _ if LIKE_GCC.contains(&name) => found.of_gcc(&text),
+        _ => {
+            let is_name = |names: &str| names.split_whitespace().any(|known| known == name);
+            let (_, options) = OTHERS.iter().find(|(names, _)| is_name(names))?;
+            found.output(&text, options.split_whitespace())
+        }
     }
 }
 
 /// Whether there is such a danger in a word that is only known in part.
-pub fn find_open(name: &str, word: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> bool {
-    word.exact().is_none() && find(name, word, previous, bases).is_some()
+pub fn find_open(
+    name: &str,
+    word: &Spelling<'_>,
+    before: &[Spelling<'_>],
+    bases: &[PathBuf],
+) -> bool {
+    word.exact().is_none() && find(name, word, before, bases).is_some()
 }
 
-fn compiler_word(word: &str, previous: &str, leads_out: impl Fn(&str) -> bool) -> Option<String> {
-    let handed_on = ["-Wl,", "-Wa,", "-Wp,"].iter().find_map(|start| word.strip_prefix(start));
-    if let Some(words) = handed_on {
-        return words.split(',').find_map(linker_option).map(str::to_owned);
-    }
-    if word.starts_with("-fuse-ld=") && word.contains('/') {
-        return Some("-fuse-ld".to_owned());
-    }
-    let output = ["-o", "-MF", "--output", "-aux-info"];
-    let joined = word.strip_prefix("--output=").map(|value| ("--output", value));
-    let joined = joined.or_else(|| Some(("-aux-info", word.strip_prefix("-aux-info=")?)));
-    let joined = joined.or_else(|| {
-        let joins = |option: &'static str| Some((option, word.strip_prefix(option)?));
-        ["-o", "-MF"].into_iter().find_map(joins).filter(|(_, value)| !value.is_empty())
-    });
-    let behind = output.into_iter().find(|option| *option == previous);
-    let (option, value) = behind.map(|option| (option, word)).or(joined)?;
-    leads_out(value).then(|| option.to_owned())
-}
+/// Options of gcc and clang that name a file or folder to write, in the next word or joined.
+const OUTPUTS: &str = "-o -MF -MJ -J -aux-info -auxbase -dumpbase -dumpdir -dependency-file -index-store-path \
+    -serialize-diagnostics --output --serialize-diagnostics";
 
-/// An option of the linker that loads a plugin or a file of options.
-fn linker_option(word: &str) -> Option<&'static str> {
-    let name = word.split('=').next().unwrap_or_default();
-    match name {
-        _ if word.starts_with('@') => Some("@"),
-        "-plugin" | "--plugin" => Some("-plugin"),
-        "-load-pass-plugin" | "--load-pass-plugin" => Some("-load-pass-plugin"),
-        _ => None,
+/// Options of gcc and clang with a value behind `=` that only read what it names, or only mention it.
+const READ: &str = "--sysroot -fauto-profile -fdebug-compilation-dir -fdebug-prefix-map -ffile-compilation-dir \
+    -ffile-prefix-map -fmacro-prefix-map -fprofile-instr-use -fprofile-prefix-map -fprofile-sample-use -fprofile-use \
+    -frandom-seed -fsanitize-blacklist -fsanitize-ignorelist --gcc-toolchain --include --param --std --target";
+
+/// The beginnings of options of gcc and clang behind which a file is read.
+const FLAGS: &[&str] = &[
+    "-ansi",
+    "-arch",
+    "-D",
+    "-f",
+    "-g",
+    "-i",
+    "-I",
+    "-l",
+    "-L",
+    "-m",
+    "-MT",
+    "-MQ",
+    "-no",
+    "-O",
+    "-pedantic",
+    "-pipe",
+    "-pthread",
+    "-static",
+    "-shared",
+    "-std",
+    "-U",
+    "-W",
+    "-x",
+    "-rdynamic",
+    "-rpath",
+    "--sysroot",
+];
+
+/// The same for options that stand alone.
+const FLAG_WORDS: &str = "-c -C -CC -E -H -M -MD -MG -MM -MMD -MP -P -Q -S -T -e -pie -s -u -v -w -z --verbose --version";
+
+impl CompilerWord<'_> {
+    fn previous(&self) -> &str {
+        self.before.last().and_then(Spelling::exact).unwrap_or_default()
+    }
+
+    /// Whether a rule for the program does not cover writing there.
+    fn is_no_output(&self, path: &str) -> bool {
+        leads_out_or_is_hidden(path, self.word, self.bases)
+    }
+
+    /// One of `options` with a file to write that no rule covers, here or in the word before.
+    fn output<'o>(&self, text: &str, options: impl Iterator<Item = &'o str>) -> Option<String> {
+        for option in options {
+            // One dash and letters can have the value joined.
+            let joined =
+                text.strip_prefix(option).map(|rest| rest.strip_prefix('=').unwrap_or(rest));
+            let joined = joined.filter(|value| !value.is_empty());
+            let joined = joined.filter(|_| !option.starts_with("--") || text.contains('='));
+            let value = if self.previous() == option { Some(text) } else { joined };
+            if value.is_some_and(|value| self.is_no_output(value)) {
+                return Some(option.to_owned());
+            }
+        }
+        None
+    }
+
+    /// Whether a value, or a part of it, names a file to write that no rule covers, or a program.
+    fn has_no_output(&self, value: &str) -> bool {
+        value.contains('|') || value.split(['=', ':', ',', ';']).any(|part| self.is_no_output(part))
+    }
+
+    fn of_gcc(&self, text: &str) -> Option<String> {
+        if let Some(danger) = self.handed_on(text) {
+            return danger;
+        }
+        if text.starts_with("-fuse-ld=") {
+            return text.contains('/').then(|| "-fuse-ld".to_owned());
+        }
+        if let Some(option) = self.output(text, OUTPUTS.split_whitespace()) {
+            return Some(option);
+        }
+        if text.starts_with('-') {
+            let (option, value) = text.split_once('=')?;
+            let is_file =
+                option.starts_with("-f") || option.starts_with("--") || option == "-save-temps";
+            let is_read = READ.split_whitespace().any(|known| known == option);
+            return (is_file && !is_read && self.has_no_output(value)).then(|| option.to_owned());
+        }
+        // What stands behind an option that is not known may be a file that it writes.
+        let option = self.previous();
+        let is_flag = !option.starts_with('-')
+            || option.len() == 1
+            || option.contains('=')
+            || FLAGS.iter().any(|start| option.starts_with(start))
+            || FLAG_WORDS.split_whitespace().any(|flag| flag == option);
+        (!is_flag && leads_out(text, self.word, self.bases)).then(|| option.to_owned())
+    }
+
+    fn of_rustc(&self, text: &str) -> Option<String> {
+        let found = self.output(text, ["-o", "--out-dir"].into_iter());
+        let lists = ["--emit", "--print"].into_iter().find_map(|option| {
+            let joined = text.strip_prefix(option).and_then(|rest| rest.strip_prefix('='));
+            let value = if self.previous() == option { Some(text) } else { joined };
+            value.filter(|value| self.has_no_output(value)).map(|_| option.to_owned())
+        });
+        found.or(lists)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::place::leads_out;
-use super::{Spelling, compiler};
+use super::{Spelling, compiler, dotnet};
 
 /// Last words of long options that name a program, whatever program has the option.
 const RUNS: &str = "browser cmd command editor exec executable hook hooks interpreter launcher pager plugin plugins \
@@ -13,14 +13,14 @@ const RUNS: &str = "browser cmd command editor exec executable hook hooks interp
 const WRITES: &str = "dump-file junit-xml log-dir log-directory log-file log-path out-dir out-file out-path output-dir \
     output-directory output-file output-path pid-file report-file status-file trace-file";
 
-/// The danger in a word of the program, which runs in one of `bases`; `previous` is the word before it.
+/// The danger in a word of the program, which runs in one of `bases`; `words` are those before it, with the program.
 pub fn find(
     name: &str,
     spelled: &Spelling<'_>,
-    previous: Option<&str>,
+    words: &[Spelling<'_>],
     bases: &[PathBuf],
 ) -> Option<String> {
-    let before = previous.unwrap_or_default();
+    let before = words.last().and_then(Spelling::exact).unwrap_or_default();
     let word = spelled.exact()?;
     match name {
         "make" | "gmake" => make_word(word),
@@ -41,13 +41,15 @@ pub fn find(
         "dc" => word.contains('!').then(|| "an exclamation mark".to_owned()),
         // A format can be a program as well.
         "pandoc" => word.contains(".lua").then(|| "a Lua script".to_owned()),
-        _ => compiler::find(name, spelled, before, bases),
+        "dotnet" | "msbuild" => dotnet::find(word, words, bases),
+        _ => compiler::find(name, spelled, words, bases),
     }
 }
 
 /// Whether there is such a danger in a word that is only known in part.
 pub fn find_open(name: &str, word: &Spelling<'_>, previous: &str, bases: &[PathBuf]) -> bool {
     MOUNTERS.contains(&name) && mount(word, previous, bases).is_some()
+        || matches!(name, "dotnet" | "msbuild") && dotnet::find_open(word)
 }
 
 /// The option, where its name says that it runs a program or writes a file.

@@ -84,7 +84,7 @@ pub fn find(name: &str, words: &[Word], spelled: &[Spelling<'_>]) -> Option<Dang
         });
     let harmless = whole && is_harmless(operands);
     let config = "config".to_owned();
-    (!harmless).then(|| Danger { option: config.clone(), written: config, place })
+    (!harmless).then(|| Danger::new(config.clone(), config, place))
 }
 
 /// The place of the sub-command; the value of an option before it is none.

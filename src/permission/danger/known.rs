@@ -83,7 +83,7 @@ pub fn find(name: &str, words: &[Spelling<'_>], end: usize) -> Vec<Danger> {
         };
         dangers.extend(found.map(|found| {
             let option = found.split('=').next().unwrap_or_default().to_owned();
-            Danger { written: option.clone(), option, place }
+            Danger::new(option.clone(), option, place)
         }));
     }
     dangers

@@ -36,7 +36,7 @@ pub fn command_of_npx(name: &str, words: &[Spelling<'_>]) -> Option<usize> {
 }
 
 fn danger(option: &str, place: usize) -> Danger {
-    Danger { option: option.to_owned(), written: option.to_owned(), place }
+    Danger::new(option, option, place)
 }
 
 /// The second word that is no option, which names a file to write. `letters` and `options` take the next word as

@@ -142,5 +142,5 @@ fn has_folder(text: &str) -> bool {
 /// The rule names the repository as the command has it.
 fn local(word: &Spelling<'_>, place: usize) -> Danger {
     let written = word.exact().unwrap_or_default().to_owned();
-    Danger { option: "a repository on this machine".to_owned(), written, place }
+    Danger::new("a repository on this machine", written, place)
 }

@@ -30,7 +30,7 @@ pub fn find(sub_command: &str, place: usize, words: &[Spelling<'_>]) -> Vec<Dang
         if value.is_none_or(|value| !STRATEGIES.contains(&value)) {
             let option = "--strategy".to_owned();
             let written = text.split('=').next().unwrap_or_default().to_owned();
-            dangers.push(Danger { option, written, place: at });
+            dangers.push(Danger::new(option, written, at));
         }
     }
     dangers

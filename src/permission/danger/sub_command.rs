@@ -57,19 +57,19 @@ pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
     let mut place = 1;
     while let Some(word) = words.get(place) {
         let Some(text) = word.exact() else {
-            dangers.push(Danger { option: OPEN.to_owned(), written: OPEN.to_owned(), place });
+            dangers.push(Danger::new(OPEN, OPEN, place));
             break;
         };
         if !text.starts_with(['-', '+']) {
             if !is_everyday(name, text, words.get(place + 1)) {
-                dangers.push(Danger { option: text.to_owned(), written: text.to_owned(), place });
+                dangers.push(Danger::new(text, text, place));
             }
             break;
         }
         let option = program.global_option(text);
         if option.is_none_or(|option| !option.harmless) {
             let option = text.split('=').next().unwrap_or_default().to_owned();
-            dangers.push(Danger { written: option.clone(), option, place });
+            dangers.push(Danger::new(option.clone(), option, place));
         }
         place += option.map_or(1, |option| option.words);
     }

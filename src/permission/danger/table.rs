@@ -29,7 +29,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("git/clone", "=bjo -u -c --config --template --separate-git-dir"),
     ("git/init", "--template --separate-git-dir"),
     ("git/archive git/format-patch git/bugreport git/diagnose", "-o --remote"),
-    ("git/rebase", "-x"),
+    ("git/rebase", "=CsX -x"),
     ("git/difftool", "-x -t --tool"),
     ("git/mergetool", "-t --tool"),
     ("git/bisect", "run view visualize"),
@@ -111,7 +111,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("go/env", "-w -u"),
     (
         "cargo",
-        "!--target --config --manifest-path --target-dir --logfile --out-dir --artifact-dir -C -Z --codegen @*",
+        "=Fjp !--target --config --manifest-path --target-dir --logfile --out-dir --artifact-dir -C -Z --codegen @*",
     ),
     ("rustc clippy-driver", "-C -Z --codegen --sysroot"),
     ("rustdoc", "-C -Z --codegen --sysroot --test-builder --test-runtool --runtool"),
@@ -162,7 +162,12 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "-f -d -c --justfile --working-directory --shell --shell-arg --set --chooser --command --dotenv-path",
     ),
     (
-        "pip pip3 uv",
+        "pip pip3",
+        "=cr !--pre -i -f -t --index-url --extra-index-url --find-links --trusted-host --target --prefix --root --python \
+         --proxy --log --config-settings --build-option --global-option --default-index --index",
+    ),
+    (
+        "uv",
         "!--pre -i -f -t --index-url --extra-index-url --find-links --trusted-host --target --prefix --root --python \
          --proxy --log --config-settings --build-option --global-option --default-index --index",
     ),
@@ -181,11 +186,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "=DPx -I -p -b -c -g --init-script --project-dir --build-file --settings-file --gradle-user-home \
          --include-build -Dorg.gradle.jvmargs -Dorg.gradle.java.home",
     ),
-    (
-        "dotnet msbuild",
-        "=* @* -a --test-adapter-path --settings --diag -p:CustomBefore* -p:CustomAfter* -p:PreBuild* -p:PostBuild* \
-         -property:* --property* /p:* -l:* -logger* --logger* /l:*",
-    ),
+    ("dotnet msbuild", "=* @* -a --test-adapter-path --settings --diag"),
     (
         "kubectl oc",
         "!--output !--command --kubeconfig --cache-dir --log-file --profile-output --output-directory --enable-helm \
@@ -213,20 +214,21 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("terraform tofu", "=* -chdir -plugin-dir -out -state -state-out -backup -generate-config-out"),
     (
         "eslint",
-        "-c -o -f --config --rulesdir --plugin --parser --resolve-plugins-relative-to --output-file --format \
+        "!--cache -c -o -f --config --rulesdir --plugin --parser --resolve-plugins-relative-to --output-file --format \
          --cache-location --cache-file",
     ),
     (
         "prettier stylelint",
-        "--config --plugin --plugin-search-dir --custom-syntax --custom-formatter -o --output-file --cache-location \
+        "!--cache --config --plugin --plugin-search-dir --custom-syntax --custom-formatter -o --output-file --cache-location \
          --rulesdir",
     ),
+    ("mocha", "-O --reporter-option* --reporterOption*"),
     (
         "jest vitest mocha",
-        "-c -r --config --require --globalSetup --globalTeardown --setupFiles --setupFilesAfterEnv --reporters \
-         --runner --resolver --outputFile --testRunner --testEnvironment --testSequencer --testResultsProcessor \
+        "!--cache !--coverage !--run !--watch -c -r --config --require --globalSetup --globalTeardown --setupFiles --setupFilesAfterEnv --reporters \
+         --coverageReporters --coverage-reporters --runner --resolver --outputFile* --testRunner --testEnvironment --testSequencer --testResultsProcessor \
          --filter --transform --watchPlugins --dependencyExtractor --cacheDirectory --coverageDirectory --rootDir \
-         --global-setup --global-teardown --setup-files --setup-files-after-env --output-file --test-runner \
+         --global-setup --global-teardown --setup-files --setup-files-after-env --output-file* --test-runner \
          --test-environment --env --environment --test-sequencer --test-results-processor --watch-plugins \
          --dependency-extractor --cache-directory --coverage-directory --root-dir --snapshotSerializers \
          --snapshot-serializers --moduleNameMapper --module-name-mapper --preset --import --loader -R",
@@ -263,17 +265,24 @@ pub const OPTIONS: &[(&str, &str)] = &[
          --xslt-html-report --xslt-txt-report --timing-stats --line-checking-stats",
     ),
     (
-        "pylint flake8 pyright",
-        "-p -f --init-hook --evaluation --rcfile --load-plugins --output --output-format --output-file --config --append-config --pythonpath \
-         --import-graph --ext-import-graph --int-import-graph",
+        "pylint",
+        "=dejrs -f --init-hook --evaluation --rcfile --load-plugins --output --output-format --output-file --config \
+         --pythonpath --import-graph --ext-import-graph --int-import-graph",
+    ),
+    (
+        "flake8 pyright",
+        "-p -f --output --output-format --output-file --config --append-config --pythonpath --rcfile",
     ),
     (
         "black isort ruff rustfmt gofmt",
         "--config --settings-file --settings-path --output-file --config-path -cpuprofile",
     ),
-    ("phpunit", "-c --bootstrap --configuration --include-path --extension --log-junit --printer"),
+    (
+        "phpunit",
+        "=d -c --bootstrap --configuration --include-path --extension --log-junit --printer",
+    ),
     ("rspec", "=eftP -r -O -o -I --require --options --out --default-path"),
-    ("tox nox", "-c -f --conf --noxfile --workdir --force-dep"),
+    ("tox nox", "=ep -c -f --conf --noxfile --workdir --force-dep"),
     ("ninja", "=djklw -f -C -t"),
     ("ctest", "=* -S -SP -O -D --script --output-log --output-junit --build-and-test --test-dir"),
     ("gh/download", "=R -O -D --output --dir"),

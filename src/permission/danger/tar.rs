@@ -41,7 +41,7 @@ pub fn find(words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
             entered.push(&value);
         }
         if is_danger {
-            dangers.push(Danger { option: format!("-{letter}"), written: value, place });
+            dangers.push(Danger::new(format!("-{letter}"), value, place));
         }
     }
     dangers

@@ -4,6 +4,7 @@ use super::super::judge::Decision::{Allow, Ask};
 use super::super::judge::testing::Bench;
 
 mod programs;
+mod values;
 
 #[test]
 fn a_dangerous_option_never_rides_on_a_rule_that_does_not_name_it() {

@@ -6,7 +6,7 @@ use super::super::super::judge::Decision::{Allow, Ask};
 use super::super::super::judge::testing::Bench;
 use super::asked_about;
 
-fn allowed(rows: &[(&str, &str)]) {
+pub fn allowed(rows: &[(&str, &str)]) {
     let judge = |(rule, line): &(&str, &str)| {
         let judgement = Bench::new().allow(rule).bash_judgement(line);
         (judgement.decision != Allow).then(|| format!("{rule} ~ {line}: {}", judgement.why))
