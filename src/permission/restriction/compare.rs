@@ -1,6 +1,7 @@
 //! Compares the words of one rule with the words of one command.
 
 use super::Restriction;
+use crate::permission::danger;
 use crate::permission::pattern::wild;
 use crate::permission::program::{Program, is_git_command};
 use crate::permission::script::Word;
@@ -240,19 +241,20 @@ impl Comparison<'_> {
                 return Restriction::Maybe(format!("`{last}` is among its arguments"));
             }
         }
-        self.in_other_spelling(words)
+        self.in_other_spelling(words, sub_command)
     }
 
     /// Compares options by what they may come to, in any order and spelling: `rm -r -f` as `rm -rf`, and `git push -f` as
     /// `git push --force`. The other words of the rule are among the command's, in their order.
-    fn in_other_spelling(&self, words: &[Spelling<'_>]) -> Restriction {
+    fn in_other_spelling(&self, words: &[Spelling<'_>], sub_command: &str) -> Restriction {
         let is_option = |word: &str| word.starts_with('-') && word.len() > 1;
         let given: Vec<&str> = words.iter().filter_map(Spelling::exact).collect();
         let (options, names): (Vec<&str>, Vec<&str>) =
             self.tokens.iter().partition(|token| is_option(token));
         let mut operands = given.iter().filter(|word| !is_option(word));
         let has_names = names.iter().all(|name| operands.any(|word| fits(name, word)));
-        let given = Options { words: &given, folds: names.is_empty() };
+        let values = letters_with_value(self.name, sub_command);
+        let given = Options { words: &given, folds: names.is_empty(), values };
         if options.is_empty() || !has_names || !options.iter().all(|option| given.has(option)) {
             return Restriction::No;
         }
@@ -261,6 +263,29 @@ impl Comparison<'_> {
             self.tokens.join(" ")
         ))
     }
+}
+
+/// Commands of git, and the letters that always give the rest of their word to an option as its value.
+const GIT_LETTERS: &[(&str, &str)] = &[
+    ("branch", "u"),
+    ("checkout", "bB"),
+    ("commit", "cCFmStu"),
+    ("grep", "ABCefmO"),
+    ("log show", "GLSUln"),
+    ("merge", "FmsSX"),
+    ("push", "o"),
+    ("rebase", "CsSxX"),
+    ("tag", "Fmnu"),
+];
+
+/// Letters behind which a word of the command holds no more options.
+fn letters_with_value(program: &str, sub_command: &str) -> &'static str {
+    if program != "git" {
+        return danger::letters_with_value(program);
+    }
+    let is_own = |names: &str| names.split_whitespace().any(|name| name == sub_command);
+    let found = GIT_LETTERS.iter().find(|(names, _)| is_own(names));
+    found.map_or("", |(_, letters)| letters)
 }
 
 /// Long options that go by a letter in most programs that know them.
@@ -280,6 +305,8 @@ struct Options<'a> {
     words: &'a [&'a str],
     /// Whether small and capital letters mean the same.
     folds: bool,
+    /// Letters that take the rest of their word as a value.
+    values: &'static str,
 }
 
 impl Options<'_> {
@@ -320,7 +347,10 @@ impl Options<'_> {
     /// Whether the letter is given behind a single dash.
     fn stands_alone(&self, wanted: char) -> bool {
         let mut given = self.words.iter().filter_map(|word| letters(word));
-        given.any(|letters| letters.chars().any(|letter| self.is(Some(letter), wanted)))
+        given.any(|letters| {
+            let flags = danger::flags(&letters, self.values);
+            flags.chars().any(|letter| self.is(Some(letter), wanted))
+        })
     }
 
     fn is(&self, given: Option<char>, wanted: char) -> bool {

@@ -485,3 +485,28 @@ fn a_program_in_what_another_command_puts_out_is_a_doubt_where_its_reader_may_ru
         Allow,
     );
 }
+
+#[test]
+fn letters_of_a_value_are_no_options() {
+    let lines = [
+        ("Bash(git commit --no-verify:*)", "git commit -mnew"),
+        ("Bash(git commit -n:*)", "git commit -amnew"),
+        ("Bash(git commit -n:*)", "git -C x commit -mnew"),
+        ("Bash(git push --force:*)", "git push -ofix"),
+        ("Bash(git push -f:*)", "git push -ofix"),
+        ("Bash(git tag -d:*)", "git tag -madd v1"),
+        ("Bash(git branch -D:*)", "git branch -udef"),
+        ("Bash(git * --force:*)", "git commit -mfix"),
+        ("Bash(make -f:*)", "make -jf"),
+    ];
+    each(&lines, Decision::Allow);
+    let doubts = [
+        ("Bash(git commit --no-verify:*)", "git commit -nmew"),
+        ("Bash(git commit -n:*)", "git commit -an -mx"),
+        ("Bash(git push --force:*)", "git push -fofix"),
+        ("Bash(git stash show -p:*)", "git stash show -mp"),
+        ("Bash(git rebase -i:*)", "git rebase -mi"),
+        ("Bash(git clean -f:*)", "git clean -mf commit"),
+    ];
+    each(&doubts, Decision::Ask);
+}
