@@ -22,6 +22,7 @@ use super::wrapper::{self, Wrapped, base_name};
 mod built_in;
 mod compiler;
 mod dotnet;
+mod entry;
 mod form;
 mod git_config;
 mod known;
@@ -35,7 +36,10 @@ mod table;
 mod tar;
 
 use super::program::Program;
-use table::{ANYWHERE, OPTION_FILES, OPTIONS};
+use entry::{Entry, entries, rows, values_of};
+use table::{ANYWHERE, OPTION_FILES};
+
+pub use entry::{flags, letters_with_value};
 
 /// An option that a rule has to name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -424,186 +428,12 @@ fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {
     places.find(|&place| !is_option(place - 1)).unwrap_or(words.len())
 }
 
-/// One option of a row of the table.
-#[derive(Clone, Copy)]
-struct Entry<'a> {
-    program: &'a str,
-    option: &'static str,
-    /// All words of the row.
-    row: &'static str,
-    /// The program is in the table.
-    is_known: bool,
-}
-
-/// The entry of a program that reads options from files.
-const OPTION_FILE: &str = "@*";
-
-/// The rows of the program, as far as its sub-command fits.
-fn rows<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item = &'static str> {
-    let fits = move |names: &str| {
-        names.split_whitespace().any(|entry| {
-            let mut parts = entry.split('/');
-            parts.next() == Some(name)
-                && parts.all(|part| words.iter().skip(1).any(|word| word.exact() == Some(part)))
-        })
-    };
-    OPTIONS.iter().filter(move |(names, _)| fits(names)).map(|(_, row)| *row)
-}
-
-/// The entries of the program, as far as its sub-command fits.
-fn entries<'a>(name: &'a str, words: &'a [Spelling<'a>]) -> impl Iterator<Item = Entry<'a>> {
-    let listed = rows(name, words).flat_map(move |row| {
-        let frees = |word: &&str| word.starts_with('=') || word.starts_with("!--");
-        let options = row.split_whitespace().filter(move |word| !frees(word));
-        options.map(move |option| Entry { program: name, option, row, is_known: true })
-    });
-    let files = has_option_files(name).then_some(OPTION_FILE);
-    listed.chain(files.map(|option| Entry { program: name, option, row: "", is_known: true }))
-}
-
-/// Values that name a format of the output rather than a file.
-const FORMATS: &[&str] = &[
-    "json", "jsonl", "yaml", "table", "text", "wide", "name", "tsv", "csv", "none", "plain",
-    "short",
-];
-
-impl Entry<'_> {
-    /// Whether a word of the command is the option; `next` is the word behind it.
-    fn is(self, word: &str, next: Option<&str>, place: usize) -> bool {
-        let (name, value) = match word.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (word, None),
-        };
-        if let Some(long) = self.option.strip_prefix("--") {
-            let Some(given) = self.long_name(name) else { return false };
-            if let Some(start) = long.strip_suffix('*') {
-                return given.starts_with(start);
-            }
-            let is_format = value.or(next).is_some_and(|value| FORMATS.contains(&value));
-            let fits = match self.program {
-                "tsc" => given.eq_ignore_ascii_case(long),
-                // GNU programs and git take any beginning of an option that fits no other.
-                _ => {
-                    given == long
-                        || self.is_known && long.starts_with(given) && !self.has_whole(given)
-                }
-            };
-            return fits && !(long == "output" && is_format);
-        }
-        let Some(letters) = self.option.strip_prefix('-') else {
-            // A word such as `run`, or the beginning of one such as `+`.
-            return match self.option.strip_suffix('*') {
-                Some(start) => word.starts_with(start),
-                None => word == self.option,
-            };
-        };
-        if letters.chars().count() > 1 {
-            // go takes two dashes for one.
-            let is = |name: &str| match self.option.strip_suffix('*') {
-                Some(start) => name.starts_with(start),
-                None => name == self.option,
-            };
-            return is(name) || name.strip_prefix('-').is_some_and(is);
-        }
-        match word.strip_prefix('-') {
-            Some(cluster) if !cluster.starts_with('-') => {
-                // The whole word counts, up to the letter that takes what is left of it as a value.
-                flags(cluster, self.values()).contains(letters)
-            }
-            // `tar xIf`: the first word needs no dash.
-            None => place == 1 && self.option_without_dash() && word.contains(letters),
-            Some(_) => false,
-        }
-    }
-
-    /// The name of a long option without its dashes.
-    fn long_name<'w>(&self, word: &'w str) -> Option<&'w str> {
-        let name = match self.program {
-            // These take any number of dashes; one before a letter or two is a short option.
-            "npm" | "npx" | "tsc" if !word.starts_with("--") => {
-                word.strip_prefix('-').filter(|name| name.len() > 2)
-            }
-            "npm" | "npx" | "tsc" => Some(word.trim_start_matches('-')),
-            _ => word.strip_prefix("--"),
-        };
-        name.filter(|name| !name.is_empty())
-    }
-
-    /// Whether the programs of the row have an option of this very name, which is none of the dangerous ones.
-    fn has_whole(self, name: &str) -> bool {
-        let wholes = self.row.split_whitespace().filter_map(|word| word.strip_prefix("!--"));
-        wholes.into_iter().any(|whole| whole == name)
-    }
-
-    /// Whether a word that begins like this, and is not known further, may be the option.
-    fn may_be_in(self, beginning: &str, place: usize) -> bool {
-        if beginning.contains('=') {
-            return self.is(beginning, None, place);
-        }
-        if beginning.starts_with("--") {
-            return self.option.starts_with(beginning);
-        }
-        let Some(cluster) = beginning.strip_prefix('-') else {
-            return self.option.ends_with('*') && self.is(beginning, None, place);
-        };
-        let is_letter = self.option.len() == 2 && self.option.starts_with('-');
-        let has_value = cluster.chars().any(|letter| self.takes_rest(letter));
-        self.is(beginning, None, place)
-            || self.option.starts_with(beginning) && !is_letter
-            || is_letter && !has_value
-    }
-
-    /// The letters that take the rest of a word as their value; `*` for all.
-    fn values(self) -> &'static str {
-        values_of(self.row)
-    }
-
-    /// Whether what stands behind the letter in a word is its value.
-    fn takes_rest(self, letter: char) -> bool {
-        takes_rest(self.values(), letter)
-    }
-
-    fn option_without_dash(self) -> bool {
-        matches!(self.program, "tar" | "bsdtar" | "gtar")
-            && table::TAR_LETTERS.contains(&self.option)
-    }
-
-    fn show(self) -> String {
-        self.option.strip_suffix('*').unwrap_or(self.option).to_owned()
-    }
-}
-
-/// The letters of the programs of a row that take the rest of a word as their value; `*` for all.
-fn values_of(row: &'static str) -> &'static str {
-    row.split_whitespace().find_map(|word| word.strip_prefix('=')).unwrap_or_default()
-}
-
-fn takes_rest(values: &str, letter: char) -> bool {
-    values == "*" || values.contains(letter)
-}
-
-/// The part of a word of letters that holds options: up to the first that takes the rest as its value.
-pub fn flags<'a>(letters: &'a str, values: &str) -> &'a str {
-    let end = letters.char_indices().find(|(_, letter)| takes_rest(values, *letter));
-    end.map_or(letters, |(at, letter)| &letters[..at + letter.len_utf8()])
-}
-
 /// Whether the word holds several options or properties: a rule that names the first does not name the others.
 fn is_list(name: &str, word: &str) -> bool {
     match compiler::listed(word) {
         Some(list) => list.contains(','),
         None => matches!(name, "dotnet" | "msbuild") && word.contains([';', ',']),
     }
-}
-
-/// The letters for which every call of the program certainly takes the rest of a word as their value.
-#[must_use]
-pub fn letters_with_value(program: &str) -> &'static str {
-    let is_own =
-        |(names, _): &&(&str, &'static str)| names.split_whitespace().any(|name| name == program);
-    let rows = OPTIONS.iter().filter(is_own).map(|(_, row)| values_of(row));
-    // A program without words of letters has no letters to tell apart.
-    rows.into_iter().find(|values| !matches!(*values, "" | "*")).unwrap_or_default()
 }
 
 fn is_cluster(letters: &str) -> bool {
