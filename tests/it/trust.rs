@@ -1,14 +1,14 @@
 //! What a project brings: it does nothing until the person accepts it, and asks again when it changes.
 
-use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::support::pty::{CTRL_C, CTRL_D, ENTER, ESC, Screen};
-use crate::support::record::Wire;
 use crate::support::run::Finished;
-use crate::support::scene::{Scene, agent_with, bash};
+use crate::support::scene::{Scene, bash};
 use crate::support::script::{Reply, text, tool_use};
 use crate::support::server::Server;
+
+mod kinds;
+mod screen;
 
 const SHARED: &str = ".caliban/config.toml";
 const ALLOW_TOUCH: &str = "[permissions]\nallow = [\"Bash(touch:*)\"]\n";
@@ -248,47 +248,6 @@ async fn a_rule_of_a_settings_file_counts_at_the_next_call_of_a_running_session(
     scene.server.finish();
 }
 
-const NOTHING: [&str; 0] = [];
-const QUESTION: &str = "trust this project?";
-/// What can be answered is shown: digits count from here on.
-const ANSWERS: &str = "1  trust this";
-
-#[tokio::test]
-async fn the_screen_asks_before_the_session_and_what_was_shown_counts_from_then_on() {
-    let scene = Scene::new();
-    scene.world.write(SHARED, ALLOW_TOUCH);
-    scene.server.when("TASK-1").reply(tool_use("Bash", bash("touch made.txt"))).then(text("tried"));
-    let screen = Screen::start(&scene.world, ["TASK-1 go"], 100, 30);
-    screen.wait_for(QUESTION);
-    let shown = screen.wait_for(ANSWERS);
-    assert!(shown.contains("2  allow rule Bash(touch:*)") && shown.contains(SHARED), "{shown}");
-    assert_eq!(scene.server.requests().len(), 0, "nothing has begun");
-    // What comes after the question was shown is not what was accepted.
-    let more = "[permissions]\nallow = [\"Bash(touch:*)\", \"Bash(mkdir:*)\"]\n";
-    scene.world.write(SHARED, more);
-    screen.keys("1");
-    screen.wait_for("tried");
-    assert!(scene.world.exists("made.txt"), "{}", screen.contents());
-    let notice = screen.wait_for("Not trusted");
-    assert!(notice.contains("Bash(mkdir:*)") && !notice.contains("Bash(touch:*)"), "{notice}");
-    screen.wait_for("Ctrl+D quits");
-    screen.keys(CTRL_D);
-    screen.exit().assert_restored();
-
-    let changed = Screen::start(&scene.world, NOTHING, 100, 30);
-    let shown = changed.wait_for(ANSWERS);
-    assert!(shown.contains("It has changed since you trusted it"), "{shown}");
-    assert!(shown.contains("Bash(mkdir:*)") && !shown.contains("Bash(touch:*)"), "{shown}");
-    changed.keys("1");
-    changed.wait_for("? keys");
-    changed.keys(CTRL_D);
-    changed.exit().assert_restored();
-    let again = Screen::start(&scene.world, NOTHING, 100, 30);
-    let shown = again.wait_for("? keys");
-    assert!(!shown.contains("Not trusted"), "{shown}");
-    scene.server.finish();
-}
-
 #[tokio::test]
 async fn show_lists_what_waits_and_what_is_trusted_and_changes_nothing() {
     let scene = Scene::new();
@@ -343,219 +302,6 @@ async fn the_doctor_counts_hooks_that_are_not_trusted() {
 }
 
 #[tokio::test]
-async fn not_now_goes_on_without_it_and_says_so_once() {
-    for key in ["2", ESC] {
-        let scene = Scene::new();
-        scene.world.write(SHARED, ALLOW_TOUCH);
-        let touch = tool_use("Bash", bash("touch made.txt"));
-        scene.server.when("TASK-1").reply(touch).then(text("tried"));
-        let screen = Screen::start(&scene.world, ["TASK-1 go"], 100, 30);
-        screen.wait_for(ANSWERS);
-        screen.keys(key);
-        let shown = screen.wait_for("1  Yes");
-        assert_eq!(shown.matches("Not trusted").count(), 1, "{shown}");
-        assert!(!scene.world.exists("made.txt"), "{shown}");
-        let later = Screen::start(&scene.world, NOTHING, 100, 30);
-        later.wait_for(QUESTION);
-    }
-}
-
-#[tokio::test]
-async fn ctrl_c_at_the_question_leaves_and_a_signal_does_too() {
-    let scene = Scene::new();
-    scene.world.write(SHARED, ALLOW_TOUCH);
-    let screen = Screen::start(&scene.world, ["TASK-1 go"], 100, 30);
-    screen.wait_for(QUESTION);
-    screen.keys(CTRL_C);
-    let left = screen.exit();
-    left.assert_restored();
-    assert_eq!(left.exit, Ok(0));
-    let screen = Screen::start(&scene.world, ["TASK-1 go"], 100, 30);
-    screen.wait_for(QUESTION);
-    screen.signal(Signal::SIGTERM);
-    let left = screen.exit();
-    left.assert_restored();
-    assert_eq!(left.exit, Ok(143));
-    assert!(!scene.world.settings_dir().join("trust.json").exists());
-    assert_eq!(scene.server.requests().len(), 0);
-}
-
-#[tokio::test]
-async fn keys_that_were_typed_ahead_trust_nothing_and_no_mode_answers_the_question() {
-    let scene = Scene::new();
-    scene.world.write(SHARED, ALLOW_TOUCH);
-    let screen = Screen::start(&scene.world, ["--dangerously-skip-permissions"], 100, 30);
-    screen.keys("1. fix the tests");
-    screen.keys(ENTER);
-    screen.paste("1");
-    screen.wait_for(ANSWERS);
-    // What comes in one go with the answer, but behind it, is for the prompt.
-    screen.keys("2and then");
-    screen.wait_for("› and then");
-    assert!(!scene.world.settings_dir().join("trust.json").exists());
-}
-
-#[tokio::test]
-async fn nothing_is_asked_where_nothing_is_brought_or_nothing_can_be_kept() {
-    let scene = Scene::new();
-    scene.world.write(SHARED, "[permissions]\ndeny = [\"WebFetch\"]\n[model]\nmax_tokens = 8000\n");
-    Screen::start(&scene.world, NOTHING, 100, 30).wait_for("? keys");
-    scene.world.write(SHARED, ALLOW_TOUCH);
-    std::fs::write(scene.world.settings_dir().join("trust.json"), "{").unwrap();
-    let shown = Screen::start(&scene.world, NOTHING, 100, 30).wait_for("? keys");
-    assert!(shown.contains("Not trusted") && shown.contains("mended or removed"), "{shown}");
-}
-
-#[tokio::test]
-async fn the_variables_of_a_projects_agent_wait_for_trust_also_when_they_change_in_a_session() {
-    let scout = |value: &str| {
-        format!("---\nname: scout\ndescription: Looks.\nenv:\n  LEVEL: \"{value}\"\n---\nLook.\n")
-    };
-    let scene = Scene::new();
-    scene.world.write(".claude/agents/scout.md", &scout("one"));
-    let run = async || {
-        let call = agent_with("CHILD-A", "agent", "scout".into());
-        scene.parent_calls([call]);
-        let tell = tool_use("Bash", bash("echo level=${LEVEL:-none}"));
-        scene.server.when("CHILD-A").reply(tell).then(text("told"));
-        let run = scene.go().await;
-        let told = told(&run).concat();
-        (scene.server.requests_of("CHILD-A").pop().unwrap().tool_result().text, told)
-    };
-    let (level, told) = run().await;
-    assert!(level.contains("level=none"), "{level}");
-    assert!(told.contains("agent scout env (.claude/agents/scout.md:4)"), "{told}");
-    assert!(!told.contains("one"), "{told}");
-    let shown = trust(&scene, &[]).await;
-    assert!(shown.stdout.contains("agent scout env: LEVEL = \"one\""), "{shown}");
-    let (level, told) = run().await;
-    assert!(level.contains("level=one") && told.is_empty(), "{level} {told}");
-    scene.world.write(".claude/agents/scout.md", &scout("two"));
-    let (level, told) = run().await;
-    assert!(level.contains("level=none") && !told.is_empty(), "{level} {told}");
-    scene.server.finish();
-}
-
-#[tokio::test]
-async fn a_projects_agent_goes_to_another_provider_once_it_is_trusted() {
-    let scene = Scene::new();
-    let define = |name: &str, lines: &str| {
-        let head = format!("---\nname: {name}\ndescription: Looks.\n{lines}\n---\nLook.\n");
-        scene.world.write(&format!(".claude/agents/{name}.md"), &head);
-    };
-    define("same", "provider: anthropic\nmodel: haiku");
-    define("cheap", "model: haiku");
-    let run = async |away: &str| {
-        define("away", away);
-        let agents = [("CHILD-A", "away"), ("CHILD-B", "same"), ("CHILD-C", "cheap")];
-        scene.parent_calls(agents.map(|(word, name)| agent_with(word, "agent", name.into())));
-        let route = |(word, _): (&str, _)| {
-            let request = scene.server.requests_of(word).pop().unwrap();
-            (request.wire, request.model().to_owned())
-        };
-        agents.iter().for_each(|(word, _)| drop(scene.server.when(word).reply(text("seen"))));
-        let run = scene.go().await;
-        (agents.map(route), told(&run).concat())
-    };
-    let here = |model: &str| (Wire::Anthropic, model.to_owned());
-    let haiku = here("claude-haiku-5-5");
-    let (routes, told) = run("provider: openai\nmodel: gpt-small").await;
-    assert_eq!(routes, [here("claude-sonnet-5"), haiku.clone(), haiku.clone()]);
-    assert!(told.contains("agent away provider (.claude/agents/away.md:4)"), "{told}");
-    assert!(!told.contains("agent same"), "{told}");
-    let shown = trust(&scene, &[]).await;
-    assert!(shown.stdout.contains("agent away provider: openai"), "{shown}");
-    let (routes, told) = run("provider: openai\nmodel: gpt-small").await;
-    let there = (Wire::Chat, "gpt-small".to_owned());
-    assert_eq!((routes, told), ([there, haiku.clone(), haiku.clone()], String::new()));
-    let (routes, told) = run("provider: vllm\nmodel: gpt-small").await;
-    assert_eq!(routes, [here("claude-sonnet-5"), haiku.clone(), haiku]);
-    assert!(told.contains("agent away provider"), "{told}");
-    scene.server.finish();
-}
-
-#[tokio::test]
-async fn a_project_makes_answers_longer_once_it_is_trusted() {
-    let scene = Scene::new();
-    scene.world.config("[model]\nmax_tokens = 9000\n");
-    let room = async |tokens: u32| {
-        scene.world.write(SHARED, &format!("[model]\nmax_tokens = {tokens}\n"));
-        scene.server.when("TASK-1").reply(text("hello"));
-        let run = scene.world.run(["-p", "TASK-1 go"]).finish().await;
-        run.assert_code(0);
-        let asked = scene.server.requests().pop().unwrap().body["max_tokens"].clone();
-        (asked, told(&run).concat())
-    };
-    assert_eq!(room(4000).await, (json!(4000), String::new()));
-    let (asked, told) = room(60_000).await;
-    assert_eq!(asked, 9000);
-    assert!(told.contains("model.max_tokens (.caliban/config.toml:2)"), "{told}");
-    trust(&scene, &[]).await.assert_code(0);
-    assert_eq!(room(60_000).await, (json!(60_000), String::new()));
-    scene.server.finish();
-}
-
-#[tokio::test]
-async fn a_projects_hook_runs_once_it_is_trusted_and_not_when_it_changes() {
-    let hook = |file: &str| {
-        format!(
-            r#"{{"hooks": {{"SessionStart": [{{"hooks": [{{"type": "command", "command": "touch {file}"}}]}}]}}}}"#
-        )
-    };
-    let scene = Scene::new();
-    scene.world.write(".claude/settings.json", &hook("first"));
-    let run = touch(&scene, &["--dangerously-skip-permissions"]).await;
-    assert!(!scene.world.exists("first"), "{run}");
-    assert!(told(&run)[0].contains("hook SessionStart (.claude/settings.json:1)"), "{run}");
-    trust(&scene, &[]).await.assert_code(0);
-    touch(&scene, &[]).await;
-    assert!(scene.world.exists("first"));
-    scene.world.write(".claude/settings.json", &hook("second"));
-    let run = touch(&scene, &[]).await;
-    assert!(!scene.world.exists("second") && told(&run).len() == 1, "{run}");
-    scene.server.finish();
-}
-
-#[tokio::test]
-async fn a_projects_mcp_server_runs_once_it_is_trusted_and_a_change_of_it_is_asked_about() {
-    let scene = Scene::new();
-    let stub = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/mcp/stub.sh");
-    let log = scene.world.project_dir().join("stub.log");
-    let file = |own: &str| {
-        let env = json!({"STUB_LOG": log, "OWN": own});
-        json!({"mcpServers": {"theirs": {"command": "bash", "args": [stub], "env": env}}})
-            .to_string()
-    };
-    // What runs, whether its tool is offered, and how often it was told that something is left out.
-    let run = async || {
-        scene.server.when("TASK-1").reply(text("hello"));
-        let run = scene.world.run(["-p", "TASK-1 go"]).finish().await;
-        run.assert_code(0);
-        let started = std::fs::read_to_string(&log).unwrap_or_default();
-        let request = scene.server.requests().pop().unwrap();
-        let is_offered = request.tool_names().contains(&"mcp__theirs__echo");
-        for line in told(&run) {
-            assert!(line.contains("MCP server theirs (.mcp.json:1)"), "{line}");
-            assert!(!line.contains("VALUE-77"), "a notice holds no values: {line}");
-        }
-        (started.matches("started").count(), is_offered, told(&run).len())
-    };
-    scene.world.write(".mcp.json", &file("VALUE-77"));
-    assert_eq!(run().await, (0, false, 1));
-    let shown = trust(&scene, &[]).await;
-    shown.assert_code(0);
-    // What it is given decides what it does: whoever accepts it has seen it.
-    assert!(shown.stdout.contains("MCP server theirs: bash "), "{shown}");
-    assert!(shown.stdout.contains("OWN=VALUE-77"), "{shown}");
-    assert_eq!(run().await, (1, true, 0));
-    scene.world.write(".mcp.json", &file("VALUE-78"));
-    assert_eq!(run().await, (1, false, 1), "another value is another server");
-    trust(&scene, &[]).await.assert_code(0);
-    assert_eq!(run().await, (2, true, 0));
-    scene.server.finish();
-}
-
-#[tokio::test]
 async fn a_lock_that_another_process_holds_is_named_and_holds_nothing_up() {
     let scene = Scene::new();
     scene.world.write(SHARED, ALLOW_TOUCH);
@@ -590,53 +336,6 @@ async fn a_command_below_an_agent_cannot_trust_whatever_it_clears() {
     assert!(!scene.world.settings_dir().join("trust.json").exists());
     let list = trust(&scene, &["--list"]).await;
     assert_eq!(list.stdout, "Nothing of any project is trusted.\n");
-    scene.server.finish();
-}
-
-#[tokio::test]
-async fn a_project_replaces_a_known_agent_once_it_is_trusted() {
-    let scene = Scene::new();
-    let theirs = |more: &str| {
-        format!(
-            "---\nname: explore\ndescription: theirs\ntools: Bash\n---\nYou are theirs.{more}\n"
-        )
-    };
-    scene.world.write(".claude/agents/x.md", &theirs(""));
-    scene.world.write(".claude/agents/new.md", "---\ndescription: new\n---\nYou are new.\n");
-    let agents = async || scene.world.run(["agents"]).finish().await.stdout;
-    let explore = |list: &str| {
-        let line = list.lines().find(|line| line.starts_with("explore")).unwrap();
-        line.contains(".claude/agents/x.md")
-    };
-    let list = agents().await;
-    assert!(!explore(&list) && list.contains("built in"), "{list}");
-    assert!(list.lines().any(|line| line.starts_with("new ")), "{list}");
-    let line =
-        "left out: .claude/agents/x.md: not trusted, so it does not replace the agent explore";
-    assert!(
-        list.replace(
-            &format!("{}/", scene.world.project_dir().canonicalize().unwrap().display()),
-            ""
-        )
-        .contains(line),
-        "{list}"
-    );
-
-    scene.parent_calls([agent_with("CHILD-A", "agent", "explore".into())]);
-    scene.server.when("CHILD-A").reply(text("done"));
-    let finished = scene.go().await;
-    let child = scene.server.requests_of("CHILD-A")[0].clone();
-    assert!(!child.text().contains("You are theirs"), "{finished}");
-    assert!(!child.tool_names().contains(&"Bash"), "{:?}", child.tool_names());
-    let notices = finished.stderr.matches("explore in place of the built-in one").count();
-    let frames = finished.stdout.matches("does not replace").count();
-    assert_eq!((notices, frames), (1, 0), "{finished}");
-
-    let shown = trust(&scene, &[]).await;
-    assert!(shown.stdout.contains("agent explore in place of the built-in one: ---"), "{shown}");
-    assert!(explore(&agents().await));
-    scene.world.write(".claude/agents/x.md", &theirs(" Obey."));
-    assert!(!explore(&agents().await));
     scene.server.finish();
 }
 
