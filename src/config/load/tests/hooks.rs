@@ -1,0 +1,80 @@
+//! Hooks of all files, and the mistakes in them.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+fn hooks(loaded: &Loaded) -> Vec<String> {
+    let shown = |hook: &HookConfig| format!("{} {}", hook.origin, hook.describe());
+    loaded.hooks.iter().map(shown).collect()
+}
+
+const ENTRY: &str = "[[hooks.PreToolUse]]\nmatcher = \"Bash\"\ncommand = \"./lint.sh\"\n";
+
+const SETTINGS: &str =
+    r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./done.sh"}]}]}}"#;
+
+#[test]
+fn hooks_of_the_person_count_and_those_of_the_project_wait_for_trust() {
+    let mut world = World::new(&[
+        ("home/config.toml", ENTRY),
+        ("ann/.claude/settings.json", SETTINGS),
+        ("repo/.caliban/config.toml", ENTRY),
+        ("repo/.caliban/config.local.toml", &format!("\n{ENTRY}{ENTRY}")),
+        ("repo/.claude/settings.json", SETTINGS),
+        ("repo/.claude/settings.local.json", SETTINGS),
+    ]);
+    world.dirs.claude = Some(world.top.path().join("ann/.claude"));
+    world.overrides.settings = Some(SETTINGS.replace("done", "flag"));
+    let plain = |lines: Vec<String>| -> Vec<String> {
+        lines.iter().map(|line| world.plain(line)).collect()
+    };
+    let ours = [
+        "home/config.toml:1 hook PreToolUse(Bash): ./lint.sh",
+        "ann/.claude/settings.json:1 hook Stop: ./done.sh",
+        "--settings hook Stop: ./flag.sh",
+    ];
+    let theirs = [
+        ".caliban/config.toml:1 hook PreToolUse(Bash): ./lint.sh",
+        ".caliban/config.local.toml:2 hook PreToolUse(Bash): ./lint.sh",
+        ".caliban/config.local.toml:5 hook PreToolUse(Bash): ./lint.sh",
+        ".claude/settings.json:1 hook Stop: ./done.sh",
+        ".claude/settings.local.json:1 hook Stop: ./done.sh",
+    ];
+    let loaded = world.load().unwrap();
+    assert_eq!(plain(hooks(&loaded)), ours);
+    let inert = loaded.inert.iter().map(|thing| format!("{} {}", thing.origin, thing.what));
+    assert_eq!(plain(inert.collect()), [3, 0, 4, 1, 2].map(|index: usize| theirs[index]));
+    let shown = loaded.show();
+    assert_eq!(shown.matches("lint.sh").count(), 1, "{shown}");
+
+    let trusted = world.load_trusted();
+    assert_eq!(trusted.inert, []);
+    let all = [&ours[..1], &theirs[..3], &ours[1..2], &theirs[3..], &ours[2..]].concat();
+    assert_eq!(plain(hooks(&trusted)), all);
+    assert!(trusted.show().parse::<Table>().is_ok(), "{}", trusted.show());
+}
+
+#[test]
+fn a_mistake_in_a_hook_names_the_file_and_the_line_also_of_a_project_that_is_not_trusted() {
+    let broken = "\n[[hooks.Stop]]\nmatcher = \"(\"\ncommand = \"x\"";
+    let world = World::new(&[("repo/.caliban/config.toml", broken)]);
+    let error = world.error();
+    let start = ".caliban/config.toml:2: `hooks.Stop.matcher` must be a name, names with |";
+    assert!(error.starts_with(start), "{error}");
+    let world = World::new(&[("repo/.claude/settings.json", "{\n\"hooks\": {\"Stop\": 3}}")]);
+    assert_eq!(world.error(), ".claude/settings.json:2: `hooks.Stop` must be a list, not 3");
+}
+
+#[test]
+fn hooks_that_are_not_run_here_are_named_in_one_notice() {
+    let world = World::new(&[(
+        "repo/.claude/settings.json",
+        "{\"hooks\": {\"PermissionDenied\": [],\n\"Stop\": [{\"hooks\": [{\"type\": \"prompt\"}]}]}}",
+    )]);
+    let loaded = world.load().unwrap();
+    let [notice] = &loaded.notices[..] else { panic!("{:?}", loaded.notices) };
+    let named = ".claude/settings.json: not run here: PermissionDenied (line 1), a Stop hook of type prompt (line 2)";
+    let means = "; a hook that runs is of type command, without `if`, for one of PreToolUse, ";
+    assert!(notice.starts_with(&format!("{named}{means}")), "{notice}");
+}

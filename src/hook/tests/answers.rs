@@ -1,0 +1,192 @@
+//! What hooks say by exit codes and JSON, and what counts of several.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+#[tokio::test]
+async fn exit_codes_mean_go_on_block_and_tell() {
+    let deny = |why: &str| Said {
+        opinion: Some(Opinion::Deny { why: why.to_owned() }),
+        ..Said::default()
+    };
+    let block = |why: &str| Said { block: Some(why.to_owned()), ..Said::default() };
+    let context = |text: &str| Said { context: vec![text.to_owned()], ..Said::default() };
+    let (none, no_line) = (Said::default, "");
+    let prompt = Moment::UserPromptSubmit { prompt: "x" };
+    let stop = Moment::Stop { again: false, last: "" };
+    let start = Moment::SessionStart { opening: Opening::Startup, model: None };
+    let compact = Moment::PreCompact { by_hand: true, instructions: None };
+    let note = Moment::Notification(Need::Idle);
+    let (id, input) = (ToolUseId::new("t"), json!({}));
+    let call = ToolCall { id: &id, tool: "Bash", input: &input, file: None };
+    let (before, after) = (
+        Moment::PreToolUse(call),
+        Moment::PostToolUse { call, response: &[], took: Duration::ZERO },
+    );
+    let loud = "echo seen; echo 'not so' >&2; echo more >&2; exit 2";
+    let why = "not so\nmore";
+    let table = [
+        (before, "echo seen", none(), no_line),
+        (before, loud, deny(why), no_line),
+        (before, "exit 2", deny("it gave no reason"), no_line),
+        (before, "echo oops >&2; echo x >&2; exit 1", none(), ": exit 1: oops"),
+        (before, "no-such-program-here", none(), ": exit 127: bash: line 1: no-such-program-here"),
+        (before, "kill -KILL $$", none(), ": SIGKILL"),
+        (after, "echo seen", none(), no_line),
+        (after, loud, block(why), no_line),
+        (prompt, "echo seen", context("seen"), no_line),
+        (prompt, loud, block(why), no_line),
+        (stop, "echo seen", none(), no_line),
+        (stop, loud, block(why), no_line),
+        (compact, loud, block(why), no_line),
+        (start, "echo seen; echo too", context("seen\ntoo"), no_line),
+        (start, "echo '{not json'", context("{not json"), no_line),
+        (start, loud, none(), ": not so"),
+        (note, loud, none(), ": not so"),
+    ];
+    for (moment, line, expected, told) in table {
+        let bench = Bench::one(moment.event(false), line);
+        assert_eq!(bench.run(&moment).await, expected, "{moment:?}: {line}");
+        let lines = bench.lines();
+        assert_eq!(lines.len(), usize::from(!told.is_empty()), "{line}: {lines:?}");
+        let start = format!("hook {}: ", moment.event(false).name());
+        let fits = |said: &String| said.starts_with(&start) && said.contains(told);
+        assert!(lines.iter().all(fits), "{line}: {lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn json_says_each_thing_that_is_documented() {
+    let specific = |event: &str, more: Value| {
+        let mut specific = json!({ "hookEventName": event });
+        specific.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "hookSpecificOutput": specific })
+    };
+    let decide = |decision: &str| {
+        let why = json!({ "permissionDecision": decision, "permissionDecisionReason": "why" });
+        specific("PreToolUse", why)
+    };
+    let because = || "why".to_owned();
+    let opinion = |opinion| Said { opinion: Some(opinion), ..Said::default() };
+    let pre = HookEvent::PreToolUse;
+    let table = [
+        (pre, json!({}), Said::default()),
+        (pre, json!({ "suppressOutput": true, "other": 1 }), Said::default()),
+        (pre, decide("allow"), opinion(Opinion::Allow)),
+        (pre, decide("ask"), opinion(Opinion::Ask { why: because() })),
+        (pre, decide("deny"), opinion(Opinion::Deny { why: because() })),
+        (pre, decide("defer"), Said::default()),
+        (pre, json!({ "decision": "approve" }), opinion(Opinion::Allow)),
+        (
+            pre,
+            json!({ "decision": "block", "reason": "why" }),
+            opinion(Opinion::Deny { why: because() }),
+        ),
+        (
+            pre,
+            specific("PreToolUse", json!({ "updatedInput": { "command": "true" } })),
+            Said { input: Some(json!({ "command": "true" })), ..Said::default() },
+        ),
+        (
+            pre,
+            json!({ "continue": false, "stopReason": "enough" }),
+            Said { stop: Some("enough".to_owned()), ..Said::default() },
+        ),
+        (
+            HookEvent::PostToolUse,
+            specific("PostToolUse", json!({ "additionalContext": "know" })),
+            Said { context: vec!["know".to_owned()], ..Said::default() },
+        ),
+        (
+            HookEvent::UserPromptSubmit,
+            json!({ "decision": "block", "reason": "why" }),
+            Said { block: Some(because()), ..Said::default() },
+        ),
+        (
+            HookEvent::Stop,
+            json!({ "decision": "block", "reason": "why" }),
+            Said { block: Some(because()), ..Said::default() },
+        ),
+        (
+            HookEvent::Stop,
+            specific("Stop", json!({ "additionalContext": "look again" })),
+            Said { block: Some("look again".to_owned()), ..Said::default() },
+        ),
+        (HookEvent::SessionEnd, json!({ "decision": "block", "reason": "why" }), Said::default()),
+    ];
+    for (event, json, expected) in table {
+        let answer = answer::of_json(event, json.clone()).unwrap();
+        assert_eq!((answer.said, answer.lines), (expected, vec![]), "{event:?} {json}");
+    }
+    let told = answer::of_json(pre, json!({ "systemMessage": "careful\nmore" })).unwrap();
+    assert_eq!((told.said, told.lines), (Said::default(), vec!["careful".to_owned()]));
+}
+
+#[tokio::test]
+async fn json_that_means_nothing_is_named_in_one_line() {
+    let table = [
+        (
+            r#"{"hookSpecificOutput": {"permissionDecision": "Deny"}}"#,
+            "hookSpecificOutput.permissionDecision: unknown variant `Deny`, expected one of `allow`, `ask`, `deny`, `defer`",
+        ),
+        (r#"{"continue": "no"}"#, "continue: invalid type: string \"no\", expected a boolean"),
+        (
+            r#"{"hookSpecificOutput": {"hookEventName": "Stop"}}"#,
+            "hookEventName is Stop, not PreToolUse",
+        ),
+    ];
+    for (json, expected) in table {
+        let bench = Bench::one(HookEvent::PreToolUse, &format!("echo '{json}'"));
+        assert_eq!(before_bash(&bench).await, Said::default(), "{json}");
+        let lines = bench.lines();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        let end = format!(": its answer is not understood: {expected}");
+        assert!(lines[0].ends_with(&end), "{lines:?}");
+    }
+    let bench = Bench::one(HookEvent::PreToolUse, r#"echo '{"decision": "block",}'"#);
+    assert_eq!(before_bash(&bench).await, Said::default());
+    let lines = bench.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains(": its answer is not valid JSON: "), "{lines:?}");
+}
+
+#[tokio::test]
+async fn of_several_hooks_the_strictest_counts_and_nothing_else_is_lost() {
+    let say = |decision: &str, more: &str| {
+        let line = format!(
+            r#"echo '{{"hookSpecificOutput": {{"hookEventName": "PreToolUse", "permissionDecision": "{decision}", "permissionDecisionReason": "{decision}{more}", "additionalContext": "c{more}"}}}}'"#
+        );
+        config(HookEvent::PreToolUse, "", &line)
+    };
+    let (allow, ask, deny) = (|| say("allow", "1"), || say("ask", "2"), || say("deny", "3"));
+    let table = [
+        (vec![allow(), ask()], Opinion::Ask { why: "ask2".to_owned() }),
+        (vec![ask(), allow()], Opinion::Ask { why: "ask2".to_owned() }),
+        (vec![allow(), deny(), ask()], Opinion::Deny { why: "deny3".to_owned() }),
+        (vec![deny(), say("deny", "4")], Opinion::Deny { why: "deny3\ndeny4".to_owned() }),
+        (vec![allow()], Opinion::Allow),
+    ];
+    for (hooks, expected) in table {
+        let count = hooks.len();
+        let said = before_bash(&Bench::new(hooks)).await;
+        assert_eq!((said.opinion, said.context.len()), (Some(expected), count));
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_prints_without_end_is_read_in_part_and_still_has_its_say() {
+    let flood = "head -c 5000000 /dev/zero | tr '\\0' x";
+    let bench = Bench::one(HookEvent::PreToolUse, &format!("{flood}; echo no >&2; exit 2"));
+    let said = before_bash(&bench).await;
+    assert_eq!(said.opinion, Some(Opinion::Deny { why: "no".to_owned() }));
+    let lines = bench.lines();
+    assert!(
+        lines.len() == 1 && lines[0].ends_with("printed too much: of its stdout 256 KiB were read"),
+        "{lines:?}"
+    );
+    let bench = Bench::one(HookEvent::UserPromptSubmit, flood);
+    let said = bench.run(&Moment::UserPromptSubmit { prompt: "x" }).await;
+    assert!(said.context[0].len() < 10_100 && said.context[0].ends_with("10000 characters]"));
+    assert_eq!(bench.lines().len(), 1);
+}

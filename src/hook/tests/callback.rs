@@ -1,0 +1,61 @@
+//! Callbacks of the program that drives this one.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+/// A driving program that answers each callback with the JSON of its id.
+struct Driver {
+    asked: Mutex<Vec<PeerRequest>>,
+    answers: Vec<(&'static str, Result<Value, PeerError>)>,
+}
+
+#[async_trait]
+impl Peer for Driver {
+    async fn ask(&self, request: PeerRequest) -> Result<Value, PeerError> {
+        let PeerRequest::HookCallback { callback_id, .. } = &request else { panic!("{request:?}") };
+        let answer = self.answers.iter().find(|(id, _)| id == callback_id);
+        let answer = answer.map(|(_, answer)| answer.clone());
+        self.asked.lock().unwrap().push(request);
+        match answer {
+            Some(answer) => answer,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn callbacks_of_the_driving_program_have_the_same_say_as_commands() {
+    let driver = Arc::new(Driver {
+        asked: Mutex::new(Vec::new()),
+        answers: vec![
+            ("hook_0", Ok(json!({ "decision": "block", "reason": "no" }))),
+            ("hook_1", Err(PeerError::Refused("it raised".to_owned()))),
+            ("hook_2", Ok(Value::Null)),
+        ],
+    });
+    let peer: SharedPeer = driver.clone();
+    let hook = |matcher: Option<&str>, timeout: Option<Duration>, id: &str| {
+        Hook::callback(HookEvent::PreToolUse, matcher, timeout, id.to_owned(), peer.clone())
+    };
+    let bench = Bench::new(Vec::new());
+    let ids = ["hook_0", "hook_1", "hook_2"];
+    bench.set.register(ids.map(|id| hook(Some("Bash"), None, id).unwrap()).into());
+    let late = hook(None, Some(Duration::from_millis(50)), "hook_9").unwrap();
+    bench.set.register(vec![late]);
+    let said = before_bash(&bench).await;
+    assert_eq!(said.opinion, Some(Opinion::Deny { why: "no".to_owned() }));
+    let mut lines = bench.lines();
+    lines.sort_unstable();
+    let expected = [
+        "hook PreToolUse(Bash): hook_1: it raised",
+        "hook PreToolUse: hook_9: no answer within 50ms",
+    ];
+    assert_eq!(lines, expected);
+    let asked = driver.asked.lock().unwrap();
+    let PeerRequest::HookCallback { input, tool_use_id, .. } = &asked[0] else { panic!() };
+    assert_eq!(input["hook_event_name"], "PreToolUse");
+    assert_eq!(*tool_use_id, Some(ToolUseId::new("toolu_1")));
+    let why = hook(Some("("), None, "x").err().unwrap();
+    assert!(why.starts_with("`matcher` must be a name"), "{why}");
+}

@@ -1,0 +1,181 @@
+//! Where and with what a hook starts, and what it reads.
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+#[tokio::test]
+async fn a_command_runs_in_the_project_without_keys_and_reads_what_happened() {
+    let line =
+        "cat >told; pwd >where; env >env; echo \"$CLAUDE_PROJECT_DIR|$CALIBAN_PROJECT_DIR\" >dirs";
+    let bench = Bench::one(HookEvent::PreToolUse, line);
+    assert_eq!(before_bash(&bench).await, Said::default());
+    assert_eq!(bench.lines(), [""; 0]);
+    let project = bench.folder.path().canonicalize().unwrap().display().to_string();
+    assert_eq!(bench.file("where").trim(), project);
+    assert_eq!(bench.file("dirs").trim(), format!("{project}|{project}"));
+    assert!(!bench.file("env").contains("sk-secret"));
+    let told: Value = serde_json::from_str(&bench.file("told")).unwrap();
+    let expected = json!({
+        "session_id": "", "transcript_path": "/data/sessions/s/transcript.jsonl", "cwd": "/work",
+        "permission_mode": "plan", "hook_event_name": "PreToolUse", "tool_name": "Bash",
+        "tool_input": { "command": "ls" }, "tool_use_id": "toolu_1",
+    });
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn a_command_of_the_users_own_starts_in_an_empty_folder_each_time_and_knows_the_project() {
+    let line =
+        "ls -A >\"$CALIBAN_PROJECT_DIR/seen\"; pwd -P >>\"$CLAUDE_PROJECT_DIR/places\"; touch left";
+    let own = HookConfig { start: StartDir::Private, ..config(HookEvent::PreToolUse, "", line) };
+    let bench = Bench::new(vec![own]);
+    for _ in 0..2 {
+        assert_eq!(before_bash(&bench).await, Said::default());
+        assert_eq!(bench.lines(), [""; 0]);
+        assert_eq!(bench.file("seen"), "", "empty at each start");
+    }
+    let places = bench.file("places");
+    let places: Vec<&str> = places.lines().collect();
+    let elsewhere = bench.elsewhere.path().canonicalize().unwrap();
+    assert!(places.iter().all(|place| Path::new(place).starts_with(&elsewhere)), "{places:?}");
+    assert_ne!(places[0], places[1]);
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing stays");
+}
+
+#[tokio::test]
+async fn one_that_fails_in_an_empty_folder_says_how_to_start_it_in_the_project() {
+    let fails = |asks_project| HookConfig {
+        start: StartDir::Private,
+        asks_project,
+        ..config(HookEvent::PreToolUse, "", "./check.sh")
+    };
+    let add = "add `cwd = \"project\"` to its entry to start it in the project";
+    for (asks, hint) in [(false, add), (true, "`caliban trust`")] {
+        let bench = Bench::new(vec![fails(asks)]);
+        std::fs::write(bench.folder.path().join("check.sh"), "touch ran").unwrap();
+        assert_eq!(before_bash(&bench).await, Said::default());
+        let lines = bench.lines();
+        assert!(lines.len() == 1 && lines[0].contains("exit 127: "), "{lines:?}");
+        assert!(lines[0].contains("it started in an empty folder") && lines[0].contains(hint));
+    }
+}
+
+#[tokio::test]
+async fn the_same_line_in_the_project_and_in_an_empty_folder_are_two_hooks() {
+    let line = "pwd >>\"$CALIBAN_PROJECT_DIR/places\"";
+    let here = config(HookEvent::PreToolUse, "", line);
+    let own = HookConfig { start: StartDir::Private, ..here.clone() };
+    let bench = Bench::new(vec![own.clone(), here.clone(), own, here]);
+    before_bash(&bench).await;
+    assert_eq!(bench.file("places").lines().count(), 2);
+}
+
+#[tokio::test]
+async fn the_same_line_in_the_same_place_is_one_hook_wherever_it_is_written() {
+    let line = "echo ran >>\"$CALIBAN_PROJECT_DIR/ran\"; exit 2";
+    let own = HookConfig { start: StartDir::Private, ..config(HookEvent::PreToolUse, "", line) };
+    let asking = HookConfig { asks_project: true, ..own.clone() };
+    let beside = HookConfig { unheard: true, ..own.clone() };
+    for hooks in [[&own, &asking], [&asking, &own], [&beside, &asking], [&own, &beside]] {
+        let bench = Bench::new(hooks.map(Clone::clone).to_vec());
+        let said = before_bash(&bench).await;
+        assert!(matches!(said.opinion, Some(Opinion::Deny { .. })), "{said:?}");
+        assert_eq!(bench.file("ran"), "ran\n");
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_hook_cannot_be_started_is_denied_and_all_else_goes_on() {
+    let own = |event| HookConfig { start: StartDir::Private, ..config(event, "", "true") };
+    let mut bench = Bench::new(Vec::new());
+    let all = bench.elsewhere.path().to_owned();
+    let hooks = [HookEvent::PreToolUse, HookEvent::UserPromptSubmit].map(own).to_vec();
+    let project: Arc<Path> = bench.folder.path().into();
+    let starts = StartDirs::new(StartSettings {
+        project: project.to_path_buf(),
+        working: vec![project.to_path_buf(), all.clone()],
+        state: all,
+        ..StartSettings::default()
+    });
+    let env = EnvOverlay::default();
+    let (secrets, redactor) = Default::default();
+    bench.set = HookSet::new(HookSettings { hooks, starts, env, secrets, redactor });
+    let advice = "set TMPDIR to a folder outside of the project";
+    let Some(Opinion::Deny { why }) = before_bash(&bench).await.opinion else {
+        panic!("it is let through")
+    };
+    assert!(why.contains("hook PreToolUse: true could not be started: "), "{why}");
+    assert!(why.contains(advice), "{why}");
+    assert_eq!(bench.run(&Moment::UserPromptSubmit { prompt: "go" }).await, Said::default());
+    let lines = bench.lines();
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.contains(advice)), "{lines:?}");
+
+    let bench = Bench::one(HookEvent::PreToolUse, "true");
+    std::fs::remove_dir(bench.folder.path()).unwrap();
+    let said = before_bash(&bench).await;
+    assert!(matches!(said.opinion, Some(Opinion::Deny { .. })), "{said:?}");
+}
+
+#[tokio::test]
+async fn each_event_has_the_fields_that_scripts_read() {
+    let blocks = [ResultBlock::text("a"), ResultBlock::text("b")];
+    let took = Duration::from_millis(7);
+    let id = ToolUseId::new("t");
+    let (edit, other) = (json!({ "file_path": "/x" }), json!({}));
+    let call = |tool, input| ToolCall { id: &id, tool, input, file: None };
+    let after = |call| Moment::PostToolUse { call, response: &blocks[..1], took };
+    let stdout = json!({ "stdout": "a\nb", "stderr": "", "interrupted": false, "isImage": false });
+    let table = [
+        (
+            Moment::PostToolUse { call: call("Bash", &other), response: &blocks, took },
+            json!({ "tool_name": "Bash", "tool_response": stdout, "duration_ms": 7 }),
+        ),
+        (
+            after(call("Edit", &edit)),
+            json!({ "tool_response": { "filePath": "/x", "success": true, "content": "a" } }),
+        ),
+        (
+            after(call("Read", &edit)),
+            json!({ "tool_response": { "content": [{ "type": "text", "text": "a" }] } }),
+        ),
+        (Moment::PreToolUse(call("AgentTool", &other)), json!({ "tool_name": "Agent" })),
+        (Moment::PreToolUse(call("Task", &other)), json!({ "tool_name": "Task" })),
+        (Moment::UserPromptSubmit { prompt: "do" }, json!({ "prompt": "do" })),
+        (
+            Moment::Stop { again: true, last: "done" },
+            json!({ "stop_hook_active": true, "last_assistant_message": "done" }),
+        ),
+        (
+            Moment::SessionStart { opening: Opening::Resume, model: Some("m") },
+            json!({ "source": "resume", "model": "m" }),
+        ),
+        (Moment::SessionEnd(Leaving::PromptInputExit), json!({ "reason": "prompt_input_exit" })),
+        (
+            Moment::PreCompact { by_hand: true, instructions: Some("keep x") },
+            json!({ "trigger": "manual", "custom_instructions": "keep x" }),
+        ),
+        (
+            Moment::PreCompact { by_hand: false, instructions: None },
+            json!({ "trigger": "auto", "custom_instructions": "" }),
+        ),
+        (
+            Moment::Notification(Need::Permission { tool: "Bash" }),
+            json!({
+                "message": "caliban needs your permission to use Bash",
+                "title": "Permission needed", "notification_type": "permission_prompt",
+            }),
+        ),
+    ];
+    for (moment, expected) in table {
+        let event = moment.event(false);
+        let bench = Bench::one(event, "cat >told");
+        bench.run(&moment).await;
+        let told: Value = serde_json::from_str(&bench.file("told")).unwrap();
+        assert_eq!(told["hook_event_name"], event.name());
+        for (key, value) in expected.as_object().unwrap() {
+            assert_eq!(told[key], *value, "{moment:?}: {key}");
+        }
+        assert_eq!(told.get("agent_id"), None);
+    }
+}

@@ -1,0 +1,280 @@
+//! Files of sub-agents: their ends, their open calls and what they cost.
+
+use super::*;
+
+#[tokio::test]
+async fn sub_agents_have_files_of_their_own() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    let (one, two) = (AgentId::generate(), AgentId::generate());
+    let first = journal.child(child(one, "c1"));
+    journal.child(child(two, "c2")).finish(&outcome()).await.unwrap();
+    first.append(&Message::user_text("look"), None).await.unwrap();
+    first.append(&said("seen"), None).await.unwrap();
+    first.finish(&outcome()).await.unwrap();
+    let agents = bench.store.agents(id);
+    assert_eq!(agents.len(), 1);
+    assert_eq!((&agents[0].meta, &agents[0].end), (&child(one, "c1"), &Some(outcome())));
+    assert_eq!(agents[0].messages, 2);
+    drop(first);
+    let again = journal.child(child(one, "c1"));
+    again.append(&Message::user_text("more"), None).await.unwrap();
+    let transcript = bench.load_agent(id, one);
+    assert_eq!((transcript.messages.len(), transcript.end), (3, None));
+    assert_eq!(bench.store.agents(id)[0].messages, 3);
+}
+
+#[tokio::test]
+async fn resuming_closes_open_calls_and_ends_cut_off_sub_agents_once() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let agent = AgentId::generate();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&call("c1"), None).await.unwrap();
+    let below = journal.child(child(agent, "c1"));
+    below.append(&Message::user_text("look"), None).await.unwrap();
+    below.spent(spent(1, 0.1)).await.unwrap();
+    below.append(&call("d1"), Some("m")).await.unwrap();
+    drop((journal, below));
+    let untouched = bench.load(id);
+    assert_eq!(bench.store.agents(id)[0].end, None);
+    let opened = bench.open(id);
+    assert_eq!(opened.transcript.messages.len(), untouched.messages.len());
+    let text = format!("{:?}", opened.transcript.messages.last().unwrap());
+    assert!(text.contains(&format!("{agent} was interrupted")), "{text}");
+    let end = opened.agents[0].end.clone().unwrap();
+    assert_eq!((end.end, end.turns, end.cost), (End::Interrupted, 1, Cost::known(0.1)));
+    drop(opened);
+    let before = fs::read(bench.file(id)).unwrap();
+    let again = bench.open(id);
+    assert_eq!((again.transcript.missing, again.transcript.warnings), (None, vec![]));
+    assert_eq!(fs::read(bench.file(id)).unwrap(), before);
+    let below = bench.load_agent(id, agent);
+    assert_eq!((below.messages.len(), below.missing), (3, None));
+}
+
+#[tokio::test]
+async fn a_sub_agent_goes_on_in_its_file_with_its_open_calls_closed_and_is_found_by_its_id() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    let agent = AgentId::generate();
+    let child_journal = journal.child(child(agent, "t1"));
+    child_journal.append(&Message::user_text("look"), None).await.unwrap();
+    child_journal.append(&call("t2"), None).await.unwrap();
+    child_journal.finish(&outcome()).await.unwrap();
+    assert!(bench.store.open_agent(id, agent, &worded).is_err(), "its file has one writer");
+    drop(child_journal);
+    let opened = bench.store.open_agent(id, agent, &worded).unwrap();
+    assert_eq!((opened.meta.id, opened.transcript.end), (agent, Some(outcome())));
+    assert_eq!(opened.transcript.messages.len(), 3);
+    opened.journal.append(&Message::user_text("go on"), None).await.unwrap();
+    opened.journal.finish(&outcome()).await.unwrap();
+    let summary = bench.store.agents(id).remove(0);
+    assert_eq!((summary.messages, summary.end), (4, Some(outcome())));
+    let found = bench.store.find_any(&agent.to_string());
+    assert_eq!(found, Ok(Found::Agent { session: id, agent }));
+    assert_eq!(bench.store.find_any(&id.to_string()), Ok(Found::Session(id)));
+}
+
+#[tokio::test]
+async fn results_that_came_before_a_kill_stay_and_a_sub_agents_own_end_is_its_result() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let calls = ["c1", "c2", "c3", "c4"].map(|id| call(id).content.remove(0));
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&Message::assistant(calls.to_vec()), Some("m")).await.unwrap();
+    let early = result("c2", "early", false).content.remove(0);
+    journal.result(&early).await.unwrap();
+    // c3 had started an agent that is done, c4 one that is not. A call of c3's own has the id of main's.
+    let (done, cut, below) = (AgentId::generate(), AgentId::generate(), AgentId::generate());
+    for (agent, call, ends) in [(done, "c3", true), (cut, "c4", false)] {
+        let journal = journal.child(child(agent, call));
+        journal.append(&Message::user_text("look"), None).await.unwrap();
+        if ends {
+            journal.finish(&outcome()).await.unwrap();
+        }
+    }
+    let meta = ChildMeta { path: AgentPath::root().child(done).child(below), ..child(below, "c1") };
+    let grandchild = journal.child(meta);
+    grandchild.append(&Message::user_text("look"), None).await.unwrap();
+    grandchild.finish(&outcome()).await.unwrap();
+    drop((journal, grandchild));
+    let opened = bench.open(id);
+    let results = &opened.transcript.messages[2].content;
+    let shown = results.iter().map(|block| match block {
+        ContentBlock::ToolResult { content, is_error, .. } => match &content[0] {
+            ResultBlock::Text { text } => (text.clone(), *is_error),
+            ResultBlock::Image { .. } => panic!("an image"),
+        },
+        other => panic!("{other:?}"),
+    });
+    let interrupted = "interrupted: the program ended before this call finished".to_owned();
+    let expected = [
+        (interrupted, true),
+        ("early".to_owned(), false),
+        ("done".to_owned(), false),
+        (format!("{cut} was interrupted"), true),
+    ];
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
+    assert_eq!(opened.lost_reports, [], "both ends are results now");
+    drop(opened);
+    let again = bench.open(id);
+    assert_eq!((again.transcript.missing, again.transcript.warnings), (None, vec![]));
+}
+
+#[tokio::test]
+async fn an_end_that_main_has_not_read_of_is_found_until_it_has() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let agent = AgentId::generate();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&call("c1"), None).await.unwrap();
+    journal.append(&result("c1", "it works in the background", false), None).await.unwrap();
+    let end = async |text: &str| {
+        let journal = journal.child(child(agent, "c1"));
+        journal.append(&Message::user_text(text), None).await.unwrap();
+        journal.finish(&outcome()).await.unwrap();
+    };
+    let read = async || {
+        let report =
+            ContentBlock::Text { text: "it is done".to_owned(), aside: false, report: Some(agent) };
+        journal.append(&Message::user(vec![report]), None).await.unwrap();
+    };
+    let lost = || {
+        let agents = bench.store.agents(id);
+        let lost = lost_reports(&bench.store.dir(id), &agents, &bench.load(id));
+        lost.into_iter().map(|lost| lost.id).collect::<Vec<_>>()
+    };
+    end("look").await;
+    assert_eq!(lost(), [agent]);
+    read().await;
+    assert_eq!(lost(), []);
+    // It is resumed, and ends again.
+    end("go on").await;
+    assert_eq!(lost(), [agent]);
+    read().await;
+    assert_eq!(lost(), []);
+}
+
+#[tokio::test]
+async fn every_dollar_counts_whatever_became_of_the_request_and_of_the_agent() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let (one, two) = (AgentId::generate(), AgentId::generate());
+    let path = AgentPath::root().child(one);
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    // Nothing came of it.
+    journal.spent(spent(1, 1.0)).await.unwrap();
+    let first = journal.child(child(one, "c1"));
+    for _ in 0..2 {
+        first.append(&Message::user_text("look"), None).await.unwrap();
+        first.spent(spent(10, 2.0)).await.unwrap();
+        first.finish(&outcome()).await.unwrap();
+    }
+    first.append(&Message::user_text("look"), None).await.unwrap();
+    let below = first.child(ChildMeta { path: path.child(two), ..child(two, "c2") });
+    below.append(&Message::user_text("look"), None).await.unwrap();
+    below.spent(spent(100, 8.0)).await.unwrap();
+    // One that is not kept.
+    let unkept = SpendingJournal { above: below.clone(), path: path.child(two) };
+    unkept.child(child(two, "c3")).spent(spent(1000, 16.0)).await.unwrap();
+    drop((journal, first, below));
+    let opened = bench.open(id);
+    assert_eq!((opened.transcript.usage.output_tokens, opened.transcript.cost.usd), (1, 1.0));
+    let (usage, cost) = opened.spent_by_agents;
+    assert_eq!((usage.output_tokens, cost.usd), (1120, 28.0));
+    let end = opened.agents.iter().find(|agent| agent.meta.id == one).unwrap().end.clone().unwrap();
+    assert_eq!((end.end, end.cost.usd), (End::Interrupted, 28.0), "with those below it");
+}
+
+/// The words for events that these tests are about, by the agent that they are of.
+fn told(events: &[AgentEvent], agent: AgentId) -> Vec<String> {
+    let own = events.iter().filter(|event| event.path.id() == Some(agent));
+    own.map(|event| match &event.kind {
+        EventKind::Started(info) if info.background => "started in the background".to_owned(),
+        EventKind::Started(_) => "started".to_owned(),
+        EventKind::MovedToBackground => "moved".to_owned(),
+        EventKind::TurnStarted { turn, .. } => format!("turn {turn}"),
+        EventKind::TurnFinished { cost, .. } => format!("${}", cost.usd),
+        EventKind::Finished(outcome) => format!("finished: {:?}", outcome.end),
+        EventKind::Reported { outcome, .. } => format!("reported: {}", outcome.text),
+        other => format!("{other:?}"),
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn a_history_has_each_agent_with_its_turns_ends_and_costs() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let [waited_for, moved, never_began] = [(); 3].map(|()| AgentId::generate());
+    let mut calls = call("c1");
+    calls.content.extend(call("c2").content);
+    calls.content.extend(call("c3").content);
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&calls, Some("m")).await.unwrap();
+    for (agent, call) in [(waited_for, "c1"), (moved, "c2")] {
+        let meta = ChildMeta { background: Some(false), ..child(agent, call) };
+        let own = journal.child(meta);
+        own.append(&Message::user_text("look"), None).await.unwrap();
+        own.spent(spent(1, 1.0)).await.unwrap();
+        own.append(&Message::assistant(vec![ContentBlock::text("done")]), None).await.unwrap();
+        own.finish(&outcome()).await.unwrap();
+    }
+    let results = [waited_for, never_began].map(|agent| {
+        let end = if agent == waited_for {
+            End::Completed
+        } else {
+            End::Cancelled { before_start: true }
+        };
+        let outcome = Outcome { end, ..outcome() };
+        let summary = AgentSummary {
+            meta: child(agent, "c"),
+            version: VERSION,
+            started: Timestamp::now(),
+            last: Timestamp::now(),
+            end: Some(outcome),
+            messages: 1,
+        };
+        let CallResult { text, is_error, details } = worded(&summary).unwrap();
+        (vec![ResultBlock::text(text)], is_error, Some(details))
+    });
+    let [first, last] = results;
+    let content = [("c1", first), ("c2", (Vec::new(), false, None)), ("c3", last)].map(
+        |(id, (content, is_error, details))| ContentBlock::ToolResult {
+            tool_use_id: ToolUseId::new(id),
+            content,
+            is_error,
+            details,
+        },
+    );
+    journal.append(&Message::user(content.into()), None).await.unwrap();
+    // One goes on, in the background by then.
+    let again = bench.store.open_agent(id, waited_for, &worded).unwrap();
+    again.journal.append(&Message::user_text("go on"), None).await.unwrap();
+    again.journal.spent(spent(2, 2.0)).await.unwrap();
+    drop((again, journal));
+    let Opened { history, spent_by_agents: (_, cost), .. } = bench.open(id);
+    assert_eq!(
+        told(&history, waited_for),
+        [
+            "started",
+            "turn 1",
+            "$1",
+            "finished: Completed",
+            "started in the background",
+            "turn 1",
+            "$2",
+            "finished: Interrupted",
+        ]
+    );
+    let ended = ["started", "turn 1", "$1", "finished: Completed"];
+    assert_eq!(told(&history, moved)[..4], ended, "it ended before main was told");
+    assert_eq!(told(&history, never_began), ["reported: "]);
+    assert_eq!(cost.usd, 4.0);
+    let times: Vec<_> = history.iter().map(|event| event.at).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    assert_eq!(bench.open(id).history.len(), history.len(), "a second resume tells the same");
+}
