@@ -6,8 +6,12 @@ use std::borrow::Cow;
 use super::script::Word;
 use super::shell::ansi_c;
 
+mod braces;
+mod quotes;
 mod set;
 
+use braces::expand;
+use quotes::{after, ansi_end, find};
 pub use set::{CharSet, globbed};
 
 /// More alternatives than these make a word with braces open.
@@ -303,165 +307,6 @@ pub fn fits(pieces: &[Piece], text: &[char]) -> bool {
         }
     }
     pieces[at.min(pieces.len())..].iter().all(is_any)
-}
-
-/// The words that braces make of one, still quoted.
-fn expand(text: Vec<char>, room: &mut usize) -> Vec<Vec<char>> {
-    if *room == 0 || text.len() > MAX_WORD {
-        return vec![vec![LIMIT]];
-    }
-    let Some((start, end, commas)) = group(&text) else {
-        *room -= 1;
-        return vec![text];
-    };
-    let with = |inner: &[char]| [&text[..start], inner, &text[end + 1..]].concat();
-    if commas.is_empty() {
-        // A long range stays open.
-        let values = range(&text[start + 1..end]).unwrap_or_else(|| vec![vec!['$', '@']]);
-        let mut all = Vec::new();
-        for value in values {
-            if *room == 0 {
-                all.push(vec![LIMIT]);
-                break;
-            }
-            all.extend(expand(with(&value), room));
-        }
-        return all;
-    }
-    let mut all = Vec::new();
-    let mut from = start + 1;
-    for to in commas.into_iter().chain([end]) {
-        if *room == 0 {
-            all.push(vec![LIMIT]);
-            break;
-        }
-        all.extend(expand(with(&text[from..to]), room));
-        from = to + 1;
-    }
-    all
-}
-
-/// The texts of `{a..z}` or `{1..9}`; `None` when they are many or of another form.
-fn range(inner: &[char]) -> Option<Vec<Vec<char>>> {
-    let inner: String = inner.iter().collect();
-    let (first, last) = inner.split_once("..")?;
-    // A step only leaves some out.
-    let last = match last.split_once("..") {
-        Some((last, step)) => step.parse::<i64>().ok().map(|_| last)?,
-        None => last,
-    };
-    let single = |text: &str| -> Option<u32> {
-        let mut chars = text.chars();
-        let c = chars.next().filter(char::is_ascii_alphabetic)?;
-        chars.next().is_none().then_some(u32::from(c))
-    };
-    if let (Some(first), Some(last)) = (single(first), single(last)) {
-        let letters = first.min(last)..=first.max(last);
-        return Some(letters.filter_map(char::from_u32).map(|c| vec![c]).collect());
-    }
-    let number = |text: &str| {
-        let is_plain = text == "0" || !text.trim_start_matches('-').starts_with(['0', '+']);
-        text.parse::<i64>().ok().filter(|number| is_plain && number.abs() < 1 << 40)
-    };
-    let (first, last) = (number(first)?, number(last)?);
-    let numbers = first.min(last)..=first.max(last);
-    let is_short = first.abs_diff(last) < MAX_ALTERNATIVES as u64;
-    is_short.then(|| numbers.map(|number| number.to_string().chars().collect()).collect())
-}
-
-/// The first braces that expand: where they open and close, and their commas; none of these for a range.
-fn group(text: &[char]) -> Option<(usize, usize, Vec<usize>)> {
-    let (mut open, mut at): (Vec<(usize, Vec<usize>)>, usize) = (Vec::new(), 0);
-    let mut first: Option<(usize, usize, Vec<usize>)> = None;
-    while at < text.len() {
-        match text[at] {
-            '{' => open.push((at, Vec::new())),
-            ',' => {
-                if let Some((_, commas)) = open.last_mut() {
-                    commas.push(at);
-                }
-            }
-            '}' => {
-                if let Some((start, commas)) = open.pop() {
-                    let is_range = || text[start..at].windows(2).any(|two| two == ['.', '.']);
-                    let is_first = first.as_ref().is_none_or(|(first, ..)| start < *first);
-                    if is_first && (!commas.is_empty() || is_range()) {
-                        first = Some((start, at, commas));
-                    }
-                }
-                if open.is_empty() && first.is_some() {
-                    return first;
-                }
-            }
-            _ => {}
-        }
-        at = if matches!(text[at], '{' | '}' | ',') { at + 1 } else { after(text, at) };
-    }
-    first
-}
-
-/// The place behind the quotation, escape, expansion or single character that begins here.
-fn after(text: &[char], at: usize) -> usize {
-    let end = match (text[at], text.get(at + 1)) {
-        ('\\', _) => at + 2,
-        ('\'', _) => find(text, at + 1, '\'') + 1,
-        ('"', _) => double_end(text, at + 1) + 1,
-        ('`', _) => find(text, at + 1, '`') + 1,
-        ('$', Some('\'')) => ansi_end(text, at + 2) + 1,
-        ('$', Some('{')) => closing(text, at + 1, '{', '}'),
-        ('$' | '<' | '>', Some('(')) => closing(text, at + 1, '(', ')'),
-        ('$', Some(c)) if c.is_ascii_alphabetic() || *c == '_' => {
-            let rest = text[at + 1..].iter();
-            at + 1 + rest.take_while(|c| c.is_ascii_alphanumeric() || **c == '_').count()
-        }
-        ('$', Some('@' | '*' | '#' | '?' | '-' | '$' | '!' | '0'..='9')) => at + 2,
-        _ => at + 1,
-    };
-    end.min(text.len())
-}
-
-fn find(text: &[char], from: usize, mark: char) -> usize {
-    text.iter().skip(from).position(|c| *c == mark).map_or(text.len(), |place| from + place)
-}
-
-/// Goes as deep as expansions and quotes nest, which [`MAX_WORD`] bounds.
-fn double_end(text: &[char], mut at: usize) -> usize {
-    while at < text.len() && text[at] != '"' {
-        at = match (text[at], text.get(at + 1)) {
-            ('\\', _) => at + 2,
-            ('$', Some('(')) => closing(text, at + 1, '(', ')'),
-            ('$', Some('{')) => closing(text, at + 1, '{', '}'),
-            ('`', _) => find(text, at + 1, '`') + 1,
-            _ => at + 1,
-        };
-    }
-    at.min(text.len())
-}
-
-fn ansi_end(text: &[char], mut at: usize) -> usize {
-    while at < text.len() && text[at] != '\'' {
-        at += if text[at] == '\\' { 2 } else { 1 };
-    }
-    at.min(text.len())
-}
-
-fn closing(text: &[char], from: usize, open: char, close: char) -> usize {
-    let (mut depth, mut at) = (0, from);
-    while at < text.len() {
-        depth += usize::from(text[at] == open);
-        depth -= usize::from(text[at] == close);
-        if depth == 0 {
-            return at + 1;
-        }
-        // Not by `after`: that would go as deep as the text nests.
-        at = match text[at] {
-            '\\' => at + 2,
-            '\'' => find(text, at + 1, '\'') + 1,
-            '"' => double_end(text, at + 1) + 1,
-            _ => at + 1,
-        };
-    }
-    text.len()
 }
 
 /// One word without its quotes.

@@ -1,0 +1,236 @@
+//! Rules about files: every name of a file, wherever it leads.
+
+use super::*;
+
+#[test]
+fn a_path_rule_holds_for_every_name_of_a_file_and_for_commands_that_name_it() {
+    let bench = Bench::new().deny("Read(secrets/**)").deny("Read(.env)").deny("Edit(src/**)");
+    fs::create_dir_all(bench.root.join("project/secrets")).unwrap();
+    symlink("secrets/key", bench.root.join("project/innocent")).unwrap();
+    for path in
+        ["project/secrets/key", "project/src/../secrets/key", "project/innocent", "project/a/.env"]
+    {
+        assert_eq!(bench.read(path), Deny, "{path}");
+    }
+    bench.denies([
+        "cat secrets/key",
+        "cat innocent",
+        "head < .env",
+        "cd secrets && cat key",
+        "grep -f=.env x",
+        "git show HEAD:.env",
+        "bash -c 'cat .env'",
+        "echo x > src/a",
+        "tee src/a",
+        "sudo cp b src/a",
+    ]);
+    assert_eq!((bench.read("project/src/a"), bench.bash("cat src/a")), (Allow, Allow));
+    assert_eq!(bench.write("project/src/a"), Deny);
+    let search = bench.judge("Grep", &reading(&bench.root.join("project/secrets")));
+    assert_eq!(search.decision, Deny);
+}
+
+#[test]
+fn what_shows_more_than_it_names_is_asked_about_while_a_rule_restricts_reading() {
+    // A rule for the program frees the last four where there is no such file; what commits hold nobody has looked at.
+    let lines =
+        ["git log -p", "git show HEAD", "git show HEAD:a", "git diff", "rg x", "grep -r x ."];
+    for (at, line) in lines.into_iter().enumerate() {
+        for bench in [Bench::new().deny("Read(.env)"), Bench::new().ask("Read(.env)")] {
+            let judgement = bench.bash_judgement(line);
+            assert_eq!(judgement.decision, Ask, "{line}");
+            let reason = if at < 2 { "out of a commit" } else { "it may show files that" };
+            let rule = "rule Read(.env) in .caliban/config.toml";
+            assert!(judgement.why.contains(reason), "{}", judgement.why);
+            assert!(judgement.why.contains(rule), "{}", judgement.why);
+            let allowed = bench.allow("Bash(git:*)").allow("Bash(rg:*)").allow("Bash(grep:*)");
+            let expected = if at < 2 { Ask } else { Allow };
+            assert_eq!(allowed.bash(line), expected, "{line}");
+        }
+        assert_eq!(Bench::new().bash(line), Allow, "{line}");
+    }
+    let bench = Bench::new().deny("Read(.env)");
+    bench.allows(["ls -la", "git status", "cat src/a", "head -n 1 src/a"]);
+    assert_eq!(Bench::new().ask("Read").bash("cat src/a"), Ask);
+}
+
+#[test]
+fn a_name_that_leads_nobody_knows_where_is_a_doubt_for_every_rule_about_files() {
+    let project = |bench: &Bench| bench.root.join("project");
+    let rooted = |bench: &Bench| format!("/proc/self/root{}", project(bench).display());
+    let bench = || Bench::new().deny("Read(.env)").deny("Read(~/.ssh/**)").deny("Edit(secrets/**)");
+    let programs = |bench: Bench| bench.allow("Bash(cat:*)").allow("Bash(head:*)").allow("Edit");
+    let lines = [
+        "cat /proc/self/cwd/.env".to_owned(),
+        "cat /proc/thread-self/cwd/.env".to_owned(),
+        "cat /proc/1/cwd/.env".to_owned(),
+        "head -1 /dev/fd/../cwd/.env".to_owned(),
+        "cat < /proc/self/cwd/.env".to_owned(),
+        "cd /proc/self/root/etc && cat x".to_owned(),
+        "x=/proc/self/cwd/.env; cat $x".to_owned(),
+        "echo new > /proc/self/cwd/secrets/a".to_owned(),
+        format!("cat {}/.env", rooted(&Bench::new())),
+    ];
+    for line in lines {
+        for bench in [
+            programs(bench()),
+            bench().allow("Bash"),
+            bench().mode(Mode::BypassPermissions),
+            bench().allow("Bash").mode(Mode::BypassPermissions),
+        ] {
+            let judgement = bench.bash_judgement(&line);
+            assert_eq!(judgement.decision, Ask, "{line}: {}", judgement.why);
+            let alone = Bench { interactive: false, ..bench };
+            assert_eq!(alone.bash(&line), Deny, "{line}");
+        }
+    }
+    let unknown = reading(Path::new("/proc/self/cwd/.env"));
+    let bypass = bench().mode(Mode::BypassPermissions);
+    assert_eq!(bypass.judge("Read", &unknown).decision, Ask);
+    // What a process has open is known to the line that opens it.
+    for line in ["cat /dev/stdin < a", "cat /dev/fd/0 < a", "echo x > /dev/stderr"] {
+        assert_eq!(bench().allow("Bash").bash(line), Allow, "{line}");
+    }
+    let long = format!("cat a && echo '{}'", "x ".repeat(400));
+    assert_eq!(bench().bash(&long), Allow, "no file has such a name");
+}
+
+#[test]
+fn a_file_that_leads_nobody_knows_where_is_protected() {
+    let edits = Bench::new().allow("Edit").mode(Mode::AcceptEdits);
+    edits.asks([
+        "echo x > /proc/self/cwd/githooks/pre-commit".to_owned(),
+        format!("echo x > /proc/self/root{}/a", edits.root.join("project").display()),
+    ]);
+    assert_eq!(edits.bash("echo x > githooks/pre-commit"), Allow);
+    assert_eq!(edits.bash("echo x > /dev/stderr"), Allow);
+}
+
+#[test]
+fn an_edit_rule_counts_every_program_that_is_not_known_to_only_read_as_a_writer() {
+    let lines = [
+        ("tar -xf x.tar -C secrets", Ask),
+        ("unzip -d secrets x.zip", Deny),
+        ("git mv x secrets/z", Deny),
+        ("git -C . mv x secrets/z", Deny),
+        ("git checkout secrets/a", Deny),
+        ("git restore -- secrets/a", Deny),
+        ("gzip secrets/a", Deny),
+        ("split x secrets/a", Ask),
+        ("csplit -f secrets/a x 1", Ask),
+        ("gcc -o secrets/a x.c", Deny),
+        ("gcc -osecrets/a x.c", Deny),
+        ("sort x -o secrets/a", Deny),
+        ("sort x --outp=secrets/a", Deny),
+        ("curl -o secrets/a example.org", Deny),
+        ("git diff --output=secrets/a", Deny),
+        ("sponge secrets/a", Deny),
+        ("ed secrets/a", Deny),
+        ("vim secrets/a", Deny),
+        ("mktemp -p secrets", Deny),
+        ("find secrets -delete", Deny),
+        ("sometool secrets/a", Ask),
+        ("sudo sometool secrets/a", Ask),
+        ("cat secrets/a", Allow),
+        ("ls -la secrets", Allow),
+        ("grep -rn x secrets", Allow),
+        ("git diff secrets/a", Allow),
+        ("git log -- secrets", Allow),
+        ("git add secrets/a", Allow),
+        ("pytest secrets", Allow),
+        ("cargo test secrets", Allow),
+        ("gcc secrets/a -o x", Allow),
+        ("sort secrets/a", Allow),
+    ];
+    for (line, expected) in lines {
+        let program = line.split(' ').next().unwrap();
+        let bench = Bench::new().deny("Edit(secrets/**)");
+        fs::create_dir_all(bench.root.join("project/secrets")).unwrap();
+        fs::write(bench.root.join("project/secrets/a"), "").unwrap();
+        let rule = match program {
+            "sudo" => "Bash(sudo sometool:*)".to_owned(),
+            // Options that name an output are covered by rules that name them.
+            _ if expected == Ask => format!("Bash({line} *)"),
+            program => format!("Bash({program}:*)"),
+        };
+        let judgement = bench.allow(&rule).bash_judgement(line);
+        assert_eq!(judgement.decision, expected, "{line}: {}", judgement.why);
+        let all = Bench::new().deny("Edit(secrets/**)").allow("Bash").bash(line);
+        assert_eq!(all, if expected == Deny { Deny } else { Allow }, "{line}");
+    }
+}
+
+#[test]
+fn a_restricting_rule_for_one_tool_holds_for_all_with_the_same_effect() {
+    for rule in ["Grep(.env)", "Glob(.env)", "Read(.env)"] {
+        let bench = Bench::new().allow("Bash(cat:*)").deny(rule);
+        assert_eq!((bench.read("project/.env"), bench.bash("cat .env")), (Deny, Deny), "{rule}");
+        assert_eq!(Bench::new().ask(rule).read("project/.env"), Ask, "{rule}");
+        let bound = Bench::new().bound(&[], &[rule]);
+        assert_eq!(bound.read("project/.env"), Deny, "{rule}");
+    }
+    let bench = Bench::new().allow("Bash(tee:*)").deny("Write(src/**)");
+    let edit = bench.judge("Edit", &writing(&bench.root.join("project/src/a")));
+    assert_eq!((edit.decision, bench.bash("tee src/a")), (Deny, Deny));
+    // What allows one tool allows no other.
+    let outside = reading(Path::new("/etc/hosts"));
+    let bench = Bench::new().allow("Grep(//etc/**)");
+    assert_eq!(bench.judge("Grep", &outside).decision, Allow);
+    assert_eq!(bench.judge("Read", &outside).decision, Ask);
+}
+
+#[test]
+fn a_rule_against_reading_sees_what_globs_braces_and_variables_name() {
+    let bench = Bench::new().allow("Bash(cat:*)").allow("Bash(git log:*)").deny("Read(.env)");
+    for name in [".env", "src/.env", "a"] {
+        fs::write(bench.root.join("project").join(name), "").unwrap();
+    }
+    bench.denies([
+        "cat .e*",
+        "cat .{env,x}",
+        "cat .e{nv,} a",
+        "cat src/.???",
+        "cat */.env",
+        "cat .[e]nv",
+        "git log -p -- '.e*'",
+        "x=.env; cat $x",
+        "for f in a .env; do cat $f; done",
+        "for f in .*; do cat $f; done",
+        "cat $'.env'",
+    ]);
+    bench.allows(["cat a*", "cat {a,b}", "cat src/*.rs", "x=a; cat $x"]);
+}
+
+#[test]
+fn allow_rules_count_by_where_a_path_really_leads_and_not_for_protected_files_they_do_not_name() {
+    let bench = Bench::new()
+        .allow("Edit(src/**)")
+        .allow("Edit(escape/**)")
+        .allow("Edit(.git/info/*)")
+        .allow("Write");
+    assert_eq!(bench.write("project/src/a"), Allow);
+    assert_eq!(bench.write("project/.git/info/exclude"), Allow);
+    let only_edit = Bench::new().allow("Edit(src/**)").allow("Edit(escape/**)");
+    assert_eq!(only_edit.write("project/escape/a"), Ask);
+    assert_eq!(only_edit.write("project/src/dangling"), Ask);
+    assert_eq!(only_edit.bash("echo hi > src/a"), Allow);
+    let all = Bench::new().allow("Edit");
+    assert_eq!((all.write("project/a"), all.write("project/.git/config")), (Allow, Ask));
+}
+
+#[test]
+fn a_write_through_a_link_is_judged_by_where_the_link_really_leads() {
+    let bench = Bench::new().mode(Mode::AcceptEdits);
+    let project = bench.root.join("project");
+    fs::create_dir_all(project.join("src/deep/er")).unwrap();
+    symlink("src/deep/er", project.join("d")).unwrap();
+    symlink(bench.root.join("outside"), project.join("out")).unwrap();
+    // By its text the first one leads into the home.
+    symlink("d/../../home/x", project.join("inside.txt")).unwrap();
+    symlink("out/../home/x", project.join("outside.txt")).unwrap();
+    assert_eq!(bench.write("project/inside.txt"), Allow);
+    let judgement = bench.judge("Write", &writing(&project.join("outside.txt")));
+    assert_eq!(judgement.decision, Ask);
+    let leads = format!("it leads to {}", bench.root.join("home/x").display());
+    assert!(judgement.warnings[0].contains(&leads), "{:?}", judgement.warnings);
+}

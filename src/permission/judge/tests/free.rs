@@ -1,0 +1,189 @@
+//! Commands that run without a rule because they only read.
+
+use super::*;
+
+#[test]
+fn only_commands_that_certainly_read_inside_run_without_a_rule() {
+    let bench = Bench::new();
+    bench.allows([
+        "pwd",
+        "ls",
+        "ls -la src",
+        "cat src/main.rs | head -n 5",
+        "git status --short",
+        "git diff HEAD~1 -- src",
+        "git log --oneline -5",
+        "git branch",
+        "echo hi && wc -l src/a",
+        "cd src && ls",
+        "cat < src/a",
+        "rg -n 'fn main' src",
+        "rg --files -g '*.rs'",
+        "grep -rn needle src",
+        "grep -- -x src/a",
+        "grep -rn -- -x src/a",
+        "rg -in -- -x src",
+        "rg -A 3 -- x src",
+        "sed -n '1,40p' src/a",
+        "sed -n 3p src/a",
+        "test -f src/a && ls",
+        "[ -f src/a ] && ls",
+        "cd src && git status",
+        "cd . && git diff",
+        "cat src/a | grep -v x",
+        "x=1; echo a",
+        "for f in a b; do ls; done",
+    ]);
+    bench.asks([
+        "cat ../outside/x",
+        "cat /etc/passwd",
+        "cat escape/x",
+        "ls ~",
+        "cat $HOME/x",
+        "cat *",
+        "cat {/etc/passwd,a}",
+        "echo hi > a",
+        "git diff --output=a",
+        "git diff --outp=a",
+        "git diff --ext-diff",
+        "git diff /etc/passwd a",
+        "git log --exec=x",
+        "git branch new",
+        "git branch -D x",
+        "git -c core.pager=x log",
+        "tail -f a",
+        "find . -delete",
+        "cd .. && ls",
+        "cd escape && ls",
+        "cd src && cd .. && ls",
+        "grep -v -- -x /etc/passwd",
+        "grep -rhv -- -x /",
+        "rg -v -- -x /etc/passwd",
+        "cat -- /etc/passwd",
+        "[ -f /etc/passwd ] && echo yes",
+        "test -f /etc/passwd && echo yes",
+        "cat <<< \"$HOME\"",
+        "cat <<EOF\n$HOME\nEOF",
+        "for f in ~/*; do ls; done",
+        "for f in $HOME/*; do cat <<< a; done",
+        "export",
+        "sed -n '1e touch x' src/a",
+        "sed -n 'w x' src/a",
+        "sed -n 1p /etc/passwd",
+        "sed -n -i 1p src/a",
+        "sed 1p src/a",
+        "sed -n -f x src/a",
+        "PATH=. ls",
+        "cat < /etc/passwd",
+        "/tmp/ls",
+        "./ls",
+        "ls $(a)",
+        "sort -o a b",
+        "head --lines=1 a --x",
+        "rg --pre=./x needle",
+        "rg --pre ./x needle",
+        "rg --hostname-bin=./x needle",
+        "rg -z needle",
+        "rg -L needle",
+        "rg -f patterns",
+        "rg -r -- --pre=./x needle",
+        "rg -nr -- --pre=./x needle",
+        "rg -g -- -f/etc/passwd .",
+        "grep -m -- -f/etc/passwd a",
+        "grep -nA -- -f/etc/passwd a",
+        "rg needle /etc",
+        "rg -t rust -C 3 /api/users",
+        "rg -e needle /etc",
+        "rg --files /etc",
+        "rg needle ../outside",
+        "grep -R needle .",
+        "grep -f /etc/passwd a",
+        "grep -e root /etc/passwd",
+        "grep root /etc/passwd",
+        "x=${PWD%$(touch a)}",
+        "prefix=b; ls",
+        "while true; do ls; done",
+    ]);
+    fs::create_dir_all(bench.root.join("project/bare/inner")).unwrap();
+    fs::write(bench.root.join("project/bare/HEAD"), "").unwrap();
+    let cwd = bench.root.join("project/bare/inner");
+    let access = Access::Command { line: "git status".to_owned(), cwd };
+    assert_eq!(bench.judge("Bash", &access).decision, Ask);
+}
+
+#[test]
+fn git_is_not_free_where_the_repositorys_settings_name_a_program() {
+    let bench = Bench::new();
+    let config = bench.root.join("project/.git/config");
+    fs::write(&config, "[core]\n\tfsmonitor = true\n[user]\n\tname = x\n").unwrap();
+    assert_eq!(bench.bash("git status"), Allow);
+    fs::write(&config, "[filter \"x\"]\n\tclean = sh tools/clean.sh\n").unwrap();
+    bench.asks(["git status", "git diff", "git log -p", "git show HEAD"]);
+    assert_eq!(
+        bench.bash_judgement("git status").why,
+        "no rule allows git status, and the repository's setting filter.clean may start a program"
+    );
+    fs::write(&config, "").unwrap();
+    fs::create_dir_all(bench.root.join("project/src/.git")).unwrap();
+    assert_eq!((bench.bash("git status"), bench.bash("cd src && git status")), (Allow, Ask));
+}
+
+#[test]
+fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
+    let mut bench = Bench::new();
+    let bin = bench.root.join("project/node_modules/.bin");
+    fs::create_dir_all(&bin).unwrap();
+    let write = |path: PathBuf| {
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    for program in ["ls", "git"] {
+        write(bin.join(program));
+    }
+    let system = PathBuf::from("/usr/bin");
+    for first in [bin.clone(), PathBuf::from("node_modules/.bin")] {
+        bench.places.programs = [first, system.clone()].into();
+        bench.asks(["ls", "git status"]);
+        assert_eq!((bench.bash("pwd"), bench.bash("cat src/a")), (Allow, Allow));
+    }
+    write(bench.root.join("project/cat"));
+    bench.places.programs = [PathBuf::new(), system.clone()].into();
+    assert_eq!((bench.bash("cat src/a"), bench.bash("ls")), (Ask, Allow));
+    bench.places.programs = [system.clone(), bin.clone()].into();
+    assert_eq!(bench.bash("ls"), Allow);
+    // What bash cannot run does not end its search, and a leading `~` is a home.
+    let early = bench.root.join("outside/bin");
+    fs::create_dir_all(early.join("ls")).unwrap();
+    fs::write(early.join("git"), "").unwrap();
+    bench.places.programs = [early, bin.clone(), system.clone()].into();
+    assert_eq!((bench.bash("ls"), bench.bash("git status")), (Ask, Ask));
+    bench.places.programs = [PathBuf::from("~/bin"), system.clone()].into();
+    assert_eq!(bench.bash("ls"), Ask);
+    // The rest of the checkout is the project's too.
+    bench.places.programs = [bin, system].into();
+    bench.places.dirs = vec![bench.root.join("project/src")].into();
+    bench.places.project = bench.root.join("project/src");
+    assert_eq!(bench.bash("ls"), Ask);
+}
+
+#[test]
+fn a_question_about_a_command_that_may_be_free_says_what_stands_in_the_way() {
+    let rows = [
+        ("FOO=1 cat a", "no rule allows cat, and it is not free with FOO set"),
+        ("cat $x", "no rule allows cat, and $x is only known when it runs"),
+        ("ls -Z", "no rule allows ls, and -Z is no option that is known to only read"),
+        ("ls /etc", "no rule allows ls, and /etc is outside the working directories"),
+        ("sed -n 1d a", "no rule allows sed, and 1d does more than print lines by number"),
+        (
+            "git branch x",
+            "no rule allows git branch, and git branch with a word such as x may do more",
+        ),
+        ("mytool", "no rule allows mytool"),
+    ];
+    for (line, why) in rows {
+        assert_eq!(Bench::new().bash_judgement(line).why, why, "{line}");
+    }
+    let denied = Bench::new().deny("Read(.env)").bash_judgement("rg x");
+    let why = "no rule allows rg, and it may show files that rule Read(.env) in .caliban/config.toml restricts";
+    assert_eq!(denied.why, why);
+}
