@@ -71,6 +71,12 @@ fn state(glyph: Glyph, words: impl Into<String>) -> State {
 /// What an agent does now, or how it ended.
 #[must_use]
 pub fn agent_state(model: &Model, agent: &Agent) -> State {
+    agent_state_of(model, agent, || model.agents.queued())
+}
+
+/// The same where the number of queued agents is known, as it is to a caller that draws many agents.
+#[must_use]
+pub fn agent_state_of(model: &Model, agent: &Agent, queued: impl FnOnce() -> usize) -> State {
     let run = &agent.run;
     if let Phase::Ended(end) = &run.phase {
         return state(end_glyph(end), agent_end(agent, end));
@@ -82,8 +88,8 @@ pub fn agent_state(model: &Model, agent: &Agent) -> State {
         return asks;
     }
     if let Phase::Queued { place } = run.phase {
-        let all = model.agents.alive().filter(|other| other.run.queued()).count();
-        return state(Glyph::Queued, format!("queued, {} of {}", ordinal(place), all.max(place)));
+        let all = queued().max(place);
+        return state(Glyph::Queued, format!("queued, {} of {all}", ordinal(place)));
     }
     let children = model.agents.awaited(&agent.path).count();
     if children > 0 {
@@ -395,7 +401,7 @@ pub fn beside(text: &str) -> String {
 /// Tokens and cost of an agent with all below it.
 #[must_use]
 pub fn spent(agents: &Agents, path: &AgentPath) -> (u64, Cost) {
-    sum(agents.iter().filter(|agent| agent.path.is_within(path)))
+    sum(agents.within(path))
 }
 
 /// Tokens and cost of some agents, each without those below it.

@@ -98,6 +98,8 @@ impl Agent {
 pub struct Agents {
     list: Vec<Agent>,
     by_path: HashMap<AgentPath, usize>,
+    /// Positions in `list` of each agent and all agents below it, so that drawing one row does not scan all agents.
+    within: HashMap<AgentPath, Vec<usize>>,
     /// Number of the present (or last) batch.
     batch: usize,
     started: usize,
@@ -134,8 +136,19 @@ impl Agents {
         self.list.iter()
     }
 
+    /// An agent and all agents below it, in order of start; all agents for the root.
+    pub fn within(&self, top: &AgentPath) -> impl Iterator<Item = &Agent> {
+        self.within.get(top).into_iter().flatten().filter_map(|at| self.list.get(*at))
+    }
+
     pub fn alive(&self) -> impl Iterator<Item = &Agent> {
         self.list.iter().filter(|agent| agent.alive())
+    }
+
+    /// The number of agents that wait for a slot.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.alive().filter(|agent| agent.run.queued()).count()
     }
 
     pub fn running(&self) -> impl Iterator<Item = &Agent> {
@@ -172,6 +185,9 @@ impl Agents {
         run.limit = Some(info.max_turns).filter(|limit| *limit > 0);
         let id = path.id().unwrap_or_else(AgentId::generate);
         self.by_path.insert(path.clone(), self.list.len());
+        for top in std::iter::successors(Some(path.clone()), AgentPath::parent) {
+            self.within.entry(top).or_default().push(self.list.len());
+        }
         let colour = self.started;
         self.started += 1;
         self.list.push(Agent {

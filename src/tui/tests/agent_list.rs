@@ -265,3 +265,22 @@ fn the_conversations_of_stored_agents_are_asked_for_when_they_can_be_seen() {
     screen.key(KeyCode::Tab);
     assert_eq!((screen.sent(), texts(&screen, &paths[1]).len()), (vec![], 2));
 }
+
+#[test]
+fn an_agent_is_found_with_all_below_it_in_order_of_start() {
+    let main = AgentPath::root();
+    let mut screen = Screen::new();
+    screen.prompt("go");
+    let first = screen.agent(&main, "plan-1", "one");
+    let second = screen.agent(&main, "plan-2", "two");
+    let below = screen.agent(&first, "explore-1", "three");
+    let names = |screen: &Screen, top: &AgentPath| -> Vec<String> {
+        screen.model.agents.within(top).map(|agent| agent.info.name.clone()).collect()
+    };
+    assert_eq!(names(&screen, &main), ["plan-1", "plan-2", "explore-1"]);
+    assert_eq!(names(&screen, &first), ["plan-1", "explore-1"]);
+    assert_eq!(names(&screen, &second), ["plan-2"]);
+    assert_eq!(names(&screen, &below), ["explore-1"]);
+    screen.model.agents.clear();
+    assert_eq!(names(&screen, &main), [""; 0]);
+}

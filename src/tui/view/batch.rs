@@ -20,16 +20,15 @@ pub fn lines(
     room: u16,
     pen: Pen<'_>,
 ) -> Vec<Line<'static>> {
-    let agents: Vec<&Agent> = members
-        .iter()
-        .flat_map(|top| model.agents.iter().filter(move |agent| agent.path.is_within(top)))
-        .collect();
+    let agents: Vec<&Agent> = members.iter().flat_map(|top| model.agents.within(top)).collect();
+    let queued = model.agents.queued();
     let room = usize::from(room);
     let mut all = vec![head(model, &agents, folded, room, pen)];
     let name = agents.iter().map(|agent| width(&agent.info.name)).max().unwrap_or(0).min(20);
     let title =
         agents.iter().map(|agent| width(&agent.info.description)).max().unwrap_or(0).min(28);
-    all.extend(agents.iter().map(|agent| row(model, agent, (name, title), room, pen)));
+    let row = |agent: &&Agent| row(model, (agent, queued), (name, title), room, pen);
+    all.extend(agents.iter().map(row));
     all
 }
 
@@ -68,13 +67,13 @@ fn head(
 
 fn row(
     model: &Model,
-    agent: &Agent,
+    (agent, queued): (&Agent, usize),
     columns: (usize, usize),
     room: usize,
     pen: Pen<'_>,
 ) -> Line<'static> {
     let theme = pen.theme;
-    let state = words::agent_state(model, agent);
+    let state = words::agent_state_of(model, agent, || queued);
     let text = match &agent.run.phase {
         Phase::Ended(end) => words::short_end(agent, end),
         _ if agent.aside => "in the background".to_owned(),

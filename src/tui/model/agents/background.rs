@@ -22,7 +22,7 @@ impl Agents {
 
     /// Those below an agent that it waits for: no step of the way down is in the background.
     pub fn awaited(&self, above: &AgentPath) -> impl Iterator<Item = &Agent> {
-        self.alive().filter(move |agent| {
+        self.within(above).filter(|agent| agent.alive()).filter(move |agent| {
             let mut path = agent.path.clone();
             while path.is_within(above) && path != *above {
                 if self.get(&path).is_none_or(|step| step.info.background) {
