@@ -160,9 +160,15 @@ async fn inherit(fork: &Fork, journal: &dyn Journal) -> Result<(), JournalError>
 
 /// Its worktree, if it is to have one; the end of the agent when there is none for it.
 ///
-/// The agent waits here for git, in one of four ways: git is done, git fails, the agent is cancelled, or its time is
-/// over. In the last two git is ended, and what it has made is removed before the agent ends; a removal that takes long
-/// goes on in the background.
+/// # The states of a worktree that is being made
+/// - *waiting*: no thread for git is free yet.
+/// - *making*: git runs, in a process group of its own.
+/// - *made*: the agent works in it. Its journal names it before the agent's first message.
+/// - *failed*: git said why. What it made is removed, and the reason becomes the agent's end.
+/// - *given up*: from either of the first two, when the agent is cancelled or its time is over. Git is ended, and what it
+///   made is removed before the agent ends; a removal that takes longer than [`FINISH_WAIT`] goes on in the background.
+///   The one who waits for the agent gets that end at once: the time limit if the time of this agent or of one above it
+///   is over, and else that it was cancelled before it began.
 async fn settle(
     factory: &Factory,
     plan: &Plan,

@@ -16,6 +16,14 @@ const LEFT_OUT: &str = "[Messages are left out here: there is no room for them.]
 ///
 /// Always keeps calls without an answer. Messages stay whole and in pairs: what is kept of the work on a prompt begins
 /// with an answer, and ends where the conversation ends.
+///
+/// # The states of a prompt
+/// - *queued*: it is not in the conversation yet, so a summary does not touch it. The agent reads it behind the summary.
+/// - *unanswered*: the last message holds it, alone or beside results. It stays word for word, whatever its size.
+/// - *worked on*: answers and results follow it. It stays, with what was said beside results since then, if there is
+///   room for that; else the summary alone tells of it.
+/// - *answered*: the conversation ends with an answer. The prompt stays only in front of that answer: where the answer
+///   has no room, the summary tells of both.
 pub(super) fn newest(history: &[Message], limit: u64) -> Vec<Message> {
     let is_prompt = |message: &Message| !holds_results(message) && !said(message).is_empty();
     let at = history.iter().rposition(is_prompt);
