@@ -96,3 +96,67 @@ impl Ending {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::protocol::{AgentInfo, AgentPath, End, ToolUseId};
+
+    fn event(id: AgentId, kind: EventKind) -> AgentEvent {
+        AgentEvent { path: AgentPath::root().child(id), seq: 0, at: Timestamp::now(), kind }
+    }
+
+    fn started(id: AgentId) -> AgentEvent {
+        let info = AgentInfo {
+            name: "explore-1".to_owned(),
+            agent: "explore".to_owned(),
+            description: "look around".to_owned(),
+            prompt: "look".to_owned(),
+            model: "m".to_owned(),
+            tool_use_id: ToolUseId::new("toolu_1"),
+            max_turns: 20,
+            color: None,
+            background: true,
+        };
+        event(id, EventKind::Started(Box::new(info)))
+    }
+
+    fn finished(id: AgentId) -> AgentEvent {
+        let end = End::Cancelled { before_start: false };
+        event(id, EventKind::Finished(Box::new(Outcome::without_work(end))))
+    }
+
+    fn result() -> LastResult {
+        LastResult { outcome: Outcome::without_work(End::Completed), origin: None }
+    }
+
+    #[test]
+    fn an_agent_that_starts_while_the_run_ends_is_cancelled_and_waited_for_too() {
+        let (early, late) = (AgentId::generate(), AgentId::generate());
+        let mut ending = Ending::default();
+        assert_eq!(ending.event(&started(early)), None, "the run is open");
+        assert_eq!(ending.begin(), [early]);
+        assert_eq!(ending.begin(), [], "each is cancelled once");
+        assert_eq!(ending.event(&started(late)), Some(late));
+        assert!(ending.hold(result()).is_none());
+        assert_eq!(ending.event(&finished(early)), None);
+        assert!(!ending.is_over() && ending.is_holding());
+        ending.event(&finished(late));
+        assert!(ending.is_over());
+        assert!(ending.take_held().is_some() && ending.take_held().is_none());
+    }
+
+    #[test]
+    fn agents_that_do_not_end_hold_the_last_result_for_a_while_only() {
+        let mut ending = Ending::default();
+        assert!(ending.hold(result()).is_some(), "there is nobody to wait for");
+        ending.event(&started(AgentId::generate()));
+        assert!(!ending.is_over(), "an open run waits for its agents");
+        ending.begin();
+        assert!(ending.hold(result()).is_none() && !ending.is_over());
+        ending.until = Some(Instant::now());
+        assert!(ending.is_over() && ending.take_held().is_some());
+    }
+}

@@ -18,8 +18,17 @@ const SOON: Duration = Duration::from_secs(2);
 
 /// A line that leaves a daemon behind: out of its group and its session, its parent gone. It runs when the line ends.
 fn daemon(marker: &str) -> String {
+    daemon_behind("", marker)
+}
+
+/// The same for a daemon that ignores every request to end.
+fn deaf_daemon(marker: &str) -> String {
+    daemon_behind("trap \"\" TERM HUP INT; ", marker)
+}
+
+fn daemon_behind(first: &str, marker: &str) -> String {
     format!(
-        "mkfifo up-{marker}; (setsid sh -c 'echo up >up-{marker}; exec sleep {marker}' \
+        "mkfifo up-{marker}; (setsid sh -c '{first}echo up >up-{marker}; exec sleep {marker}' \
          </dev/null >/dev/null 2>&1 &); read up <up-{marker}"
     )
 }
@@ -72,16 +81,27 @@ async fn a_daemon_of_a_background_command_ends_when_that_is_killed() {
 
 #[tokio::test]
 async fn a_daemon_ends_when_the_program_is_killed() {
-    let scene = Scene::new();
     let marker = marked_seconds(1013);
-    let line = format!("{}; echo up >started.fifo; sleep {marker}", daemon(&marker));
+    is_gone_after_a_kill(&marker, &daemon(&marker)).await;
+}
+
+#[tokio::test]
+async fn a_daemon_that_ignores_requests_to_end_is_gone_with_the_program_too() {
+    let marker = marked_seconds(1018);
+    is_gone_after_a_kill(&marker, &deaf_daemon(&marker)).await;
+}
+
+/// Kills the program while a command runs that has left this daemon behind.
+async fn is_gone_after_a_kill(marker: &str, daemon: &str) {
+    let scene = Scene::new();
+    let line = format!("{daemon}; echo up >started.fifo; sleep {marker}");
     let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
     scene.server.when(PARENT).reply(tool_use("Bash", bash(&line)));
     let running = scene.run().start();
     started.opened().await;
     running.signal(Signal::SIGKILL);
     running.wait().await;
-    assert_gone(&marker).await;
+    assert_gone(marker).await;
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{TOY, priced, scene_with_prices};
+use crate::support::client::{ARGS, Client};
 use crate::support::pty::Screen;
 use crate::support::record::StreamEnd;
 use crate::support::run::Finished;
@@ -165,6 +166,38 @@ async fn a_wait_for_reserved_money_ends_with_the_run() {
     run.assert_code(130);
     assert_eq!(scene.server.requests().len(), 2);
     assert_eq!(run.result()["error_kind"], "cancelled", "{run}");
+}
+
+#[tokio::test]
+async fn an_agent_that_waits_for_reserved_money_can_be_stopped_alone() {
+    let scene = scene_with_prices(0.0, 300.0);
+    let main = scene.server.when(PARENT);
+    main.reply(calls([agent("CHILD-A"), agent("CHILD-B")]).usage(100, 0))
+        .then(text(DONE).usage(100, 1));
+    for word in ["CHILD-A", "CHILD-B"] {
+        scene.server.when(word).forever(text("REPORT-1").gate("held").usage(100, 10));
+    }
+    // One request at a time is all that the budget has room for.
+    let run = scene.world.run(ARGS).args(["--model", TOY, "--max-budget-usd", "0.31"]);
+    let mut client = Client::start(run);
+    client.initialize(json!({})).await.unwrap();
+    client.prompt(PARENT);
+    let mut tasks = Vec::new();
+    for _ in 0..2 {
+        tasks.push(client.frame(|frame| frame["subtype"] == "task_started").await);
+    }
+    scene.server.reached("held").await;
+    let at_work = scene.server.requests()[1].text();
+    let waits = |task: &&Value| !at_work.contains(task["prompt"].as_str().unwrap());
+    let waiting = tasks.iter().find(waits).unwrap()["task_id"].clone();
+    client.request(json!({ "subtype": "stop_task", "task_id": waiting })).await.unwrap();
+    let ended = client.frame(|frame| frame["subtype"] == "task_notification").await;
+    assert_eq!((&ended["task_id"], &ended["status"]), (&waiting, &json!("stopped")));
+    assert_eq!(scene.server.requests().len(), 2, "the other one still streams");
+    scene.server.open("held");
+    assert_eq!(client.result().await["result"], DONE);
+    client.close().await.assert_code(0);
+    assert_eq!(scene.server.requests_of(PARENT).len(), 2);
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::after_calls;
 use crate::support::DEADLINE;
+use crate::support::client::{ARGS, Client};
 use crate::support::process;
 use crate::support::pty::{CTRL_C, Screen};
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
@@ -489,8 +490,32 @@ async fn the_time_limit_of_an_agent_holds_while_its_worktree_is_made() {
 }
 
 #[tokio::test]
+async fn git_ends_with_an_agent_that_is_stopped_alone_while_its_worktree_is_made() {
+    let scene = scene();
+    let marker = slow_checkout(&scene, 1004);
+    scene.server.when(PARENT).reply(calls([tidy("CHILD-A")])).then(text(DONE));
+    let mut client = Client::start(scene.world.run(ARGS));
+    client.initialize(json!({})).await.unwrap();
+    client.prompt(PARENT);
+    let task = client.frame(|frame| frame["subtype"] == "task_started").await["task_id"].clone();
+    process::eventually(|| !process::with_argument(&marker).is_empty()).await;
+    client.request(json!({ "subtype": "stop_task", "task_id": task })).await.unwrap();
+    let ended = client.frame(|frame| frame["subtype"] == "task_notification").await;
+    assert_eq!(ended["status"], "stopped");
+    assert_eq!(process::with_argument(&marker), Vec::<u32>::new(), "git ends before its agent");
+    assert_eq!(client.result().await["result"], DONE);
+    // The session stays open: nothing else removes what was made.
+    assert_nothing_left(&scene, &marker).await;
+    client.close().await.assert_code(0);
+    let result = after_calls(&scene).tool_result();
+    assert!(result.is_error && result.text.contains("cancelled"), "{result:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn main_goes_on_while_many_worktrees_are_made() {
-    const AGENTS: usize = 22;
+    // More than the runtime has threads that may block.
+    const AGENTS: usize = 60;
     let scene = scene();
     let marker = slow_checkout(&scene, 1003);
     scene.world.config(&format!(
