@@ -219,3 +219,42 @@ impl Journal for FileJournal {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{Cost, Usage};
+
+    #[tokio::test]
+    async fn money_that_could_not_be_written_is_written_with_the_next_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("transcript.jsonl");
+        let journal = FileJournal::new(
+            folder.path(),
+            path.clone(),
+            (Vec::new(), 0),
+            UnsyncedFiles::default(),
+        );
+        let prompt = Message::user_text("go");
+        journal.append(&prompt, None).await.unwrap();
+        // Nobody can write to a file that is open for reading alone.
+        let len = std::fs::metadata(&path).unwrap().len();
+        let broken = Tail::new(File::open(&path).unwrap(), len);
+        let whole = journal.state.lock().await.tail.replace(broken);
+        let cost = Cost { usd: 0.25, ..Cost::default() };
+        let spent = Spent { usage: Usage::default(), cost, model: "m", agent: None };
+        journal.spent(spent).await.unwrap_err();
+        journal.append(&prompt, None).await.unwrap_err();
+        journal.state.lock().await.tail = whole;
+        journal.append(&prompt, None).await.unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let records: Vec<Record> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let booked =
+            |record: &Record| matches!(record, Record::Spent { cost, .. } if cost.usd == 0.25);
+        assert!(matches!(records[0], Record::Message { n: 1, .. }), "{text}");
+        assert!(booked(&records[1]), "{text}");
+        assert!(matches!(records[2], Record::Message { n: 2, .. }), "{text}");
+        assert_eq!(records.len(), 3, "a message that was refused has not happened: {text}");
+    }
+}

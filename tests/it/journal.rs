@@ -179,6 +179,22 @@ async fn results_of_ordinary_tools_are_kept_as_they_come() {
 }
 
 #[tokio::test]
+async fn the_last_result_is_kept_too_while_a_hook_hears_of_the_batch() {
+    let scene = Scene::new();
+    let hook = "echo up >\"$CALIBAN_PROJECT_DIR\"/started.fifo; sleep 8.3732";
+    scene.world.config(&format!("[[hooks.PostToolBatch]]\ncommand = '{hook}'\n"));
+    scene.server.when(PARENT).reply(tool_use("Bash", bash("echo OUT-66"))).then(text(DONE));
+    let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
+    let running = scene.run().start();
+    started.opened().await;
+    kill(running).await;
+    let (request, _) = resume(&scene).await;
+    let result = request.tool_result();
+    assert!(result.text.contains("OUT-66") && !result.is_error, "{result:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_fork_with_another_model_gets_no_thoughts_of_the_first_one_even_when_it_is_resumed() {
     let scene = Scene::new();
     let first = thinking("hm", "SIGNED-66").text("one");

@@ -80,6 +80,27 @@ async fn a_daemon_of_a_background_command_ends_when_that_is_killed() {
 }
 
 #[tokio::test]
+async fn a_daemon_is_asked_to_end_before_it_is_killed() {
+    let scene = Scene::new();
+    let marker = marked_seconds(1019);
+    let line = format!(
+        "mkfifo up; (setsid sh -c 'trap \"echo asked >asked.txt; exit\" TERM; echo up >up; sleep {marker} & wait' \
+         </dev/null >/dev/null 2>&1 &); read up <up; echo up >started.fifo; sleep {marker}"
+    );
+    let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
+    let start = json!({ "command": line, "run_in_background": true });
+    let kill = tool_use("KillShell", json!({ "shell_id": "bash-1" })).gate("kill");
+    scene.server.when(PARENT).reply(tool_use("Bash", start)).then(kill).then(text(DONE));
+    let running = scene.run().start();
+    started.opened().await;
+    scene.server.open("kill");
+    running.wait().await.assert_code(0);
+    assert_gone(&marker).await;
+    assert_eq!(scene.world.read("asked.txt"), "asked\n");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_daemon_ends_when_the_program_is_killed() {
     let marker = marked_seconds(1013);
     is_gone_after_a_kill(&marker, &daemon(&marker)).await;

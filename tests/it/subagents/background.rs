@@ -195,6 +195,32 @@ async fn t6_c20_a_rejected_key_in_the_background_ends_the_parent_after_its_strea
 }
 
 #[tokio::test]
+async fn after_a_fatal_failure_in_the_background_only_a_prompt_wakes_main() {
+    let scene = scene();
+    scene.world.models(SMALL);
+    let main = scene.server.when(PARENT).reply(spawns(["CHILD-A", "CHILD-B"]));
+    main.then(text("IDLE-77")).then(text(DONE));
+    let working = tool_use("Bash", bash("true")).before_headers("first");
+    let rejected = error(401, "authentication_error", "invalid x-api-key");
+    scene.server.when("CHILD-A").reply(working).then(rejected);
+    scene.server.when("CHILD-B").reply(text("REPORT-B").before_headers("second"));
+    let screen = screen(&scene);
+    screen.wait_for("IDLE-77");
+    screen.wait_gone("writing");
+    scene.server.open("first");
+    screen.wait_for("general-purpose-1: ");
+    scene.server.open("second");
+    screen.wait_until("the end of the second", |shown| {
+        shown.lines().any(|line| line.contains("general-purpose-2") && line.contains('✓'))
+    });
+    send(&screen, "and now?");
+    screen.wait_for(DONE);
+    assert_eq!(scene.server.requests_of(PARENT).len(), 3, "the report alone starts no run");
+    assert_eq!(count(&last_of_parent(&scene), "REPORT-B"), 1);
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn the_end_of_a_background_command_is_told_once_and_wakes_main() {
     let scene = scene();
     scene.world.models(SMALL);
