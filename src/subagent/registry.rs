@@ -1,6 +1,6 @@
 //! All sub-agent definitions that hold in a project, and what is wrong with those that do not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,6 +50,8 @@ impl Problem {
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
     found: BTreeMap<String, Arc<Definition>>,
+    /// The names of all that were found, by their tools: a collection may bring hundreds.
+    tools: BTreeMap<String, BTreeSet<String>>,
     problems: Vec<Problem>,
     advice: Vec<DefinitionError>,
     inert: Vec<Inert>,
@@ -228,9 +230,11 @@ impl Definitions {
     /// Why this definition cannot stand beside those already found: one tool must not stand for two agents.
     fn taken(&self, definition: &Definition) -> Option<String> {
         let tool = definition.tool_name();
-        let other = |name: &str| name != definition.name && tool == tool_name(name);
-        let found = self.found.values().find(|found| other(&found.name));
-        let built_in = BUILT_IN.iter().find(|(name, _)| other(name));
+        let mut others = self.tools.get(&tool).into_iter().flatten();
+        let found = others.find(|name| **name != definition.name);
+        let found = found.and_then(|name| self.found.get(name));
+        let is_other = |name: &str| name != definition.name && tool == tool_name(name);
+        let built_in = BUILT_IN.iter().find(|(name, _)| is_other(name));
         let (name, place) = found
             .map(|found| (found.name.as_str(), &found.source))
             .or(built_in.map(|(name, _)| (*name, &Source::BuiltIn)))?;
@@ -248,6 +252,7 @@ impl Definitions {
                 self.problems.extend(warnings.into_iter().map(Problem::Warning));
                 self.advice.extend(advice);
                 let name = definition.name.clone();
+                self.tools.entry(definition.tool_name()).or_default().insert(name.clone());
                 self.found.entry(name).or_insert_with(|| Arc::new(definition));
             }
             Err(error) => self.problems.push(Problem::Refused(error)),

@@ -74,8 +74,11 @@ pub(super) fn check(name: &str, dialect: Dialect) -> Result<(), String> {
 
 /// Whether two names differ in no more than case and separators.
 fn same_letters(one: &str, other: &str) -> bool {
-    let letters = |name: &str| name.to_ascii_lowercase().replace(['-', '_', '.'], "");
-    letters(one) == letters(other)
+    letters(one).eq(letters(other))
+}
+
+fn letters(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|c| !matches!(c, '-' | '_' | '.')).map(|c| c.to_ascii_lowercase())
 }
 
 #[cfg(test)]
