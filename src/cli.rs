@@ -197,8 +197,8 @@ pub struct ToolArgs {
     #[arg(long, value_name = "FILE|JSON")]
     pub settings: Option<String>,
 
-    /// Of the files that other programs share with this one, read only those of user, project and local (with commas);
-    /// "" is none.
+    /// Of the files that other programs share with this one, read only those of user, project and
+    /// local (with commas); "" is none.
     #[arg(long, value_name = "LIST")]
     pub setting_sources: Option<SettingSources>,
 
@@ -309,8 +309,8 @@ impl CommonArgs {
 }
 
 impl Cli {
-    /// Reads the arguments, the program's name first. A command stands alone: beside a prompt or `--print` it is
-    /// more likely the prompt's own word.
+    /// Reads the arguments, the program's name first. A command stands alone: beside a prompt or
+    /// `--print` it is more likely the prompt's own word.
     pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut cli = Self::try_parse_from(args)?;
         cli.print.print |= cli.drive.input_format == Some(InputFormat::StreamJson);

@@ -1,8 +1,8 @@
 //! Where paths lead, and files and folders opened there without following a link.
 //!
-//! The gate judges a resolved path, and the tool opens that very path: [`resolve`] is the only function that follows
-//! links, and a [`Folder`] or [`open`] refuses every link on the way. A link that appears in between makes the open
-//! fail, so what was judged is what is touched.
+//! The gate judges a resolved path, and the tool opens that very path: [`resolve`] is the only
+//! function that follows links, and a [`Folder`] or [`open`] refuses every link on the way. A link
+//! that appears in between makes the open fail, so what was judged is what is touched.
 
 mod folder;
 mod repository;

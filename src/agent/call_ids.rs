@@ -1,5 +1,6 @@
-//! Ids of tool calls. Some servers give one twice, and every later request would be refused for it: each call gets an
-//! id of its own as soon as it arrives, so that nothing behind the stream sees the other.
+//! Ids of tool calls. Some servers give one twice, and every later request would be refused for it:
+//! each call gets an id of its own as soon as it arrives, so that nothing behind the stream sees
+//! the other.
 
 use std::collections::HashSet;
 
@@ -15,7 +16,8 @@ impl CallIds {
         Self(history.iter().flat_map(Message::tool_use_ids).cloned().collect())
     }
 
-    /// Renames the call that begins with this event, if its id is in use. What follows names the block, not the id.
+    /// Renames the call that begins with this event, if its id is in use. What follows names the
+    /// block, not the id.
     pub fn make_unique(&mut self, event: &mut StreamEvent) {
         let StreamEvent::BlockStart { block: BlockStart::ToolUse { id, .. }, .. } = event else {
             return;

@@ -1,7 +1,9 @@
-//! Compaction: a conversation that fills the model's window is replaced by a summary that the model writes of it.
+//! Compaction: a conversation that fills the model's window is replaced by a summary that the model
+//! writes of it.
 //!
-//! The summary is asked for with the same system prompt, the same tools and the same messages as any answer, so that
-//! it is read from the provider's cache. Until the summary is in the journal, the conversation stays as it is.
+//! The summary is asked for with the same system prompt, the same tools and the same messages as
+//! any answer, so that it is read from the provider's cache. Until the summary is in the journal,
+//! the conversation stays as it is.
 
 use std::sync::Arc;
 
@@ -51,8 +53,9 @@ enum Undone {
 }
 
 impl Agent {
-    /// Replaces the conversation by a summary of it, outside of a run. `instructions` say what the summary must keep.
-    /// Tells by events how that went; when it came to nothing, the conversation is as it was.
+    /// Replaces the conversation by a summary of it, outside of a run. `instructions` say what the
+    /// summary must keep. Tells by events how that went; when it came to nothing, the conversation
+    /// is as it was.
     pub async fn compact(
         &mut self,
         instructions: Option<&str>,
@@ -101,8 +104,8 @@ impl Agent {
         self.context(&self.specs) > size::room(&self.setup.model.get())
     }
 
-    /// Whether a summary could make room: once, and not of a prompt alone. A conversation that ends with a piece of
-    /// an answer cannot be gone on with anyway.
+    /// Whether a summary could make room: once, and not of a prompt alone. A conversation that ends
+    /// with a piece of an answer cannot be gone on with anyway.
     fn may_compact(&self, run: &Run<'_>) -> bool {
         let history = &self.history;
         let ends_with_user = history.last().is_some_and(|last| last.role == Role::User);
@@ -113,7 +116,8 @@ impl Agent {
         self.history.iter().any(|message| message.role == Role::Assistant)
     }
 
-    /// Compacts, and tells of it. Answers whether the conversation was replaced; a run goes on in either case.
+    /// Compacts, and tells of it. Answers whether the conversation was replaced; a run goes on in
+    /// either case.
     async fn replace(&mut self, cause: Cause<'_>, run: &mut Run<'_>) -> Result<bool, Stop> {
         let by_hand = matches!(cause, Cause::ByHand(_));
         let events = run.events;

@@ -1,4 +1,5 @@
-//! What an agent takes into its conversation: written to the journal first, so that the file never lags behind.
+//! What an agent takes into its conversation: written to the journal first, so that the file never
+//! lags behind.
 
 use std::sync::Arc;
 
@@ -60,8 +61,8 @@ impl Agent {
     /// Writes a message to the journal, then takes it into the conversation.
     pub(super) async fn keep(&mut self, message: Message) -> Result<(), JournalError> {
         let written = self.setup.journal.append(&message, None).await;
-        // Results of tools that ran are taken in all the same: calls without results would spoil the conversation.
-        // The file gets such results when it is read again.
+        // Results of tools that ran are taken in all the same: calls without results would spoil
+        // the conversation. The file gets such results when it is read again.
         if written.is_ok() || holds_results(&message) {
             self.push(message);
         }

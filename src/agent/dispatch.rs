@@ -62,8 +62,8 @@ pub(super) struct ValidCall {
 }
 
 impl Agent {
-    /// Runs all calls at once, as many as the budget has room for. A fatal error in one cancels the others; each still
-    /// gets its result.
+    /// Runs all calls at once, as many as the budget has room for. A fatal error in one cancels the
+    /// others; each still gets its result.
     pub(super) async fn dispatch(&self, calls: Vec<ContentBlock>, run: &Run<'_>) -> Dispatched {
         #[cfg(debug_assertions)]
         crate::tool::fault::strike(&self.setup.tools, &calls);
@@ -172,9 +172,9 @@ impl Agent {
         (result, fatal)
     }
 
-    /// Writes a result to the journal while other calls of its message, or a hook, still run: what is done must not be
-    /// lost when the program is killed before the last of them ends. Otherwise the result of the last one is written
-    /// at once, in the message with all of them.
+    /// Writes a result to the journal while other calls of its message, or a hook, still run: what
+    /// is done must not be lost when the program is killed before the last of them ends. Otherwise
+    /// the result of the last one is written at once, in the message with all of them.
     async fn keep_result(&self, result: &ContentBlock, running: &AtomicUsize) {
         if running.fetch_sub(1, Ordering::Relaxed) > 1
             && let Err(error) = self.setup.journal.result(result).await

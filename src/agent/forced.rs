@@ -39,7 +39,8 @@ impl Forced {
 }
 
 impl Run<'_> {
-    /// Looks whether the first answer makes the call that was asked for. What comes later is the model's own choice.
+    /// Looks whether the first answer makes the call that was asked for. What comes later is the
+    /// model's own choice.
     pub(super) fn check_forced(&mut self, calls: &[ContentBlock]) {
         if let Some(forced) = self.forced.take()
             && !calls.iter().any(|call| forced.is(call))

@@ -44,7 +44,8 @@ impl Heard {
 }
 
 impl Agent {
-    /// Lets hooks look at a valid call before it is judged. They may forbid it, change its input, or end the run.
+    /// Lets hooks look at a valid call before it is judged. They may forbid it, change its input,
+    /// or end the run.
     pub(super) async fn before_call(
         &self,
         tool: &dyn Tool,
@@ -132,7 +133,8 @@ impl Agent {
         self.setup.hooks.tell(&Moment::Notification(need), self.here(run.events));
     }
 
-    /// Lets hooks look at a prompt of the person, and adds what they add to it. `None`: they refuse it, which is told.
+    /// Lets hooks look at a prompt of the person, and adds what they add to it. `None`: they refuse
+    /// it, which is told.
     pub async fn let_in(
         &self,
         prompt: Prompt,

@@ -1,5 +1,5 @@
-//! What waits for an agent to be read: prompts of a person, messages and results of other agents. Put in by anyone,
-//! taken out by the agent between two steps.
+//! What waits for an agent to be read: prompts of a person, messages and results of other agents.
+//! Put in by anyone, taken out by the agent between two steps.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,8 +42,8 @@ impl Inbox {
         self.push_told(prompt, || ());
     }
 
-    /// Puts a prompt at the end and tells of what it is about, in one step: by the time anyone has been told, the
-    /// agent's next look here finds the prompt. `tell` must not touch this queue.
+    /// Puts a prompt at the end and tells of what it is about, in one step: by the time anyone has
+    /// been told, the agent's next look here finds the prompt. `tell` must not touch this queue.
     pub fn push_told(&self, prompt: QueuedPrompt, tell: impl FnOnce()) {
         let mut state = self.lock();
         tell();
@@ -97,7 +97,8 @@ impl Inbox {
         waiting.remove(place)
     }
 
-    /// Takes what a person has sent, oldest first. Results of other agents stay: they are read with the next prompt.
+    /// Takes what a person has sent, oldest first. Results of other agents stay: they are read with
+    /// the next prompt.
     #[must_use]
     pub fn take_typed(&self) -> Vec<QueuedPrompt> {
         let mut state = self.lock();
@@ -107,7 +108,8 @@ impl Inbox {
         typed.into()
     }
 
-    /// Says that work has begun that will report here. It counts until the announcement is dropped; `cancel` ends it.
+    /// Says that work has begun that will report here. It counts until the announcement is dropped;
+    /// `cancel` ends it.
     #[must_use]
     pub fn announce(&self, cancel: CancellationToken) -> Announcement {
         let mut state = self.lock();
@@ -129,7 +131,8 @@ impl Inbox {
         tokens.iter().for_each(CancellationToken::cancel);
     }
 
-    /// Tells the agent that something failed in the background which ends its run too: at its next safe point.
+    /// Tells the agent that something failed in the background which ends its run too: at its next
+    /// safe point.
     pub fn fail(&self, failure: Failure, message: String) {
         self.lock().failure.get_or_insert((failure, message));
         self.0.changed.notify_one();

@@ -75,8 +75,8 @@ impl Agent {
     }
 }
 
-/// Puts a prompt into the message that is being made, and says so. What the user typed is left as it is; all that
-/// others add to it loses its keys.
+/// Puts a prompt into the message that is being made, and says so. What the user typed is left as
+/// it is; all that others add to it loses its keys.
 pub(super) fn read_prompt(
     prompt: Prompt,
     redactor: &Redactor,

@@ -1,9 +1,9 @@
 //! Keeps the keys of this process out of what a model reads and a transcript keeps.
 //!
-//! A request is masked in two places. Its system prompt and its tools come from files, definitions and servers, and are
-//! masked when the request is made, whatever put a key there. Messages are masked when they join the conversation,
-//! because those that the user typed and the model wrote stay as they are: a changed thought is refused, and a changed
-//! call is another one.
+//! A request is masked in two places. Its system prompt and its tools come from files, definitions
+//! and servers, and are masked when the request is made, whatever put a key there. Messages are
+//! masked when they join the conversation, because those that the user typed and the model wrote
+//! stay as they are: a changed thought is refused, and a changed call is another one.
 
 use std::borrow::Cow;
 

@@ -31,7 +31,8 @@ impl Meter {
         }
     }
 
-    /// The best that is known: what was `reported`, and an estimate of what was not. `whole`: no more figures come.
+    /// The best that is known: what was `reported`, and an estimate of what was not. `whole`: no
+    /// more figures come.
     pub fn usage(&self, reported: Usage, whole: bool) -> Usage {
         let silent = reported == Usage::default();
         if !self.began || (whole && !silent) {

@@ -1,8 +1,9 @@
 //! The loop: ask the model, run the tools it asked for, repeat.
 //!
-//! An agent is a straight-line `async fn`. It knows tools by their trait alone, so a tool whose body is another
-//! agent's loop is nothing special to it. Every wait ends at once when the agent's token is cancelled, and whatever
-//! ends a run, the conversation stays one that a provider accepts: each call has its result.
+//! An agent is a straight-line `async fn`. It knows tools by their trait alone, so a tool whose
+//! body is another agent's loop is nothing special to it. Every wait ends at once when the agent's
+//! token is cancelled, and whatever ends a run, the conversation stays one that a provider accepts:
+//! each call has its result.
 
 use std::fmt;
 use std::path::Path;
@@ -78,8 +79,8 @@ pub struct AgentSetup {
     pub hooks: Hooks,
     pub journal: Arc<dyn Journal>,
     pub inbox: Inbox,
-    /// How long the agent waits, when it is done, for work in the background that will report to it. `None`: not at
-    /// all, because whoever runs it wakes it again.
+    /// How long the agent waits, when it is done, for work in the background that will report to
+    /// it. `None`: not at all, because whoever runs it wakes it again.
     pub patience: Option<Duration>,
     /// What it gives away while it waits so.
     pub respite: Option<Arc<dyn Respite>>,
@@ -144,8 +145,8 @@ impl Agent {
         }
     }
 
-    /// Withholds the tools that `withhold` names from the next run on, and no others: they are not offered, and a call
-    /// all the same is a soft error.
+    /// Withholds the tools that `withhold` names from the next run on, and no others: they are not
+    /// offered, and a call all the same is a soft error.
     pub fn withhold(&mut self, withhold: impl Fn(&str) -> bool) {
         let (withheld, offered): (Vec<_>, Vec<_>) =
             self.setup.tools.specs().into_iter().partition(|spec| withhold(&spec.name));
@@ -185,8 +186,9 @@ impl Agent {
         self.ended_fatally
     }
 
-    /// Works on a prompt, or without one once more on the last, until the model is done, a limit is reached, something fails, or `cancel` fires.
-    /// Emits `Finished` with the outcome as its last event.
+    /// Works on a prompt, or without one once more on the last, until the model is done, a limit is
+    /// reached, something fails, or `cancel` fires. Emits `Finished` with the outcome as its last
+    /// event.
     pub async fn run(
         &mut self,
         prompt: Option<Prompt>,
@@ -227,7 +229,8 @@ impl Agent {
         if !run.events.path().is_root() {
             self.setup.tools.end(run.events.path()).await;
         }
-        // What is meant for later is read later, but only if the run was not stopped, and never by a sub-agent.
+        // What is meant for later is read later, but only if the run was not stopped, and never by
+        // a sub-agent.
         if !run.events.path().is_root() || outcome.end != End::Completed {
             self.return_queue(events);
         }
@@ -264,7 +267,8 @@ impl Agent {
         if std::mem::take(&mut self.was_stopped) {
             blocks.push(ContentBlock::aside(WAS_STOPPED));
         }
-        // What others said while nobody worked goes first; what the person has sent since the prompt goes behind it.
+        // What others said while nobody worked goes first; what the person has sent since the
+        // prompt goes behind it.
         let typed = prompt.as_ref().is_some_and(|prompt| prompt.from == Sender::Person);
         // What was stopped before it began reads nothing more: the person gets it back.
         let stopped = run.cancel.is_cancelled();

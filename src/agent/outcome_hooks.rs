@@ -89,7 +89,8 @@ impl Agent {
         call.clone().with_access(tool.as_ref()).file().map(Path::to_owned)
     }
 
-    /// Lets hooks look at all calls of a message, once each has its result. What they add is read with the last one.
+    /// Lets hooks look at all calls of a message, once each has its result. What they add is read
+    /// with the last one.
     pub(super) async fn after_batch(
         &self,
         calls: &[ToolCall],

@@ -21,9 +21,9 @@ pub(super) struct Permitted {
 }
 
 impl Agent {
-    /// Asks whether a valid call may run, and answers with the call as it may: whoever allows it can change its input,
-    /// but not where it starts. `asked_guard` keeps the next question about the same file from opening before the call
-    /// has ended.
+    /// Asks whether a valid call may run, and answers with the call as it may: whoever allows it
+    /// can change its input, but not where it starts. `asked_guard` keeps the next question about
+    /// the same file from opening before the call has ended.
     pub(super) async fn permit(
         &self,
         tool: &dyn Tool,
@@ -37,8 +37,8 @@ impl Agent {
         let advice = heard.advice.clone();
         let request = Call { advice, ..self.asked_call(tool, call, access) };
         let (mut pause, mut asked_content) = (None, None);
-        // A preview may cost a read of the file: the gate awaits it only when the user is about to be asked. How long
-        // that one takes is not the agent's time.
+        // A preview may cost a read of the file: the gate awaits it only when the user is about to
+        // be asked. How long that one takes is not the agent's time.
         let preview = async {
             pause = Some(run.budget.pause());
             if let Some(answer) = self.before_question(tool, &valid, at).await {
@@ -86,8 +86,9 @@ impl Agent {
         }
     }
 
-    /// Judges a permitted call again, when its waits for an answer and for a place are over: rules and links may have
-    /// changed. Returns the folders of a command that runs because it only reads.
+    /// Judges a permitted call again, when its waits for an answer and for a place are over: rules
+    /// and links may have changed. Returns the folders of a command that runs because it only
+    /// reads.
     pub(super) fn still_permitted(
         &self,
         tool: &dyn Tool,

@@ -96,14 +96,15 @@ impl Run<'_> {
         self.last_turn.is_some_and(|last| self.turns + 1 >= last)
     }
 
-    /// Whether the main agent's next turn is its first and its last: nothing was done yet that it could sum up, so its
-    /// calls run, and the limit ends the run behind them.
+    /// Whether the main agent's next turn is its first and its last: nothing was done yet that it
+    /// could sum up, so its calls run, and the limit ends the run behind them.
     pub(super) fn is_at_only_turn(&self) -> bool {
         self.turns == 0 && self.is_at_last_turn() && self.events.path().is_root()
     }
 
-    /// How a run ends whose last turn was for its summary. One whose only turn this was, and that was answered, was
-    /// not cut short by a limit; any other counts as cut short, because nobody knows what it still wanted to do.
+    /// How a run ends whose last turn was for its summary. One whose only turn this was, and that
+    /// was answered, was not cut short by a limit; any other counts as cut short, because nobody
+    /// knows what it still wanted to do.
     pub(super) fn end_of_last_turn(&self, calls_spent: Option<UsedUp>, answered: bool) -> End {
         if self.turns == 1 && answered {
             return if self.text.is_empty() { End::Empty } else { End::Completed };
@@ -122,8 +123,8 @@ impl From<JournalError> for Stop {
     }
 }
 
-/// Lets a run take as long as its budget allows, then stops it; a run that is stopped when its time is over ends for
-/// that reason, whoever stopped it.
+/// Lets a run take as long as its budget allows, then stops it; a run that is stopped when its time
+/// is over ends for that reason, whoever stopped it.
 pub(super) async fn within_time(
     budget: &Budget,
     cancel: &CancellationToken,

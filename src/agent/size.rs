@@ -26,7 +26,8 @@ pub(super) struct Measured {
     pub tokens: u64,
 }
 
-/// The tokens of a whole conversation: what was reported last and what came since, or else an estimate of everything.
+/// The tokens of a whole conversation: what was reported last and what came since, or else an
+/// estimate of everything.
 pub(super) fn context(
     system: &str,
     tools: &[ToolSpec],

@@ -50,8 +50,8 @@ impl<'a> TimeLimit<'a> {
         }
     }
 
-    /// Runs one tool. A cancelled or overdue tool may end by itself within a grace, so that it can tell what it had
-    /// done; then it is dropped.
+    /// Runs one tool. A cancelled or overdue tool may end by itself within a grace, so that it can
+    /// tell what it had done; then it is dropped.
     pub async fn run(
         &self,
         tool: &dyn Tool,
@@ -92,8 +92,8 @@ fn waited(limit: Duration, access: &Access) -> String {
     )
 }
 
-/// Says that a call was stopped for being overdue. The tool only knows that it was stopped; what it had done until
-/// then follows the reason.
+/// Says that a call was stopped for being overdue. The tool only knows that it was stopped; what it
+/// had done until then follows the reason.
 fn stopped_after(
     limit: Duration,
     result: Result<ToolOutcome, ToolError>,

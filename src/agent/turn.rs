@@ -20,8 +20,8 @@ use crate::provider::{ErrorKind, EventStream, Model, ProviderError, ToolChoice};
 /// How often a model may be overloaded in a row before its fallback answers.
 const MAX_OVERLOADS: u32 = 3;
 
-/// Tokens of an answer for which money is set aside before it comes: so many agents find room under one cap although
-/// each may answer at length.
+/// Tokens of an answer for which money is set aside before it comes: so many agents find room under
+/// one cap although each may answer at length.
 const RESERVED_OUTPUT: u32 = 16_000;
 
 /// What the model is asked for.
@@ -146,8 +146,8 @@ impl Agent {
         true
     }
 
-    /// Sets aside what the request may cost, and waits for a place at work. The place comes last: who waits for money
-    /// needs none, and those who hold it must find one.
+    /// Sets aside what the request may cost, and waits for a place at work. The place comes last:
+    /// who waits for money needs none, and those who hold it must find one.
     async fn admit(&mut self, run: &Run<'_>) -> Result<(Attempt, Place), Cut> {
         let model = self.setup.model.get();
         if model.info.pricing.is_unknown() && run.budget.caps_money() {
@@ -182,7 +182,8 @@ impl Agent {
                 };
                 model.stream_choosing(system, history, specs, choice)
             }
-            // Nothing is said about calls, although none are run: another choice would lose the cached conversation.
+            // Nothing is said about calls, although none are run: another choice would lose the
+            // cached conversation.
             Ask::Summary { request, room } => {
                 let mut messages = compact::excerpt(history, *room);
                 messages.push((*request).clone());
@@ -262,8 +263,8 @@ impl Agent {
 
     /// Books what an attempt used, also one that failed: the provider charges for it all the same.
     ///
-    /// The journal gets it here and nowhere else, before anything is done with the answer: what becomes of that, and
-    /// of the run, changes nothing about the money.
+    /// The journal gets it here and nowhere else, before anything is done with the answer: what
+    /// becomes of that, and of the run, changes nothing about the money.
     async fn settle(&self, attempt: Attempt, run: &mut Run<'_>) -> (Arc<Model>, Accumulator) {
         let Attempt { model, began, partial, meter, reservation, .. } = attempt;
         let usage = meter.usage(partial.usage(), partial.is_whole());
@@ -347,7 +348,8 @@ impl Attempt {
         self.partial.push(event)
     }
 
-    /// Whether what has come so far is paid for. What ends an answer is let through: stopping would save nothing.
+    /// Whether what has come so far is paid for. What ends an answer is let through: stopping would
+    /// save nothing.
     fn cover(&mut self, event: &StreamEvent) -> Result<(), UsedUp> {
         let ends = match event {
             StreamEvent::MessageDelta { stop_reason, .. } => stop_reason.is_some(),
@@ -362,8 +364,8 @@ impl Attempt {
     }
 }
 
-/// Returns the cost to reserve for a request: all of its input at the higher price, and an answer of ordinary length. A
-/// longer answer takes more as it comes, while there is money left.
+/// Returns the cost to reserve for a request: all of its input at the higher price, and an answer
+/// of ordinary length. A longer answer takes more as it comes, while there is money left.
 fn estimate(model: &Model, input: u64) -> Estimate {
     let usd = |usage: Usage| model.cost(usage).usd;
     let output_tokens = u64::from(model.max_tokens().min(RESERVED_OUTPUT));

@@ -159,8 +159,9 @@ impl Doctor {
     }
 }
 
-/// The providers to be asked, each with the model that is wanted of it: the chosen one, and all with a key in a variable.
-/// A command that prints a key may ask for a password: only that of the chosen one is run.
+/// The providers to be asked, each with the model that is wanted of it: the chosen one, and all
+/// with a key in a variable. A command that prints a key may ask for a password: only that of the
+/// chosen one is run.
 fn endpoints(setup: &Setup, catalogue: &Catalogue) -> Vec<(String, Option<String>)> {
     let config = &setup.loaded.config;
     let chosen = config.choose(&setup.env);
@@ -191,8 +192,8 @@ fn keymap(setup: &Setup) -> Vec<Finding> {
     }
 }
 
-/// The configuration, with the person's catalogue of models. What waits for trust and what is wrong with servers have
-/// lines of their own.
+/// The configuration, with the person's catalogue of models. What waits for trust and what is wrong
+/// with servers have lines of their own.
 fn config(setup: &Setup) -> Vec<Finding> {
     let Loaded { inert, starts, .. } = &setup.loaded;
     let waits = [setup.trust.notice(inert), setup.trust.start_notice(starts)];

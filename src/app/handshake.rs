@@ -9,9 +9,9 @@ use crate::protocol::{McpServer, McpTransport};
 const ORIGIN: Origin = Origin::Flag { name: "initialize" };
 
 impl Setup {
-    /// The same with the servers of a handshake. They stand above those of files and options with the same name: whoever
-    /// starts this program has more to say than a file of the project. A server inside of the program that
-    /// `--mcp-config` has named already stays as it is.
+    /// The same with the servers of a handshake. They stand above those of files and options with
+    /// the same name: whoever starts this program has more to say than a file of the project. A
+    /// server inside of the program that `--mcp-config` has named already stays as it is.
     pub(super) fn with_servers(mut self, servers: &HandshakeServers) -> Result<Self, AppError> {
         let HandshakeServers { own, sdk } = servers;
         if let Some(json) = own {

@@ -54,8 +54,8 @@ const SERVERS_WAIT: Duration = Duration::from_secs(5);
 /// How long a run that is done waits for agents in the background before they are cancelled.
 const BACKGROUND_WAIT: Duration = Duration::from_secs(600);
 
-/// Runs the prompts and answers with the exit code. A driving program gets the reason of a start that fails as the
-/// answer to its handshake too.
+/// Runs the prompts and answers with the exit code. A driving program gets the reason of a start
+/// that fails as the answer to its handshake too.
 pub(super) fn run(cli: &Cli, setup: Result<Setup, AppError>) -> Result<u8, AppError> {
     let is_driven = cli.drive.input_format == Some(InputFormat::StreamJson);
     let begun = setup.and_then(|setup| begin(cli, setup));
@@ -97,15 +97,16 @@ fn begin(
     if cli.print.output_format == Some(OutputFormat::StreamJson) {
         let Loaded { inert, starts, .. } = &setup.loaded;
         for line in setup.trust.notice(inert).into_iter().chain(setup.trust.start_notice(starts)) {
-            // The frames tell the program; who reads its log has to see it too. When stderr is gone, nobody does.
+            // The frames tell the program; who reads its log has to see it too. When stderr is
+            // gone, nobody does.
             let _ = headless::say(&format!("caliban: {line}"));
         }
     }
     Ok((setup, open, prompt, log))
 }
 
-/// Answers the handshake of a program that waits for it with an error. Returns at once where nothing can drive this
-/// program, and soon where nothing comes.
+/// Answers the handshake of a program that waits for it with an error. Returns at once where
+/// nothing can drive this program, and soon where nothing comes.
 pub fn refuse_handshake(why: &str) {
     if std::io::stdin().is_terminal() {
         return;
@@ -377,8 +378,8 @@ pub(super) async fn serve(
         code = headless::run(headless, prompts) => code,
         _ = &mut backend => return Err(AppError::Internal),
     };
-    // Also when nobody reads any more: all that works is ended, and the session is whole. The runtime may be gone already;
-    // then there is nothing left to end.
+    // Also when nobody reads any more: all that works is ended, and the session is whole. The
+    // runtime may be gone already; then there is nothing left to end.
     let _ = commands.send(Command::Shutdown).await;
     let _ = backend.await;
     // When stderr is gone, nobody is there who could be told.
@@ -386,8 +387,8 @@ pub(super) async fn serve(
     Ok(code?)
 }
 
-/// What the first frame tells of a session. Where no frames are written, nobody reads its lists: the folders of agents,
-/// commands and skills are not looked at for them then.
+/// What the first frame tells of a session. Where no frames are written, nobody reads its lists:
+/// the folders of agents, commands and skills are not looked at for them then.
 pub(super) fn info(
     setup: &Setup,
     parts: &Parts,
@@ -444,8 +445,8 @@ fn limits(main: &Model, catalogue: Arc<Catalogue>) -> LimitsOf {
     })
 }
 
-/// The prompt; `None` where prompts come as frames over stdin. What does not fit together is told before anything is
-/// read.
+/// The prompt; `None` where prompts come as frames over stdin. What does not fit together is told
+/// before anything is read.
 fn prompt_of(cli: &Cli) -> Result<Option<String>, AppError> {
     let refuse = |why: &str| Err(AppError::Usage(why.to_owned()));
     let frames = cli.print.output_format == Some(OutputFormat::StreamJson);

@@ -1,5 +1,5 @@
-//! The person's own keys: `keymap.toml` beside their `config.toml`. A project has none: it could make a harmless key
-//! send something.
+//! The person's own keys: `keymap.toml` beside their `config.toml`. A project has none: it could
+//! make a harmless key send something.
 
 use std::io;
 

@@ -19,8 +19,8 @@ mod daily;
 /// More than this of one run is not written. Bytes.
 const LIMIT: usize = 64 << 20;
 
-/// How many records may wait to be written; more than that are dropped. The room for all of them is taken and touched
-/// at start: the library's own 128,000 cost 4 MB and most of a millisecond.
+/// How many records may wait to be written; more than that are dropped. The room for all of them is
+/// taken and touched at start: the library's own 128,000 cost 4 MB and most of a millisecond.
 const WAITING: usize = 2_048;
 
 /// Masks keys in what goes through it, whatever record they got into, and stops at a size.

@@ -13,8 +13,9 @@ use crate::subagent::registry::Definitions;
 const INHERIT: &str = "inherit";
 
 impl Setup {
-    /// Finds the definition that `--agent` names, and uses its model and mode. The command line wins over its model; its
-    /// mode only narrows the session's, so that a project's file cannot give rights.
+    /// Finds the definition that `--agent` names, and uses its model and mode. The command line
+    /// wins over its model; its mode only narrows the session's, so that a project's file cannot
+    /// give rights.
     pub(super) fn main_agent(&mut self, cli: &Cli) -> Result<Option<Arc<Definition>>, AppError> {
         let Some(name) = &cli.model.agent else { return Ok(None) };
         let definitions = Definitions::load(&self.definitions);
@@ -46,8 +47,8 @@ impl Setup {
 }
 
 impl Wishes {
-    /// The same with the prompt and the tools of a definition. A prompt on the command line replaces its prompt, and
-    /// `--tools` its tools.
+    /// The same with the prompt and the tools of a definition. A prompt on the command line
+    /// replaces its prompt, and `--tools` its tools.
     pub fn with_definition(mut self, definition: Option<Arc<Definition>>) -> Self {
         let Some(definition) = definition else { return self };
         let given = self.system_prompt.filter(|prompt| !prompt.trim().is_empty());

@@ -1,4 +1,5 @@
-//! `caliban mcp`: servers are started to see how they stand, and the files in which they are defined are changed.
+//! `caliban mcp`: servers are started to see how they stand, and the files in which they are
+//! defined are changed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -90,7 +91,8 @@ impl Setup {
         McpPlace::all(&self.dirs, &self.loaded.project, &self.cwd)
     }
 
-    /// Starts servers, sees how they stand and ends them. Also answers with their tools, and with what was said of them.
+    /// Starts servers, sees how they stand and ends them. Also answers with their tools, and with
+    /// what was said of them.
     async fn connect(
         &self,
         entries: Vec<McpEntry>,

@@ -59,7 +59,8 @@ impl Models {
         self.pool.get(name).await
     }
 
-    /// Returns warnings for the user when `main` is the main agent's model: about it, and about the models of sub-agents.
+    /// Returns warnings for the user when `main` is the main agent's model: about it, and about the
+    /// models of sub-agents.
     #[must_use]
     pub fn notices(&self, main: &Model) -> Vec<String> {
         let mut notices = main.notices();

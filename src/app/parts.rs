@@ -34,7 +34,8 @@ pub(super) struct Wishes {
     pub without: Vec<String>,
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
-    /// How long main, when it is done, waits for its agents in the background; `None` where it is woken by them.
+    /// How long main, when it is done, waits for its agents in the background; `None` where it is
+    /// woken by them.
     pub patience: Option<Duration>,
     /// What the person should know at the start.
     pub notices: Vec<String>,
@@ -65,8 +66,8 @@ impl Wishes {
     }
 }
 
-/// Where hooks, servers and the commands that print keys start. The user's folder for state comes first: below a folder
-/// for temporary files, others may write into the folders above.
+/// Where hooks, servers and the commands that print keys start. The user's folder for state comes
+/// first: below a folder for temporary files, others may write into the folders above.
 pub(super) fn starts(loaded: &Loaded, dirs: &Dirs, cwd: &Path, env: &EnvOverlay) -> StartDirs {
     let project = &loaded.project;
     let work = [project.root(), project.home(), cwd].map(Path::to_owned);
@@ -89,7 +90,8 @@ pub(super) fn scope(loaded: &Loaded) -> ProjectScope {
 }
 
 impl Setup {
-    /// The gate, with the configured rules as they are and as they change. What is wrong with a change goes to `events`.
+    /// The gate, with the configured rules as they are and as they change. What is wrong with a
+    /// change goes to `events`.
     pub fn gate(&self, interactive: bool, events: &EventQueue) -> Result<Gate, AppError> {
         let permissions = &self.loaded.config.permissions;
         let dirs = std::iter::once(self.cwd.to_path_buf());
@@ -228,8 +230,8 @@ impl Setup {
         }
     }
 
-    /// How deep this process is in a chain of programs that start one another, by [`with_depth`]. Without the variable it
-    /// is the first.
+    /// How deep this process is in a chain of programs that start one another, by [`with_depth`].
+    /// Without the variable it is the first.
     pub(super) fn depth(&self) -> Result<u32, AppError> {
         let Some(value) = self.env.get_os(DEPTH_VARIABLE) else { return Ok(0) };
         let wrong =
@@ -242,8 +244,8 @@ impl Setup {
         Ok(self.depth()? > 0)
     }
 
-    /// Whether a program this deep may have agents at all: one that a command of an agent started is one level deeper
-    /// than that agent.
+    /// Whether a program this deep may have agents at all: one that a command of an agent started
+    /// is one level deeper than that agent.
     pub(super) fn check_depth(&self) -> Result<(), AppError> {
         let (depth, limit) = (self.depth()?, self.loaded.config.subagents.max_depth);
         if depth > limit { Err(AppError::TooDeep { depth, limit }) } else { Ok(()) }
@@ -296,8 +298,8 @@ impl Setup {
     }
 }
 
-/// The variables with the depth of this process: an agent can change the variable, but not what the processes above this
-/// one were started with.
+/// The variables with the depth of this process: an agent can change the variable, but not what the
+/// processes above this one were started with.
 pub(super) fn with_depth(env: EnvOverlay) -> EnvOverlay {
     let said = env
         .get_os(DEPTH_VARIABLE)

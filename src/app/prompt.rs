@@ -12,8 +12,9 @@ use crate::headless;
 /// The longest stdin that is taken for a prompt, in bytes.
 const LIMIT: u64 = 8 << 20;
 
-/// How long the first byte of stdin is waited for where the argument is a prompt by itself, in milliseconds. Programs
-/// that start others often leave them a pipe that they never write to and never close.
+/// How long the first byte of stdin is waited for where the argument is a prompt by itself, in
+/// milliseconds. Programs that start others often leave them a pipe that they never write to and
+/// never close.
 const WAIT: u16 = 3000;
 
 /// Reads the prompt.

@@ -7,7 +7,8 @@ use crate::config::{self, MCP_FILE, Sources};
 use crate::permission::{ProtectedPlace, Reason};
 use crate::protocol::EnvOverlay;
 
-/// Entries of caliban's own folders that decide what runs. An agent may work elsewhere in them, as in a worktree.
+/// Entries of caliban's own folders that decide what runs. An agent may work elsewhere in them, as
+/// in a worktree.
 const OWN: &[&str] = &[
     "agents",
     "commands",
@@ -32,8 +33,8 @@ const CONFIG: &[&str] = &[
 ];
 
 impl Setup {
-    /// Caliban's own folders, and all that this session reads rules, hooks, servers or definitions from, whether it is
-    /// there or not. Touches nothing.
+    /// Caliban's own folders, and all that this session reads rules, hooks, servers or definitions
+    /// from, whether it is there or not. Touches nothing.
     pub(super) fn protected(&self) -> Vec<ProtectedPlace> {
         let mut places = Vec::new();
         let mut own = vec![&self.dirs.config, &self.dirs.data, &self.dirs.state];

@@ -1,13 +1,13 @@
-//! State that a resumed session keeps: the model that it began with, and the name of the tool that starts sub-agents,
-//! unless the user names others.
+//! State that a resumed session keeps: the model that it began with, and the name of the tool that
+//! starts sub-agents, unless the user names others.
 
 use super::Setup;
 use crate::config::{AgentToolName, KeySource, Origin};
 use crate::runtime::Open;
 
-/// Lets a stored session keep its provider and model, unless the user names one by an option or in a file. A name in a
-/// project's file does not choose who gets what the session already holds. Where its provider cannot be reached any more,
-/// a notice says so and how to reach it.
+/// Lets a stored session keep its provider and model, unless the user names one by an option or in
+/// a file. A name in a project's file does not choose who gets what the session already holds.
+/// Where its provider cannot be reached any more, a notice says so and how to reach it.
 pub(super) fn keep_model(setup: &mut Setup, open: &Open) {
     let named = &setup.loaded.config.model;
     let (Open::Stored(id) | Open::Fork { from: id, .. }) = open else { return };
@@ -45,8 +45,9 @@ fn is_projects(setup: &Setup, key: &str) -> bool {
     config.any(|folder| file.starts_with(folder))
 }
 
-/// Decides under which name models are offered the tool that starts sub-agents. A file that names it goes first, then the
-/// name that a stored session has used; of a new session that a program drives it is the one that programs look for.
+/// Decides under which name models are offered the tool that starts sub-agents. A file that names
+/// it goes first, then the name that a stored session has used; of a new session that a program
+/// drives it is the one that programs look for.
 pub(super) fn name_agent_tool(setup: &mut Setup, open: &Open, driven: bool) {
     if *setup.loaded.origins.of("subagents.tool_name") != Origin::BuiltIn {
         return;

@@ -84,7 +84,8 @@ pub(super) struct RuleFiles {
     env: EnvOverlay,
     dirs: Dirs,
     overrides: Overrides,
-    /// That of the start: a new file nearer to the working directory must not hide the restrictions of this one.
+    /// That of the start: a new file nearer to the working directory must not hide the restrictions
+    /// of this one.
     project: Project,
     trust: Trust,
     /// What did nothing at the last look, because the person has not accepted it.
@@ -198,7 +199,8 @@ impl RuleFiles {
 }
 
 impl Setup {
-    /// The allow rules in files of other programs that cannot be read here, each with its place. They do nothing.
+    /// The allow rules in files of other programs that cannot be read here, each with its place.
+    /// They do nothing.
     fn unread_rules(&self) -> Vec<String> {
         unread(&self.loaded, &self.loaded.project, self.home().as_deref())
     }
@@ -249,7 +251,8 @@ fn unread_notice(rules: &[&String]) -> Option<String> {
 }
 
 impl Setup {
-    /// Notices about deny and ask rules that seem to mean a path of the file system and name one of the project.
+    /// Notices about deny and ask rules that seem to mean a path of the file system and name one of
+    /// the project.
     pub(super) fn misplaced_rules(&self) -> Vec<String> {
         let home = self.home();
         let base = Base { project: &self.loaded.project.config_root, home: home.as_deref() };

@@ -1,4 +1,5 @@
-//! The person's word on what a project brings: by `caliban trust`, and by a question before a session on the screen.
+//! The person's word on what a project brings: by `caliban trust`, and by a question before a
+//! session on the screen.
 
 use std::path::{Path, PathBuf};
 
@@ -81,8 +82,9 @@ pub(super) enum Settled {
     Leave(u8),
 }
 
-/// Asks about what the project brings, if there is something to ask. What was shown and accepted counts in the setup
-/// that comes back, and nothing else: what a file says by then that was not shown stays inert.
+/// Asks about what the project brings, if there is something to ask. What was shown and accepted
+/// counts in the setup that comes back, and nothing else: what a file says by then that was not
+/// shown stays inert.
 pub(super) fn settle(cli: &Cli, setup: Setup) -> Result<Settled, AppError> {
     let Setup { trust, loaded, .. } = &setup;
     // Where nothing can be kept there is nothing to ask; an agent's word is none.

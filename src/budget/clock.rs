@@ -76,8 +76,8 @@ impl Clock {
             if left.is_zero() {
                 return;
             }
-            // It may be stopped in the meantime: then it is looked at again when it goes on. It never runs faster
-            // than time does, so that what was left cannot be over before.
+            // It may be stopped in the meantime: then it is looked at again when it goes on. It
+            // never runs faster than time does, so that what was left cannot be over before.
             tokio::time::sleep(left).await;
             // Whoever can set it going is still there, because it holds this clock.
             let _ = face.wait_for(|face| face.pauses == 0).await;

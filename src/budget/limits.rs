@@ -9,7 +9,8 @@ use super::UsedUp;
 pub struct Limits {
     /// US dollars, of the agent and all below it.
     pub usd: Option<f64>,
-    /// Tokens as [`Usage::counted`](crate::protocol::Usage::counted) counts them, of the agent and all below it.
+    /// Tokens as [`Usage::counted`](crate::protocol::Usage::counted) counts them, of the agent and
+    /// all below it.
     pub tokens: Option<u64>,
     /// Requests of the agent itself. The last one is for its summary.
     pub turns: Option<u32>,

@@ -1,9 +1,10 @@
-//! One ledger of what agents may use: an account per agent, each hung on its parent's, so that the whole tree is under
-//! one cap. Money and tokens are counted up the chain, turns and tool calls for the agent alone.
+//! One ledger of what agents may use: an account per agent, each hung on its parent's, so that the
+//! whole tree is under one cap. Money and tokens are counted up the chain, turns and tool calls for
+//! the agent alone.
 //!
-//! Money is set aside before a request and settled after it ([`Budget::reserve`]); a request waits while others hold
-//! what it needs. Tokens are compared, before a
-//! request, with what was reported so far. Each account has a clock, which stands still while a person is asked.
+//! Money is set aside before a request and settled after it ([`Budget::reserve`]); a request waits
+//! while others hold what it needs. Tokens are compared, before a request, with what was reported
+//! so far. Each account has a clock, which stands still while a person is asked.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -169,7 +170,8 @@ impl Budget {
         self.own().filter_map(left).min()
     }
 
-    /// Counts tool calls of this agent: as many of these as there is room for. Names the limit when some do not fit.
+    /// Counts tool calls of this agent: as many of these as there is room for. Names the limit when
+    /// some do not fit.
     pub fn take_tool_calls(&self, wanted: usize) -> (usize, Option<UsedUp>) {
         let left = self.tool_calls_left();
         let fit = left.map_or(wanted, |(left, _)| wanted.min(left as usize));
@@ -208,8 +210,8 @@ impl Budget {
         select_all(clocks).await.0
     }
 
-    /// Waits until so much time has passed, without what a person took to answer questions of this agent or of one
-    /// below it.
+    /// Waits until so much time has passed, without what a person took to answer questions of this
+    /// agent or of one below it.
     pub async fn passes(&self, time: Duration) {
         self.0.clock.runs_for(time).await;
     }
@@ -229,8 +231,8 @@ impl Budget {
         Pause(self.clone())
     }
 
-    /// Returns the rest of each limit, by the strictest here and above. Money that is reserved counts: it may not be
-    /// spent after all.
+    /// Returns the rest of each limit, by the strictest here and above. Money that is reserved
+    /// counts: it may not be spent after all.
     #[must_use]
     pub fn left(&self) -> Limits {
         let shared = self.chain().fold(Limits::default(), |least, account| {

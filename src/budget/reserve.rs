@@ -1,4 +1,5 @@
-//! Money set aside for a request before it is sent, so that agents side by side cannot spend the same dollar twice.
+//! Money set aside for a request before it is sent, so that agents side by side cannot spend the
+//! same dollar twice.
 
 use std::sync::MutexGuard;
 
@@ -30,26 +31,29 @@ pub struct Reservation {
 impl Budget {
     /// Sets aside what a request may cost, in this account and all above at once.
     ///
-    /// An account without room for all of it lends what is left, if that pays for the input and no other request is
-    /// under way there: a budget is used to its end, and only by one request at a time. While other requests hold the
-    /// rest, this waits for one of them to settle: money that is reserved may not be spent after all.
+    /// An account without room for all of it lends what is left, if that pays for the input and no
+    /// other request is under way there: a budget is used to its end, and only by one request at a
+    /// time. While other requests hold the rest, this waits for one of them to settle: money that
+    /// is reserved may not be spent after all.
     ///
     /// # The states of a request for money
-    /// - *in line*: it waits for those before it, account by account from the leaf to the root. A large request
-    ///   cannot be overtaken for ever by small ones, and one that waits at a narrow account holds up nobody beside it.
-    /// - *at the head*: the account has unspent money for it, but other requests hold it. Each of them settles without
-    ///   this one, because nothing that is set aside waits for money or for a turn in line.
-    /// - *granted*: set aside everywhere; it leaves all lines. Settling or dropping the [`Reservation`] wakes those
-    ///   at the heads.
+    /// - *in line*: it waits for those before it, account by account from the leaf to the root. A
+    ///   large request cannot be overtaken for ever by small ones, and one that waits at a narrow
+    ///   account holds up nobody beside it.
+    /// - *at the head*: the account has unspent money for it, but other requests hold it. Each of
+    ///   them settles without this one, because nothing that is set aside waits for money or for a
+    ///   turn in line.
+    /// - *granted*: set aside everywhere; it leaves all lines. Settling or dropping the
+    ///   [`Reservation`] wakes those at the heads.
     /// - *refused*: what is not spent cannot pay for its input, whatever the others settle at.
     ///
     /// Dropping the future leaves all lines from any state.
     ///
     /// # The bound
-    /// What is spent exceeds a cap by no more than, for each request under way when it is reached, what its reported
-    /// usage costs beyond what could be seen: input beyond the estimate, one piece of the stream, and output tokens
-    /// beyond one for four characters, up to the request's `max_tokens`. With estimates that hold, that is the price
-    /// of one piece of one stream.
+    /// What is spent exceeds a cap by no more than, for each request under way when it is reached,
+    /// what its reported usage costs beyond what could be seen: input beyond the estimate, one
+    /// piece of the stream, and output tokens beyond one for four characters, up to the request's
+    /// `max_tokens`. With estimates that hold, that is the price of one piece of one stream.
     ///
     /// # Errors
     /// Names the limit that is used up.
@@ -107,7 +111,8 @@ impl Estimate {
 }
 
 impl Ledger {
-    /// The part of `wanted` that a limit in dollars has room for. `None` while other requests hold too much of it.
+    /// The part of `wanted` that a limit in dollars has room for. `None` while other requests hold
+    /// too much of it.
     fn grant(&self, limit: f64, estimate: Estimate, wanted: f64) -> Result<Option<f64>, UsedUp> {
         let left = self.left(limit);
         if left + DUST >= wanted {

@@ -30,8 +30,8 @@ pub enum Command {
         #[command(subcommand)]
         action: Option<ConfigAction>,
     },
-    /// Let a project's hooks, servers, allow rules and the like count, and your own entries start in it: trusts both, and
-    /// lists them.
+    /// Let a project's hooks, servers, allow rules and the like count, and your own entries start
+    /// in it: trusts both, and lists them.
     Trust {
         /// A folder of the project [default: this one].
         dir: Option<PathBuf>,
@@ -60,7 +60,8 @@ pub enum Command {
         #[command(subcommand)]
         action: AuthAction,
     },
-    /// Check keys, endpoints, terminal, files: each line says ok or what to do; exit code 1 when something is wrong.
+    /// Check keys, endpoints, terminal, files: each line says ok or what to do; exit code 1 when
+    /// something is wrong.
     Doctor,
     /// Print shell completions.
     Completions { shell: clap_complete::Shell },

@@ -24,13 +24,13 @@ pub struct DriveArgs {
     #[arg(long)]
     pub replay_user_messages: bool,
 
-    /// Who is asked where a person would be: an MCP tool such as mcp__approver__ask, or stdio, the program that writes
-    /// to stdin.
+    /// Who is asked where a person would be: an MCP tool such as mcp__approver__ask, or stdio, the
+    /// program that writes to stdin.
     #[arg(long, value_name = "NAME")]
     pub permission_prompt_tool: Option<PromptTool>,
 
-    /// Who answers permission questions: host, as --permission-prompt-tool says, or none, which denies them all
-    /// [default: host].
+    /// Who answers permission questions: host, as --permission-prompt-tool says, or none, which
+    /// denies them all [default: host].
     #[arg(long, value_name = "WHO")]
     pub permission_prompts: Option<PermissionPrompts>,
 

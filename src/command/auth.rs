@@ -1,4 +1,5 @@
-//! `caliban auth status`: whether the chosen provider has a key, and where it comes from. The key itself is never read.
+//! `caliban auth status`: whether the chosen provider has a key, and where it comes from. The key
+//! itself is never read.
 
 use serde_json::json;
 
@@ -6,7 +7,8 @@ use super::Report;
 use crate::config::{Config, KeySource};
 use crate::protocol::EnvOverlay;
 
-/// Reports on the provider that a session would start with, in words or as the JSON object that programs look for.
+/// Reports on the provider that a session would start with, in words or as the JSON object that
+/// programs look for.
 #[must_use]
 pub fn status(config: &Config, env: &EnvOverlay, as_json: bool) -> Report {
     let provider = config.choose(env).map(|choice| choice.provider);

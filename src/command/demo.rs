@@ -80,8 +80,8 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     fs::write(path, text)
 }
 
-/// The allow rules of a demo run. On the screen the edit is left out of them, so that one question is asked, with the
-/// change in it; headless nobody could answer it.
+/// The allow rules of a demo run. On the screen the edit is left out of them, so that one question
+/// is asked, with the change in it; headless nobody could answer it.
 #[must_use]
 pub fn demo_rules(headless: bool) -> Vec<&'static str> {
     let mut rules = vec!["AgentTool", "Bash(bash bin/price.sh tea 10)", "Bash(bash tests/run.sh)"];

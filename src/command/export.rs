@@ -27,7 +27,8 @@ pub struct Exported {
     pub warnings: Vec<String>,
 }
 
-/// The file. `session` is what the session says of itself, `agents` are the main agent's part and then the others'.
+/// The file. `session` is what the session says of itself, `agents` are the main agent's part and
+/// then the others'.
 #[must_use]
 pub fn export(session: &Value, agents: &[Exported], format: ExportFormat) -> Report {
     Report::text(match format {

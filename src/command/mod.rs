@@ -1,7 +1,7 @@
 //! The sub-commands that print something and end.
 //!
-//! Each one makes a [`Report`] from data; only [`Report::print`] touches the terminal. Nothing is coloured, so that a
-//! terminal and a pipe get the same.
+//! Each one makes a [`Report`] from data; only [`Report::print`] touches the terminal. Nothing is
+//! coloured, so that a terminal and a pipe get the same.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -24,8 +24,8 @@ pub mod sessions;
 pub mod supervise;
 pub mod trust;
 
-/// What a sub-command has to say. The exit code is 0, 1 when something it looked at is broken, or 2 when what was
-/// asked for does not exist.
+/// What a sub-command has to say. The exit code is 0, 1 when something it looked at is broken, or 2
+/// when what was asked for does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// For stdout.

@@ -33,7 +33,8 @@ pub struct TestedCall {
 }
 
 impl TestedCall {
-    /// Reads `Bash(git status)`, `Edit(src/main.rs)`, `WebFetch(https://example.org)`, `mcp__server__tool` and the like.
+    /// Reads `Bash(git status)`, `Edit(src/main.rs)`, `WebFetch(https://example.org)`,
+    /// `mcp__server__tool` and the like.
     ///
     /// # Errors
     /// With what is missing, and how it is written.

@@ -1,6 +1,6 @@
-//! `caliban sandbox`: becomes another program that can write only below the given folders, or only read there. How the
-//! shells of confined agents and commands that only read are started; not for people, so neither help nor completions
-//! name it.
+//! `caliban sandbox`: becomes another program that can write only below the given folders, or only
+//! read there. How the shells of confined agents and commands that only read are started; not for
+//! people, so neither help nor completions name it.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;

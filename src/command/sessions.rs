@@ -1,4 +1,5 @@
-//! `caliban sessions [list|show ID]`: stored conversations as text. Reading them is the session store's business.
+//! `caliban sessions [list|show ID]`: stored conversations as text. Reading them is the session
+//! store's business.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

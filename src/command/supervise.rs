@@ -1,5 +1,6 @@
-//! `caliban supervise`: runs the command of an agent and ends all that it leaves behind. How agents' commands, hooks and
-//! MCP servers are started on Linux; not for people, so neither help nor completions name it.
+//! `caliban supervise`: runs the command of an agent and ends all that it leaves behind. How
+//! agents' commands, hooks and MCP servers are started on Linux; not for people, so neither help
+//! nor completions name it.
 
 use std::ffi::OsString;
 
@@ -10,8 +11,8 @@ use crate::protocol::EnvOverlay;
 /// The exit code of a shell for programs that cannot run.
 const CANNOT_RUN: u8 = 126;
 
-/// Carries the sub-command out and answers with the exit code. `None` when the arguments and variables are not those of a
-/// supervisor: `supervise` is also a prompt.
+/// Carries the sub-command out and answers with the exit code. `None` when the arguments and
+/// variables are not those of a supervisor: `supervise` is also a prompt.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>, env: &EnvOverlay) -> Option<u8> {
     let args: Vec<OsString> = args.into_iter().collect();

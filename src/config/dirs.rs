@@ -16,13 +16,15 @@ pub struct Dirs {
     pub data: PathBuf,
     /// `logs/`.
     pub state: PathBuf,
-    /// `.claude` in the person's home, which they bring along from another program. Absent: nothing of it is read.
+    /// `.claude` in the person's home, which they bring along from another program. Absent: nothing
+    /// of it is read.
     pub claude: Option<PathBuf>,
 }
 
 impl Dirs {
-    /// The roots that the system gives: `XDG_*_HOME`, or the Library folder of a Mac. `CALIBAN_HOME` wins; a relative
-    /// one is taken from `cwd`. Touches no files. For the start of the program: the system's rules are not in `env`.
+    /// The roots that the system gives: `XDG_*_HOME`, or the Library folder of a Mac.
+    /// `CALIBAN_HOME` wins; a relative one is taken from `cwd`. Touches no files. For the start of
+    /// the program: the system's rules are not in `env`.
     pub fn new(overlay: &EnvOverlay, cwd: &Path) -> Result<Self, ConfigError> {
         let set = |name: &str| overlay.get_os(name).filter(|value| !value.is_empty());
         let claude = set("HOME").map(|home| Path::new(home).join(".claude"));

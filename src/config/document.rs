@@ -1,4 +1,5 @@
-//! One configuration file: from text to checked values, each with its line. The JSON schema says what is allowed.
+//! One configuration file: from text to checked values, each with its line. The JSON schema says
+//! what is allowed.
 
 use serde_json::Value as Schema;
 use toml::de::{DeTable, DeValue};
@@ -21,7 +22,8 @@ pub struct Fault {
     pub message: String,
 }
 
-/// Reads a file's text and checks every key and value against the schema. Entries come in the order of the file.
+/// Reads a file's text and checks every key and value against the schema. Entries come in the order
+/// of the file.
 pub fn parse(text: &str, schema: &Schema) -> Result<Vec<Entry>, Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = Lines::of(text);

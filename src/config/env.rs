@@ -12,8 +12,8 @@ use jiff::tz::TimeZone;
 
 use crate::protocol::EnvOverlay;
 
-/// All environment variables as they are now. `HOME` is looked up in the system's user list when it is not set
-/// or empty.
+/// All environment variables as they are now. `HOME` is looked up in the system's user list when it
+/// is not set or empty.
 #[must_use]
 pub fn capture() -> EnvOverlay {
     let overlay: EnvOverlay = env::vars_os().collect();
@@ -31,7 +31,8 @@ pub fn current_dir() -> io::Result<PathBuf> {
     env::current_dir()
 }
 
-/// The folders that the system gives this program, by the rules of the platform; `None` for a person without a home.
+/// The folders that the system gives this program, by the rules of the platform; `None` for a
+/// person without a home.
 #[must_use]
 pub(super) fn project_dirs() -> Option<ProjectDirs> {
     ProjectDirs::from("", "", "caliban")
@@ -53,8 +54,8 @@ pub fn today() -> String {
     Timestamp::now().to_zoned(time_zone()).date().to_string()
 }
 
-/// The time zone of the person. The system's rules are read as they are: to find them by name, which the date does not
-/// need, the library would first list the whole folder of time zones.
+/// The time zone of the person. The system's rules are read as they are: to find them by name,
+/// which the date does not need, the library would first list the whole folder of time zones.
 fn time_zone() -> TimeZone {
     if env::var_os("TZ").is_none()
         && let Ok(rules) = fs::read("/etc/localtime")

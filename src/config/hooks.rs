@@ -46,8 +46,8 @@ impl HookConfig {
         Self { start: StartDir::project(folder), ..self }
     }
 
-    /// Its name, without the command: `hook PreToolUse(Bash)`, and `hook PreToolUse[async, 5 s](Bash)` where nobody waits
-    /// for it or it may take another time than usual.
+    /// Its name, without the command: `hook PreToolUse(Bash)`, and `hook PreToolUse[async, 5
+    /// s](Bash)` where nobody waits for it or it may take another time than usual.
     fn name(&self) -> String {
         // The end of a matcher is the first that looks like one.
         match one_line(self.matcher.as_str(), Some("): ")).as_str() {
@@ -91,7 +91,8 @@ pub struct HookList {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookEntry {
-    /// Which tools it is for, or which agents or causes: a name, names with `|` between them, or a regular expression. Absent: all.
+    /// Which tools it is for, or which agents or causes: a name, names with `|` between them, or a
+    /// regular expression. Absent: all.
     #[serde(default)]
     pub matcher: String,
     /// The command, run by bash. It reads what happened as JSON from its stdin.
@@ -101,8 +102,9 @@ pub struct HookEntry {
     #[serde(default = "timeout_s")]
     #[schemars(range(min = 0.001, max = 86400))]
     pub timeout_s: f64,
-    /// Where a hook of your own starts: `project` is the project's root, once you accept that for the project. Absent:
-    /// an empty folder. Hooks of a project start in the folder above their file's `.caliban` or `.claude`.
+    /// Where a hook of your own starts: `project` is the project's root, once you accept that for
+    /// the project. Absent: an empty folder. Hooks of a project start in the folder above their
+    /// file's `.caliban` or `.claude`.
     pub cwd: Option<EntryCwd>,
 }
 
@@ -174,8 +176,9 @@ fn of_entry(event: HookEvent, entry: &HookEntry, origin: Origin) -> Result<HookC
     })
 }
 
-/// Reads `{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…", "timeout": 60}]}]}`, the
-/// shape of settings files. `at` makes an origin of a line. Events, kinds and keys of other programs are passed over.
+/// Reads `{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…",
+/// "timeout": 60}]}]}`, the shape of settings files. `at` makes an origin of a line. Events, kinds
+/// and keys of other programs are passed over.
 pub fn of_node(node: &Node, at: impl Fn(Option<usize>) -> Origin) -> Result<HookList, Misfit> {
     let mut list = HookList::default();
     for (name, groups) in node.table("hooks")? {

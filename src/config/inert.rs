@@ -9,8 +9,8 @@ use crate::protocol::is_seen;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inert {
     /// What it is and does, in one line for the person: its name, then `: ` and the rest, as in
-    /// `hook PreToolUse: ./lint.sh`. Two things that do something different have different lines, because the line is
-    /// what the person accepts.
+    /// `hook PreToolUse: ./lint.sh`. Two things that do something different have different lines,
+    /// because the line is what the person accepts.
     pub what: String,
     /// The file and the line where it stands.
     pub origin: Origin,
@@ -48,8 +48,9 @@ impl Inert {
     }
 }
 
-/// A text as it stands, on one line: a character that does not show, or with which `end` begins, becomes `\u{…}`. Different
-/// texts stay different: a backslash that could be taken for the beginning of such a one is doubled.
+/// A text as it stands, on one line: a character that does not show, or with which `end` begins,
+/// becomes `\u{…}`. Different texts stay different: a backslash that could be taken for the
+/// beginning of such a one is doubled.
 pub(super) fn one_line(text: &str, end: Option<&str>) -> String {
     let shows = |c: char| {
         matches!(c, ' ' | '"' | '\'') || (c.escape_debug().count() == 1 && !c.is_whitespace())

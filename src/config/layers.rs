@@ -8,7 +8,8 @@ use super::Origin;
 use super::mcp::SERVERS;
 use super::provider::default_model;
 
-/// The lists whose entries from all layers add up, besides those of hooks. Everything else is replaced by a higher layer.
+/// The lists whose entries from all layers add up, besides those of hooks. Everything else is
+/// replaced by a higher layer.
 const ADDED_UP: [&str; 4] =
     ["permissions.allow", "permissions.ask", "permissions.deny", "permissions.additional_dirs"];
 
@@ -78,7 +79,8 @@ impl Layers {
         }
     }
 
-    /// A model belongs to its provider: a layer that only changes the provider gets that provider's default model.
+    /// A model belongs to its provider: a layer that only changes the provider gets that provider's
+    /// default model.
     fn forget_other_providers_model(&mut self, layer: &[Setting]) {
         let new = layer.iter().find(|setting| setting.key() == "model.provider");
         let Some(new) = new.and_then(|setting| setting.value.as_str()) else { return };
@@ -90,8 +92,8 @@ impl Layers {
         }
     }
 
-    /// A server of a higher layer takes the place of one of the same name as a whole: half of one and half of another is
-    /// neither.
+    /// A server of a higher layer takes the place of one of the same name as a whole: half of one
+    /// and half of another is neither.
     fn forget_replaced_servers(&mut self, layer: &[Setting]) {
         let Some(Value::Table(servers)) = self.merged.get_mut(SERVERS) else { return };
         for setting in layer {

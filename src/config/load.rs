@@ -55,8 +55,8 @@ pub struct Loaded {
     pub notices: Vec<String>,
     /// What the project brings and what does nothing, because the person has not accepted it.
     pub inert: Vec<Inert>,
-    /// Hooks and servers of the user's own that ask to start in the project and start in an empty folder, because the
-    /// user has not accepted that.
+    /// Hooks and servers of the user's own that ask to start in the project and start in an empty
+    /// folder, because the user has not accepted that.
     pub starts: Vec<ProjectStart>,
     /// Commands to run at certain moments, of the project those that the person has accepted.
     pub hooks: Vec<HookConfig>,
@@ -77,7 +77,8 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// The output style that the highest settings file names. It is a name for programs: it does nothing here.
+    /// The output style that the highest settings file names. It is a name for programs: it does
+    /// nothing here.
     #[must_use]
     pub fn output_style(&self) -> Option<&str> {
         self.settings.iter().rev().find_map(|file| file.output_style.as_deref())
@@ -154,8 +155,8 @@ pub fn load_for(sources: &Sources<'_>, project: Project) -> Result<Loaded, Confi
     })
 }
 
-/// One line for each file of the project whose rules and hooks a nearer one puts out of force: whoever fills a folder of
-/// the project could do that unseen.
+/// One line for each file of the project whose rules and hooks a nearer one puts out of force:
+/// whoever fills a folder of the project could do that unseen.
 fn hidden(project: &Project, sources: &Sources<'_>) -> Vec<String> {
     let Sources { dirs, cwd, .. } = *sources;
     // The user's own files are read wherever they lie.
@@ -368,8 +369,8 @@ fn is_variable(name: &str) -> bool {
     name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Makes paths absolute: `~/` is the home directory, others start at the working directory, or for a scenario at the
-/// folder of the file that names it.
+/// Makes paths absolute: `~/` is the home directory, others start at the working directory, or for
+/// a scenario at the folder of the file that names it.
 fn resolve_paths(config: &mut Config, origins: &Origins, sources: &Sources<'_>) {
     let home = sources.env.get_os("HOME").map(Path::new);
     let absolute = |path: &Path, base: &Path| match (path.strip_prefix("~"), home) {

@@ -4,8 +4,9 @@ use std::fmt;
 
 use fancy_regex::Regex;
 
-/// Which names a hook is for. Written as in settings files: nothing or `*` for all, one name, several with `|` between
-/// them, or else a regular expression that is looked for anywhere in the name.
+/// Which names a hook is for. Written as in settings files: nothing or `*` for all, one name,
+/// several with `|` between them, or else a regular expression that is looked for anywhere in the
+/// name.
 #[derive(Clone)]
 pub struct Matcher {
     text: String,

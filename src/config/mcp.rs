@@ -45,8 +45,9 @@ pub struct McpServerConfig {
     pub timeout_s: Option<f64>,
     /// Whether agents with the same environment use one connection. Absent: yes.
     pub shared: Option<bool>,
-    /// Where a program of your own starts: `project` is the project's root, once you accept that for the project.
-    /// Absent: an empty folder. Servers of a project start in the folder above their file's `.caliban`.
+    /// Where a program of your own starts: `project` is the project's root, once you accept that
+    /// for the project. Absent: an empty folder. Servers of a project start in the folder above
+    /// their file's `.caliban`.
     pub cwd: Option<EntryCwd>,
 }
 
@@ -80,8 +81,9 @@ impl McpEntry {
     }
 }
 
-/// One line that says what a server runs or connects to. Two that do something different have different lines, and what
-/// it is given with that shows: a variable can make a program run anything.
+/// One line that says what a server runs or connects to. Two that do something different have
+/// different lines, and what it is given with that shows: a variable can make a program run
+/// anything.
 #[must_use]
 pub fn line(server: &McpServer) -> String {
     let none = BTreeMap::new();
@@ -156,7 +158,8 @@ pub(super) fn of_tables(
     servers.iter().map(entry).collect()
 }
 
-/// Which servers count, `disabled` ones of `.mcp.json` left out: those of `--mcp-config` over the project's, over those of `.mcp.json`, over the person's own.
+/// Which servers count, `disabled` ones of `.mcp.json` left out: those of `--mcp-config` over the
+/// project's, over those of `.mcp.json`, over the person's own.
 pub(super) fn collect(
     sources: &Sources<'_>,
     project: &Project,

@@ -90,8 +90,9 @@ fn read_file(file: &Path, cwd: &Path) -> McpFile {
     read().unwrap_or_else(|error| McpFile { broken: vec![error.to_string()], ..McpFile::default() })
 }
 
-/// What the option gives: JSON, or else the path of a file, which must be there. Here a mistake ends the start; a server
-/// of the older kind over HTTP, which other programs still take, is left out.
+/// What the option gives: JSON, or else the path of a file, which must be there. Here a mistake
+/// ends the start; a server of the older kind over HTTP, which other programs still take, is left
+/// out.
 pub(super) fn of_flag(value: &str, cwd: &Path) -> Result<McpFile, ConfigError> {
     if value.trim_start().starts_with('{') {
         return all(value, |_| FLAG.clone());

@@ -1,4 +1,5 @@
-//! The files in which a person or a project defines MCP servers, each by itself: to be looked at, and to be changed.
+//! The files in which a person or a project defines MCP servers, each by itself: to be looked at,
+//! and to be changed.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -119,7 +119,8 @@ pub fn toml(text: &str, change: Change<'_>) -> Changed {
     Ok(Some(start.to_owned()))
 }
 
-/// Takes a server out. Answers with the comments above it that a blank line keeps apart: these are not about it.
+/// Takes a server out. Answers with the comments above it that a blank line keeps apart: these are
+/// not about it.
 fn remove(servers: &mut dyn TableLike, name: &str) -> Option<String> {
     let removed = servers.remove(name)?;
     let above = removed.as_table()?.decor().prefix()?.as_str()?.to_owned();

@@ -1,16 +1,19 @@
 //! Layered configuration: where each value comes from, the environment, the model catalogue.
 //!
-//! Layers, lowest to highest: the built-in `config/default.toml`, the person's `~/.claude/settings.json` and `config.toml`,
-//! the project's `.claude/settings.json` and `.caliban/config.toml`, its `.claude/settings.local.json` and
-//! `.caliban/config.local.toml` (each of the nearest folder up to the repository's root that has one of its kind), the
-//! environment, `--settings`, the other options. Of each pair ours is the higher one; the settings.json shape brings
-//! permissions, variables and hooks. Tables merge, the highest value wins, and the lists of permission rules and folders
-//! add up. Every value keeps its origin. A layer that changes the provider without naming a model gets that provider's
-//! default model, because a model belongs to its provider.
+//! Layers, lowest to highest: the built-in `config/default.toml`, the person's
+//! `~/.claude/settings.json` and `config.toml`, the project's `.claude/settings.json` and
+//! `.caliban/config.toml`, its `.claude/settings.local.json` and `.caliban/config.local.toml` (each
+//! of the nearest folder up to the repository's root that has one of its kind), the environment,
+//! `--settings`, the other options. Of each pair ours is the higher one; the settings.json shape
+//! brings permissions, variables and hooks. Tables merge, the highest value wins, and the lists of
+//! permission rules and folders add up. Every value keeps its origin. A layer that changes the
+//! provider without naming a model gets that provider's default model, because a model belongs to
+//! its provider.
 //!
-//! A project's files come with the project, and the person may never have read them. What they bring that runs code,
-//! sends keys elsewhere, widens rights or raises a limit is [`Inert`] until the person accepts it ([`Trust`]), thing by
-//! thing. What only narrows counts at once. A rule that the person's "always" wrote into such a file is accepted by that.
+//! A project's files come with the project, and the person may never have read them. What they
+//! bring that runs code, sends keys elsewhere, widens rights or raises a limit is [`Inert`] until
+//! the person accepts it ([`Trust`]), thing by thing. What only narrows counts at once. A rule that
+//! the person's "always" wrote into such a file is accepted by that.
 
 mod dirs;
 mod document;

@@ -68,8 +68,8 @@ impl ModelInfo {
         self.effort = self.effort.take().map(|scale| Arc::new(by.limit((*scale).clone())));
     }
 
-    /// Puts the user's effort into the model's terms. One that the model does not take is left out; of a model whose
-    /// efforts nobody knows, the user knows better.
+    /// Puts the user's effort into the model's terms. One that the model does not take is left out;
+    /// of a model whose efforts nobody knows, the user knows better.
     #[must_use]
     pub fn reasoning<'a>(&self, effort: Option<&'a str>) -> Reasoning<'a> {
         match (&self.effort, effort) {

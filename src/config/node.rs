@@ -1,4 +1,5 @@
-//! Values of a file that is not ours, each with its line: what JSON and front matter become before they are read.
+//! Values of a file that is not ours, each with its line: what JSON and front matter become before
+//! they are read.
 
 use serde::de::IgnoredAny;
 
@@ -29,7 +30,8 @@ pub struct Misfit {
 }
 
 impl Node {
-    /// The value of a key; of a key that is there twice the last one, as JSON readers have it. A null is absent.
+    /// The value of a key; of a key that is there twice the last one, as JSON readers have it. A
+    /// null is absent.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         let NodeValue::Table(entries) = &self.value else { return None };

@@ -11,8 +11,9 @@ use crate::protocol::Mode;
 
 const MODE: &str = "permissions.mode";
 
-/// Takes the mode `bypassPermissions` out of the configuration if a settings file disables it. Returns whether one does.
-/// A mode that the command line asks for is an error: whoever asks for it must know.
+/// Takes the mode `bypassPermissions` out of the configuration if a settings file disables it.
+/// Returns whether one does. A mode that the command line asks for is an error: whoever asks for it
+/// must know.
 pub(super) fn bypass(
     files: &[SettingsFile],
     merged: &mut Table,
@@ -37,8 +38,8 @@ pub(super) fn bypass(
     Ok(true)
 }
 
-/// Where a settings file demands a sandbox that does not exist here; `None` when none does. The highest file that says
-/// something counts, but a project's file only where it demands.
+/// Where a settings file demands a sandbox that does not exist here; `None` when none does. The
+/// highest file that says something counts, but a project's file only where it demands.
 pub(super) fn sandbox(files: &[SettingsFile]) -> Option<Origin> {
     let (mut enabled, mut required) = (None, None);
     for file in files {

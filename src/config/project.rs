@@ -6,8 +6,8 @@ use super::setting_sources::SettingSources;
 use crate::disk::repository_root;
 use crate::protocol::RuleFile;
 
-/// The settings that other agents share with this one, below a folder: those that come with the project, and the
-/// person's own for it.
+/// The settings that other agents share with this one, below a folder: those that come with the
+/// project, and the person's own for it.
 pub(super) const SETTINGS: &str = ".claude/settings.json";
 pub(super) const LOCAL_SETTINGS: &str = ".claude/settings.local.json";
 
@@ -26,7 +26,8 @@ pub struct Project {
 }
 
 impl Project {
-    /// Looks from `cwd` upward, for all there is. Reads no file. A repository that holds the user's `home` is none.
+    /// Looks from `cwd` upward, for all there is. Reads no file. A repository that holds the user's
+    /// `home` is none.
     #[must_use]
     pub fn discover(cwd: &Path, home: Option<&Path>) -> Self {
         Self::of(cwd, home, SettingSources::default())
@@ -54,8 +55,9 @@ impl Project {
         Self { folders, config_root, claude_root, sources }
     }
 
-    /// The folder that the user's own programs know as the project: the nearest one with configuration of either kind,
-    /// else the root. Nothing starts there on its account: whoever puts a file into a folder decides about it.
+    /// The folder that the user's own programs know as the project: the nearest one with
+    /// configuration of either kind, else the root. Nothing starts there on its account: whoever
+    /// puts a file into a folder decides about it.
     #[must_use]
     pub fn home(&self) -> &Path {
         let both = [&self.config_root, &self.claude_root];
@@ -69,8 +71,8 @@ impl Project {
         self.folders.last().unwrap_or(&self.config_root)
     }
 
-    /// Configuration files further up that are not read because a nearer folder has one of their kind, each with that
-    /// folder.
+    /// Configuration files further up that are not read because a nearer folder has one of their
+    /// kind, each with that folder.
     #[must_use]
     pub fn hidden(&self) -> Vec<(PathBuf, &Path)> {
         let own = [RuleFile::Shared, RuleFile::Local].map(|file| (path(Path::new(""), file), true));

@@ -11,8 +11,8 @@ use crate::protocol::printable_path;
 /// The project's folder for this program.
 const OWN_FOLDER: &str = ".caliban";
 
-/// Replaces the file's text, and makes file and folder where there are none. The permissions stay; a new file gets
-/// `mode`.
+/// Replaces the file's text, and makes file and folder where there are none. The permissions stay;
+/// a new file gets `mode`.
 ///
 /// # Errors
 /// When the old file cannot be looked at, or the new one not be written; the old one then stays as it was.
@@ -30,8 +30,9 @@ pub fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     put(&path, text.as_bytes(), permissions)
 }
 
-/// The same for a file that a project may bring, such as `.mcp.json` or one in `.caliban`: neither it nor that folder may
-/// be a link. A checkout could lead the write anywhere, such as to the user's own rules.
+/// The same for a file that a project may bring, such as `.mcp.json` or one in `.caliban`: neither
+/// it nor that folder may be a link. A checkout could lead the write anywhere, such as to the
+/// user's own rules.
 ///
 /// # Errors
 /// As [`replace`], and when a link stands in the way.
@@ -60,8 +61,8 @@ pub fn replace_in_project(path: &Path, text: &str) -> io::Result<()> {
     folder.replace(name, text.as_bytes(), old.as_ref()).map(drop)
 }
 
-/// Puts a file with these permissions in the place of what is there: written beside it, then moved. A link is replaced
-/// itself.
+/// Puts a file with these permissions in the place of what is there: written beside it, then moved.
+/// A link is replaced itself.
 ///
 /// # Errors
 /// When it cannot be written; what was there stays.

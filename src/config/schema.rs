@@ -1,4 +1,5 @@
-//! The configuration as types. `config/default.toml` holds the defaults, `config/schema.json` is made from these types.
+//! The configuration as types. `config/default.toml` holds the defaults, `config/schema.json` is
+//! made from these types.
 //!
 //! A key stands here when the program does what it says, not before.
 
@@ -21,7 +22,8 @@ use crate::protocol::{HookEvent, Mode, lossy_path};
 pub struct Config {
     #[serde(default)]
     pub model: ModelConfig,
-    /// Places that answer model requests, by name. Built in: anthropic, openai, gemini, ollama, llamacpp, vllm.
+    /// Places that answer model requests, by name. Built in: anthropic, openai, gemini, ollama,
+    /// llamacpp, vllm.
     pub providers: BTreeMap<String, ProviderConfig>,
     pub permissions: PermissionsConfig,
     /// Commands that run at certain moments, by event.
@@ -222,8 +224,8 @@ pub struct SubagentsConfig {
     pub persist: bool,
     /// Whether an unknown name in a list of tools is an error instead of a warning.
     pub strict_tools: bool,
-    /// What a sub-agent may do: `ceiling` shares rules and mode but no grants, `inherit` also the parent's grants,
-    /// `own` lets its definition's mode count alone. Deny rules always hold.
+    /// What a sub-agent may do: `ceiling` shares rules and mode but no grants, `inherit` also the
+    /// parent's grants, `own` lets its definition's mode count alone. Deny rules always hold.
     pub permissions: ChildPermissions,
     /// What a call beyond the depth limit does to the run.
     pub on_autonomy_violation: OnViolation,
@@ -358,7 +360,8 @@ pub enum Motion {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogConfig {
-    /// The least severe records that are kept. `CALIBAN_LOG` puts a whole filter here, such as `warn,caliban=debug`.
+    /// The least severe records that are kept. `CALIBAN_LOG` puts a whole filter here, such as
+    /// `warn,caliban=debug`.
     #[schemars(extend("enum" = LEVELS))]
     pub level: String,
 }
@@ -366,8 +369,9 @@ pub struct LogConfig {
 /// The levels that files and flags may name.
 pub const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// The JSON schema of one configuration file, as `config/schema.json` has it. A test keeps that file equal to what the
-/// types make; reading it takes a tenth of the time that making it takes, and this is on the way to the first frame.
+/// The JSON schema of one configuration file, as `config/schema.json` has it. A test keeps that
+/// file equal to what the types make; reading it takes a tenth of the time that making it takes,
+/// and this is on the way to the first frame.
 pub(super) static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(SCHEMA_TEXT).unwrap_or_default());
 
@@ -391,9 +395,9 @@ mod tests {
         schema
     }
 
-    /// Drops what is true of the merged configuration but not of one file: required keys, and `null`, which TOML has not.
-    /// The tables of a list are whole in each file: there a required key is required.
-    /// `schema` is a schema, or else a table of schemas by property name.
+    /// Drops what is true of the merged configuration but not of one file: required keys, and
+    /// `null`, which TOML has not. The tables of a list are whole in each file: there a required
+    /// key is required. `schema` is a schema, or else a table of schemas by property name.
     fn loosen(schema: &mut Value, is_schema: bool) {
         let Value::Object(map) = schema else { return };
         if !is_schema {

@@ -1,5 +1,6 @@
-//! Files of the shape that Claude Code's `settings.json` has, as far as it concerns this program: `permissions`,
-//! `hooks`, `env`, `sandbox` and `disabledMcpjsonServers`. What else stands there is for other programs and passed over.
+//! Files of the shape that Claude Code's `settings.json` has, as far as it concerns this program:
+//! `permissions`, `hooks`, `env`, `sandbox` and `disabledMcpjsonServers`. What else stands there is
+//! for other programs and passed over.
 
 use std::path::{Path, PathBuf};
 
@@ -158,7 +159,8 @@ pub fn parse(
     read().map_err(|fault| ConfigError::invalid(&at(fault.line), fault.message))
 }
 
-/// Keys of Claude Code that change nothing here. A `sandbox` that is off is no loss, and neither is the usual style.
+/// Keys of Claude Code that change nothing here. A `sandbox` that is off is no loss, and neither is
+/// the usual style.
 fn unused(node: &Node, at: &impl Fn(Option<usize>) -> Origin) -> Vec<String> {
     let is_said = |key: &str, value: &Node| match key {
         "sandbox" => value.get("enabled").and_then(Node::scalar) == Some("true"),

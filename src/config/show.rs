@@ -1,4 +1,5 @@
-//! The effective configuration as text: valid TOML, each line with a comment that says where its value came from.
+//! The effective configuration as text: valid TOML, each line with a comment that says where its
+//! value came from.
 
 use std::fmt::Write as _;
 

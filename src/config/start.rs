@@ -1,5 +1,5 @@
-//! Where the user's own hooks and servers start. They hold for all projects, so none starts in a project that the user
-//! has not accepted for it.
+//! Where the user's own hooks and servers start. They hold for all projects, so none starts in a
+//! project that the user has not accepted for it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,8 @@ pub struct ProjectStart {
 }
 
 impl ProjectStart {
-    /// The line that the user accepts: `hook PreToolUse(Bash): ./check.sh (your config.toml) starts in this project`.
+    /// The line that the user accepts: `hook PreToolUse(Bash): ./check.sh (your config.toml) starts
+    /// in this project`.
     #[must_use]
     pub fn describe(&self) -> String {
         match &self.origin {
@@ -102,8 +103,8 @@ impl<'a> Starts<'a> {
 }
 
 impl Loaded {
-    /// Where the command starts that is the value of this key: above `.caliban` if it stands in one of the project's own
-    /// files.
+    /// Where the command starts that is the value of this key: above `.caliban` if it stands in one
+    /// of the project's own files.
     #[must_use]
     pub fn start_of(&self, key: &str, dirs: &Dirs, cwd: &Path) -> StartDir {
         match is_in(&project_files(&self.project, dirs, cwd), self.origins.of(key)) {
@@ -126,8 +127,8 @@ fn is_in(files: &[PathBuf], origin: &Origin) -> bool {
     matches!(origin, Origin::File { path, .. } if files.contains(path))
 }
 
-/// The first word of a server that names a file relative to where the program starts. `exists` says whether a word that
-/// does not look like a path is the name of a file.
+/// The first word of a server that names a file relative to where the program starts. `exists` says
+/// whether a word that does not look like a path is the name of a file.
 #[must_use]
 pub fn relative_word<'a>(server: &'a McpServer, exists: &dyn Fn(&str) -> bool) -> Option<&'a str> {
     let McpTransport::Stdio { command, args, env } = &server.transport else { return None };
@@ -160,8 +161,8 @@ pub fn ways(name: &str) -> String {
     )
 }
 
-/// One line about a server of the user's that starts in a private folder and names a file relative to that. Where a
-/// project has a file of a word with a slash or a dot in it, the word counts too.
+/// One line about a server of the user's that starts in a private folder and names a file relative
+/// to that. Where a project has a file of a word with a slash or a dot in it, the word counts too.
 pub(super) fn server_notice(server: &McpServer, origin: &Origin, cwd: &Path) -> Option<String> {
     let exists = |word: &str| word.contains(['/', '.']) && names_file(word, cwd);
     let word = relative_word(server, &exists).filter(|_| server.start == StartDir::Private)?;
@@ -186,8 +187,8 @@ const LOCAL_PROGRAMS: [&str; 22] = [
     "just", "ls", "make", "mvn", "npm", "pnpm", "pytest", "rg", "ruff", "tsc", "yarn",
 ];
 
-/// One line about a hook of the user's that starts in a private folder although its text shows that it means the
-/// project's; `None` where the text does not show that.
+/// One line about a hook of the user's that starts in a private folder although its text shows that
+/// it means the project's; `None` where the text does not show that.
 pub(super) fn hook_notice(name: &str, command: &str, origin: &Origin) -> Option<String> {
     if command.contains("CALIBAN_PROJECT_DIR") || command.contains("CLAUDE_PROJECT_DIR") {
         return None;

@@ -1,8 +1,9 @@
 //! What the person has accepted of each project, thing by thing.
 //!
-//! The file `trust.json` in the data folder holds, for the root of each project, the lines of [`Inert`] that were
-//! shown and accepted, by the file in which they stand. A thing counts when its very line is there: one that is new or
-//! changed is asked about, whatever else of the project is trusted. Nothing is inherited from a folder above.
+//! The file `trust.json` in the data folder holds, for the root of each project, the lines of
+//! [`Inert`] that were shown and accepted, by the file in which they stand. A thing counts when its
+//! very line is there: one that is new or changed is asked about, whatever else of the project is
+//! trusted. Nothing is inherited from a folder above.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -64,14 +65,16 @@ pub enum TrustError {
 #[serde(deny_unknown_fields)]
 struct Store {
     version: u32,
-    /// Root of a project, file, accepted lines. A file below the root is named from there: its lines are the project's
-    /// things. One with an absolute path is the user's own: its lines are entries that start in this project.
+    /// Root of a project, file, accepted lines. A file below the root is named from there: its
+    /// lines are the project's things. One with an absolute path is the user's own: its lines are
+    /// entries that start in this project.
     projects: BTreeMap<String, Accepted>,
 }
 
 type Accepted = BTreeMap<String, BTreeSet<String>>;
 
-/// Whether the things that one project brings count. Clones are the same. Reads its file when it is first asked.
+/// Whether the things that one project brings count. Clones are the same. Reads its file when it is
+/// first asked.
 #[derive(Clone, Debug)]
 pub struct Trust(Arc<Inner>);
 
@@ -81,7 +84,8 @@ struct Inner {
     root: PathBuf,
     /// Where the relative paths of origins start.
     cwd: PathBuf,
-    /// As read at the first look, and what was accepted since. What other processes write counts at their next start.
+    /// As read at the first look, and what was accepted since. What other processes write counts at
+    /// their next start.
     known: Mutex<Option<Known>>,
 }
 
@@ -116,8 +120,8 @@ impl Trust {
         lines.is_some_and(|lines| lines.contains(&thing.what))
     }
 
-    /// Whether an entry of the user's own may start in this project: the user has accepted this very line of this file
-    /// for this project.
+    /// Whether an entry of the user's own may start in this project: the user has accepted this
+    /// very line of this file for this project.
     #[must_use]
     pub fn accepts_start(&self, start: &ProjectStart) -> bool {
         let Some(file) = self.users_file_of(start) else { return false };
@@ -126,8 +130,8 @@ impl Trust {
         lines.is_some_and(|lines| lines.contains(&start.entry))
     }
 
-    /// Where an entry of the user's own starts that asks for the project: at the root for which it was accepted. One that
-    /// may not is added to `waiting`.
+    /// Where an entry of the user's own starts that asks for the project: at the root for which it
+    /// was accepted. One that may not is added to `waiting`.
     pub fn start_dir(&self, start: ProjectStart, waiting: &mut Vec<ProjectStart>) -> StartDir {
         if self.accepts_start(&start) {
             return StartDir::project(&self.0.root);
@@ -142,8 +146,9 @@ impl Trust {
         error::shown(path, &self.0.cwd)
     }
 
-    /// All that was accepted, each line by its file: things of the project by the file below the root in which they
-    /// stood, entries of the user's own that start in the project by an absolute path.
+    /// All that was accepted, each line by its file: things of the project by the file below the
+    /// root in which they stood, entries of the user's own that start in the project by an absolute
+    /// path.
     ///
     /// # Errors
     /// When the file is there and cannot be used.
@@ -245,8 +250,8 @@ impl Trust {
         })
     }
 
-    /// One line about entries of the user's own that start in an empty folder until that is accepted; `None` when there
-    /// are none.
+    /// One line about entries of the user's own that start in an empty folder until that is
+    /// accepted; `None` when there are none.
     #[must_use]
     pub fn start_notice(&self, starts: &[ProjectStart]) -> Option<String> {
         if starts.is_empty() {
@@ -374,7 +379,8 @@ fn write(path: &Path, store: &Store) -> io::Result<()> {
     put(path, &text, PermissionsExt::from_mode(0o600))
 }
 
-/// Keeps other processes from changing the file until it is dropped. Those that do so now are waited for, but not long.
+/// Keeps other processes from changing the file until it is dropped. Those that do so now are
+/// waited for, but not long.
 fn lock_beside(file: &Path) -> Result<File, TrustError> {
     let path = file.with_extension("lock");
     let failed = |source| TrustError::Write { path: path.clone(), source };

@@ -1,7 +1,8 @@
 //! What counts of the settings in a project's own files: whoever clones a repository has not read them.
 //!
-//! They may always narrow what the person allows. What would run code, send keys elsewhere, widen rights or raise a limit
-//! is a thing of its own, which counts once the person has accepted it. A key that is not known here is such a thing.
+//! They may always narrow what the person allows. What would run code, send keys elsewhere, widen
+//! rights or raise a limit is a thing of its own, which counts once the person has accepted it. A
+//! key that is not known here is such a thing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,9 +15,10 @@ use super::layers::Setting;
 use super::trust::Trust;
 use crate::protocol::Mode;
 
-/// Limits of what agents spend and of their number. Absent is no limit. A project may lower them: a lower one ends work
-/// earlier, starts fewer agents, or makes an agent wait before it begins, and so before any of its calls is judged. How
-/// many calls run at a time is not among them: with few places, calls that were judged wait for one another.
+/// Limits of what agents spend and of their number. Absent is no limit. A project may lower them: a
+/// lower one ends work earlier, starts fewer agents, or makes an agent wait before it begins, and
+/// so before any of its calls is judged. How many calls run at a time is not among them: with few
+/// places, calls that were judged wait for one another.
 pub(super) const LIMITS: [&str; 15] = [
     "budget.max_usd",
     "budget.max_turns",
@@ -59,8 +61,8 @@ const OF_NAMES: [&str; 2] = ["providers", "mcp_servers"];
 /// The ways in which models are offered agents.
 const FACES: &str = "subagents.faces";
 
-/// Tokens that every model may answer with where no file of the user's sets a limit: the least `default_output` of the
-/// built-in catalogue. A project may ask for so many.
+/// Tokens that every model may answer with where no file of the user's sets a limit: the least
+/// `default_output` of the built-in catalogue. A project may ask for so many.
 pub(super) const LEAST_OUTPUT: u32 = 8_192;
 
 /// Keys that choose a provider, each with the one that names a model of it.

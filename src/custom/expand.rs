@@ -14,8 +14,8 @@ pub struct Expansion {
 }
 
 impl Customs {
-    /// What a prompt that begins with `/name` means; `None` when it is a prompt like any other. The error is one line
-    /// for the person: the file of this name is broken.
+    /// What a prompt that begins with `/name` means; `None` when it is a prompt like any other. The
+    /// error is one line for the person: the file of this name is broken.
     #[must_use]
     pub fn expand(&self, prompt: &str) -> Option<Result<Expansion, String>> {
         let (name, arguments) = parts(prompt)?;
@@ -85,8 +85,8 @@ impl Custom {
     }
 }
 
-/// `$ARGUMENTS` and `$1` to `$9` replaced; whether there was any. What is put in is not looked at again, and nothing more
-/// is put in once there is too much.
+/// `$ARGUMENTS` and `$1` to `$9` replaced; whether there was any. What is put in is not looked at
+/// again, and nothing more is put in once there is too much.
 fn filled(body: &str, arguments: &str) -> (String, bool) {
     let single = words(arguments);
     let (mut text, mut placed, mut rest) = (String::new(), false, body);

@@ -29,7 +29,8 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub(super) struct Folder {
     pub path: PathBuf,
-    /// Whether its files are written for other programs too: keys that we do not know are skipped with a warning.
+    /// Whether its files are written for other programs too: keys that we do not know are skipped
+    /// with a warning.
     pub foreign: bool,
     /// Whether it comes with the project, whose links may not lead everywhere.
     pub project: bool,
@@ -62,7 +63,8 @@ impl Folder {
         entries.into_iter().map(found).collect()
     }
 
-    /// The name that the place of a file gives it: `folder:name` for a command in a sub-folder, the folder's for a skill.
+    /// The name that the place of a file gives it: `folder:name` for a command in a sub-folder, the
+    /// folder's for a skill.
     fn name_of(&self, path: &Path, kind: Kind) -> String {
         let place = match kind {
             Kind::Command => path.with_extension(""),

@@ -1,5 +1,6 @@
-//! What people write for agents to be used by name: commands (`/name` in a prompt) and skills (which models load
-//! themselves). A command is one Markdown file, a skill a folder with a `SKILL.md`.
+//! What people write for agents to be used by name: commands (`/name` in a prompt) and skills
+//! (which models load themselves). A command is one Markdown file, a skill a folder with a
+//! `SKILL.md`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,8 +48,9 @@ pub struct CustomSources {
 }
 
 impl CustomSources {
-    /// `project` are the folders from the working directory up to the repository's root, `own` is the person's
-    /// configuration folder, `claude` their `.claude` folder. `.caliban` goes before `.claude`, and in each the nearest folder first.
+    /// `project` are the folders from the working directory up to the repository's root, `own` is
+    /// the person's configuration folder, `claude` their `.claude` folder. `.caliban` goes before
+    /// `.claude`, and in each the nearest folder first.
     #[must_use]
     pub fn new(project: &[PathBuf], own: &Path, claude: Option<&Path>, reserved: &[&str]) -> Self {
         let folders = |kind: Kind| {
@@ -108,7 +110,8 @@ impl CustomSources {
         self.offered.as_ref().is_none_or(|offered| offered.iter().any(|name| name == skill))
     }
 
-    /// What the files of skills look like from outside: while that stays the same, models are offered the same ones.
+    /// What the files of skills look like from outside: while that stays the same, models are
+    /// offered the same ones.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let scope = self.scope.files();
@@ -199,8 +202,8 @@ pub struct Customs {
 }
 
 impl Customs {
-    /// Reads all folders. Of one name the highest source counts; nothing that is wrong with a file is fatal. It may
-    /// block.
+    /// Reads all folders. Of one name the highest source counts; nothing that is wrong with a file
+    /// is fatal. It may block.
     #[must_use]
     pub fn load(sources: &CustomSources) -> Self {
         let mut all = Self { reserved: sources.reserved.clone(), ..Self::default() };

@@ -57,8 +57,9 @@ impl Folder {
         Ok(Self { fd, path: path.to_owned() })
     }
 
-    /// A path to this very folder for a child process to start in. Elsewhere than on Linux a folder that is held has no
-    /// such name: there it is the path, and a link that appears after the open is followed.
+    /// A path to this very folder for a child process to start in. Elsewhere than on Linux a folder
+    /// that is held has no such name: there it is the path, and a link that appears after the open
+    /// is followed.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         let names = Path::new("/proc/self/fd");
@@ -72,8 +73,8 @@ impl Folder {
     /// Opens the file or folder `name` in this folder for reading.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for a device, pipe or socket, which is not opened; else what the system says, or that
-    /// it is a link by now.
+    /// [`ErrorKind::Unsupported`] for a device, pipe or socket, which is not opened; else what the
+    /// system says, or that it is a link by now.
     pub fn entry(&self, name: &OsStr) -> io::Result<File> {
         let kind = kind(&self.stat(name)?);
         if kind == SFlag::S_IFLNK {
@@ -116,8 +117,8 @@ impl Folder {
         Ok(SystemTime::UNIX_EPOCH + since + Duration::from_nanos(nanos))
     }
 
-    /// Puts `content` in the place of the file `name` in one step. Mode and owner of the `old` file stay. Returns the
-    /// metadata of the new one.
+    /// Puts `content` in the place of the file `name` in one step. Mode and owner of the `old` file
+    /// stay. Returns the metadata of the new one.
     ///
     /// # Errors
     /// When the disk refuses; the old file is untouched then.
@@ -148,7 +149,8 @@ impl Folder {
         made
     }
 
-    /// A new file under a name that nobody has. A private one is nobody else's to read until it gets another mode.
+    /// A new file under a name that nobody has. A private one is nobody else's to read until it
+    /// gets another mode.
     fn temporary(&self, private: bool) -> io::Result<(OsString, File)> {
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
         for _ in 0..MAX_TRIES {
@@ -188,8 +190,8 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Gives a new file the mode and owner of the `old` one, and only then its content: nobody reads it who could not read
-/// the old one.
+/// Gives a new file the mode and owner of the `old` one, and only then its content: nobody reads it
+/// who could not read the old one.
 fn fill(
     mut file: File,
     old: Option<&Metadata>,

@@ -1,8 +1,9 @@
 //! The repository that git finds from a folder, and whether git may start a program there when it only looks.
 //!
-//! A clone brings no settings of git, but a folder that was unpacked, shared or written by an agent can: its `.git`
-//! may name programs, and may be another repository's. So nothing counts that is not in a known form: the `.git`, the
-//! folder that it leads to, each setting, and the same for each repository within.
+//! A clone brings no settings of git, but a folder that was unpacked, shared or written by an agent
+//! can: its `.git` may name programs, and may be another repository's. So nothing counts that is
+//! not in a known form: the `.git`, the folder that it leads to, each setting, and the same for
+//! each repository within.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -46,15 +47,15 @@ const INDEX_HOOK: &str = "post-index-change";
 
 const NO_REPOSITORY: &str = "the folder it runs in has no git repository of its own";
 
-/// Whether git, started in `dir`, finds a repository by its `.git`. A folder that merely looks like a bare repository
-/// can be part of any checkout, and its settings can name programs to run.
+/// Whether git, started in `dir`, finds a repository by its `.git`. A folder that merely looks like
+/// a bare repository can be part of any checkout, and its settings can name programs to run.
 #[must_use]
 pub fn has_own_repository(dir: &Path) -> bool {
     checkout_of(dir).is_some()
 }
 
-/// Checks that git starts no program when it looks at the checkout around `dir`, and that what it shows is that
-/// checkout's own. `home` is the user's. The settings of `user_config` are trusted.
+/// Checks that git starts no program when it looks at the checkout around `dir`, and that what it
+/// shows is that checkout's own. `home` is the user's. The settings of `user_config` are trusted.
 ///
 /// # Errors
 ///
@@ -77,7 +78,8 @@ fn own_checkout<'a>(dir: &'a Path, home: Option<&Path>) -> Result<&'a Path, Stri
     Ok(checkout)
 }
 
-/// Looks into the checkout, and into all repositories within: `look` returns those that it finds, relative to its own.
+/// Looks into the checkout, and into all repositories within: `look` returns those that it finds,
+/// relative to its own.
 fn visit(
     checkout: &Path,
     mut look: impl FnMut(&Path) -> Result<Vec<PathBuf>, String>,
@@ -98,8 +100,9 @@ fn visit(
     Ok(())
 }
 
-/// Checks that git starts no program and writes nowhere else when it adds a worktree to the repository around `dir`, with
-/// hooks turned off and nothing fetched: not even where a filter of the user's has git fetch.
+/// Checks that git starts no program and writes nowhere else when it adds a worktree to the
+/// repository around `dir`, with hooks turned off and nothing fetched: not even where a filter of
+/// the user's has git fetch.
 ///
 /// # Errors
 ///
@@ -109,8 +112,9 @@ pub fn check_checkout(dir: &Path) -> Result<(), String> {
     settings.check_fetching()
 }
 
-/// The branch that is checked out around `dir`, or the beginning of the commit's hash. It goes to the model, so it is read
-/// from the repository's own file alone, and only where that says nothing else.
+/// The branch that is checked out around `dir`, or the beginning of the commit's hash. It goes to
+/// the model, so it is read from the repository's own file alone, and only where that says nothing
+/// else.
 #[must_use]
 pub fn branch(dir: &Path) -> Option<String> {
     let checkout = checkout_of(dir)?;
@@ -155,8 +159,8 @@ fn is_hash(text: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// Why the repository or its index does not say so: its `.git` or its settings have an unusual form, or belong to another
-/// checkout.
+/// Why the repository or its index does not say so: its `.git` or its settings have an unusual
+/// form, or belong to another checkout.
 pub fn tracked_files(root: &Path) -> Result<TrackedFiles, String> {
     let (git, settings) = read_settings(root)?;
     Ok(index::files(&git.index(), settings.hash_length())?)
@@ -168,7 +172,8 @@ pub fn index_file(root: &Path) -> Option<PathBuf> {
     GitDir::of(root).ok().map(|git| git.index())
 }
 
-/// Whether the folder has a `.git`: a folder, a file or a link, wherever that leads and whatever git makes of it.
+/// Whether the folder has a `.git`: a folder, a file or a link, wherever that leads and whatever
+/// git makes of it.
 #[must_use]
 pub fn has_dot_git(folder: &Path) -> bool {
     folder.join(".git").symlink_metadata().is_ok()
@@ -186,9 +191,9 @@ pub fn checkout_root(dir: &Path) -> PathBuf {
     checkout_around(dir).unwrap_or(dir).to_owned()
 }
 
-/// The root of the repository around `dir`: the nearest folder with a `.git`. One that holds the whole home is none, unless
-/// `dir` is that very folder: what was unpacked somewhere in the home is not part of it. An empty `home` may be any folder,
-/// so each one above `dir` may hold it.
+/// The root of the repository around `dir`: the nearest folder with a `.git`. One that holds the
+/// whole home is none, unless `dir` is that very folder: what was unpacked somewhere in the home is
+/// not part of it. An empty `home` may be any folder, so each one above `dir` may hold it.
 #[must_use]
 pub fn repository_root<'a>(dir: &'a Path, home: Option<&Path>) -> Option<&'a Path> {
     let root = checkout_around(dir)?;
@@ -202,8 +207,9 @@ fn holds_home(folder: &Path, home: Option<&Path>) -> bool {
         || fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()).starts_with(folder)
 }
 
-/// The folders of the checkouts around `dir`, and of those whose linked worktrees they are, without links. What lies in
-/// one is the project's, wherever in it an agent works. A checkout that holds the user's home is no project.
+/// The folders of the checkouts around `dir`, and of those whose linked worktrees they are, without
+/// links. What lies in one is the project's, wherever in it an agent works. A checkout that holds
+/// the user's home is no project.
 #[must_use]
 pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let main = |folder: &Path| GitDir::of(folder).ok()?.common.parent().map(Path::to_owned);
@@ -217,8 +223,8 @@ pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     roots
 }
 
-/// The folders that belong to the repository around `dir`: the checkout, and those with git's own files. Without links.
-/// None where the checkout holds the whole home, and is not `dir` itself.
+/// The folders that belong to the repository around `dir`: the checkout, and those with git's own
+/// files. Without links. None where the checkout holds the whole home, and is not `dir` itself.
 #[must_use]
 pub fn folders_of_repository(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(root) = repository_root(dir, home) else { return Vec::new() };
@@ -230,16 +236,17 @@ pub fn folders_of_repository(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     folders.iter().filter_map(|folder| fs::canonicalize(folder).ok()).collect()
 }
 
-/// The folder with git's own files that all worktrees of a repository share. `None` where `checkout` has no `.git`, where
-/// that is a link, and where it names a repository that does not name it.
+/// The folder with git's own files that all worktrees of a repository share. `None` where
+/// `checkout` has no `.git`, where that is a link, and where it names a repository that does not
+/// name it.
 #[must_use]
 pub fn common_git_dir(checkout: &Path) -> Option<PathBuf> {
     let git = GitDir::find(checkout).ok()?;
     (git.link == Link::Checked).then_some(git.common)
 }
 
-/// The checkout around `dir`, where git finds no other repository first: a folder below its root that has a `HEAD` can
-/// be a bare one, and git takes the nearest.
+/// The checkout around `dir`, where git finds no other repository first: a folder below its root
+/// that has a `HEAD` can be a bare one, and git takes the nearest.
 fn checkout_of(dir: &Path) -> Option<&Path> {
     let checkout = checkout_around(dir)?;
     let mut below = dir.ancestors().take_while(|folder| *folder != checkout);

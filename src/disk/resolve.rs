@@ -23,11 +23,13 @@ impl Target {
 /// The longest name of one file. Bytes.
 const MAX_NAME: usize = 255;
 
-/// Follows every link of an absolute path, also dangling ones: what does not exist yet is where it would be made.
+/// Follows every link of an absolute path, also dangling ones: what does not exist yet is where it
+/// would be made.
 ///
-/// `None` means that the path may lead anywhere: a folder cannot be looked into, the links run in a circle, or the way
-/// goes through a link in `/proc`, which leads each process somewhere else, or through a process that is not there yet.
-/// Callers must never read it as "nowhere in particular". `/dev/stdin` and the like are what a process has open already.
+/// `None` means that the path may lead anywhere: a folder cannot be looked into, the links run in a
+/// circle, or the way goes through a link in `/proc`, which leads each process somewhere else, or
+/// through a process that is not there yet. Callers must never read it as "nowhere in particular".
+/// `/dev/stdin` and the like are what a process has open already.
 #[must_use]
 pub fn resolve(path: &Path) -> Option<PathBuf> {
     follow(path, &mut |_| {})
@@ -41,7 +43,8 @@ pub(super) fn follow(path: &Path, on_link: &mut dyn FnMut(&Path)) -> Option<Path
     let mut rest: VecDeque<OsString> = parts(path).collect();
     let mut done = PathBuf::new();
     let mut links = 0;
-    // The length of the shortest beginning of `done` that does not exist: there is nothing to look at below it.
+    // The length of the shortest beginning of `done` that does not exist: there is nothing to look
+    // at below it.
     let mut missing: Option<usize> = None;
     while let Some(part) = rest.pop_front() {
         if part == ".." {

@@ -1,18 +1,20 @@
-//! The files that a project's files may bring in by an import or by a link. Memory, commands, skills and definitions of
-//! agents all ask here.
+//! The files that a project's files may bring in by an import or by a link. Memory, commands,
+//! skills and definitions of agents all ask here.
 //!
-//! A project may be a small part of the repository around it: a library that somebody else wrote, or an archive that was
-//! unpacked there. So the repository's root is no bound. What is brought in ends in one of these states, the first that
-//! holds:
+//! A project may be a small part of the repository around it: a library that somebody else wrote,
+//! or an archive that was unpacked there. So the repository's root is no bound. What is brought in
+//! ends in one of these states, the first that holds:
 //!
 //! 1. It lies in a working directory: it may be read, hidden and ignored files too, as by any tool call.
 //! 2. It lies outside of the repository: it is left out.
-//! 3. It lies below the folder of everything that brings it, which is the importing file and each link on the way: it may be
-//!    read. Nothing brings a file that lies in its place without a link. A link therefore never widens what the import
-//!    that goes through it may reach. A link in `.claude`, or in one of its folders such as `.claude/skills`, counts as one in
-//!    the folder above `.claude`, and one deeper in such a folder as one in that folder.
-//! 4. Git tracks it there as a regular file: it may be read. The path that counts is the one without links, so that a link in
-//!    the place of a tracked file, or of a folder above it, is judged by where it leads.
+//! 3. It lies below the folder of everything that brings it, which is the importing file and each
+//!    link on the way: it may be read. Nothing brings a file that lies in its place without a link.
+//!    A link therefore never widens what the import that goes through it may reach. A link in
+//!    `.claude`, or in one of its folders such as `.claude/skills`, counts as one in the folder
+//!    above `.claude`, and one deeper in such a folder as one in that folder.
+//! 4. Git tracks it there as a regular file: it may be read. The path that counts is the one
+//!    without links, so that a link in the place of a tracked file, or of a folder above it, is
+//!    judged by where it leads.
 //! 5. It is left out, also where git's index cannot be understood.
 
 use std::cell::OnceCell;
@@ -38,8 +40,9 @@ pub struct ProjectScope {
 }
 
 impl ProjectScope {
-    /// The scope of a session that works in the first of `folders`, in the project whose root is the last of them. `more`
-    /// are additional working directories. Follows links now, so that a later change of one widens nothing.
+    /// The scope of a session that works in the first of `folders`, in the project whose root is
+    /// the last of them. `more` are additional working directories. Follows links now, so that a
+    /// later change of one widens nothing.
     #[must_use]
     pub fn new(folders: &[PathBuf], more: &[PathBuf]) -> Self {
         let real = |folder: &PathBuf| fs::canonicalize(folder).ok();
@@ -63,16 +66,16 @@ impl ProjectScope {
         self.dirs.iter().any(|dir| real.starts_with(dir))
     }
 
-    /// The folder that a file or a link may bring files of: the one that it lies in. What lies directly in a folder of
-    /// configuration belongs to the folder above that one.
+    /// The folder that a file or a link may bring files of: the one that it lies in. What lies
+    /// directly in a folder of configuration belongs to the folder above that one.
     fn home_of(&self, entry: &Path) -> Option<PathBuf> {
         let folder = entry.parent()?;
         let home = if self.is_config(folder) { folder.parent()? } else { folder };
         Some(home.to_owned())
     }
 
-    /// The same for a link: one that lies directly in a kind of configuration belongs above that too, and one that lies
-    /// deeper to the kind.
+    /// The same for a link: one that lies directly in a kind of configuration belongs above that
+    /// too, and one that lies deeper to the kind.
     fn home_of_link(&self, link: &Path) -> Option<PathBuf> {
         let folder = link.parent()?;
         let is_kind = |kind: &&Path| {

@@ -15,11 +15,12 @@ const PROGRAM: &str = "caliban";
 /// More processes than this are never above one another.
 const LIMIT: usize = 1_000;
 
-/// How deep the processes above this one say that it is: the greatest depth that one of them was started with. It is 0
-/// where no agent is above, and where there is no `/proc`.
+/// How deep the processes above this one say that it is: the greatest depth that one of them was
+/// started with. It is 0 where no agent is above, and where there is no `/proc`.
 ///
-/// The environment of a process is read where that is allowed. A supervisor also shows the depth of its command among
-/// its arguments, which everybody may read. A caliban that shows nothing is the first one.
+/// The environment of a process is read where that is allowed. A supervisor also shows the depth of
+/// its command among its arguments, which everybody may read. A caliban that shows nothing is the
+/// first one.
 #[must_use]
 pub fn depth_above() -> u32 {
     let own = i32::try_from(std::process::id()).ok();

@@ -46,7 +46,8 @@ pub struct Unread {
 }
 
 impl BackgroundShell {
-    /// Goes on with a command in a task of its own. `tell` gets [`ShellState::Running`] first and how it ended last.
+    /// Goes on with a command in a task of its own. `tell` gets [`ShellState::Running`] first and
+    /// how it ended last.
     pub(super) fn follow(
         started: Started,
         leave: Leave,
@@ -102,7 +103,8 @@ impl BackgroundShell {
         (unread, state)
     }
 
-    /// Ends it with all that it started, and waits for that. Says how it ended, which may have been by itself.
+    /// Ends it with all that it started, and waits for that. Says how it ended, which may have been
+    /// by itself.
     pub async fn kill(&self) -> ShellState {
         self.cancel.cancel();
         self.wait_end().await

@@ -1,9 +1,10 @@
-//! Makes a program's output harmless text: no terminal sequences, no control characters, no invisible direction marks.
+//! Makes a program's output harmless text: no terminal sequences, no control characters, no
+//! invisible direction marks.
 
 /// Removes terminal sequences and defuses control characters. Keeps its place between chunks of one output.
 ///
-/// Tab and line feed pass. `\r\n` and a lone `\r` become line feeds, other controls become their visible pictures,
-/// and characters that reorder or hide text become `\u{…}`.
+/// Tab and line feed pass. `\r\n` and a lone `\r` become line feeds, other controls become their
+/// visible pictures, and characters that reorder or hide text become `\u{…}`.
 #[derive(Debug, Default)]
 pub struct Cleaner {
     state: State,

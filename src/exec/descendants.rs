@@ -1,4 +1,5 @@
-//! Processes that a command started and that left its group: a group signal misses them, their ancestry does not.
+//! Processes that a command started and that left its group: a group signal misses them, their
+//! ancestry does not.
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;

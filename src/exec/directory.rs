@@ -1,4 +1,5 @@
-//! How a shell says in which directory it ended: over a pipe of its own, with no trace in its output or on disk.
+//! How a shell says in which directory it ended: over a pipe of its own, with no trace in its
+//! output or on disk.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,28 +13,31 @@ use tokio::process::ChildStderr;
 use super::env::GIT_SETTINGS;
 use crate::protocol::EnvOverlay;
 
-/// The descriptor of the pipe while a command runs. No script that counts on its fingers takes it for something else.
+/// The descriptor of the pipe while a command runs. No script that counts on its fingers takes it
+/// for something else.
 const PIPE: u8 = 19;
 
 /// More than the longest path. Bytes.
 const LIMIT: u64 = 16 * 1024;
 
-/// Makes `cd` go where its argument says, as the gate assumes: a `..` leaves the folder that a link leads to, and
-/// neither a search path nor the value of a variable nor a near match stands in for what is written.
+/// Makes `cd` go where its argument says, as the gate assumes: a `..` leaves the folder that a link
+/// leads to, and neither a search path nor the value of a variable nor a near match stands in for
+/// what is written.
 const PLAIN_CD: &str = "set -P\nunset -v CDPATH\nshopt -u cdable_vars cdspell";
 
 /// Goes back to where the shell was before it read a start file.
 const STAY: &str = r#"[ "$PWD" = "$CALIBAN_START" ] || builtin cd -- "$CALIBAN_START" || exit
 unset -v CALIBAN_START"#;
 
-/// The file that the user has bash read before each command. A relative one would be a file of the folder in which the
-/// command starts, and is not read.
+/// The file that the user has bash read before each command. A relative one would be a file of the
+/// folder in which the command starts, and is not read.
 pub fn start_file(env: &EnvOverlay) -> Option<&str> {
     env.get("BASH_ENV").filter(|file| file.starts_with('/'))
 }
 
-/// What bash reads before the command. It has this text at descriptor 4 and the pipe at 5, and closes both. A start
-/// file that the user has set is read too, as bash would; it does not decide where the command runs.
+/// What bash reads before the command. It has this text at descriptor 4 and the pipe at 5, and
+/// closes both. A start file that the user has set is read too, as bash would; it does not decide
+/// where the command runs.
 pub fn start_text(env: &EnvOverlay) -> String {
     let own = match start_file(env) {
         Some(own) => format!(

@@ -24,8 +24,9 @@ const LIBRARIES: [&str; 6] = [
 /// How many settings the environment brings for git.
 const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
 
-/// Settings of git that keep it from starting what a folder names, by itself or when it tidies up after a fetch, and from
-/// reading an index in parts, where it goes by what the index says of itself.
+/// Settings of git that keep it from starting what a folder names, by itself or when it tidies up
+/// after a fetch, and from reading an index in parts, where it goes by what the index says of
+/// itself.
 pub const GIT_SETTINGS: [(&str, &str); 7] = [
     ("safe.bareRepository", "explicit"),
     ("core.fsmonitor", "false"),
@@ -37,9 +38,9 @@ pub const GIT_SETTINGS: [(&str, &str); 7] = [
     ("status.submoduleSummary", "false"),
 ];
 
-/// The environment of a child: `env` without provider keys and without the names in `secrets`, one level deeper,
-/// in which git finds repositories by their `.git` alone.
-/// `depth` counts the hops of the calling agent below the main agent of this process.
+/// The environment of a child: `env` without provider keys and without the names in `secrets`, one
+/// level deeper, in which git finds repositories by their `.git` alone. `depth` counts the hops of
+/// the calling agent below the main agent of this process.
 #[must_use]
 pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay {
     let inherited =
@@ -50,8 +51,8 @@ pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay
     with_git_settings(&env).with([(DEPTH_VARIABLE, deeper.to_string())])
 }
 
-/// The environment, where the variables that say what every program loads name absolute paths alone: the loader takes an
-/// empty or a relative one for the folder in which the program starts.
+/// The environment, where the variables that say what every program loads name absolute paths
+/// alone: the loader takes an empty or a relative one for the folder in which the program starts.
 fn without_relative_libraries(env: &EnvOverlay) -> EnvOverlay {
     let kept = LIBRARIES.iter().filter_map(|name| {
         let value = env.get_os(name)?.as_bytes();
@@ -67,8 +68,8 @@ fn without_relative_libraries(env: &EnvOverlay) -> EnvOverlay {
     env.without(LIBRARIES).with(kept.filter(|(_, value)| !value.is_empty()))
 }
 
-/// The environment without those folders of `PATH` that lie in the checkouts around `dir` or depend on where a program
-/// runs: what a project has there by the name of git is not git.
+/// The environment without those folders of `PATH` that lie in the checkouts around `dir` or depend
+/// on where a program runs: what a project has there by the name of git is not git.
 #[must_use]
 pub fn without_programs_of(dir: &Path, env: &EnvOverlay) -> EnvOverlay {
     let Some(path) = env.get_os("PATH") else { return env.clone() };
@@ -82,10 +83,10 @@ pub fn without_programs_of(dir: &Path, env: &EnvOverlay) -> EnvOverlay {
     env.with([("PATH", OsString::from_vec(kept.join(&b':')))])
 }
 
-/// Adds settings for git, after those that the environment brings, so that they count. Git takes no folder for a bare
-/// repository because it looks like one: any checkout can bring such a folder, and its settings name programs. It
-/// starts no file watcher, does not write the index just to look, which would start a hook, and does not tidy up by itself,
-/// which would start others.
+/// Adds settings for git, after those that the environment brings, so that they count. Git takes no
+/// folder for a bare repository because it looks like one: any checkout can bring such a folder,
+/// and its settings name programs. It starts no file watcher, does not write the index just to
+/// look, which would start a hook, and does not tidy up by itself, which would start others.
 fn with_git_settings(env: &EnvOverlay) -> EnvOverlay {
     let before = env.get(GIT_COUNT).and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
     let settings = GIT_SETTINGS.iter().zip(before..).flat_map(|((key, value), at)| {

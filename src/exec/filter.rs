@@ -55,8 +55,8 @@ impl Kept {
 }
 
 impl Filter<'_> {
-    /// Runs it to its end. What it leaves in its process group ends with it, and at the limit, at a cancel and when
-    /// the future is dropped so does all that it started.
+    /// Runs it to its end. What it leaves in its process group ends with it, and at the limit, at a
+    /// cancel and when the future is dropped so does all that it started.
     pub async fn run(&self) -> Result<Filtered, ExecError> {
         let Self { command, limit, cancel, .. } = *self;
         if !command.cwd.is_dir() {

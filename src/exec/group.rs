@@ -21,9 +21,10 @@ use super::service::ServiceCommand;
 use super::supervisor::Supervisor;
 use crate::protocol::EnvOverlay;
 
-/// Begins with its leash at descriptor 3: a watchdog that kills the whole group as soon as that pipe closes, at the end
-/// of the command, or when this program dies in whatever way. In the second case the command is still there, and the
-/// watchdog also kills what stands below it in groups of its own, where `/proc` tells of them.
+/// Begins with its leash at descriptor 3: a watchdog that kills the whole group as soon as that
+/// pipe closes, at the end of the command, or when this program dies in whatever way. In the second
+/// case the command is still there, and the watchdog also kills what stands below it in groups of
+/// its own, where `/proc` tells of them.
 macro_rules! watchdog {
     () => {
         r#"
@@ -51,8 +52,9 @@ trap - HUP INT TERM
     };
 }
 
-/// The rest of what starts bash with one pipe for both outputs and nothing to read. `$1` is the text that bash reads
-/// first, which finds the pipe to us at descriptor 5; then comes what starts bash.
+/// The rest of what starts bash with one pipe for both outputs and nothing to read. `$1` is the
+/// text that bash reads first, which finds the pipe to us at descriptor 5; then comes what starts
+/// bash.
 macro_rules! start {
     () => {
         r#"exec 3<&- 4<<END 5>&2 2>&1
@@ -71,8 +73,8 @@ const START: &str = concat!("trap '' HUP INT TERM\nexec 3<&0 </dev/null", watchd
 /// Starts bash below a supervisor.
 const START_SUPERVISED: &str = start!();
 
-/// Starts a program with its three streams as they are, beside its watchdog. `$1` is the descriptor of the leash; then
-/// comes the program.
+/// Starts a program with its three streams as they are, beside its watchdog. `$1` is the descriptor
+/// of the leash; then comes the program.
 const SERVE: &str = concat!(
     "trap '' HUP INT TERM\nexec 3</dev/fd/$1\nshift",
     watchdog!(),
@@ -84,11 +86,12 @@ exec "$@"
 /// Starts a program below a supervisor: as a shell does, which also runs scripts that name no interpreter.
 const SERVE_SUPERVISED: &str = r#"exec "$@""#;
 
-/// Bash where Linux has it: the name alone could be found in a folder of the project that is on `PATH`. Elsewhere the
-/// user's own is newer than the system's.
+/// Bash where Linux has it: the name alone could be found in a folder of the project that is on
+/// `PATH`. Elsewhere the user's own is newer than the system's.
 const BASH: &[&str] = if cfg!(target_os = "linux") { &["/bin/bash", "/usr/bin/bash"] } else { &[] };
 
-/// How often it is looked whether a killed group is gone: nobody tells of the end of processes that are not our own.
+/// How often it is looked whether a killed group is gone: nobody tells of the end of processes that
+/// are not our own.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// A command that leads its own process group. Dropped before its end, it is killed with all of its group.
@@ -100,8 +103,8 @@ pub struct Group {
     status: Option<ExitStatus>,
 }
 
-/// The process that ends the rest, held by a pipe for as long as the command may run. When the pipe closes, also by a
-/// crash of ours, it kills what is left.
+/// The process that ends the rest, held by a pipe for as long as the command may run. When the pipe
+/// closes, also by a crash of ours, it kills what is left.
 enum Keeper {
     /// A shell in the group.
     Watchdog {
@@ -181,8 +184,8 @@ impl Group {
         self.child.stderr().take()
     }
 
-    /// Waits for the command itself, not for what it left behind; below a supervisor also for that, which has little time.
-    /// Safe to drop at any point.
+    /// Waits for the command itself, not for what it left behind; below a supervisor also for that,
+    /// which has little time. Safe to drop at any point.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         self.status = Some(status);
@@ -194,8 +197,8 @@ impl Group {
         self.status.is_some()
     }
 
-    /// Notes what stands below the command, so that its end is also the end of what has left the group, even when the
-    /// command ends by itself before. A supervisor needs no note.
+    /// Notes what stands below the command, so that its end is also the end of what has left the
+    /// group, even when the command ends by itself before. A supervisor needs no note.
     pub fn look_below(&mut self) {
         // The number of one that was waited for may belong to somebody else.
         if let Keeper::Watchdog { strays, .. } = &mut self.keeper
@@ -217,8 +220,8 @@ impl Group {
         }
     }
 
-    /// Kills what is left of the group, and waits for at most `limit` until it is gone: a process that hangs in the
-    /// kernel keeps the signal.
+    /// Kills what is left of the group, and waits for at most `limit` until it is gone: a process
+    /// that hangs in the kernel keeps the signal.
     pub async fn end(&mut self, limit: Duration) {
         self.kill();
         let gone = async {
@@ -239,7 +242,8 @@ impl Group {
     fn remains(&self) -> bool {
         match &self.keeper {
             Keeper::Watchdog { strays, .. } => descendants::remain(self.pid, strays),
-            // One that a signal has ended may not have come to the end of its work: its session shows what is left.
+            // One that a signal has ended may not have come to the end of its work: its session
+            // shows what is left.
             Keeper::Supervisor { .. } if self.status.is_some_and(|end| end.signal().is_some()) => {
                 let lost = descendants::in_session(self.pid);
                 descendants::signal(&lost, Signal::SIGKILL);
@@ -262,9 +266,11 @@ impl Group {
                     // The group may have ended by itself.
                     let _ = killpg(Pid::from_raw(self.pid), Signal::SIGKILL);
                 }
-                // Not those in the group: the watchdog is one of them, and it knows also what was started since.
+                // Not those in the group: the watchdog is one of them, and it knows also what was
+                // started since.
                 descendants::kill_outside(self.pid, strays);
-                // The number of a command that was waited for may belong to somebody else: there only the watchdog kills.
+                // The number of a command that was waited for may belong to somebody else: there
+                // only the watchdog kills.
                 *leash = None;
             }
             Keeper::Supervisor { leash } => *leash = None,

@@ -1,8 +1,8 @@
 //! Child processes: their group, their output, their end.
 //!
-//! [`Shell`] is what both the Bash tool and the user's own `!` command run on. Every command leads its own process
-//! group, in a session without a terminal to ask on. What agents run is below a [`Supervisor`] where the system has one:
-//! then nothing that a command starts outlives it.
+//! [`Shell`] is what both the Bash tool and the user's own `!` command run on. Every command leads
+//! its own process group, in a session without a terminal to ask on. What agents run is below a
+//! [`Supervisor`] where the system has one: then nothing that a command starts outlives it.
 
 mod ancestors;
 mod background;

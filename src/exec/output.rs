@@ -116,7 +116,8 @@ impl Capture {
         Captured { text, left_out: self.left_out, lines: self.line_ends + usize::from(ends_open) }
     }
 
-    /// The end of the text without a word on what was left out, which is said beside it. For captures without a head.
+    /// The end of the text without a word on what was left out, which is said beside it. For
+    /// captures without a head.
     #[must_use]
     pub fn into_tail(mut self) -> (String, LeftOut) {
         self.shorten_tail();

@@ -1,8 +1,9 @@
 //! A bounded share of the runtime's blocking threads, for work that may take long.
 //!
-//! The runtime starts a limited number of blocking threads, and the journal, name resolution and much else needs one
-//! for a moment. Work that can hold a thread for seconds, such as a search or a checkout, runs in a pool: however much
-//! of it there is, [`SHORT_THREADS`] threads are left for the rest.
+//! The runtime starts a limited number of blocking threads, and the journal, name resolution and
+//! much else needs one for a moment. Work that can hold a thread for seconds, such as a search or a
+//! checkout, runs in a pool: however much of it there is, [`SHORT_THREADS`] threads are left for
+//! the rest.
 
 use std::sync::Arc;
 
@@ -46,8 +47,8 @@ impl BlockingPool {
         Self { free: Arc::new(Semaphore::new(threads)) }
     }
 
-    /// Runs `work` as soon as a thread is free. Dropping the future before that drops `work`; work that has begun runs
-    /// to its end and holds its thread until then.
+    /// Runs `work` as soon as a thread is free. Dropping the future before that drops `work`; work
+    /// that has begun runs to its end and holds its thread until then.
     ///
     /// # Errors
     /// When `work` panics, and when the runtime shuts down.

@@ -1,5 +1,6 @@
-//! Keeps a command, and all that it starts, inside a few folders: its writes, or all that it does. The kernel does it
-//! (Landlock and seccomp): our own binary is started as the launcher, restricts itself, and becomes the command.
+//! Keeps a command, and all that it starts, inside a few folders: its writes, or all that it does.
+//! The kernel does it (Landlock and seccomp): our own binary is started as the launcher, restricts
+//! itself, and becomes the command.
 
 use std::ffi::OsString;
 use std::io;
@@ -67,8 +68,8 @@ pub struct ProcessBounds<'a> {
     pub read: Option<ReadBounds<'a>>,
 }
 
-/// Reads are kept to some folders. Then no program in these is started, no socket is opened, and nothing is changed about
-/// files but their content.
+/// Reads are kept to some folders. Then no program in these is started, no socket is opened, and
+/// nothing is changed about files but their content.
 #[derive(Debug)]
 pub struct ReadBounds<'a> {
     pub folders: &'a [PathBuf],
@@ -108,8 +109,8 @@ impl Sandbox {
         available().then(|| Self { launcher: launcher.into() })
     }
 
-    /// Confines writes to `write` and `temp`: folders, made anew when they are not there. Commands get `temp` as their
-    /// folder for temporary files.
+    /// Confines writes to `write` and `temp`: folders, made anew when they are not there. Commands
+    /// get `temp` as their folder for temporary files.
     #[must_use]
     pub fn confine(&self, write: impl IntoIterator<Item = PathBuf>, temp: &Path) -> Confinement {
         let write = write.into_iter().chain([temp.to_owned()]).collect();
@@ -126,8 +127,8 @@ impl Sandbox {
 }
 
 impl Confinement {
-    /// The same bounds for writes, and for reads these folders beside those in which it writes. Git finds the user's
-    /// settings. No socket is opened.
+    /// The same bounds for writes, and for reads these folders beside those in which it writes. Git
+    /// finds the user's settings. No socket is opened.
     #[must_use]
     pub fn reading(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let folders = self.bounds.write.iter().cloned().chain(folders).collect();
@@ -156,8 +157,8 @@ impl Confinement {
         words
     }
 
-    /// The environment of a confined command. One that writes has its own folder for temporary files, and git in the
-    /// repository around it.
+    /// The environment of a confined command. One that writes has its own folder for temporary
+    /// files, and git in the repository around it.
     pub(super) fn env(&self, env: &EnvOverlay) -> EnvOverlay {
         match &self.bounds.temp {
             Some(temp) => env.without(GIT_PLACES).with([("TMPDIR", temp.as_os_str())]),

@@ -40,7 +40,8 @@ pub struct ServiceCommand<'a> {
     pub supervisor: Option<&'a Supervisor>,
 }
 
-/// The program. Dropped before its end, it is killed with all that it started; when this program dies, it dies too.
+/// The program. Dropped before its end, it is killed with all that it started; when this program
+/// dies, it dies too.
 pub struct Service {
     group: Group,
     words: Arc<Mutex<String>>,
@@ -83,12 +84,14 @@ impl Service {
         lines[lines.len().saturating_sub(3)..].join(" · ")
     }
 
-    /// Notes what it has started by now: that ends with it, whatever becomes of the program until [`Self::end`].
+    /// Notes what it has started by now: that ends with it, whatever becomes of the program until
+    /// [`Self::end`].
     pub fn look_below(&mut self) {
         self.group.look_below();
     }
 
-    /// Ends it with all that it started: asked first, then told, then killed. Its input must be closed by now.
+    /// Ends it with all that it started: asked first, then told, then killed. Its input must be
+    /// closed by now.
     pub async fn end(mut self) {
         if tokio::time::timeout(GRACE, self.group.wait()).await.is_err() {
             self.group.terminate();

@@ -1,7 +1,7 @@
 //! A shell that remembers its directory from command to command.
 //!
-//! Where a command starts is decided before it is judged, by [`Shell::start_directory`], and the command starts there or
-//! not at all: the directory is entered without following a link.
+//! Where a command starts is decided before it is judged, by [`Shell::start_directory`], and the
+//! command starts there or not at all: the directory is entered without following a link.
 
 use std::ffi::OsStr;
 use std::io;
@@ -49,8 +49,8 @@ struct State {
 /// How deep bash is in other shells. The first one below a login over ssh may read other files at its start.
 const SHELL_LEVEL: &str = "1";
 
-/// Variables that name files of the user's which programs read at their start. What a command that only reads is judged by
-/// does not depend on them.
+/// Variables that name files of the user's which programs read at their start. What a command that
+/// only reads is judged by does not depend on them.
 const START_FILES: [&str; 2] = ["BASH_ENV", "RIPGREP_CONFIG_PATH"];
 
 /// Where a command starts.
@@ -58,8 +58,8 @@ const START_FILES: [&str; 2] = ["BASH_ENV", "RIPGREP_CONFIG_PATH"];
 pub struct ShellStart<'a> {
     /// Absolute, without links.
     pub directory: &'a Path,
-    /// Its place among the commands that start together: of those that change the directory, the last one counts,
-    /// whichever ends last.
+    /// Its place among the commands that start together: of those that change the directory, the
+    /// last one counts, whichever ends last.
     pub order: usize,
 }
 
@@ -74,7 +74,8 @@ pub struct ShellCall<'a> {
     /// How long it may take.
     pub limit: Option<Duration>,
     pub cancel: &'a CancellationToken,
-    /// The bounds of a command that nobody has allowed but for reading, kept where the system can see to that.
+    /// The bounds of a command that nobody has allowed but for reading, kept where the system can
+    /// see to that.
     pub read_only: Option<&'a ReadOnly>,
 }
 
@@ -136,8 +137,9 @@ impl Shell {
         self.lock().cwd.clone()
     }
 
-    /// Where the next commands start: the present directory, or the base when that one is gone or has become a link.
-    /// Ask for all commands that run at the same time before the first of them starts.
+    /// Where the next commands start: the present directory, or the base when that one is gone or
+    /// has become a link. Ask for all commands that run at the same time before the first of them
+    /// starts.
     #[must_use]
     pub fn start_directory(&self) -> PathBuf {
         let mut state = self.lock();
@@ -150,9 +152,11 @@ impl Shell {
         state.cwd.clone()
     }
 
-    /// Runs one command to its end, where the one before ended. `show` gets the output while it comes, clean of terminal sequences.
+    /// Runs one command to its end, where the one before ended. `show` gets the output while it
+    /// comes, clean of terminal sequences.
     ///
-    /// Whatever the command leaves running in its group ends with it. When the future is dropped, all is killed.
+    /// Whatever the command leaves running in its group ends with it. When the future is dropped,
+    /// all is killed.
     pub async fn run(
         &self,
         call: ShellCall<'_>,
@@ -188,8 +192,9 @@ impl Shell {
         Ok(ShellOutcome { exit, output, cwd: self.cwd(), took: leave.began.elapsed(), lost })
     }
 
-    /// Starts one command in the background, in a given directory. It does not change the shell's own. `tell` gets
-    /// [`ShellState::Running`] first and how it ended last. Must be called within a runtime.
+    /// Starts one command in the background, in a given directory. It does not change the shell's
+    /// own. `tell` gets [`ShellState::Running`] first and how it ended last. Must be called within
+    /// a runtime.
     pub fn start(
         &self,
         directory: &Path,

@@ -1,8 +1,8 @@
 //! Where configured hooks and servers start: in the project, or each in an empty folder of its own.
 //!
-//! A program looks around where it starts: `./check.sh` is a file there, and npx, cargo or git also search the folders
-//! above. So what the user has configured for all projects starts in a folder that no project reaches, until the user
-//! accepts that it starts in this one.
+//! A program looks around where it starts: `./check.sh` is a file there, and npx, cargo or git also
+//! search the folders above. So what the user has configured for all projects starts in a folder
+//! that no project reaches, until the user accepts that it starts in this one.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, DirEntry, File, Permissions};
@@ -32,7 +32,8 @@ const MARKER: &str = ".caliban-start";
 /// Name of the private folder itself, beside the marker.
 const START: &str = "start";
 
-/// A private folder that nobody holds is removed when it is older than this: a younger one may not be locked yet.
+/// A private folder that nobody holds is removed when it is older than this: a younger one may not
+/// be locked yet.
 const STALE: Duration = Duration::from_secs(3600);
 
 /// `PATH` where nothing of the user's own is left.
@@ -41,13 +42,14 @@ const SYSTEM_PATH: &str = "/usr/bin:/bin";
 /// The folders that decide where programs start.
 #[derive(Clone, Debug, Default)]
 pub struct StartSettings {
-    /// The folder that `CALIBAN_PROJECT_DIR` names to programs in a private folder. It is only a name that the user's own
-    /// entries use for the project at hand, such as one more argument, and decides nothing about what starts.
+    /// The folder that `CALIBAN_PROJECT_DIR` names to programs in a private folder. It is only a
+    /// name that the user's own entries use for the project at hand, such as one more argument, and
+    /// decides nothing about what starts.
     pub project: PathBuf,
     /// Folders that belong to the project or to the work of agents.
     pub working: Vec<PathBuf>,
-    /// Caliban's own folder for state: private folders are made here where it lies outside of `working`. Only here are
-    /// those removed that a killed program left.
+    /// Caliban's own folder for state: private folders are made here where it lies outside of
+    /// `working`. Only here are those removed that a killed program left.
     pub state: PathBuf,
     /// Folders for temporary files, where they are made otherwise; best first.
     pub temp: Vec<PathBuf>,
@@ -76,7 +78,8 @@ pub struct Start {
     pub private: Option<PrivateDir>,
 }
 
-/// An empty folder for one program, which only the user can enter. Removed with all that is in it when dropped.
+/// An empty folder for one program, which only the user can enter. Removed with all that is in it
+/// when dropped.
 #[derive(Debug)]
 pub struct PrivateDir {
     path: PathBuf,
@@ -184,8 +187,9 @@ impl StartDirs {
         Err(io::Error::other(format!("{why}: set TMPDIR to a folder outside of the project")))
     }
 
-    /// The environment of a program that starts in a private folder. Its `PATH` has no folder of the project and none
-    /// that depends on where a program runs, and bash reads no file of the project first.
+    /// The environment of a program that starts in a private folder. Its `PATH` has no folder of
+    /// the project and none that depends on where a program runs, and bash reads no file of the
+    /// project first.
     #[must_use]
     pub fn without_projects_programs(&self, env: &EnvOverlay) -> EnvOverlay {
         let home = self.0.settings.home.as_deref();
@@ -214,8 +218,8 @@ impl StartDirs {
         kept
     }
 
-    /// Whether a path is absolute and leads out of the project. A folder that holds the user's home is no project here:
-    /// the programs in it are the user's own.
+    /// Whether a path is absolute and leads out of the project. A folder that holds the user's home
+    /// is no project here: the programs in it are the user's own.
     fn is_outside(&self, path: &Path) -> bool {
         let home = self.0.settings.home.as_deref().and_then(resolve);
         let holds_home =

@@ -1,12 +1,15 @@
-//! The supervisor of one command: runs it, adopts what it leaves behind, and ends as it has ended, after all else.
+//! The supervisor of one command: runs it, adopts what it leaves behind, and ends as it has ended,
+//! after all else.
 //!
 //! Its states, of which each also goes to the next ones below it:
 //!
 //! - *running*: the command runs. A byte on the leash asks everything below to end.
-//! - *draining*: the command has ended. What it has left has `DRAIN` to end by itself: the last words of `> >(tee log)`
-//!   come after the end of the shell. Once everything was asked to end, it has as long as the leash is held.
-//! - *killing*: the leash is closed, because the command is over for the one who holds it or because that one is gone, or
-//!   the time to drain is over. Everything below is killed, again and again, until nothing is left.
+//! - *draining*: the command has ended. What it has left has `DRAIN` to end by itself: the last
+//!   words of `> >(tee log)` come after the end of the shell. Once everything was asked to end, it
+//!   has as long as the leash is held.
+//! - *killing*: the leash is closed, because the command is over for the one who holds it or
+//!   because that one is gone, or the time to drain is over. Everything below is killed, again and
+//!   again, until nothing is left.
 //! - *gone*: there is no process below. The supervisor ends with the command's exit code or by its signal.
 
 use std::ffi::OsString;
@@ -33,7 +36,8 @@ const DRAIN: Duration = Duration::from_millis(100);
 /// The time between the first two rounds of killing, and the longest between two of them.
 const ROUND: Duration = Duration::from_millis(2);
 const LONGEST_ROUND: Duration = Duration::from_millis(100);
-/// How long processes are killed that do not go: they hang in the kernel, and the signal waits for them there.
+/// How long processes are killed that do not go: they hang in the kernel, and the signal waits for
+/// them there.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
 
 /// Something that happens to the supervisor.
@@ -183,7 +187,8 @@ fn below() -> Vec<descendants::Process> {
     descendants::below([std::process::id().cast_signed()])
 }
 
-/// Ends this process as the command has ended: by its signal, or else with the exit code that this answers with.
+/// Ends this process as the command has ended: by its signal, or else with the exit code that this
+/// answers with.
 fn end_as(status: Option<WaitStatus>) -> u8 {
     match status {
         Some(WaitStatus::Exited(_, code)) => u8::try_from(code).unwrap_or(1),

@@ -1,8 +1,9 @@
 //! Starts commands below a supervisor: our own binary between this program and what an agent runs.
 //!
-//! Linux hands a process that has lost its parent to the nearest supervisor above it. So whatever a command starts,
-//! also in sessions of its own, stays below the command's supervisor and ends with it. This program supervises nothing
-//! itself: it waits for its own children only. The other side is [`super::supervise`].
+//! Linux hands a process that has lost its parent to the nearest supervisor above it. So whatever a
+//! command starts, also in sessions of its own, stays below the command's supervisor and ends with
+//! it. This program supervises nothing itself: it waits for its own children only. The other side
+//! is [`super::supervise`].
 
 use std::ffi::OsString;
 use std::os::fd::RawFd;
@@ -15,13 +16,14 @@ use crate::protocol::{DEPTH_VARIABLE, EnvOverlay};
 
 /// The hidden sub-command.
 pub const COMMAND: &str = "supervise";
-/// The option for the depth of what is run. The supervisor ignores it: it is there for programs further below, which can
-/// read the arguments of a process above them even when its environment is closed to them.
+/// The option for the depth of what is run. The supervisor ignores it: it is there for programs
+/// further below, which can read the arguments of a process above them even when its environment is
+/// closed to them.
 pub const DEPTH: &str = "--depth";
 /// The option for the descriptor of the pipe that holds the supervisor; without it, that is stdin.
 pub const LEASH: &str = "--leash";
-/// The variables that hold the words of the command, numbered from 0. They are no arguments, because `pkill -f` would
-/// find the supervisor by them.
+/// The variables that hold the words of the command, numbered from 0. They are no arguments,
+/// because `pkill -f` would find the supervisor by them.
 pub const WORD: &str = "CALIBAN_WORD_";
 
 /// The means to start commands below a supervisor. Only Linux has them.

@@ -1,5 +1,5 @@
-//! Prompts in, one after the other, and events out, until there is nothing left to ask. Control lines go both ways
-//! meanwhile.
+//! Prompts in, one after the other, and events out, until there is nothing left to ask. Control
+//! lines go both ways meanwhile.
 
 use std::io;
 
@@ -72,8 +72,8 @@ pub(super) struct Tally {
     sent: Option<Sent>,
     next_id: u64,
     code: u8,
-    /// Whether the exit code tells of the last prompt rather than of the first that did not end well: a program that
-    /// reads every result has dealt with those before.
+    /// Whether the exit code tells of the last prompt rather than of the first that did not end
+    /// well: a program that reads every result has dealt with those before.
     last_counts: bool,
 }
 
@@ -94,7 +94,8 @@ impl Tally {
 struct Sent {
     id: PromptId,
     asked: Asked,
-    /// It waits behind a run that something else had started, or may do so: the end of that run is not its own.
+    /// It waits behind a run that something else had started, or may do so: the end of that run is
+    /// not its own.
     queued: bool,
     work: Work,
 }
@@ -108,9 +109,10 @@ struct Sent {
 /// | `Compact` | `Command::Compact` | `Compaction` by hand that is over: done, failed or cancelled |
 /// | `Answer` | nothing | its own text, at once |
 ///
-/// `Finished` also ends a `Compact` that has begun, for it is all that a bug inside leaves. The runtime carries `Clear` and
-/// `Compact` out when the run before is over, so neither can be lost between the end of a run and its last event; until
-/// they begin they are `queued`, so that the end of that run, which a background agent may have started, is not theirs.
+/// `Finished` also ends a `Compact` that has begun, for it is all that a bug inside leaves. The
+/// runtime carries `Clear` and `Compact` out when the run before is over, so neither can be lost
+/// between the end of a run and its last event; until they begin they are `queued`, so that the end
+/// of that run, which a background agent may have started, is not theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     Run,
@@ -120,8 +122,8 @@ enum Work {
 }
 
 impl Conversation {
-    /// Runs to the end of all prompts, or to the end of the present one once that is asked for. Answers with the exit code
-    /// that tells how it ended.
+    /// Runs to the end of all prompts, or to the end of the present one once that is asked for.
+    /// Answers with the exit code that tells how it ended.
     pub async fn run(mut self, stop: &Stop) -> io::Result<u8> {
         let mut batch = Vec::with_capacity(BATCH);
         let backstage = self.desk.backstage();
@@ -129,7 +131,8 @@ impl Conversation {
         // The first frame names the servers: no event is read before it can.
         let mut waits = true;
         loop {
-            // Looked at before the next prompt is: the end of a run that was stopped may have come in the same moment.
+            // Looked at before the next prompt is: the end of a run that was stopped may have come
+            // in the same moment.
             if stop.asked.is_cancelled() && !self.intake.is_over() {
                 self.intake.stop();
                 self.client.end();
@@ -191,8 +194,9 @@ impl Conversation {
         }
     }
 
-    /// Deals with what has come over stdin as far as it can be dealt with now, in order: a prompt is sent when the one
-    /// before it has its answer, a request is answered at once, also before the first frame.
+    /// Deals with what has come over stdin as far as it can be dealt with now, in order: a prompt
+    /// is sent when the one before it has its answer, a request is answered at once, also before
+    /// the first frame.
     async fn take_in(&mut self) -> io::Result<()> {
         let mut held = false;
         loop {
@@ -253,7 +257,8 @@ impl Conversation {
         Ok(())
     }
 
-    /// Carries a command out. Answers false where it has to wait: its result names the session, which is not open yet.
+    /// Carries a command out. Answers false where it has to wait: its result names the session,
+    /// which is not open yet.
     async fn command(&mut self, slash: Slash, asked: Asked) -> io::Result<bool> {
         if let Slash::Other(_) = slash
             && self.desk.backstage().expands(&asked.text).await
@@ -434,7 +439,8 @@ impl Conversation {
         self.close(outcome.clone()).await
     }
 
-    /// Writes the result of the prompt that was worked on. That of the last one waits for agents in the background.
+    /// Writes the result of the prompt that was worked on. That of the last one waits for agents in
+    /// the background.
     async fn close(&mut self, outcome: Outcome) -> io::Result<()> {
         let sent = self.tally.sent.take();
         let origin = sent.and_then(|sent| sent.asked.origin);

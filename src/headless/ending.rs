@@ -1,5 +1,5 @@
-//! The end of a run without a screen: what still works in the background is cancelled, and its end is written before
-//! the last frame is.
+//! The end of a run without a screen: what still works in the background is cancelled, and its end
+//! is written before the last frame is.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,18 +9,21 @@ use tokio::time::Instant;
 
 use crate::protocol::{AgentEvent, AgentId, EventKind, Outcome};
 
-/// How long cancelled agents may take to end before the last frame is written without them. Less than what a run may
-/// take to end after a signal.
+/// How long cancelled agents may take to end before the last frame is written without them. Less
+/// than what a run may take to end after a signal.
 const AGENTS_WAIT: Duration = Duration::from_secs(4);
 
 /// What a run waits for at its end.
 ///
 /// # States
-/// - *open*: prompts can still come. A finished prompt's result is written at once; agents in the background go on.
-/// - *ending*: no prompt can come any more, or a signal has stopped the run. All agents are cancelled, those that still
-///   start too. The result of the last prompt is held until they have ended, so that it stays the last frame. Without a
-///   prompt under way (stdin was closed later) there is no result to hold: it was written before.
-/// - *over*: no prompt is under way, and all agents have ended or took too long. The result that was held is written.
+/// - *open*: prompts can still come. A finished prompt's result is written at once; agents in the
+///   background go on.
+/// - *ending*: no prompt can come any more, or a signal has stopped the run. All agents are
+///   cancelled, those that still start too. The result of the last prompt is held until they have
+///   ended, so that it stays the last frame. Without a prompt under way (stdin was closed later)
+///   there is no result to hold: it was written before.
+/// - *over*: no prompt is under way, and all agents have ended or took too long. The result that
+///   was held is written.
 #[derive(Default)]
 pub(super) struct Ending {
     /// Agents that have not ended.
@@ -39,7 +42,8 @@ pub(super) struct LastResult {
 }
 
 impl Ending {
-    /// Takes an event into account. Answers with an agent that is to be cancelled, because it started too late.
+    /// Takes an event into account. Answers with an agent that is to be cancelled, because it
+    /// started too late.
     pub fn event(&mut self, event: &AgentEvent) -> Option<AgentId> {
         let id = event.path.id()?;
         match &event.kind {

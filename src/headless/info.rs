@@ -41,7 +41,8 @@ impl SessionInfo {
         }
     }
 
-    /// The name of a tool in frames of its calls: models use each of its names for the tool that starts sub-agents.
+    /// The name of a tool in frames of its calls: models use each of its names for the tool that
+    /// starts sub-agents.
     #[must_use]
     pub fn call_name<'a>(&'a self, tool: &'a str) -> &'a str {
         match tool {

@@ -1,7 +1,7 @@
 //! Lines of `--input-format stream-json`: one line of stdin into what it is. Pure: reads no file.
 //!
-//! What cannot be read goes to the one whom it concerns all the same, as far as the line says who that is: only what may
-//! have been meant as a prompt is one that failed.
+//! What cannot be read goes to the one whom it concerns all the same, as far as the line says who
+//! that is: only what may have been meant as a prompt is one that failed.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde::Deserialize;

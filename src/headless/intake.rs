@@ -1,5 +1,5 @@
-//! What has come over stdin and was not worked on yet. Answers to our own questions never wait here: they go to the one
-//! who asked at once, so that a queue of prompts cannot hold them up.
+//! What has come over stdin and was not worked on yet. Answers to our own questions never wait
+//! here: they go to the one who asked at once, so that a queue of prompts cannot hold them up.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,12 @@ use super::control::{Client, Delivered, Request};
 use super::input::{Asked, Line};
 use super::stdin::RawLine;
 
-/// How many prompts may wait for their turn before the rest is left on stdin, where nothing else can come over it.
+/// How many prompts may wait for their turn before the rest is left on stdin, where nothing else
+/// can come over it.
 const WAITING_LIMIT: usize = 32;
 
-/// How many may wait where answers to our questions come over stdin too, and how many bytes. What comes then is refused.
+/// How many may wait where answers to our questions come over stdin too, and how many bytes. What
+/// comes then is refused.
 const HARD_LIMIT: usize = 1024;
 const BYTES_LIMIT: usize = 64 << 20;
 
@@ -77,7 +79,8 @@ pub(super) struct Start {
     /// A line that was read before, and is no handshake.
     pub first: Option<RawLine>,
     pub client: Client,
-    /// Whether a line was read before, by which the program has introduced itself: then it need not send a prompt.
+    /// Whether a line was read before, by which the program has introduced itself: then it need not
+    /// send a prompt.
     pub introduced: bool,
     /// Whether the program at the other end answers questions of ours.
     pub driven: bool,
@@ -106,8 +109,9 @@ impl Intake {
         self.shared.filled.notified().await;
     }
 
-    /// What came first of what can be dealt with: a prompt only while there is no other (`idle`), the refusal of one only
-    /// once the frame that tells of it can be written (`open`), a request also before prompts that have to wait.
+    /// What came first of what can be dealt with: a prompt only while there is no other (`idle`),
+    /// the refusal of one only once the frame that tells of it can be written (`open`), a request
+    /// also before prompts that have to wait.
     pub fn next(&self, idle: bool, open: bool) -> Option<Next> {
         let next = self.shared.lock().next(idle, open)?;
         self.shared.drained.notify_one();

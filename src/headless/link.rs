@@ -11,8 +11,8 @@ use super::stdin::{self, RawLine};
 use super::stdout::Stdout;
 use crate::protocol::SharedPeer;
 
-/// Stdin and stdout, which are read and written from the beginning on: parts may ask the program before the first
-/// prompt is worked on.
+/// Stdin and stdout, which are read and written from the beginning on: parts may ask the program
+/// before the first prompt is worked on.
 pub struct Link {
     pub(super) stdout: Stdout,
     pub(super) client: Client,

@@ -80,10 +80,10 @@ pub struct Headless {
     pub redactor: Redactor,
 }
 
-/// Sends the prompts one after the other and writes what comes of them. Answers with the exit code: that of the first
-/// prompt that did not end well.
-/// SIGINT, SIGTERM and SIGHUP stop the run; its result is written all the same, also when the run does not end, unless
-/// nobody reads it. A second signal ends it at once.
+/// Sends the prompts one after the other and writes what comes of them. Answers with the exit code:
+/// that of the first prompt that did not end well. SIGINT, SIGTERM and SIGHUP stop the run; its
+/// result is written all the same, also when the run does not end, unless nobody reads it. A second
+/// signal ends it at once.
 ///
 /// # Errors
 /// When stdout or stderr cannot be written, or the signals cannot be listened to.

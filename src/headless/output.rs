@@ -25,8 +25,8 @@ pub(super) struct Output {
     format: OutputFormat,
     verbose: bool,
     stdout: Stdout,
-    /// Masks keys in frames and remarks, whatever put them there. A question to the program that drives this one is no
-    /// frame: what it answers is run.
+    /// Masks keys in frames and remarks, whatever put them there. A question to the program that
+    /// drives this one is no frame: what it answers is run.
     redactor: Redactor,
 }
 
@@ -187,7 +187,8 @@ impl Output {
     }
 }
 
-/// Says what has been told to a person and nobody has read: when the last frame is written, or the screen is gone.
+/// Says what has been told to a person and nobody has read: when the last frame is written, or the
+/// screen is gone.
 ///
 /// # Errors
 /// When stderr cannot be written.

@@ -1,4 +1,5 @@
-//! The commands of the screen that also work without one: carried out or answered here, and never sent to the model.
+//! The commands of the screen that also work without one: carried out or answered here, and never
+//! sent to the model.
 
 use super::info::SlashCommand;
 use super::totals::Totals;

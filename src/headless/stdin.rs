@@ -1,4 +1,5 @@
-//! Stdin line by line, behind a thread of its own: reading it cannot be stopped, and agents must not wait for it.
+//! Stdin line by line, behind a thread of its own: reading it cannot be stopped, and agents must
+//! not wait for it.
 
 use std::io::{self, BufRead, Read};
 
@@ -23,7 +24,8 @@ pub(super) enum RawLine {
     Failed(String),
 }
 
-/// Starts the thread. It ends at the end of stdin, or with the process. The channel closes at the end of stdin.
+/// Starts the thread. It ends at the end of stdin, or with the process. The channel closes at the
+/// end of stdin.
 pub(super) fn start() -> mpsc::Receiver<RawLine> {
     let (lines, receiver) = mpsc::channel(CAPACITY);
     std::thread::spawn(move || {

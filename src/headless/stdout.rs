@@ -57,8 +57,8 @@ impl Stdout {
         self.end().await
     }
 
-    /// Waits until nothing can be written any more; for ever while that is not so. The thread's end is seen at once,
-    /// rather than by the next piece, which may come much later.
+    /// Waits until nothing can be written any more; for ever while that is not so. The thread's end
+    /// is seen at once, rather than by the next piece, which may come much later.
     pub async fn failed(&mut self) -> io::Error {
         match self.end().await {
             Err(error) => error,

@@ -1,8 +1,9 @@
-//! Hooks: commands of the person, and callbacks of the driving program, that hear of what agents do and have a say.
+//! Hooks: commands of the person, and callbacks of the driving program, that hear of what agents do
+//! and have a say.
 //!
-//! What they are told, and how they answer, is what existing hook scripts for Claude Code know: JSON on stdin, an exit
-//! code, perhaps JSON on stdout. Whatever is wrong with a hook is one line for the person, and work goes on; only a call
-//! whose hook cannot even be started does not run.
+//! What they are told, and how they answer, is what existing hook scripts for Claude Code know:
+//! JSON on stdin, an exit code, perhaps JSON on stdout. Whatever is wrong with a hook is one line
+//! for the person, and work goes on; only a call whose hook cannot even be started does not run.
 
 mod answer;
 mod input;
@@ -86,7 +87,8 @@ impl Hooks {
         self.own.iter().any(|hook| hook.event == event) || self.set.listens(event)
     }
 
-    /// Runs what is for this moment, side by side, and waits for all of it. Nothing is said when `cancel` fires.
+    /// Runs what is for this moment, side by side, and waits for all of it. Nothing is said when
+    /// `cancel` fires.
     pub async fn run(
         &self,
         moment: &Moment<'_>,
@@ -98,8 +100,8 @@ impl Hooks {
         tell_wait(here.events, || wait, Box::pin(round.run(cancel, None))).await
     }
 
-    /// The same, but what is begun runs to its own end whether the answer is waited for or not. `None`: no hook is for
-    /// this moment.
+    /// The same, but what is begun runs to its own end whether the answer is waited for or not.
+    /// `None`: no hook is for this moment.
     pub fn ask(&self, moment: &Moment<'_>, here: Here<'_>) -> Option<oneshot::Receiver<Said>> {
         self.ask_after(None, moment, here)
     }
@@ -114,13 +116,14 @@ impl Hooks {
         self.round(moment, here).map(|round| self.set.go_on_with(round, before))
     }
 
-    /// The same without an answer, where nothing that is said could change anything. [`HookSet::finish`] waits.
+    /// The same without an answer, where nothing that is said could change anything.
+    /// [`HookSet::finish`] waits.
     pub fn tell(&self, moment: &Moment<'_>, here: Here<'_>) {
         self.ask(moment, here);
     }
 
-    /// The hooks for a moment that are heard, with what they are told; `None` when there are none. Those that nobody
-    /// waits for are begun.
+    /// The hooks for a moment that are heard, with what they are told; `None` when there are none.
+    /// Those that nobody waits for are begun.
     fn round(&self, moment: &Moment<'_>, here: Here<'_>) -> Option<Round> {
         let event = moment.event(self.agent.is_some());
         if !self.listen(event) {

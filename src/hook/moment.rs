@@ -124,8 +124,8 @@ impl Moment<'_> {
         }
     }
 
-    /// What matchers are compared with: the names of the tool, the kind of the agent, or the cause. `None` where
-    /// every hook is meant.
+    /// What matchers are compared with: the names of the tool, the kind of the agent, or the cause.
+    /// `None` where every hook is meant.
     pub(super) fn names<'a>(&'a self, agent: Option<&'a str>) -> Option<Vec<&'a str>> {
         let one = |name: &'a str| Some(vec![name]);
         match self {

@@ -72,8 +72,8 @@ enum Silence {
 }
 
 impl Round {
-    /// Runs all and waits for all. What goes wrong is told, one line each; `ended` is the line for a hook that `cancel`
-    /// ends, if anybody wants to know.
+    /// Runs all and waits for all. What goes wrong is told, one line each; `ended` is the line for
+    /// a hook that `cancel` ends, if anybody wants to know.
     pub async fn run(&self, cancel: &CancellationToken, ended: Option<&str>) -> Said {
         let mut input = self.input.to_string().into_bytes();
         input.push(b'\n');
@@ -200,8 +200,8 @@ impl Round {
         answer::of_command(self.event, &done).map_err(failed)
     }
 
-    /// The answer in place of a hook that could not be run. Before a call it may be a guard, and a guard that cannot
-    /// start lets nothing pass.
+    /// The answer in place of a hook that could not be run. Before a call it may be a guard, and a
+    /// guard that cannot start lets nothing pass.
     fn not_started(&self, hook: &Hook, why: String) -> Result<Answer, Silence> {
         if self.event != HookEvent::PreToolUse {
             return Err(Silence::Failed(why));

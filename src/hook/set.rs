@@ -79,7 +79,8 @@ impl Hook {
         }
     }
 
-    /// A callback of the driving program, which knows it by `id`. The error says what is wrong with the matcher.
+    /// A callback of the driving program, which knows it by `id`. The error says what is wrong with
+    /// the matcher.
     pub fn callback(
         event: HookEvent,
         matcher: Option<&str>,
@@ -99,7 +100,8 @@ impl Hook {
         names.as_ref().is_none_or(|names| self.matcher.matches(names))
     }
 
-    /// Whether running one of the two is enough: the same line in the same place, whichever file it comes from.
+    /// Whether running one of the two is enough: the same line in the same place, whichever file it
+    /// comes from.
     pub(super) fn does_the_same(&self, other: &Self) -> bool {
         match (&self.runner, &other.runner) {
             (Runner::Command(one), Runner::Command(other)) => {
@@ -178,7 +180,8 @@ impl HookSet {
         self.lock().registered.extend(hooks.into_iter().map(Arc::new));
     }
 
-    /// Waits for what nobody else waits for, at most this long; what still runs then is ended, with all its processes.
+    /// Waits for what nobody else waits for, at most this long; what still runs then is ended, with
+    /// all its processes.
     pub async fn finish(&self, limit: Duration) {
         if !self.settle(limit).await {
             self.0.stop.cancel();

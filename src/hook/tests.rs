@@ -1,4 +1,5 @@
-//! Hooks as an agent runs them: real commands and callbacks, what they are told, and what their answers come to.
+//! Hooks as an agent runs them: real commands and callbacks, what they are told, and what their
+//! answers come to.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -49,8 +49,8 @@ pub fn line_at(bytes: &[u8], place: usize) -> usize {
     bytes[..place.min(bytes.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// Opens a regular file and nothing else. Looked at before, because opening a device may do something, and opened
-/// without waiting, because a pipe may have taken its place since.
+/// Opens a regular file and nothing else. Looked at before, because opening a device may do
+/// something, and opened without waiting, because a pipe may have taken its place since.
 fn open(path: &Path) -> io::Result<File> {
     let irregular = || io::Error::other("it is not a regular file");
     if !path.metadata()?.is_file() {

@@ -1,5 +1,5 @@
-//! Walks folders of Markdown files, and those below them, within bounds: links may lead anywhere, and a project may
-//! bring any number of files.
+//! Walks folders of Markdown files, and those below them, within bounds: links may lead anywhere,
+//! and a project may bring any number of files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry};
@@ -25,9 +25,9 @@ pub struct FolderError {
 /// A file, or a folder that could not be walked.
 pub type Entry = Result<PathBuf, FolderError>;
 
-/// Lists the `.md` files at and below `folder`, by name, `most` of them. A missing folder has none. A folder that `bar`
-/// has something against is not walked, and what it says about the folder is the message; each file has to be checked
-/// when it is read.
+/// Lists the `.md` files at and below `folder`, by name, `most` of them. A missing folder has none.
+/// A folder that `bar` has something against is not walked, and what it says about the folder is
+/// the message; each file has to be checked when it is read.
 #[must_use]
 pub fn files(folder: &Path, bar: &dyn Fn(&Path) -> Option<String>, most: usize) -> Vec<Entry> {
     let mut walk =
@@ -42,8 +42,8 @@ pub fn files(folder: &Path, bar: &dyn Fn(&Path) -> Option<String>, most: usize) 
     walk.found
 }
 
-/// Lists the folders directly in `folder` that hold a file of this name, as the paths of those files, `most` of them, by
-/// name. `things` names them for the user. A missing folder has none.
+/// Lists the folders directly in `folder` that hold a file of this name, as the paths of those
+/// files, `most` of them, by name. `things` names them for the user. A missing folder has none.
 #[must_use]
 pub fn folders_with(folder: &Path, file: &str, most: usize, things: &str) -> Vec<Entry> {
     let (mut found, mut left_out) = (Vec::new(), false);

@@ -83,7 +83,8 @@ pub fn begins(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.trim_end() == "---")
 }
 
-/// Reads a whole file. `lenient` also takes the plain texts with `: ` in them that other tools' files are full of.
+/// Reads a whole file. `lenient` also takes the plain texts with `: ` in them that other tools'
+/// files are full of.
 ///
 /// # Errors
 /// With the line of the first mistake.
@@ -105,8 +106,8 @@ pub fn parse(text: &str, lenient: bool) -> Result<Document, Fault> {
     Ok(Document { fields, prompt, prompt_line: Some(end + 3) })
 }
 
-/// The keys of a YAML table. Works on the parser's events and nests within bounds, because a file may nest as deep as it
-/// is long. Lines count from the front matter's opening line.
+/// The keys of a YAML table. Works on the parser's events and nests within bounds, because a file
+/// may nest as deep as it is long. Lines count from the front matter's opening line.
 fn read(yaml: &str) -> Result<Pairs, Fault> {
     let mut tree = Tree::default();
     for event in Parser::new_from_str(yaml) {
@@ -228,12 +229,13 @@ fn no_table(line: usize) -> Fault {
     (line, "the front matter must be lines of `key: value`".to_owned())
 }
 
-/// Keys whose values are plain texts for every program: one that is no YAML is taken as it stands. A value of another
-/// key may forbid something, so it is never read in part.
+/// Keys whose values are plain texts for every program: one that is no YAML is taken as it stands.
+/// A value of another key may forbid something, so it is never read in part.
 const TEXTS: [&str; 5] = ["name", "description", "model", "color", "argument-hint"];
 
-/// Reads the keys of the top level one by one, for front matter that is no YAML as a whole. A key that is no YAML by
-/// itself has its text where that is one of [`TEXTS`], and no meaning elsewhere. `None` where the lines are no keys.
+/// Reads the keys of the top level one by one, for front matter that is no YAML as a whole. A key
+/// that is no YAML by itself has its text where that is one of [`TEXTS`], and no meaning elsewhere.
+/// `None` where the lines are no keys.
 fn each_alone(lines: &[&str]) -> Option<Pairs> {
     let starts: Vec<usize> = (0..lines.len()).filter(|at| key_of(lines[*at]).is_some()).collect();
     let is_blank = |line: &&str| line.trim().is_empty() || line.starts_with('#');

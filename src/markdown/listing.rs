@@ -1,7 +1,7 @@
 //! Lists things by name and description for models: short, however many there are.
 
-/// One line a thing: with as much of the description as fits into `limit` bytes, the longest of `lengths` (characters)
-/// for which all do, or by their names alone.
+/// One line a thing: with as much of the description as fits into `limit` bytes, the longest of
+/// `lengths` (characters) for which all do, or by their names alone.
 #[must_use]
 pub fn listing<'a>(
     things: impl Iterator<Item = (&'a str, &'a str)> + Clone,

@@ -1,5 +1,6 @@
-//! The files that people write for agents: Markdown, often with front matter. Read within bounds, since a project may
-//! bring anything under such a name, and looked at cheaply to see whether one has changed.
+//! The files that people write for agents: Markdown, often with front matter. Read within bounds,
+//! since a project may bring anything under such a name, and looked at cheaply to see whether one
+//! has changed.
 
 pub mod file;
 pub mod fingerprint;

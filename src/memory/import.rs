@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
-/// Ends of names that are meant as a file even where there is none: others may be mentions of people or packages.
+/// Ends of names that are meant as a file even where there is none: others may be mentions of
+/// people or packages.
 const TEXTS: [&str; 9] =
     [".md", ".mdx", ".markdown", ".txt", ".rst", ".adoc", ".toml", ".json", ".yaml"];
 

@@ -1,5 +1,5 @@
-//! Project memory: the instructions that a project and a person keep for agents in `AGENTS.md` and `CLAUDE.md`, with
-//! what these import by `@path`.
+//! Project memory: the instructions that a project and a person keep for agents in `AGENTS.md` and
+//! `CLAUDE.md`, with what these import by `@path`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -45,8 +45,9 @@ pub struct MemorySources<'a> {
     pub local: bool,
 }
 
-/// What was found, in the order in which models read it: the person's own, then from the repository's root down to
-/// the working directory, so that the more specific instructions have the last word.
+/// What was found, in the order in which models read it: the person's own, then from the
+/// repository's root down to the working directory, so that the more specific instructions have the
+/// last word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     sections: Vec<Section>,
@@ -66,12 +67,12 @@ struct Section {
 }
 
 impl Memory {
-    /// Reads the files of the working directory and of the folders above it up to the repository's root, and the
-    /// person's own. Outside of a repository only the directory itself counts. A file that `hides` says yes to is not
-    /// read. It may block.
+    /// Reads the files of the working directory and of the folders above it up to the repository's
+    /// root, and the person's own. Outside of a repository only the directory itself counts. A file
+    /// that `hides` says yes to is not read. It may block.
     ///
-    /// A project's files may come from anywhere: only regular files are read, and of what they bring in only what the scope
-    /// has.
+    /// A project's files may come from anywhere: only regular files are read, and of what they
+    /// bring in only what the scope has.
     #[must_use]
     pub fn read(sources: &MemorySources<'_>, hides: &dyn Fn(&Path) -> bool) -> Self {
         let MemorySources { dir, own, claude, home, scope, project, local } = *sources;

@@ -1,4 +1,5 @@
-//! Reads memory files and what they import: each file once, within bounds, and with a line for what does not count.
+//! Reads memory files and what they import: each file once, within bounds, and with a line for what
+//! does not count.
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -141,7 +142,8 @@ impl<'a> Reader<'a> {
         self.files.locate(path, importer).map_err(missed)
     }
 
-    /// Reads one file, which one of `owner` brought, then what it imports. `chain` are the files that led here.
+    /// Reads one file, which one of `owner` brought, then what it imports. `chain` are the files
+    /// that led here.
     fn add(
         &mut self,
         path: &Path,

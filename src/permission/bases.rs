@@ -1,11 +1,11 @@
 //! The folders in which a line's relative names may be meant.
 //!
-//! The shell stands in one folder, and what a line says moves it. All folders in which it may stand are kept, because a
-//! `cd` can fail, and can stand in a subshell or behind `||`:
+//! The shell stands in one folder, and what a line says moves it. All folders in which it may stand
+//! are kept, because a `cd` can fail, and can stand in a subshell or behind `||`:
 //!
 //! - at the start: the folder of the agent
-//! - `cd NAME`, `pushd NAME`: besides those, NAME from each of them; variables that the line sets, braces and globs are
-//!   looked up
+//! - `cd NAME`, `pushd NAME`: besides those, NAME from each of them; variables that the line sets,
+//!   braces and globs are looked up
 //! - `cd`, `cd ~`: besides those, the home
 //! - `cd -`, `popd`, `pushd`, `pushd +1`: back to one of those, if there was a move before
 //! - in a loop or a function: the moves again, through folders that exist, until no folder is new
@@ -47,7 +47,8 @@ pub struct Bases {
     pub shell: Vec<PathBuf>,
     /// The same, and where options such as `-C` may take a program.
     pub all: Vec<PathBuf>,
-    /// Whether the shell stands in the first folder, or after a single plain `cd` in the second, and nowhere else.
+    /// Whether the shell stands in the first folder, or after a single plain `cd` in the second,
+    /// and nowhere else.
     pub is_certain: bool,
     /// Whether the shell may stand in another folder than these.
     pub is_open: bool,
@@ -169,7 +170,8 @@ fn option_values(option: &str, next: Option<&Word>) -> Vec<Word> {
     values
 }
 
-/// Adds folders, each once, and by its text alone where `..` in it may mean another one; false where there are too many.
+/// Adds folders, each once, and by its text alone where `..` in it may mean another one; false
+/// where there are too many.
 fn add(folders: Vec<PathBuf>, all: &mut Vec<PathBuf>) -> bool {
     for folder in folders {
         let has_parent = folder.components().any(|part| part == Component::ParentDir);
@@ -261,8 +263,8 @@ fn is_certain(script: &Script, commands: &[&SimpleCommand], home: Option<&Path>)
     is_once && movers.iter().all(is_plain_move) && !others.iter().any(|it| runs_mover(it))
 }
 
-/// Whether a `cd` with this argument goes to where its text says: no option, no place on the stack, and no `..` behind
-/// a name, which may be that of a link.
+/// Whether a `cd` with this argument goes to where its text says: no option, no place on the stack,
+/// and no `..` behind a name, which may be that of a link.
 fn is_plain(text: &str) -> bool {
     let mut parts = Path::new(text).components();
     let behind_a_name = parts.find(|part| matches!(part, Component::Normal(_))).is_some()

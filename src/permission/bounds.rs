@@ -1,5 +1,6 @@
-//! Rules in the tool lists of an agent's definition: `tools: Bash(git:*)`, `disallowedTools: Bash(rm:*)`. They bind the
-//! agent and those below it, in every mode, and allow nothing by themselves.
+//! Rules in the tool lists of an agent's definition: `tools: Bash(git:*)`, `disallowedTools:
+//! Bash(rm:*)`. They bind the agent and those below it, in every mode, and allow nothing by
+//! themselves.
 
 use std::path::Path;
 
@@ -47,8 +48,8 @@ pub fn check(entry: &str, list: List) -> Result<(), String> {
 }
 
 impl Bounds {
-    /// The rules among the entries of `tools` and `disallowedTools`. A tool that `tools` also lists without a pattern is
-    /// not limited.
+    /// The rules among the entries of `tools` and `disallowedTools`. A tool that `tools` also lists
+    /// without a pattern is not limited.
     #[must_use]
     pub fn from_lists(agent: &str, tools: Option<&[String]>, disallowed: &[String]) -> Self {
         let tools = tools.unwrap_or_default();

@@ -1,15 +1,16 @@
-//! Options that make a program run another one, or write a file of the caller's choice. No prefix and no `*` of an
-//! allow rule covers them: the rule has to name them.
+//! Options that make a program run another one, or write a file of the caller's choice. No prefix
+//! and no `*` of an allow rule covers them: the rule has to name them.
 //!
-//! A list of such options never ends, and a list of harmless ones for every program would ask about lines that the user
-//! allowed in good faith. So there are three forms, from the closest to the widest:
+//! A list of such options never ends, and a list of harmless ones for every program would ask about
+//! lines that the user allowed in good faith. So there are three forms, from the closest to the
+//! widest:
 //!
-//! - Of programs most of whose options name files or programs, a rule covers what is known to do no such thing:
-//!   [`known`], and the sub-commands in [`sub_command`].
-//! - Of programs that most users allow by prefix, a rule covers everything but the options in [`table`], and the words
-//!   that [`operand`] and its neighbours find.
-//! - Of every program, these and all others, a rule covers no option whose name says that it runs a program or writes a
-//!   file: [`form::telling_option`] and [`table::ANYWHERE`].
+//! - Of programs most of whose options name files or programs, a rule covers what is known to do no
+//!   such thing: [`known`], and the sub-commands in [`sub_command`].
+//! - Of programs that most users allow by prefix, a rule covers everything but the options in
+//!   [`table`], and the words that [`operand`] and its neighbours find.
+//! - Of every program, these and all others, a rule covers no option whose name says that it runs a
+//!   program or writes a file: [`form::telling_option`] and [`table::ANYWHERE`].
 //!
 //! An option that nothing here knows rides along with the rule.
 
@@ -240,7 +241,8 @@ fn has_option_files(name: &str) -> bool {
 /// Stands for an option that no rule can name.
 const OPEN: &str = "words that are only known when it runs";
 
-/// For each word that [`spell`] makes of these: whether it may turn into an option, whatever its variables hold.
+/// For each word that [`spell`] makes of these: whether it may turn into an option, whatever its
+/// variables hold.
 fn hidden_options(words: &[Word]) -> Vec<bool> {
     let mut hidden = Vec::with_capacity(words.len());
     for word in words {
@@ -261,7 +263,8 @@ fn hidden_options(words: &[Word]) -> Vec<bool> {
     hidden
 }
 
-/// Programs, with a word that has to stand in the command, and options whose next word is a text, whatever it is.
+/// Programs, with a word that has to stand in the command, and options whose next word is a text,
+/// whatever it is.
 const MESSAGES: &[(&str, &str)] = &[
     ("git/commit git/tag git/merge git/stash", "-m -am -sm --message"),
     ("gh/create gh/edit gh/comment", "-t -b --title --body --notes"),
@@ -309,8 +312,9 @@ fn is_message(name: &str, spelled: &[Spelling<'_>], words: &[Word], place: usize
     false
 }
 
-/// Whether words of the command that are only known when it runs may stand for a dangerous option: one that is written
-/// elsewhere in the line, as in `x=--output=f; git diff $x`, or that comes from where nobody can tell.
+/// Whether words of the command that are only known when it runs may stand for a dangerous option:
+/// one that is written elsewhere in the line, as in `x=--output=f; git diff $x`, or that comes from
+/// where nobody can tell.
 #[must_use]
 pub fn is_smuggled(
     words: &[Word],
@@ -414,10 +418,12 @@ fn certain(text: &str) -> Word {
 const UNENDED: &[&str] =
     &["find", "cargo", "make", "gmake", "mvn", "mvnw", "ed", "sqlite3", "psql", "mysql", "mariadb"];
 
-/// The place of the `--` that ends the options. One behind an option may be that option's value, and ends nothing.
+/// The place of the `--` that ends the options. One behind an option may be that option's value,
+/// and ends nothing.
 fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {
-    // find knows no such mark, what cargo hands on to tests can write a file, and the others run what they are given as
-    // variables, goals or statements. Files of options are read before any mark is.
+    // find knows no such mark, what cargo hands on to tests can write a file, and the others run
+    // what they are given as variables, goals or statements. Files of options are read before any
+    // mark is.
     if UNENDED.contains(&name) || has_option_files(name) {
         return words.len();
     }
@@ -428,7 +434,8 @@ fn end_of_options(name: &str, words: &[Spelling<'_>]) -> usize {
     places.find(|&place| !is_option(place - 1)).unwrap_or(words.len())
 }
 
-/// Whether the word holds several options or properties: a rule that names the first does not name the others.
+/// Whether the word holds several options or properties: a rule that names the first does not name
+/// the others.
 fn is_list(name: &str, word: &str) -> bool {
     match compiler::listed(word) {
         Some(list) => list.contains(','),

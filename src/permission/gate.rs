@@ -1,5 +1,6 @@
-//! The gate that every tool call of every agent passes. Rules and mode are shared by the whole tree and live: a change
-//! counts for each agent's next call and for the questions that are open. Grants stay with the agent that got them.
+//! The gate that every tool call of every agent passes. Rules and mode are shared by the whole tree
+//! and live: a change counts for each agent's next call and for the questions that are open. Grants
+//! stay with the agent that got them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -199,8 +200,8 @@ impl Gate {
         Ok(answered)
     }
 
-    /// Answers a question with no, and runs `stop` before the asker can act on that. `stop` also runs when the question
-    /// is not open any more.
+    /// Answers a question with no, and runs `stop` before the asker can act on that. `stop` also
+    /// runs when the question is not open any more.
     pub fn refuse(&self, id: QuestionId, reason: String, stop: impl FnOnce()) {
         // The asker takes this lock when its question closes, and so before it does anything else.
         let mut state = self.0.lock();
@@ -211,7 +212,8 @@ impl Gate {
         stop();
     }
 
-    /// A program's yes. It holds for the call even when a rule that came with it cannot be kept: then none is.
+    /// A program's yes. It holds for the call even when a rule that came with it cannot be kept:
+    /// then none is.
     fn allow_as(
         &self,
         id: QuestionId,
@@ -248,7 +250,8 @@ impl Gate {
         self.0.lock().rules.deny.iter().any(|rule| rule.covers_agent(name))
     }
 
-    /// The files that the shared rules keep main from coming upon in `cwd`, when a permitted call names `place`.
+    /// The files that the shared rules keep main from coming upon in `cwd`, when a permitted call
+    /// names `place`.
     #[must_use]
     pub fn unreadable(&self, cwd: &Path, place: Option<&Target>) -> Unreadable {
         let standing = Standing::new(self.0.places.clone());
@@ -277,8 +280,9 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The mode that an agent's calls are judged by when the session is in this one. Every judgement asks here, so a
-    /// disabled mode cannot come from anywhere: not from the start, nor from a definition.
+    /// The mode that an agent's calls are judged by when the session is in this one. Every
+    /// judgement asks here, so a disabled mode cannot come from anywhere: not from the start, nor
+    /// from a definition.
     fn mode_for(&self, agent: ModeOf, session: Mode) -> Mode {
         match agent.given(session) {
             Mode::BypassPermissions if self.bypass_disabled => Mode::Default,
@@ -286,9 +290,9 @@ impl Shared {
         }
     }
 
-    /// The files that the shared deny rules, those of the agent's definition and the ask rules keep an agent from coming
-    /// upon. An ask rule that was asked about `place` itself hides nothing there, and none does where the mode has
-    /// answered for the user.
+    /// The files that the shared deny rules, those of the agent's definition and the ask rules keep
+    /// an agent from coming upon. An ask rule that was asked about `place` itself hides nothing
+    /// there, and none does where the mode has answered for the user.
     fn unreadable(&self, standing: &Standing, cwd: &Path, place: Option<&Target>) -> Unreadable {
         let (rules, mode) = {
             let state = self.lock();
@@ -360,8 +364,8 @@ impl Shared {
         Ok(rules.iter().map(parse).collect::<Result<_, _>>()?)
     }
 
-    /// Makes a program's rules count, file by file. One that cannot be understood keeps all of them out; a file that
-    /// cannot be written ends it, and what was written before that counts.
+    /// Makes a program's rules count, file by file. One that cannot be understood keeps all of them
+    /// out; a file that cannot be written ends it, and what was written before that counts.
     fn keep(
         &self,
         asked: &Asked,

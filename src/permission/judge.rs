@@ -1,7 +1,8 @@
 //! One pure decision: given rules, mode and a call, may it run?
 //!
-//! The order: deny rules, the agent's bound, what the mode forbids, hooks that ask and ask rules, hooks that allow, then
-//! for each unit of the call allow rules, the agent's grants, and what the mode leaves free.
+//! The order: deny rules, the agent's bound, what the mode forbids, hooks that ask and ask rules,
+//! hooks that allow, then for each unit of the call allow rules, the agent's grants, and what the
+//! mode leaves free.
 
 use std::path::Path;
 
@@ -151,8 +152,8 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     judge_units(policy, &facts, call.access)
 }
 
-/// Why a page that was permitted at `from` must not lead on to `to`: a deny rule is about it, or an ask rule that was
-/// not asked about `from`.
+/// Why a page that was permitted at `from` must not lead on to `to`: a deny rule is about it, or an
+/// ask rule that was not asked about `from`.
 pub(super) fn refused_redirect(policy: &Policy<'_>, from: &str, to: &str) -> Option<String> {
     let facts = |url: &str| {
         let access = Access::Fetch { url: url.to_owned() };
@@ -206,8 +207,8 @@ fn is_named(unit: &Unit, policy: &Policy<'_>, facts: &Facts) -> bool {
     *unit == Unit::Nothing || rules.any(|rule| rule.names(unit, facts))
 }
 
-/// Asks about a call that a deny rule may be meant for. A deny rule holds in every mode, so where nobody is asked the
-/// answer is no.
+/// Asks about a call that a deny rule may be meant for. A deny rule holds in every mode, so where
+/// nobody is asked the answer is no.
 fn doubtful(policy: &Policy<'_>, facts: &Facts, access: &Access, why: &str) -> Judgement {
     let way_out = "write it as plain commands, or add an allow rule for exactly this line";
     let mut judgement = match (policy.mode, policy.interactive) {
@@ -224,8 +225,8 @@ fn doubtful(policy: &Policy<'_>, facts: &Facts, access: &Access, why: &str) -> J
     judgement
 }
 
-/// Why a file tool may not write there at all, if the agent is bound to a folder. What shells write, the kernel keeps
-/// in bounds: a line does not say it.
+/// Why a file tool may not write there at all, if the agent is bound to a folder. What shells
+/// write, the kernel keeps in bounds: a line does not say it.
 fn beyond_bound(facts: &Facts, places: &Places) -> Option<String> {
     let bound = places.bound.as_deref().filter(|_| facts.shell.is_none())?;
     let outside =
@@ -270,7 +271,8 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
     let uses = |program: &str| {
         free_commands.iter().any(|(_, it)| it.words.first().is_some_and(|it| it.text == program))
     };
-    // Git needs files of settings that other programs must not read, and ripgrep reads whatever an ignore file leads to.
+    // Git needs files of settings that other programs must not read, and ripgrep reads whatever an
+    // ignore file leads to.
     let (uses_git, uses_ripgrep) = (uses("git"), uses("rg"));
     for (unit, command) in free_commands {
         let why = match command.words.first() {
@@ -327,8 +329,8 @@ impl<'a> Missing<'a> {
     }
 }
 
-/// Why a rule that names the command does not cover it: a dangerous option, and which rule would cover that, or the folder
-/// in which the command runs.
+/// Why a rule that names the command does not cover it: a dangerous option, and which rule would
+/// cover that, or the folder in which the command runs.
 fn exception(unit: &Unit, policy: &Policy<'_>, facts: &Facts) -> Option<String> {
     let Unit::Command(command) = unit else { return None };
     let mut rules = policy.rules.allow.iter().chain(policy.grants);

@@ -143,8 +143,8 @@ fn run_with(word: &str, c: char) -> &str {
     runs.next().unwrap_or_default()
 }
 
-/// Whether the text has letters of the scripts in the table that look like no ASCII letter: then it is in one of their
-/// languages.
+/// Whether the text has letters of the scripts in the table that look like no ASCII letter: then it
+/// is in one of their languages.
 fn has_foreign_words(text: &str) -> bool {
     let of_script = |c: char| matches!(u32::from(c), 0x370..=0x58f);
     text.chars().any(|c| of_script(c) && c.is_alphabetic() && letter(c).is_none())

@@ -1,5 +1,6 @@
-//! The files that the words of a shell line may name. A word counts as bash spells it out: braces, the variables that
-//! the line itself sets, and the files that its globs match. What cannot be told that way is a doubt, never a no.
+//! The files that the words of a shell line may name. A word counts as bash spells it out: braces,
+//! the variables that the line itself sets, and the files that its globs match. What cannot be told
+//! that way is a doubt, never a no.
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,9 @@
 //! What may run: rules, modes, and the gate that asks.
 //!
-//! [`judge`] is a pure function from rules, mode and call to allow, ask or deny, with the reason. The [`Gate`] adds
-//! what changes while agents run: the mode, the grants of each agent, and the questions that wait for a person.
-//! A call is judged by what it would touch ([`crate::protocol::Access`]), never by which agent makes it.
+//! [`judge`] is a pure function from rules, mode and call to allow, ask or deny, with the reason.
+//! The [`Gate`] adds what changes while agents run: the mode, the grants of each agent, and the
+//! questions that wait for a person. A call is judged by what it would touch
+//! ([`crate::protocol::Access`]), never by which agent makes it.
 
 mod bases;
 mod bounds;

@@ -61,8 +61,9 @@ impl Places {
         self.dirs.containing(resolved).is_some()
     }
 
-    /// Whether `PATH` leads from the program's name to a file outside of the working directories and of the checkouts around
-    /// them, or to none: what an agent or a checkout can bring is no such program.
+    /// Whether `PATH` leads from the program's name to a file outside of the working directories
+    /// and of the checkouts around them, or to none: what an agent or a checkout can bring is no
+    /// such program.
     #[must_use]
     pub fn finds_outside(&self, program: &str, bases: &[PathBuf]) -> bool {
         // Bash reads a leading `~` as somebody's home.
@@ -71,8 +72,8 @@ impl Places {
             && bases.iter().all(|base| self.finds_from(base, program))
     }
 
-    /// Whether a command finds the system's own program by this name. One elsewhere may look for another to start in its
-    /// place, as those of version managers do.
+    /// Whether a command finds the system's own program by this name. One elsewhere may look for
+    /// another to start in its place, as those of version managers do.
     #[must_use]
     pub fn finds_in_system(&self, program: &str, bases: &[PathBuf]) -> bool {
         let is_of_system = |file: &Path| SYSTEM.iter().any(|folder| file.starts_with(folder));
@@ -86,7 +87,8 @@ impl Places {
         !self.has_start_file && bases.iter().all(is_found)
     }
 
-    /// Whether `PATH` finds a program in the project that has the name of one outside, which the user means by it.
+    /// Whether `PATH` finds a program in the project that has the name of one outside, which the
+    /// user means by it.
     #[must_use]
     pub fn shadows_yours(&self, program: &str, bases: &[PathBuf]) -> bool {
         let is_outside = |base: &Path, file: PathBuf| self.is_outside(base, &file);
@@ -116,8 +118,9 @@ impl Places {
         !self.contains(&file) && !roots.into_iter().any(|root| file.starts_with(root))
     }
 
-    /// The folders in which a command reads that runs in one of `bases` and only reads: the working directories, and the
-    /// repositories around it, which git and ripgrep look through. Absolute, without links.
+    /// The folders in which a command reads that runs in one of `bases` and only reads: the working
+    /// directories, and the repositories around it, which git and ripgrep look through. Absolute,
+    /// without links.
     #[must_use]
     pub fn readable(&self, bases: &[PathBuf]) -> Arc<[PathBuf]> {
         let home = self.home.as_deref();

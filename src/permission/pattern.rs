@@ -66,9 +66,9 @@ impl CommandPattern {
         text.split(' ').next().is_some_and(|word| word.contains('*'))
     }
 
-    /// Whether an allowing rule covers the command: every word the rule names must be certain, nothing may stand
-    /// before the program, and what runs another program is covered only by a rule that names that program too. The command
-    /// runs in one of `bases`.
+    /// Whether an allowing rule covers the command: every word the rule names must be certain,
+    /// nothing may stand before the program, and what runs another program is covered only by a
+    /// rule that names that program too. The command runs in one of `bases`.
     #[must_use]
     pub fn allows(&self, command: &SimpleCommand, bases: &[PathBuf]) -> bool {
         self.covers(command) && self.unnamed(command, bases).is_none()
@@ -80,8 +80,8 @@ impl CommandPattern {
         if self.covers(command) { self.unnamed(command, bases) } else { None }
     }
 
-    /// Whether a word that is only known when the line runs may stand for a dangerous option that the rule does not
-    /// name.
+    /// Whether a word that is only known when the line runs may stand for a dangerous option that
+    /// the rule does not name.
     #[must_use]
     pub fn is_misled(&self, command: &SimpleCommand, line: &str, bases: &[PathBuf]) -> bool {
         let (Self::Prefix(text) | Self::Wild(text)) = self else { return false };
@@ -129,8 +129,8 @@ impl CommandPattern {
         }
     }
 
-    /// Whether a denying or asking rule is meant for these words, however they are written. `appends` says that the
-    /// command gets more words than these.
+    /// Whether a denying or asking rule is meant for these words, however they are written.
+    /// `appends` says that the command gets more words than these.
     #[must_use]
     pub fn restricts(&self, words: &[Word], appends: bool) -> Restriction {
         let joined = wrapper::undressed(words).join(" ");
@@ -194,7 +194,8 @@ fn is_prefix(prefix: &str, text: &str) -> bool {
     text.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// Whether `text` fits `pattern`, where `*` stands for any run of characters. Takes time linear in the product.
+/// Whether `text` fits `pattern`, where `*` stands for any run of characters. Takes time linear in
+/// the product.
 pub fn wild(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
@@ -233,7 +234,8 @@ impl PartialEq for PathPattern {
 }
 
 impl PathPattern {
-    /// Reads `//absolute`, `~/home`, `/from the project`, `relative` or a bare name, which is found at any depth.
+    /// Reads `//absolute`, `~/home`, `/from the project`, `relative` or a bare name, which is found
+    /// at any depth.
     pub fn parse(text: &str, project: &Path, home: Option<&Path>) -> Result<Self, String> {
         let text = text.trim();
         if text.len() > LONGEST {
@@ -273,8 +275,8 @@ impl PathPattern {
         Ok(Self { text: text.to_owned(), anchor, shapes, names, fixed })
     }
 
-    /// Whether the pattern holds the name that a file is protected for: then the file is meant. A name with a wildcard
-    /// counts when a dot and a letter begin it.
+    /// Whether the pattern holds the name that a file is protected for: then the file is meant. A
+    /// name with a wildcard counts when a dot and a letter begin it.
     #[must_use]
     pub fn names(&self, protection: &Protection) -> bool {
         let is_meant = |name: &String| {
@@ -307,8 +309,9 @@ impl PathPattern {
         }
     }
 
-    /// Whether a denying or asking rule covers the target under either of its names. A target of which nobody can tell
-    /// where it leads may be any file. `starts` are those that [`Self::starts`] gives.
+    /// Whether a denying or asking rule covers the target under either of its names. A target of
+    /// which nobody can tell where it leads may be any file. `starts` are those that
+    /// [`Self::starts`] gives.
     #[must_use]
     pub fn restricts(&self, target: &Target, starts: &Starts) -> Restriction {
         let is_meant = target.names().any(|path| self.restricts_name(path, starts));
@@ -330,14 +333,16 @@ impl PathPattern {
         })
     }
 
-    /// Whether a file that a denying or asking rule covers may lie in the folder or below it, by their names alone.
+    /// Whether a file that a denying or asking rule covers may lie in the folder or below it, by
+    /// their names alone.
     #[must_use]
     pub fn may_lie_in(&self, folder: &Path, starts: &Starts) -> bool {
         self.places(starts).any(|place| place.starts_with(folder) || folder.starts_with(&place))
     }
 
-    /// Whether a file that a denying or asking rule covers may have a name that ends so, in a folder that is not known.
-    /// Patterns that are the same in every folder are compared with names as they stand.
+    /// Whether a file that a denying or asking rule covers may have a name that ends so, in a
+    /// folder that is not known. Patterns that are the same in every folder are compared with names
+    /// as they stand.
     #[must_use]
     pub fn may_end_in(&self, name: &[Piece], starts: &Starts) -> bool {
         let own: Vec<&String> = self.names.iter().skip_while(|name| *name == "**").collect();
@@ -373,7 +378,8 @@ impl PathPattern {
         starts.into_iter().map(|start| start.join(&self.fixed))
     }
 
-    /// Whether the pattern starts in the project with a name that is there only at the root of the file system.
+    /// Whether the pattern starts in the project with a name that is there only at the root of the
+    /// file system.
     #[must_use]
     pub fn seems_absolute(&self) -> bool {
         let is_of_project = self.text.starts_with('/') && !self.text.starts_with("//");
@@ -395,8 +401,8 @@ impl PathPattern {
     }
 }
 
-/// A glob that is read at once and compiled when a path is first compared with it: one takes as long to compile as the
-/// whole configuration takes to read, and most rules are never asked.
+/// A glob that is read at once and compiled when a path is first compared with it: one takes as
+/// long to compile as the whole configuration takes to read, and most rules are never asked.
 #[derive(Debug)]
 struct Shape {
     glob: Glob,

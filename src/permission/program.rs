@@ -6,8 +6,8 @@ use super::wrapper::base_name;
 pub struct Program {
     /// Its names, separated by blanks.
     names: &'static str,
-    /// Options that may stand before the sub-command. A trailing `=` marks one that takes a value, a leading `!` one
-    /// that can decide what the program runs, or for whom.
+    /// Options that may stand before the sub-command. A trailing `=` marks one that takes a value,
+    /// a leading `!` one that can decide what the program runs, or for whom.
     options: &'static str,
     /// Other names of its sub-commands: `name:other,other`.
     aliases: &'static str,
@@ -155,8 +155,8 @@ const PROGRAMS: &[Program] = &[
 /// Options that every such program has.
 const COMMON: &str = "-h --help -V --version -v";
 
-/// Commands that come with git: any other sub-command is an alias or a program of the user's own. Those that newer
-/// versions let an alias replace are left out.
+/// Commands that come with git: any other sub-command is an alias or a program of the user's own.
+/// Those that newer versions let an alias replace are left out.
 const GIT_COMMANDS: &str = "add am annotate apply archimport archive bisect blame branch bugreport bundle cat-file \
     check-attr check-ignore check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone \
     column commit commit-graph commit-tree config count-objects credential credential-cache credential-store \

@@ -1,11 +1,12 @@
 //! Files whose edits are always asked about: their content decides which programs run or what agents may do.
 //!
-//! A file is protected by its place or by its name. Places are caliban's own folders, the files that rules and
-//! definitions come from, git's folders, and what dot links lead to; all of them count by where they really lead. By
-//! name, dot files and folders are protected, except for those that only hold data, and the few files without a dot
-//! that tools run because they are there. The project's own programs, its tests and its build files run when somebody
-//! runs them, so they are ordinary files. Memory files such as `AGENTS.md` tell a model what to do and give it no
-//! rights, so they are ordinary files too.
+//! A file is protected by its place or by its name. Places are caliban's own folders, the files
+//! that rules and definitions come from, git's folders, and what dot links lead to; all of them
+//! count by where they really lead. By name, dot files and folders are protected, except for those
+//! that only hold data, and the few files without a dot that tools run because they are there. The
+//! project's own programs, its tests and its build files run when somebody runs them, so they are
+//! ordinary files. Memory files such as `AGENTS.md` tell a model what to do and give it no rights,
+//! so they are ordinary files too.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -106,8 +107,8 @@ impl ProtectedPlace {
     }
 }
 
-/// The protected places of a session. They are looked up on disk when the first edit is judged, and stay those: a link
-/// that changes later leads nowhere new.
+/// The protected places of a session. They are looked up on disk when the first edit is judged, and
+/// stay those: a link that changes later leads nowhere new.
 #[derive(Debug, Default)]
 pub struct ProtectedPlaces {
     places: Vec<ProtectedPlace>,
@@ -130,8 +131,8 @@ impl ProtectedPlaces {
     }
 }
 
-/// The working directories of an agent. Where they really lead is looked up once: a link that changes later does not
-/// widen them.
+/// The working directories of an agent. Where they really lead is looked up once: a link that
+/// changes later does not widen them.
 #[derive(Clone, Debug, Default)]
 pub struct WorkingDirs {
     written: Vec<PathBuf>,
@@ -225,7 +226,8 @@ impl ResolvedPlace {
 }
 
 impl Places {
-    /// All causes why edits of the target are asked about; none where they are as free as the mode leaves them.
+    /// All causes why edits of the target are asked about; none where they are as free as the mode
+    /// leaves them.
     #[must_use]
     pub fn protections(&self, target: &Target) -> Vec<Protection> {
         let Some(resolved) = &target.resolved else {

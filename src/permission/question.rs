@@ -54,8 +54,9 @@ impl Approval {
         Self { reasons: reasons.clone(), warnings: warnings.clone() }
     }
 
-    /// Whether the user said yes to all that this judgement asks about. Rules that came with the answer can leave
-    /// less to ask about; what is asked about for another reason, such as a new rule, was not approved.
+    /// Whether the user said yes to all that this judgement asks about. Rules that came with the
+    /// answer can leave less to ask about; what is asked about for another reason, such as a new
+    /// rule, was not approved.
     pub(super) fn covers(&self, judgement: &Judgement) -> bool {
         judgement.warnings == self.warnings
             && judgement.reasons.iter().all(|reason| self.reasons.contains(reason))

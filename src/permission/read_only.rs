@@ -1,7 +1,8 @@
 //! The few shell commands that run without asking, because they only read inside the working directories.
 //!
-//! Options are listed one by one: what is not known here may write a file or run a program. A command that reads files
-//! which it does not name is free only while no rule keeps files from being read.
+//! Options are listed one by one: what is not known here may write a file or run a program. A
+//! command that reads files which it does not name is free only while no rule keeps files from
+//! being read.
 
 use std::path::{Path, PathBuf};
 
@@ -268,11 +269,13 @@ fn is_line_range(text: &str) -> bool {
     }
 }
 
-/// Checks that the command only reads inside the working directories. `bases` are the folders in which it may run.
+/// Checks that the command only reads inside the working directories. `bases` are the folders in
+/// which it may run.
 ///
 /// # Errors
 ///
-/// What stands in the way, to follow "no rule allows it, and …"; `None` for a program that is not known to only read.
+/// What stands in the way, to follow "no rule allows it, and …"; `None` for a program that is not
+/// known to only read.
 pub fn check_read_only(
     command: &SimpleCommand,
     bases: &[PathBuf],
@@ -288,8 +291,8 @@ pub fn check_read_only(
     reader.check(command, bases, places, rules).map_err(Some)
 }
 
-/// Whether a free command only reads also where nothing confines it: bash's own do, and the system's programs that
-/// look at no settings.
+/// Whether a free command only reads also where nothing confines it: bash's own do, and the
+/// system's programs that look at no settings.
 #[must_use]
 pub fn is_free_unconfined(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> bool {
     let Some(program) = command.words.first().map(|word| word.text.as_str()) else { return false };
@@ -408,7 +411,8 @@ impl Reader {
         }
     }
 
-    /// Whether the next word may be the value of this one. Long options are only known with `=` where they take one.
+    /// Whether the next word may be the value of this one. Long options are only known with `=`
+    /// where they take one.
     fn may_take_value(&self, word: &str) -> bool {
         let letters = match self.words {
             ["grep"] => "ABCDdefmX",

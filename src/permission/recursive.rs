@@ -1,8 +1,9 @@
-//! Commands that show files below a folder, which no word of theirs names: searches, packers and copies, and git, which
-//! shows what it tracks and what earlier commits hold.
+//! Commands that show files below a folder, which no word of theirs names: searches, packers and
+//! copies, and git, which shows what it tracks and what earlier commits hold.
 //!
-//! Programs are listed, since most that are given a folder show little of it: linters, test runners, package managers.
-//! Build tools and interpreters are left out on purpose: they read whatever their input says, named or not.
+//! Programs are listed, since most that are given a folder show little of it: linters, test
+//! runners, package managers. Build tools and interpreters are left out on purpose: they read
+//! whatever their input says, named or not.
 
 use std::path::{Path, PathBuf};
 
@@ -106,8 +107,8 @@ const LONG_FLAGS: &str = "--recursive --ignore-case --line-number --word-regexp 
 const VALUES: &str = "ABCgmtT";
 const PATTERNS: &str = "ef";
 
-/// What the command shows of folders: those among `named`, the files of each of its arguments, and those in which it may
-/// run.
+/// What the command shows of folders: those among `named`, the files of each of its arguments, and
+/// those in which it may run.
 pub fn shown(command: &SimpleCommand, named: &[Files], bases: &[PathBuf]) -> Vec<Shown> {
     let mut shown = Vec::new();
     let exists = |word: &Word| bases.iter().any(|base| base.join(&word.text).exists());
@@ -186,7 +187,8 @@ fn has_letter(word: &Word, letters: &str) -> bool {
     short.is_some_and(|text| text.contains(|c| letters.contains(c)))
 }
 
-/// The places of the paths behind the pattern of a search; `None` when its options do not tell which words these are.
+/// The places of the paths behind the pattern of a search; `None` when its options do not tell
+/// which words these are.
 fn paths(name: &str, arguments: &[Word]) -> Option<Vec<usize>> {
     let more = match name {
         "rg" => "",

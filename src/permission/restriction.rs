@@ -1,5 +1,6 @@
-//! Compares the command of a deny or ask rule with what a line runs. Besides yes and no there is a third outcome: a line
-//! that may be meant, because what it runs cannot be told for certain from its words.
+//! Compares the command of a deny or ask rule with what a line runs. Besides yes and no there is a
+//! third outcome: a line that may be meant, because what it runs cannot be told for certain from
+//! its words.
 
 use super::facts::Shell;
 use super::pattern::CommandPattern;
@@ -46,8 +47,8 @@ impl Restriction {
     }
 }
 
-/// Programs that run commands out of their arguments, their input or a file, and the words that make them do so; none
-/// where any call may. Separated by blanks.
+/// Programs that run commands out of their arguments, their input or a file, and the words that
+/// make them do so; none where any call may. Separated by blanks.
 const INTERPRETERS: &[(&str, &str)] = &[
     (
         "awk gawk mawk nawk sed perl ruby node nodejs deno php lua luajit osascript tclsh expect Rscript R julia",
@@ -151,8 +152,8 @@ fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
     Restriction::strongest(arguments)
 }
 
-/// The command that may run its input, where that names the program: a document, a here-string, the output of a command
-/// before it, or that of a substitution.
+/// The command that may run its input, where that names the program: a document, a here-string, the
+/// output of a command before it, or that of a substitution.
 fn runs_input<'a>(
     line: &str,
     commands: &[&'a SimpleCommand],

@@ -254,7 +254,8 @@ impl Rule {
         is_covered.then(why).flatten().map(Exception::Elsewhere)
     }
 
-    /// Why the rule means something else where the command runs. One in a file of the user's is for all projects.
+    /// Why the rule means something else where the command runs. One in a file of the user's is for
+    /// all projects.
     fn elsewhere(
         &self,
         pattern: &CommandPattern,
@@ -310,8 +311,8 @@ impl Rule {
         }
     }
 
-    /// How to write the rule for a path of the file system, when it names a folder there that is none of the project: a
-    /// single `/` starts in the project.
+    /// How to write the rule for a path of the file system, when it names a folder there that is
+    /// none of the project: a single `/` starts in the project.
     #[must_use]
     pub fn absolute_spelling(&self) -> Option<String> {
         match &self.covers {

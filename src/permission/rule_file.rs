@@ -19,7 +19,8 @@ pub fn path(project: &Path, file: RuleFile) -> PathBuf {
     })
 }
 
-/// Adds the rules to `[permissions] allow`. Comments and order stay; the file is replaced whole or not at all.
+/// Adds the rules to `[permissions] allow`. Comments and order stay; the file is replaced whole or
+/// not at all.
 pub fn add_allow_rules(path: &Path, rules: &[String]) -> Result<(), AnswerError> {
     let failed = |source: io::Error| AnswerError::Write { path: path.to_owned(), source };
     let old = match fs::read_to_string(path) {

@@ -69,7 +69,8 @@ pub struct Script {
     pub writes: Vec<Word>,
     /// Files that redirections read.
     pub reads: Vec<Word>,
-    /// Whether the line hands a value that is only known when it runs to a command, in another way than as an argument.
+    /// Whether the line hands a value that is only known when it runs to a command, in another way
+    /// than as an argument.
     pub feeds_values: bool,
     /// Words outside of commands that a variable may carry into one: values, and what a loop runs over.
     pub values: Vec<Value>,
@@ -125,7 +126,8 @@ impl Script {
         self.inputs.iter().chain(nested).collect()
     }
 
-    /// Every redirection target here and in the texts that are run as scripts: first those written, then those read.
+    /// Every redirection target here and in the texts that are run as scripts: first those written,
+    /// then those read.
     #[must_use]
     pub fn all_redirects(&self) -> (Vec<&Word>, Vec<&Word>) {
         let (mut writes, mut reads): (Vec<_>, Vec<_>) =

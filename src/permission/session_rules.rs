@@ -1,12 +1,12 @@
-//! The rules of a running session. A rule file that changes can restrict more at once; it allows nothing that was not
-//! allowed at the start, because an agent may have written it.
+//! The rules of a running session. A rule file that changes can restrict more at once; it allows
+//! nothing that was not allowed at the start, because an agent may have written it.
 
 use std::collections::BTreeSet;
 
 use super::rule::{Rule, RuleSet};
 
-/// The allow rules that can count in a session, by their texts: those of its start, and those that the user's answers
-/// wrote. Their place does not matter.
+/// The allow rules that can count in a session, by their texts: those of its start, and those that
+/// the user's answers wrote. Their place does not matter.
 #[derive(Clone, Debug)]
 pub(super) struct AllowCeiling(BTreeSet<String>);
 
@@ -21,8 +21,9 @@ impl AllowCeiling {
         self.0.extend(texts(rules));
     }
 
-    /// The rules that count when the files hold the rules `read` and `present` counted before, and the part of the
-    /// change that waits for the next start: new allow rules, and ask and deny rules that are gone.
+    /// The rules that count when the files hold the rules `read` and `present` counted before, and
+    /// the part of the change that waits for the next start: new allow rules, and ask and deny
+    /// rules that are gone.
     pub fn narrow(&self, present: &RuleSet, read: RuleSet) -> (RuleSet, RuleSet) {
         let (allow, new) =
             read.allow.into_iter().partition(|rule: &Rule| self.0.contains(rule.text()));

@@ -1,8 +1,8 @@
 //! Takes a shell line apart with a real grammar, so that each command in it is judged on its own.
 //!
-//! The grammar and bash do not agree on everything. What is not certain to be read alike by both makes the whole line
-//! unclear, and an unclear line is asked about: node kinds are listed one by one, and the text between two nodes may
-//! be nothing but blanks.
+//! The grammar and bash do not agree on everything. What is not certain to be read alike by both
+//! makes the whole line unclear, and an unclear line is asked about: node kinds are listed one by
+//! one, and the text between two nodes may be nothing but blanks.
 
 use std::ops::Range;
 
@@ -104,7 +104,8 @@ impl<'a> Splitter<'a> {
         Self { line, script, depth: 0, substitutions: 0, documents, in_loop: false }
     }
 
-    /// Compares what was visited with a reading of the raw text. The grammar has no node for some of what bash runs.
+    /// Compares what was visited with a reading of the raw text. The grammar has no node for some
+    /// of what bash runs.
     fn check_substitutions(&mut self) {
         self.documents.sort_by_key(|document| document.start);
         let raw = substitution::read(self.line, &self.documents);

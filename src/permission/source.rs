@@ -8,23 +8,24 @@ use super::question::AnswerError;
 use super::rule::{Rule, RuleSet};
 use super::rule_file;
 
-/// The configured rules, which may change at any time. Asked before every decision, so looking must cost next to nothing.
+/// The configured rules, which may change at any time. Asked before every decision, so looking must
+/// cost next to nothing.
 pub trait RuleSource: Send {
-    /// All configured rules, when they are others than at the last look. Rules that cannot be read are no change: the
-    /// source tells the person of them.
+    /// All configured rules, when they are others than at the last look. Rules that cannot be read
+    /// are no change: the source tells the person of them.
     fn changed(&mut self) -> Option<RuleSet>;
 
     /// Told of allow rules that an answer of the person has written into this file.
     fn wrote(&mut self, file: &Path, rules: &[String]);
 
-    /// Receives the part of a change that waits for the next start: new allow rules, and ask and deny rules that are
-    /// gone from the files.
+    /// Receives the part of a change that waits for the next start: new allow rules, and ask and
+    /// deny rules that are gone from the files.
     fn deferred(&mut self, rules: &RuleSet);
 }
 
 impl Shared {
-    /// Writes allow rules of an answer into a file, tells the source of them before it looks there again, and makes
-    /// them count.
+    /// Writes allow rules of an answer into a file, tells the source of them before it looks there
+    /// again, and makes them count.
     pub(super) fn write_always(
         &self,
         file: &Path,

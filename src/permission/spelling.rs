@@ -1,5 +1,6 @@
-//! The words that a program may get from the words of a line. Rules that restrict read them in place of the line's own
-//! text: quotes, escapes and braces are resolved, and what bash fills in at run time is an open piece.
+//! The words that a program may get from the words of a line. Rules that restrict read them in
+//! place of the line's own text: quotes, escapes and braces are resolved, and what bash fills in at
+//! run time is an open piece.
 
 use std::borrow::Cow;
 
@@ -87,8 +88,8 @@ impl Spelling<'_> {
         }
     }
 
-    /// The word with a question mark for each part that is only known when the line runs, and `~` for the home at its
-    /// beginning.
+    /// The word with a question mark for each part that is only known when the line runs, and `~`
+    /// for the home at its beginning.
     #[must_use]
     pub fn outline(&self) -> String {
         match self {
@@ -177,8 +178,8 @@ pub fn unquoted(line: &str) -> String {
     plain
 }
 
-/// The text, in which words are looked for, with a blank before the one in `${name:-word}` and the like, so that it is
-/// a word of its own.
+/// The text, in which words are looked for, with a blank before the one in `${name:-word}` and the
+/// like, so that it is a word of its own.
 #[must_use]
 pub fn apart(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -200,7 +201,8 @@ pub fn apart(text: &str) -> String {
     plain
 }
 
-/// The word as it is written with the text of `${name:-text}` and the like in place of them. `None` where it has none.
+/// The word as it is written with the text of `${name:-text}` and the like in place of them. `None`
+/// where it has none.
 #[must_use]
 pub fn filled(raw: &str) -> Option<String> {
     let (mut text, mut rest, mut is_filled) = (String::new(), raw, false);
@@ -399,7 +401,8 @@ fn double(text: &[char], pieces: &mut Vec<Piece>) {
     }
 }
 
-/// The text of `$'…'`. One without its end, or with an escape that bash takes for something else, stays as it is.
+/// The text of `$'…'`. One without its end, or with an escape that bash takes for something else,
+/// stays as it is.
 fn ansi(quoted: &[char]) -> String {
     let raw: String = quoted.iter().collect();
     let is_closed = raw.len() > 2 && raw.ends_with('\'');

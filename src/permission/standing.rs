@@ -1,5 +1,5 @@
-//! What one agent stands on besides the rules that all share: its grants, its folders, and how its mode follows from the
-//! session's.
+//! What one agent stands on besides the rules that all share: its grants, its folders, and how its
+//! mode follows from the session's.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -31,8 +31,8 @@ impl Starts {
         Self(starts.into())
     }
 
-    /// The starts for an agent that works in `cwd`: its folder, the project, each working directory, and `more`. Every
-    /// question about a restricting rule is answered with these.
+    /// The starts for an agent that works in `cwd`: its folder, the project, each working
+    /// directory, and `more`. Every question about a restricting rule is answered with these.
     pub fn of(places: &Places, cwd: &Path, more: &[PathBuf]) -> Self {
         let dirs = places.dirs.iter().chain(more).map(PathBuf::as_path);
         Self::new([places.project.as_path(), cwd].into_iter().chain(dirs))
@@ -62,7 +62,8 @@ impl Unreadable {
         Self { cwd: cwd.to_owned(), relative, patterns: Vec::new() }
     }
 
-    /// Adds the files of these patterns, but for the patterns that `asked` is among: the user has answered for those.
+    /// Adds the files of these patterns, but for the patterns that `asked` is among: the user has
+    /// answered for those.
     pub(super) fn add<'a>(
         &mut self,
         patterns: impl IntoIterator<Item = &'a PathPattern>,

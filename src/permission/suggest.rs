@@ -47,10 +47,10 @@ const RUN: &[&str] = &["run", "run-script", "exec", "compose", "x", "dlx"];
 /// Longer rules are not suggested. Characters.
 const LONGEST: usize = 200;
 
-/// Programs whose sub-commands build, test or look at a project, so that a rule may leave their arguments open. Each
-/// line is a program, and behind `:` its sub-commands; a program without any is fine as a whole. Formatters are not
-/// among them: whether one changes files or only shows what it would change depends on an option, and its arguments
-/// name the files.
+/// Programs whose sub-commands build, test or look at a project, so that a rule may leave their
+/// arguments open. Each line is a program, and behind `:` its sub-commands; a program without any
+/// is fine as a whole. Formatters are not among them: whether one changes files or only shows what
+/// it would change depends on an option, and its arguments name the files.
 const OPEN_ENDED: &[&str] = &[
     "bun: test",
     "bun npm pnpm yarn: run run-script",
@@ -69,7 +69,8 @@ const OPEN_ENDED: &[&str] = &[
     "terraform tofu: validate",
 ];
 
-/// Options that keep a program from changing what it looks at. A rule for the program would allow the changes too.
+/// Options that keep a program from changing what it looks at. A rule for the program would allow
+/// the changes too.
 const LOOKS_ONLY: &[&str] = &["--check", "-check", "--diff", "-l", "--noEmit", "--dry-run"];
 
 /// Programs that take their input for data, whatever it says.
@@ -128,8 +129,8 @@ pub fn short(command: &SimpleCommand) -> String {
     if text.is_empty() { "this".to_owned() } else { text }
 }
 
-/// Whether the line gives the command an input, which a rule for its words would leave open: it may be a program. What only
-/// reads runs none.
+/// Whether the line gives the command an input, which a rule for its words would leave open: it may
+/// be a program. What only reads runs none.
 fn is_given_input(command: &SimpleCommand, facts: &Facts) -> bool {
     let Some(shell) = &facts.shell else { return false };
     let script = &shell.script;

@@ -12,8 +12,8 @@ pub type Texts = BTreeMap<String, Vec<Vec<Piece>>>;
 const MAX_TEXTS: usize = 1024;
 const MAX_PIECES: usize = 1 << 16;
 
-/// The texts of every variable that the line sets, in the order in which it sets them. Each value counts beside those
-/// before it, and one that `+=` appends counts alone and behind each of them.
+/// The texts of every variable that the line sets, in the order in which it sets them. Each value
+/// counts beside those before it, and one that `+=` appends counts alone and behind each of them.
 #[must_use]
 pub fn texts(script: &Script) -> Texts {
     let mut texts = Texts::new();

@@ -133,9 +133,9 @@ fn is_ordinary(words: &[Word]) -> bool {
     }
 }
 
-/// The places at which the command starts a program, in their order: its first word, and where that is a runner the
-/// program behind its options, and so on. The second value is false where there may be others, because the words of a
-/// runner do not tell where its program stands.
+/// The places at which the command starts a program, in their order: its first word, and where that
+/// is a runner the program behind its options, and so on. The second value is false where there may
+/// be others, because the words of a runner do not tell where its program stands.
 #[must_use]
 pub fn starts(words: &[Word]) -> (Vec<usize>, bool) {
     let (mut starts, mut certain, mut next) = (vec![0], true, 0);
@@ -183,8 +183,8 @@ pub fn is_runner(program: &str) -> bool {
     RUNNERS.contains(&program)
 }
 
-/// Every run of words in the command that may be a command of its own: the whole, and for programs that run other
-/// programs the beginning of each of its tails.
+/// Every run of words in the command that may be a command of its own: the whole, and for programs
+/// that run other programs the beginning of each of its tails.
 #[must_use]
 pub fn views(command: &SimpleCommand) -> Vec<&[Word]> {
     let words = command.words.as_slice();
@@ -202,7 +202,8 @@ pub fn evaluates(program: &str) -> bool {
     EVALUATORS.contains(&program)
 }
 
-/// The arguments that the command, or one it runs, takes as a script. The second value is false where there are more.
+/// The arguments that the command, or one it runs, takes as a script. The second value is false
+/// where there are more.
 #[must_use]
 pub fn script_texts(command: &SimpleCommand) -> (Vec<String>, bool) {
     let words = &command.words;
@@ -225,7 +226,8 @@ pub fn script_texts(command: &SimpleCommand) -> (Vec<String>, bool) {
     (texts, is_all)
 }
 
-/// Where the command starts one of these programs; where that is not certain, the first word that is one of them.
+/// Where the command starts one of these programs; where that is not certain, the first word that
+/// is one of them.
 fn places(words: &[Word], programs: &[&str]) -> Vec<usize> {
     let is = |place: &usize| programs.contains(&base_name(&words[*place].text));
     let (starts, certain) = starts(words);
@@ -280,7 +282,8 @@ fn env_texts(words: &[Word], place: usize) -> Vec<String> {
     (place + 1..words.len()).filter_map(text).take(MAX_TEXTS).collect()
 }
 
-/// The value of `env -S` with its own escapes as a shell would write them: `\_` is a blank, `\c` ends the text.
+/// The value of `env -S` with its own escapes as a shell would write them: `\_` is a blank, `\c`
+/// ends the text.
 fn env_decoded(value: &str) -> String {
     let mut text = String::new();
     let mut chars = value.chars();
@@ -301,8 +304,8 @@ fn env_decoded(value: &str) -> String {
     text
 }
 
-/// The words as a restriction compares them: the program without its folder, and without the options that may stand
-/// before a sub-command.
+/// The words as a restriction compares them: the program without its folder, and without the
+/// options that may stand before a sub-command.
 #[must_use]
 pub fn undressed(words: &[Word]) -> Vec<&str> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };

@@ -26,8 +26,8 @@ const READERS: &str = ": . [ ag alias ack base64 basename break cal cat cd cksum
                        strings sum tac tail tail test time top tr tree true tty type uname unset uptime wait wc wget which who \
                        whoami xargs zcat zgrep zless";
 
-/// Build tools, test runners, compilers, linters and interpreters. What they write is said by what they read, and not
-/// by their words: a rule for such a program is no smaller than that.
+/// Build tools, test runners, compilers, linters and interpreters. What they write is said by what
+/// they read, and not by their words: a rule for such a program is no smaller than that.
 const RUNNERS_OF_CODE: &str = "R Rscript ansible-playbook awk bash bazel bun bundle c++ cargo cc clang clang++ clippy-driver cmake \
                                composer csh ctest dart dash deno docker docker-compose dotnet elixir eslint eval fish flake8 g++ \
                                gawk gcc go gradle gradlew helm iex java javac jest julia just kotlin kotlinc kubectl ksh lua make \

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::lossy_path;
 
-/// The bounds of a command that runs for no other reason than that it only reads there: it must do nothing else.
+/// The bounds of a command that runs for no other reason than that it only reads there: it must do
+/// nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOnly {
     /// Where it reads, with all below. Absolute, without links.

@@ -100,7 +100,8 @@ pub enum Command {
     Background(AgentId),
     /// Go on with an ended sub-agent of this session, in the background, with its transcript.
     ResumeAgent(AgentId),
-    /// Read the stored conversation of an ended sub-agent. Answered by `TranscriptRead`, or by a notice of that agent.
+    /// Read the stored conversation of an ended sub-agent. Answered by `TranscriptRead`, or by a
+    /// notice of that agent.
     ReadTranscript(AgentId),
     /// Kill a background command, by its id such as `bash-1`.
     KillShell(ShellId),
@@ -123,7 +124,8 @@ pub enum Command {
     },
     /// Kill the running `Shell` command.
     CancelShell,
-    /// Replace the main agent's conversation by a summary of it. `instructions` say what the summary must keep.
+    /// Replace the main agent's conversation by a summary of it. `instructions` say what the
+    /// summary must keep.
     Compact {
         instructions: Option<String>,
     },

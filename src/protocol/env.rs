@@ -10,7 +10,8 @@ use std::sync::Arc;
 /// Counts the programs and agents above a process that an agent starts.
 pub const DEPTH_VARIABLE: &str = "CALIBAN_DEPTH";
 
-/// The environment variables that one session (or one agent) sees. Cheap to clone; changes make a new overlay.
+/// The environment variables that one session (or one agent) sees. Cheap to clone; changes make a
+/// new overlay.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct EnvOverlay(Arc<BTreeMap<OsString, OsString>>);
 

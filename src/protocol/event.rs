@@ -1,4 +1,5 @@
-//! What agents say while they work. Plain data: the screen and the headless writers draw their pictures from it.
+//! What agents say while they work. Plain data: the screen and the headless writers draw their
+//! pictures from it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -34,8 +35,9 @@ pub struct AgentEvent {
 pub enum EventKind {
     /// A session is open (main agent only): at start, after `/clear` and after `/resume`.
     ///
-    /// `history` holds what the agents of a stored session did, in the same events, ordered by time. Of a sub-agent there
-    /// is everything but its conversation, which `TranscriptRead` brings when somebody asks for it.
+    /// `history` holds what the agents of a stored session did, in the same events, ordered by
+    /// time. Of a sub-agent there is everything but its conversation, which `TranscriptRead` brings
+    /// when somebody asks for it.
     SessionOpened {
         id: SessionId,
         history: Vec<AgentEvent>,
@@ -44,10 +46,12 @@ pub enum EventKind {
     SessionFailed {
         why: String,
     },
-    /// A sub-agent exists, or one that had ended goes on. The first event of its path, unless it was reported.
+    /// A sub-agent exists, or one that had ended goes on. The first event of its path, unless it
+    /// was reported.
     Started(Box<AgentInfo>),
-    /// An ended sub-agent without a file of its own, as the result of its call reports it (in a history only). The only
-    /// event of its path. The cost is a part of what the session has spent already, or of another session.
+    /// An ended sub-agent without a file of its own, as the result of its call reports it (in a
+    /// history only). The only event of its path. The cost is a part of what the session has spent
+    /// already, or of another session.
     Reported {
         info: Box<AgentInfo>,
         outcome: Box<Outcome>,
@@ -94,7 +98,8 @@ pub enum EventKind {
         turn: u32,
         limit: Option<u32>,
     },
-    /// A step of the answer as the provider sends it, in place of the deltas: only where the reader asked for it.
+    /// A step of the answer as the provider sends it, in place of the deltas: only where the reader
+    /// asked for it.
     Streamed(Box<StreamEvent>),
     TextDelta {
         text: String,
@@ -125,8 +130,8 @@ pub enum EventKind {
         wait: Duration,
         reason: String,
     },
-    /// A request is over. `usage` and `cost` are of this request alone. It is not `whole` when it failed or was
-    /// stopped, which costs all the same.
+    /// A request is over. `usage` and `cost` are of this request alone. It is not `whole` when it
+    /// failed or was stopped, which costs all the same.
     TurnFinished {
         usage: Usage,
         cost: Cost,
@@ -213,7 +218,8 @@ pub enum EventKind {
         id: ShellId,
         end: ShellEnd,
     },
-    /// The conversation is being replaced by a summary of it. `by_hand`: the person asked for it, outside of a run.
+    /// The conversation is being replaced by a summary of it. `by_hand`: the person asked for it,
+    /// outside of a run.
     Compaction {
         by_hand: bool,
         state: CompactionState,

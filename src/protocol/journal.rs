@@ -19,8 +19,8 @@ pub trait Journal: Send + Sync {
     /// `model` made it: its thoughts are signed by that one. `None` for a message that no model made.
     async fn append(&self, message: &Message, model: Option<&str>) -> Result<(), JournalError>;
 
-    /// Writes the result of one call while others of the same message still run, so that what is done stays done. The
-    /// message that follows holds it again.
+    /// Writes the result of one call while others of the same message still run, so that what is
+    /// done stays done. The message that follows holds it again.
     async fn result(&self, result: &ContentBlock) -> Result<(), JournalError>;
 
     /// Books what one attempt at a request cost, as soon as that is known and whatever becomes of the answer.
@@ -113,8 +113,8 @@ impl Journal for NoJournal {
     }
 }
 
-/// The journal of an agent whose conversation is not kept. Its spending is booked in the journal above it, so that
-/// the session's file still holds every dollar.
+/// The journal of an agent whose conversation is not kept. Its spending is booked in the journal
+/// above it, so that the session's file still holds every dollar.
 pub struct SpendingJournal {
     pub above: Arc<dyn Journal>,
     pub path: AgentPath,
@@ -218,7 +218,8 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What the call that started a sub-agent had laid down beside its task, so that it goes on under the same terms.
+/// What the call that started a sub-agent had laid down beside its task, so that it goes on under
+/// the same terms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Terms {

@@ -1,7 +1,8 @@
 //! Paths in frames and files, which are UTF-8 text: bytes that are not become `\u{fffd}`.
 //!
-//! serde itself refuses such a path, and one refused field would lose the whole frame or line. Each path of a type
-//! that is serialized goes through here: `#[serde(with = "lossy_path")]`, and for options and lists their own module.
+//! serde itself refuses such a path, and one refused field would lose the whole frame or line. Each
+//! path of a type that is serialized goes through here: `#[serde(with = "lossy_path")]`, and for
+//! options and lists their own module.
 
 use std::path::{Path, PathBuf};
 

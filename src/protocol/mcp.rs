@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::StartDir;
 
-/// A server as it is configured. Texts may hold `${VAR}` and `${VAR:-default}`, which the environment of the agent that
-/// uses it fills in.
+/// A server as it is configured. Texts may hold `${VAR}` and `${VAR:-default}`, which the
+/// environment of the agent that uses it fills in.
 #[derive(Clone, PartialEq, Eq)]
 pub struct McpServer {
     pub name: String,
@@ -50,8 +50,8 @@ impl McpServer {
         Self::new(name, McpTransport::Peer)
     }
 
-    /// What runs or is connected to, in one line, as it is written. Holds no value of a variable or header, and of an
-    /// address no part that may be a key.
+    /// What runs or is connected to, in one line, as it is written. Holds no value of a variable or
+    /// header, and of an address no part that may be a key.
     #[must_use]
     pub fn about(&self) -> String {
         match &self.transport {
@@ -65,8 +65,8 @@ impl McpServer {
     }
 }
 
-/// A server's address, as it is written, without what may be a key in it: its query, and a name and password before the
-/// host.
+/// A server's address, as it is written, without what may be a key in it: its query, and a name and
+/// password before the host.
 #[must_use]
 pub fn shown_url(url: &str) -> String {
     let (place, query) = url.split_once('?').map_or((url, ""), |(place, _)| (place, "?***"));

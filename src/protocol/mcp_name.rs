@@ -1,5 +1,5 @@
-//! What tools of servers are called, `mcp__<server>__<tool>`, in the letters and the length that every wire takes; and
-//! what a rule or a list means that is written so.
+//! What tools of servers are called, `mcp__<server>__<tool>`, in the letters and the length that
+//! every wire takes; and what a rule or a list means that is written so.
 
 /// What names of tools begin with that a server offers.
 pub const MCP_PREFIX: &str = "mcp__";
@@ -35,8 +35,8 @@ pub fn beginning(server: &str, tool: &str) -> String {
     format!("{MCP_PREFIX}{server}{BETWEEN}{}", plain(tool))
 }
 
-/// The server, and the tool unless all of them are meant, of `mcp__server`, `mcp__server__*` or `mcp__server__tool`.
-/// `None` for what is none of these.
+/// The server, and the tool unless all of them are meant, of `mcp__server`, `mcp__server__*` or
+/// `mcp__server__tool`. `None` for what is none of these.
 #[must_use]
 pub fn parts(name: &str) -> Option<(&str, Option<&str>)> {
     let name = name.strip_prefix(MCP_PREFIX)?;
@@ -44,7 +44,8 @@ pub fn parts(name: &str) -> Option<(&str, Option<&str>)> {
     (!server.is_empty()).then_some((server, Some(tool).filter(|tool| !matches!(*tool, "" | "*"))))
 }
 
-/// Why a server cannot be called so: it must show where its name ends, or a rule for one server would mean another.
+/// Why a server cannot be called so: it must show where its name ends, or a rule for one server
+/// would mean another.
 #[must_use]
 pub fn problem(server: &str) -> Option<String> {
     let plain = plain(server);

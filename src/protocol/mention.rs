@@ -3,8 +3,9 @@
 /// What stands before the name.
 pub const PREFIX: &str = "@agent-";
 
-/// The names that stand behind [`PREFIX`] at the beginning of words, in order. What goes on like a path names a file, unless
-/// an agent `is_known` by that name: names in files of other programs may hold dots.
+/// The names that stand behind [`PREFIX`] at the beginning of words, in order. What goes on like a
+/// path names a file, unless an agent `is_known` by that name: names in files of other programs may
+/// hold dots.
 pub fn agents(text: &str, is_known: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
     text.split_whitespace().filter_map(move |word| {
         let rest = word.strip_prefix(PREFIX)?;

@@ -49,7 +49,8 @@ impl Message {
         texts.join("\n\n")
     }
 
-    /// The sub-agents whose end this message tells of: as the result of a call, or as a report that came by itself.
+    /// The sub-agents whose end this message tells of: as the result of a call, or as a report that
+    /// came by itself.
     pub fn reported_agents(&self) -> impl Iterator<Item = AgentId> {
         self.content.iter().filter_map(|block| match block {
             ContentBlock::Text { report, .. } => *report,
@@ -78,15 +79,16 @@ impl Message {
 pub enum ContentBlock {
     Text {
         text: String,
-        /// Whether it stands beside what a person has written: what hooks, commands and the program itself add for the
-        /// model to read.
+        /// Whether it stands beside what a person has written: what hooks, commands and the program
+        /// itself add for the model to read.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         aside: bool,
         /// The sub-agent whose end it tells of.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         report: Option<AgentId>,
     },
-    /// The model's reasoning. `signature` is opaque and must be echoed unchanged to the provider that made it.
+    /// The model's reasoning. `signature` is opaque and must be echoed unchanged to the provider
+    /// that made it.
     Thinking {
         thinking: String,
         #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -13,8 +13,8 @@ use super::question::Question;
 pub enum PeerRequest {
     /// Run a hook that it has registered under this id.
     HookCallback { callback_id: String, input: Value, tool_use_id: Option<ToolUseId> },
-    /// Hand one JSON-RPC message to an MCP server that lives inside it. Answered by the server's message, or by
-    /// `null` when that has nothing to say to a notification.
+    /// Hand one JSON-RPC message to an MCP server that lives inside it. Answered by the server's
+    /// message, or by `null` when that has nothing to say to a notification.
     McpMessage { server: String, message: Value },
     /// Decide on a tool call. The answer is the program's own JSON.
     CanUseTool(Box<Question>),

@@ -6,11 +6,12 @@ use std::path::Path;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthChar;
 
-/// Returns `text` with everything visible as it is, and everything else as `\u{…}`: control and format characters,
-/// changes of the writing direction, separators of lines, private and unassigned characters.
+/// Returns `text` with everything visible as it is, and everything else as `\u{…}`: control and
+/// format characters, changes of the writing direction, separators of lines, private and unassigned
+/// characters.
 ///
-/// Newlines and tabs stay, as do the joiners and selectors that emoji and some scripts are written with, where they
-/// stand in such text.
+/// Newlines and tabs stay, as do the joiners and selectors that emoji and some scripts are written
+/// with, where they stand in such text.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -38,15 +39,15 @@ pub fn printable_path(path: &Path) -> String {
     printable_line(&path.to_string_lossy())
 }
 
-/// As [`printable`], for a message of which a part may come from others: each line after the first is indented, so that
-/// none looks like another message.
+/// As [`printable`], for a message of which a part may come from others: each line after the first
+/// is indented, so that none looks like another message.
 #[must_use]
 pub fn printable_message(text: &str) -> String {
     printable(text).replace('\n', "\n  ")
 }
 
-/// Splits a text into its lines, at line ends that stand as `\u{a}` too. A backslash of the text itself is doubled before
-/// `u{`, so an even number of them ends no line.
+/// Splits a text into its lines, at line ends that stand as `\u{a}` too. A backslash of the text
+/// itself is doubled before `u{`, so an even number of them ends no line.
 #[must_use]
 pub fn escaped_lines(text: &str) -> Vec<&str> {
     const END: &str = "u{a}";
@@ -70,8 +71,9 @@ pub fn escaped_lines(text: &str) -> Vec<&str> {
 /// A pattern of dots without any dot: a blank that counts as a letter.
 pub const BLANK: char = '\u{2800}';
 
-/// Whether a character can be seen where it stands, by itself or as a part of the sign before it. Only what Unicode
-/// assigns can: a terminal may drop everything else. `previous` is the character before it that is shown.
+/// Whether a character can be seen where it stands, by itself or as a part of the sign before it.
+/// Only what Unicode assigns can: a terminal may drop everything else. `previous` is the character
+/// before it that is shown.
 #[must_use]
 pub fn is_seen(previous: Option<char>, c: char, next: Option<char>) -> bool {
     match hangul(c) {
@@ -82,7 +84,8 @@ pub fn is_seen(previous: Option<char>, c: char, next: Option<char>) -> bool {
     }
 }
 
-/// Whether a letter has no width and is no mark on the letter before it: a few scripts write one before another letter.
+/// Whether a letter has no width and is no mark on the letter before it: a few scripts write one
+/// before another letter.
 fn stands_before(c: char) -> bool {
     c.width() == Some(0) && is_visible(c) && !is_one_sign('a', c)
 }
@@ -141,16 +144,17 @@ fn is_ignorable(c: char) -> bool {
         || is_variation_selector(c)
 }
 
-/// Whether the standard library shows the character as it is when it debugs a text that does not begin with it. It
-/// knows what Unicode assigns, and which of that is a control, a format, a separator or private.
+/// Whether the standard library shows the character as it is when it debugs a text that does not
+/// begin with it. It knows what Unicode assigns, and which of that is a control, a format, a
+/// separator or private.
 fn is_graphic(c: char) -> bool {
     let mut bytes = [b'x'; 5];
     let len = 1 + c.encode_utf8(&mut bytes[1..]).len();
     std::str::from_utf8(&bytes[..len]).is_ok_and(|text| text.escape_debug().count() == 2)
 }
 
-/// Whether `c` is a part of the sign that it stands in: a joiner in an emoji or between letters that it shapes, or the
-/// one selector that makes a picture of a sign.
+/// Whether `c` is a part of the sign that it stands in: a joiner in an emoji or between letters
+/// that it shapes, or the one selector that makes a picture of a sign.
 fn joins(previous: Option<char>, c: char, next: Option<char>) -> bool {
     let Some(previous) = previous else { return false };
     match (c, next) {
@@ -160,7 +164,8 @@ fn joins(previous: Option<char>, c: char, next: Option<char>) -> bool {
     }
 }
 
-/// Whether the joiner `c` has a meaning between these two: between emoji, and between letters of some scripts.
+/// Whether the joiner `c` has a meaning between these two: between emoji, and between letters of
+/// some scripts.
 #[must_use]
 pub fn is_joined(c: char, left: char, right: char) -> bool {
     let emoji = c == '\u{200d}' && is_pictograph(left) && is_pictograph(right);
@@ -173,8 +178,8 @@ pub fn is_variation_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Whether the selector `c` chooses between a sign and its picture. Any other may stand behind each letter of a text and
-/// carry a second one.
+/// Whether the selector `c` chooses between a sign and its picture. Any other may stand behind each
+/// letter of a text and carry a second one.
 #[must_use]
 pub fn selects_picture(c: char, left: char, right: Option<char>) -> bool {
     let is_key = matches!(left, '0'..='9' | '#' | '*') && right == Some('\u{20e3}');
@@ -207,8 +212,8 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
-/// A path as one word of a shell, on one line: as [`shell_word`], or with the escapes of bash and zsh where something in
-/// it does not show.
+/// A path as one word of a shell, on one line: as [`shell_word`], or with the escapes of bash and
+/// zsh where something in it does not show.
 #[must_use]
 pub fn shell_path(path: &Path) -> String {
     if let Some(text) = path.to_str()

@@ -53,8 +53,8 @@ impl Mode {
     }
 }
 
-/// Bytes of a call that a question can show, its preview included. Whoever makes a preview may stop behind them: a
-/// call that is larger cannot be allowed on the screen.
+/// Bytes of a call that a question can show, its preview included. Whoever makes a preview may stop
+/// behind them: a call that is larger cannot be allowed on the screen.
 pub const MAX_SHOWN: usize = 1024 * 1024;
 
 /// One tool call that waits for a person's word.
@@ -91,7 +91,8 @@ impl Question {
         Some(first.resolved.as_deref().unwrap_or(&first.written))
     }
 
-    /// All that has to be known for an answer besides the call itself: the reason, where links lead, and the warnings.
+    /// All that has to be known for an answer besides the call itself: the reason, where links
+    /// lead, and the warnings.
     #[must_use]
     pub fn explanation(&self) -> String {
         let links = self.targets().iter().filter_map(|target| match &target.resolved {

@@ -9,8 +9,8 @@ use serde_json::Value;
 /// A shorter value is no key, and masking it would mask ordinary words.
 const SHORTEST: usize = 8;
 
-/// The same for text that a model works with. A placeholder such as `not-needed` stands in sources and documents too,
-/// and a model that reads a mask there cannot edit the line.
+/// The same for text that a model works with. A placeholder such as `not-needed` stands in sources
+/// and documents too, and a model that reads a mask there cannot edit the line.
 const SHORTEST_KEY: usize = 12;
 
 const MASK: &str = "***";
@@ -81,7 +81,8 @@ impl Redactor {
     }
 }
 
-/// Masks keys in text that arrives in pieces, also a key that is cut between two of them. Clones are the same stream.
+/// Masks keys in text that arrives in pieces, also a key that is cut between two of them. Clones
+/// are the same stream.
 #[derive(Clone, Debug, Default)]
 pub struct MaskedStream {
     redactor: Redactor,
@@ -90,7 +91,8 @@ pub struct MaskedStream {
 }
 
 impl MaskedStream {
-    /// Returns what can be shown now. Text that may be the beginning of a key is held back until the next piece.
+    /// Returns what can be shown now. Text that may be the beginning of a key is held back until
+    /// the next piece.
     #[must_use]
     pub fn push(&self, piece: String) -> String {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,8 @@
 //! The way of events from agents to the one who shows them.
 //!
-//! A sink carries its agent's path, so a child's events need no forwarding: they go straight into the queue.
-//! Text deltas merge while they wait, so what waits is at most the text itself plus one entry per change of state.
+//! A sink carries its agent's path, so a child's events need no forwarding: they go straight into
+//! the queue. Text deltas merge while they wait, so what waits is at most the text itself plus one
+//! entry per change of state.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,8 +36,8 @@ pub struct Wants {
     pub steps: bool,
     /// The beginning and the end of each hook.
     pub hooks: bool,
-    /// Output of commands that still run. Commands wait for no reader, so that one that stalls would let this grow
-    /// without bound.
+    /// Output of commands that still run. Commands wait for no reader, so that one that stalls
+    /// would let this grow without bound.
     pub progress: bool,
 }
 
@@ -57,8 +58,8 @@ impl EventQueue {
         Self::with_wants(usize::MAX, Wants { progress: true, ..Wants::default() })
     }
 
-    /// A queue that agents wait for (in [`EventSink::ready`]) while it holds `capacity` events or more. What commands
-    /// print while they run is left out: their results have it.
+    /// A queue that agents wait for (in [`EventSink::ready`]) while it holds `capacity` events or
+    /// more. What commands print while they run is left out: their results have it.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self::with_wants(capacity, Wants::default())

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// One piece of work in the log: an agent, or one call of a tool. The agent that a call starts is the call's own span,
-/// so what it does nests under the call.
+/// One piece of work in the log: an agent, or one call of a tool. The agent that a call starts is
+/// the call's own span, so what it does nests under the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     trace: Uuid,

@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// | of an option, or of the driving program | the working directory |
 /// | any other of the user's own | a private one |
 ///
-/// No row but the third depends on where the user starts caliban: a folder that is unpacked into a trusted project gets
-/// none of the project's entries to run its files.
+/// No row but the third depends on where the user starts caliban: a folder that is unpacked into a
+/// trusted project gets none of the project's entries to run its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum StartDir {
     /// An empty folder of its own, so that no file of the project changes what runs.

@@ -36,7 +36,8 @@ impl fmt::Display for Wait {
     }
 }
 
-/// Does the waiting, and tells of it if it is more than a moment: of its beginning and, however it ends, of its end.
+/// Does the waiting, and tells of it if it is more than a moment: of its beginning and, however it
+/// ends, of its end.
 pub async fn tell_wait<T>(
     events: &EventSink,
     what: impl FnOnce() -> Wait,

@@ -9,8 +9,8 @@ use super::ModelRequest;
 pub(super) enum Dialect {
     /// OpenAI itself: over chat completions its newer models refuse `max_tokens`.
     OpenAi,
-    /// Everyone else. Over chat completions many know `max_tokens` alone, and gateways refuse fields that the model
-    /// behind them does not know.
+    /// Everyone else. Over chat completions many know `max_tokens` alone, and gateways refuse
+    /// fields that the model behind them does not know.
     Common,
 }
 

@@ -18,8 +18,8 @@ use super::sse::SseDecoder;
 use super::{ErrorKind, EventStream, ProviderError, failure};
 use crate::protocol::StreamEvent;
 
-/// How long we wait for the end of a body whose last event has come: a body read to its end frees its connection
-/// for the next request, but an answer is not kept back for that.
+/// How long we wait for the end of a body whose last event has come: a body read to its end frees
+/// its connection for the next request, but an answer is not kept back for that.
 const DRAIN: Duration = Duration::from_millis(50);
 /// How long we wait for more when all that matters has come.
 const TAIL: Duration = Duration::from_secs(5);
@@ -81,8 +81,8 @@ impl Fault {
     }
 }
 
-/// Sends what `body` makes for the endpoint, and streams what comes back. A failure of either is the stream's first
-/// item.
+/// Sends what `body` makes for the endpoint, and streams what comes back. A failure of either is
+/// the stream's first item.
 pub(super) fn run<D: Decode>(
     http: &HttpClient,
     endpoint: &Result<Arc<Endpoint>, ProviderError>,

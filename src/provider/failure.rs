@@ -79,7 +79,8 @@ pub(super) fn is_web_page(body: &str) -> bool {
     body.trim_start_matches('\u{feff}').trim_start().starts_with('<')
 }
 
-/// The error of a web page where an answer was due. A gateway in trouble serves one too, so its status counts.
+/// The error of a web page where an answer was due. A gateway in trouble serves one too, so its
+/// status counts.
 pub(super) fn web_page(status: u16, endpoint: &Endpoint) -> (ErrorKind, String) {
     let kind = match status {
         408 | 429 | 500.. => Report::default().kind_of_status(status, false),
@@ -158,7 +159,8 @@ pub(super) fn unreachable(
 
 const CHECK: &str = "Check the network, the proxy variables and base_url";
 
-/// The error and its causes. An I/O error passes over the error that it wraps when it is asked for its source.
+/// The error and its causes. An I/O error passes over the error that it wraps when it is asked for
+/// its source.
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {
         match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {

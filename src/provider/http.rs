@@ -54,8 +54,9 @@ impl HttpClient {
         self.0.connect_timeout
     }
 
-    /// The client for `url`. It follows no redirects. The first `https://` URL of the process loads the system's
-    /// certificates. Fails when there are none, or when a proxy variable makes no sense.
+    /// The client for `url`. It follows no redirects. The first `https://` URL of the process loads
+    /// the system's certificates. Fails when there are none, or when a proxy variable makes no
+    /// sense.
     pub async fn client(&self, url: &Url) -> Result<Client, ProviderError> {
         if !self.needs_tls(url) {
             return self.0.plain.get_or_init(|| self.0.build_plain()).clone();

@@ -1,8 +1,9 @@
 //! Model providers: one trait, one file per wire.
 //!
-//! Each wire is a body on the way out and a reader of events on the way back; [`HttpClient`] and the rest are shared.
-//! A provider turns a [`ModelRequest`] into a stream of [`StreamEvent`]s. It makes one attempt: repeating a failed
-//! request is the business of [`retry`], so that there is one place for it.
+//! Each wire is a body on the way out and a reader of events on the way back; [`HttpClient`] and
+//! the rest are shared. A provider turns a [`ModelRequest`] into a stream of [`StreamEvent`]s. It
+//! makes one attempt: repeating a failed request is the business of [`retry`], so that there is one
+//! place for it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -77,8 +78,8 @@ pub enum ToolChoice<'a> {
     Auto,
     /// It must call the tool of this name. Only for a model that [can be forced](Model::can_force).
     Tool(&'a str),
-    /// It may call none. The tools are sent all the same: without them the server finds nothing of the conversation in
-    /// its cache, and gateways refuse the calls and results in it.
+    /// It may call none. The tools are sent all the same: without them the server finds nothing of
+    /// the conversation in its cache, and gateways refuse the calls and results in it.
     None,
 }
 
@@ -109,8 +110,8 @@ impl ModelRequest<'_> {
         self.tool_choice == ToolChoice::None && !self.tools.is_empty()
     }
 
-    /// A key that the requests of one conversation share, and its forks, but no others: by it the server sends them to
-    /// where the conversation is cached.
+    /// A key that the requests of one conversation share, and its forks, but no others: by it the
+    /// server sends them to where the conversation is cached.
     fn cache_key(&self) -> String {
         let mut hasher = DefaultHasher::new();
         self.system.hash(&mut hasher);

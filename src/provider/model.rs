@@ -111,7 +111,8 @@ impl fmt::Debug for Model {
     }
 }
 
-/// The model that an agent uses at present. A person may change it while the agent works: the next request uses it.
+/// The model that an agent uses at present. A person may change it while the agent works: the next
+/// request uses it.
 #[derive(Clone, Debug)]
 pub struct ModelSlot(Arc<Mutex<Arc<Model>>>);
 

@@ -19,8 +19,9 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Reads `{"error": {"type", "code", "message", "details": {"error_code"}}}` and its common variations, and
-    /// Google's `{"error": {"status", "code", "message", "details": [{"reason"}, {"retryDelay"}]}}`.
+    /// Reads `{"error": {"type", "code", "message", "details": {"error_code"}}}` and its common
+    /// variations, and Google's `{"error": {"status", "code", "message", "details": [{"reason"},
+    /// {"retryDelay"}]}}`.
     pub fn parse(body: &Value) -> Self {
         let body = body.get(0).unwrap_or(body);
         let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);

@@ -1,7 +1,7 @@
 //! A model that plays a scenario: no key, no network, the same words every time.
 //!
-//! It holds no state. What it says next follows from the conversation that it is given, so one instance serves all
-//! agents; and what it reports is cut out of the real results of real tools.
+//! It holds no state. What it says next follows from the conversation that it is given, so one
+//! instance serves all agents; and what it reports is cut out of the real results of real tools.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -98,7 +98,8 @@ impl fmt::Debug for ProviderSettings {
     }
 }
 
-/// Makes the provider. Costs nothing until its first request; what is wrong with the settings is that request's error.
+/// Makes the provider. Costs nothing until its first request; what is wrong with the settings is
+/// that request's error.
 #[must_use]
 pub fn build(settings: &ProviderSettings, http: &HttpClient) -> Arc<dyn Provider> {
     match settings.kind {

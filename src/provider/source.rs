@@ -16,13 +16,13 @@ pub trait ModelSource: Send + Sync {
     /// The model of a sub-agent. Makes no request; a key that is missing is an error here already.
     async fn child(&self, ask: ChildModel<'_>) -> Result<Model, ModelError>;
 
-    /// What sub-agents may use, as `(provider, models)`, in an order that never changes. A provider that is not
-    /// listed has no limit.
+    /// What sub-agents may use, as `(provider, models)`, in an order that never changes. A provider
+    /// that is not listed has no limit.
     fn allowed(&self) -> Vec<(String, Vec<String>)>;
 }
 
-/// Which model a sub-agent asks for. A name that is absent or `inherit` is the configured default, and then the
-/// parent's.
+/// Which model a sub-agent asks for. A name that is absent or `inherit` is the configured default,
+/// and then the parent's.
 #[derive(Clone, Copy)]
 pub struct ChildModel<'a> {
     pub parent: &'a Model,
@@ -30,7 +30,8 @@ pub struct ChildModel<'a> {
     pub provider: Option<&'a str>,
     /// An alias or a full name.
     pub model: Option<&'a str>,
-    /// The session's environment with the variables of the agent's definition on top; absent when it sets none.
+    /// The session's environment with the variables of the agent's definition on top; absent when
+    /// it sets none.
     pub env: Option<&'a EnvOverlay>,
 }
 

@@ -3,8 +3,8 @@
 /// The longest line, and the most data of one event, in bytes. A whole file as a tool's input fits.
 const LIMIT: usize = 16 * 1024 * 1024;
 
-/// One event: its data lines joined by line breaks. The event's name is dropped: every wire repeats it in the data,
-/// or uses none.
+/// One event: its data lines joined by line breaks. The event's name is dropped: every wire repeats
+/// it in the data, or uses none.
 pub(super) type Data = String;
 
 /// An event outgrew the limit.

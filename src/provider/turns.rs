@@ -9,7 +9,8 @@ pub(super) struct Turn<'a> {
     pub blocks: Vec<&'a ContentBlock>,
 }
 
-/// Merges messages into turns. Blank texts and blocks that `keep` refuses are left out, and so are turns of nothing.
+/// Merges messages into turns. Blank texts and blocks that `keep` refuses are left out, and so are
+/// turns of nothing.
 pub(super) fn turns(messages: &[Message], keep: impl Fn(&ContentBlock) -> bool) -> Vec<Turn<'_>> {
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for message in messages {

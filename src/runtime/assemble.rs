@@ -73,7 +73,8 @@ pub struct Parts {
     /// Replaces the built-in prompt.
     pub system_prompt: Option<String>,
     pub append_system_prompt: Option<String>,
-    /// How long main, when it is done, waits for its agents in the background; `None` where it is woken by them.
+    /// How long main, when it is done, waits for its agents in the background; `None` where it is
+    /// woken by them.
     pub patience: Option<Duration>,
     /// For one run of the main agent, with all that it starts.
     pub per_run: budget::Limits,
@@ -216,7 +217,8 @@ pub(super) struct Main {
     pub brought: Brought,
 }
 
-/// Builds the main agent of a session, and what starts its sub-agents, if it has any. Reads the project's files: not for the start path, and it may block.
+/// Builds the main agent of a session, and what starts its sub-agents, if it has any. Reads the
+/// project's files: not for the start path, and it may block.
 pub(super) fn main_agent(
     parts: &Arc<Parts>,
     session: Session,
@@ -350,8 +352,8 @@ impl Parts {
         tools
     }
 
-    /// Whether models may start agents: this program can, the configuration says so, and not all such tools are left
-    /// out by the person.
+    /// Whether models may start agents: this program can, the configuration says so, and not all
+    /// such tools are left out by the person.
     fn offers_subagents(&self) -> bool {
         let listed = |names: &Vec<String>| names.iter().any(|name| faces::is_face(name));
         cfg!(feature = "sub-agents")

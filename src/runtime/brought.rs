@@ -1,8 +1,10 @@
-//! What the project and the person have written down for agents, as main knows it, and what has changed since.
+//! What the project and the person have written down for agents, as main knows it, and what has
+//! changed since.
 //!
-//! A change comes as a note with the next prompt, and the system prompt stays: it stands before the whole
-//! conversation, so that another one would have the provider read all of that anew. Once a summary has replaced the
-//! conversation there is nothing left to save, and the notes may be gone: then the system prompt is made anew.
+//! A change comes as a note with the next prompt, and the system prompt stays: it stands before the
+//! whole conversation, so that another one would have the provider read all of that anew. Once a
+//! summary has replaced the conversation there is nothing left to save, and the notes may be gone:
+//! then the system prompt is made anew.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -152,7 +154,8 @@ impl Skills {
 }
 
 impl Runtime {
-    /// The note for main's next prompt: what the person's commands have printed, then what has changed in files.
+    /// The note for main's next prompt: what the person's commands have printed, then what has
+    /// changed in files.
     pub(super) fn note(&mut self, printed: Option<String>, main: &mut Agent) -> Option<String> {
         let news = self.brought.as_mut().and_then(|brought| brought.news(main));
         match (printed, news) {

@@ -5,8 +5,8 @@ use crate::custom::{Customs, Expansion};
 use crate::protocol::{AgentPath, EventKind, NoticeLevel, QueuedPrompt, Sender};
 
 impl Runtime {
-    /// The prompt with what it means. `None` when it was given back, because the file of that name is broken. The files
-    /// are read at this moment: what is edited counts at once.
+    /// The prompt with what it means. `None` when it was given back, because the file of that name
+    /// is broken. The files are read at this moment: what is edited counts at once.
     pub(super) async fn meant(&self, to: &AgentPath, prompt: QueuedPrompt) -> Option<QueuedPrompt> {
         if prompt.from != Sender::Person || !prompt.text.trim_start().starts_with('/') {
             return Some(prompt);

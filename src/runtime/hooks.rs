@@ -96,8 +96,9 @@ impl Runtime {
         }
     }
 
-    /// Tells hooks that the session ends with the program, and waits for all that are still at it, within bounds. In
-    /// the order in which things happen: those that are still at something else first, as far as there is time.
+    /// Tells hooks that the session ends with the program, and waits for all that are still at it,
+    /// within bounds. In the order in which things happen: those that are still at something else
+    /// first, as far as there is time.
     pub(super) async fn leave(&self, leaving: Leaving) {
         let end = Instant::now() + LAST_WAIT;
         let hooks = &self.parts.hooks;

@@ -69,7 +69,8 @@ pub struct Runtime {
     shell: OwnShell,
     /// For the person, as soon as a session is open.
     notices: Vec<String>,
-    /// Models that were asked for; finding one may take as long as a command of the person takes to print a key.
+    /// Models that were asked for; finding one may take as long as a command of the person takes to
+    /// print a key.
     resolved: (mpsc::Sender<Resolved>, mpsc::Receiver<Resolved>),
 }
 
@@ -115,7 +116,8 @@ impl Runtime {
         }
     }
 
-    /// Serves commands until `Shutdown`, or until the front end is gone. Nothing runs any more when this returns.
+    /// Serves commands until `Shutdown`, or until the front end is gone. Nothing runs any more when
+    /// this returns.
     pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>) {
         let leaving = loop {
             if self.run.is_none()
@@ -198,7 +200,8 @@ impl Runtime {
                 Err(why) => self.events.notice(NoticeLevel::Warning, why.to_string()),
             },
             Command::SetModel { provider, model } => self.set_model(provider, model),
-            // A front end sends these when it has heard that main is done, which is a moment before the run is over.
+            // A front end sends these when it has heard that main is done, which is a moment before
+            // the run is over.
             Command::Compact { .. } | Command::Clear | Command::Resume(_) if self.run.is_some() => {
                 self.deferred.push_back(command);
             }
@@ -376,8 +379,8 @@ impl Runtime {
         self.main = Some(agent);
         let next = std::mem::take(&mut self.next);
         if stopped && next.is_empty() {
-            // Stop means stop: what other agents have said is read with the next prompt, and what the person had
-            // queued comes back, if the run was over before it could give that back.
+            // Stop means stop: what other agents have said is read with the next prompt, and what
+            // the person had queued comes back, if the run was over before it could give that back.
             for QueuedPrompt { id, text, .. } in self.inbox.take_typed() {
                 self.events.emit(EventKind::PromptReturned { id, text });
             }
@@ -390,8 +393,9 @@ impl Runtime {
         self.tell_of_idleness();
     }
 
-    /// What main goes on with. Where it waits for its agents, or a failure in the background has halted it, it is not
-    /// woken by anything but a prompt of the user: what else has come is read with the next one.
+    /// What main goes on with. Where it waits for its agents, or a failure in the background has
+    /// halted it, it is not woken by anything but a prompt of the user: what else has come is read
+    /// with the next one.
     fn next_prompt(&self) -> Option<QueuedPrompt> {
         match self.parts.patience {
             None if !self.halted => self.inbox.take_first(),

@@ -1,4 +1,5 @@
-//! What main is offered of sub-agents. It is made from the definitions, and made anew when those have changed.
+//! What main is offered of sub-agents. It is made from the definitions, and made anew when those
+//! have changed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -74,8 +75,8 @@ impl Offer {
         &self.factory.settings
     }
 
-    /// Loads the definitions again when their files have changed, and says what is different. What runs keeps the
-    /// definition that it was started with, and what it was told. It may block.
+    /// Loads the definitions again when their files have changed, and says what is different. What
+    /// runs keeps the definition that it was started with, and what it was told. It may block.
     fn renew(&mut self, told: Told, new_skills: bool, events: &EventSink) -> bool {
         let seen = self.parts.definitions.fingerprint();
         let before = self.factory.clone();
@@ -121,8 +122,8 @@ impl Offer {
 }
 
 impl Runtime {
-    /// Looks at the files that tell agents something, and gives main its agents' tools anew when one of them has
-    /// changed since they were made.
+    /// Looks at the files that tell agents something, and gives main its agents' tools anew when
+    /// one of them has changed since they were made.
     pub(super) async fn renew(&mut self, agent: &mut Agent) {
         let (mut offer, mut brought) = (self.offer.take(), self.brought.take());
         let events = self.events.clone();

@@ -1,4 +1,5 @@
-//! Sub-agents of earlier runs: made known when a session is opened, and gone on with when the person wants that.
+//! Sub-agents of earlier runs: made known when a session is opened, and gone on with when the
+//! person wants that.
 
 use super::Runtime;
 use super::assemble::{Session, stored_result};
@@ -8,11 +9,11 @@ use crate::session::{AgentSummary, LostReport, OpenedAgent};
 use crate::subagent::{Phase, Stored, restored};
 
 impl Runtime {
-    /// Takes the stored agents of a session into the tree. Each has ended: those that were cut off are marked as
-    /// interrupted in their files by now.
+    /// Takes the stored agents of a session into the tree. Each has ended: those that were cut off
+    /// are marked as interrupted in their files by now.
     ///
-    /// Main reads of an end that its conversation does not have with the next prompt: it is not woken for that, which
-    /// would cost money that nobody has asked it to spend.
+    /// Main reads of an end that its conversation does not have with the next prompt: it is not
+    /// woken for that, which would cost money that nobody has asked it to spend.
     pub(super) fn restore(&self, agents: Vec<AgentSummary>, lost: &[LostReport]) {
         let max_chars = self.parts.subagents.settings.result_max_chars;
         let known = agents.into_iter().filter_map(|AgentSummary { meta, end, .. }| {

@@ -31,8 +31,8 @@ impl Runtime {
 }
 
 impl MainTools {
-    /// Gives `agent` the tools that are there. Servers that were just started are waited for, within bounds; of those
-    /// that are missing then, one line tells.
+    /// Gives `agent` the tools that are there. Servers that were just started are waited for,
+    /// within bounds; of those that are missing then, one line tells.
     pub async fn give(self, agent: &mut Agent, events: &EventSink, cancel: &CancellationToken) {
         let fleet = self.parts.mcp.main();
         let names = || Wait::Servers { names: fleet.missing() };

@@ -1,4 +1,5 @@
-//! Which conversation the runtime serves: opened at the start, left for another, read again after a failure inside.
+//! Which conversation the runtime serves: opened at the start, left for another, read again after a
+//! failure inside.
 
 use std::sync::Arc;
 
@@ -61,8 +62,8 @@ impl Runtime {
         Ok(())
     }
 
-    /// Puts what the session has written onto the disk, beside everything else. Whoever waits for it waits for earlier
-    /// calls too.
+    /// Puts what the session has written onto the disk, beside everything else. Whoever waits for
+    /// it waits for earlier calls too.
     pub(super) fn sync(&self) -> JoinHandle<()> {
         let store = self.parts.store.clone();
         tokio::task::spawn_blocking(move || {

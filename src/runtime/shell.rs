@@ -1,4 +1,5 @@
-//! The person's own shell commands (`!` in the prompt): run beside the agents, shown to the model with the next prompt.
+//! The person's own shell commands (`!` in the prompt): run beside the agents, shown to the model
+//! with the next prompt.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,8 +28,8 @@ struct Running {
 }
 
 impl OwnShell {
-    /// A shell that begins in `base`. `secrets` are names of variables that commands must not see; `redactor` masks
-    /// keys in what they print.
+    /// A shell that begins in `base`. `secrets` are names of variables that commands must not see;
+    /// `redactor` masks keys in what they print.
     pub fn new(
         base: Arc<Path>,
         env: EnvOverlay,

@@ -28,8 +28,8 @@ pub(super) struct FileJournal {
 /// What a journal knows of its file.
 struct State {
     tail: Option<Tail<File>>,
-    /// What goes to the top of a new file, together with the first message, or before the next line of an open one.
-    /// Kept until it is written.
+    /// What goes to the top of a new file, together with the first message, or before the next line
+    /// of an open one. Kept until it is written.
     top: Top,
     /// Messages in the file, or in its top.
     count: u64,
@@ -46,7 +46,8 @@ struct Top {
 }
 
 impl FileJournal {
-    /// A file that does not exist yet, or is empty. `lines` are its first ones, with `count` messages in them.
+    /// A file that does not exist yet, or is empty. `lines` are its first ones, with `count`
+    /// messages in them.
     pub fn new(
         dir: &Path,
         path: PathBuf,
@@ -119,8 +120,8 @@ impl State {
         if let Some(tail) = &mut self.tail
             && let Err(error) = tail.append(&lines)
         {
-            // A message that could not be written has not happened. Money is gone all the same: it is booked with
-            // the next line.
+            // A message that could not be written has not happened. Money is gone all the same: it
+            // is booked with the next line.
             if matches!(record, Record::Spent { .. }) {
                 self.top.lines = lines;
             }

@@ -10,7 +10,8 @@ use crate::protocol::{
     lossy_path,
 };
 
-/// The version that new files carry. Since 2, the transcript that reads of a sub-agent's end says whose end it is.
+/// The version that new files carry. Since 2, the transcript that reads of a sub-agent's end says
+/// whose end it is.
 pub const VERSION: u32 = 2;
 
 /// One line.
@@ -37,8 +38,8 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
     },
-    /// The result of one call, while others of the same message still ran. The next message holds it too; only a
-    /// file that was cut off before that needs it.
+    /// The result of one call, while others of the same message still ran. The next message holds
+    /// it too; only a file that was cut off before that needs it.
     Result {
         at: Timestamp,
         /// As of the message before.
@@ -47,7 +48,8 @@ pub enum Record {
         /// A tool result.
         result: ContentBlock,
     },
-    /// From here on these messages are the conversation. Those before stay in the file, to be read by a person.
+    /// From here on these messages are the conversation. Those before stay in the file, to be read
+    /// by a person.
     Compacted {
         at: Timestamp,
         /// As of the message before.

@@ -1,4 +1,5 @@
-//! Makes a conversation valid again: whatever cut it short, every call gets exactly one result, right behind it.
+//! Makes a conversation valid again: whatever cut it short, every call gets exactly one result,
+//! right behind it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -134,7 +135,8 @@ impl<F: Fn(&ToolUseId) -> ContentBlock> Mender<F> {
         }
     }
 
-    /// Closes the calls that are still open: with the results that came early, and made-up ones for the others.
+    /// Closes the calls that are still open: with the results that came early, and made-up ones for
+    /// the others.
     fn close(&mut self, early: Vec<ContentBlock>) {
         let open = std::mem::take(&mut self.open);
         if open.is_empty() {

@@ -1,5 +1,5 @@
-//! Replays a stored session as the events that its agents emitted while they worked, so that a front end needs no second
-//! way to show it.
+//! Replays a stored session as the events that its agents emitted while they worked, so that a
+//! front end needs no second way to show it.
 //!
 //! A file is read from the top. A message or an answer opens a run, and an end closes it:
 //!
@@ -350,8 +350,9 @@ impl<'a> Replay<'a> {
         self.events
     }
 
-    /// Returns the events of the whole session once main's file was read, and what the agents with files spent together.
-    /// Those files contribute starts, turns, costs and ends only; their conversations are not parsed.
+    /// Returns the events of the whole session once main's file was read, and what the agents with
+    /// files spent together. Those files contribute starts, turns, costs and ends only; their
+    /// conversations are not parsed.
     pub fn into_session(mut self, dir: &Path) -> (Vec<AgentEvent>, (Usage, Cost)) {
         self.interrupt();
         self.cut(0);

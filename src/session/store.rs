@@ -1,4 +1,5 @@
-//! The folder of all sessions: making, finding, resuming and removing them. Everything here blocks on the disk.
+//! The folder of all sessions: making, finding, resuming and removing them. Everything here blocks
+//! on the disk.
 
 use std::fmt;
 use std::fs;
@@ -62,8 +63,8 @@ pub struct Opened {
     pub lost_reports: Vec<LostReport>,
 }
 
-/// The end of a sub-agent that is not in main's conversation: it worked in the background, and the program ended
-/// before main had read its report.
+/// The end of a sub-agent that is not in main's conversation: it worked in the background, and the
+/// program ended before main had read its report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LostReport {
     pub id: AgentId,
@@ -143,7 +144,8 @@ impl SessionStore {
         })
     }
 
-    /// Goes on with a session: mends what a crash left behind, in its files too, and locks it for this process.
+    /// Goes on with a session: mends what a crash left behind, in its files too, and locks it for
+    /// this process.
     pub fn open(
         &self,
         id: SessionId,
@@ -221,8 +223,8 @@ impl SessionStore {
             .map_err(|source| StoreError::Read { id, path, source })
     }
 
-    /// Reads a session without changing it, for a new one to begin with. What the old one has spent is not the new
-    /// one's, and its agents are known by the results of their calls alone.
+    /// Reads a session without changing it, for a new one to begin with. What the old one has spent
+    /// is not the new one's, and its agents are known by the results of their calls alone.
     fn load_whole(
         &self,
         id: SessionId,
@@ -500,7 +502,8 @@ fn transcript_file(dir: &Path) -> PathBuf {
     dir.join("transcript.jsonl")
 }
 
-/// Usage and cost of the agent at `path` and of all below it, in all of their runs. Each dollar is in one file.
+/// Usage and cost of the agent at `path` and of all below it, in all of their runs. Each dollar is
+/// in one file.
 fn spent_within(dir: &Path, agents: &[AgentSummary], path: &AgentPath) -> (Usage, Cost) {
     let within = agents.iter().filter(|agent| agent.meta.path.is_within(path));
     within.fold(Default::default(), |(mut usage, mut cost), agent| {
@@ -514,9 +517,10 @@ fn spent_within(dir: &Path, agents: &[AgentSummary], path: &AgentPath) -> (Usage
 
 /// The agents of main whose last end is not in its conversation.
 ///
-/// An end goes from the agent's file to main's in this order: the end is written, its report waits in main's queue,
-/// main reads it and writes that down. What was written before the end tells of an earlier run. Agents further down
-/// report to one that is gone with its queue; a resume of that one starts with what it knows.
+/// An end goes from the agent's file to main's in this order: the end is written, its report waits
+/// in main's queue, main reads it and writes that down. What was written before the end tells of an
+/// earlier run. Agents further down report to one that is gone with its queue; a resume of that one
+/// starts with what it knows.
 fn lost_reports(dir: &Path, agents: &[AgentSummary], main: &Transcript) -> Vec<LostReport> {
     let lost = agents.iter().filter(|agent| {
         let reported = main.reported.get(&agent.meta.id);

@@ -1,7 +1,7 @@
 //! Reads a transcript line by line, and loses nothing that can be made sense of.
 //!
-//! Two things come of the same lines: the conversation as a model may read it, and the past as the user reads it. A
-//! summary and a change of the model shorten the first and never the second.
+//! Two things come of the same lines: the conversation as a model may read it, and the past as the
+//! user reads it. A summary and a change of the model shorten the first and never the second.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,8 +23,8 @@ pub struct Transcript {
     pub session: Option<SessionHeader>,
     /// Of a sub-agent's file.
     pub agent: Option<AgentHeader>,
-    /// The conversation as it goes on: from the last summary, if there is one. Every call has its result; calls
-    /// that were open at the end have one that says so.
+    /// The conversation as it goes on: from the last summary, if there is one. Every call has its
+    /// result; calls that were open at the end have one that says so.
     pub messages: Vec<Message>,
     /// All that was said, for the user.
     past: Vec<Past>,
@@ -41,7 +41,8 @@ pub struct Transcript {
     pub worktree: Option<Checkout>,
     /// What had to be left out or mended.
     pub warnings: Vec<Warning>,
-    /// Closes the calls that were open at the end of the file: to be appended before the file is gone on with.
+    /// Closes the calls that were open at the end of the file: to be appended before the file is
+    /// gone on with.
     pub(super) missing: Option<Message>,
     /// Message lines in the file.
     pub(super) count: u64,
@@ -69,7 +70,8 @@ impl Transcript {
         Self::read_with(path, unanswered, &mut |_| {})
     }
 
-    /// As [`Self::read`], and shows each record to `reader`: those of the file, and the message that closes its calls.
+    /// As [`Self::read`], and shows each record to `reader`: those of the file, and the message
+    /// that closes its calls.
     pub(super) fn read_with(
         path: &Path,
         unanswered: impl Fn(&ToolUseId) -> ContentBlock,
@@ -221,7 +223,8 @@ impl Transcript {
     }
 }
 
-/// The messages without their first `blocks` blocks. Mending joins messages of one side, but keeps blocks in order.
+/// The messages without their first `blocks` blocks. Mending joins messages of one side, but keeps
+/// blocks in order.
 fn behind(messages: &[Message], mut blocks: usize) -> impl Iterator<Item = Message> {
     messages.iter().filter_map(move |message| {
         let skipped = blocks.min(message.content.len());

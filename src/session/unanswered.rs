@@ -1,6 +1,7 @@
 //! The result of a call that was cut off when the program ended, if the call had started a sub-agent.
 //!
-//! A sub-agent's own file is the truth about how it ended. The states that a call can be found in, and its result:
+//! A sub-agent's own file is the truth about how it ended. The states that a call can be found in,
+//! and its result:
 //!
 //! | the caller's file has | the sub-agent's file has | result |
 //! |---|---|---|

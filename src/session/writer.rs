@@ -1,4 +1,5 @@
-//! Appends lines to one file so that it always consists of whole lines, also after a write that failed half way.
+//! Appends lines to one file so that it always consists of whole lines, also after a write that
+//! failed half way.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -94,8 +95,8 @@ pub fn write_small(path: &Path, bytes: &[u8]) -> io::Result<()> {
 const LOCK_TRIES: u32 = 10;
 const LOCK_WAIT: Duration = Duration::from_millis(20);
 
-/// Locks a file for its only writer. One that has just ended may still hold it for a moment, as may a process that is
-/// being started beside us.
+/// Locks a file for its only writer. One that has just ended may still hold it for a moment, as may
+/// a process that is being started beside us.
 fn lock(file: &File) -> io::Result<()> {
     let mut tries = 0;
     loop {

@@ -1,5 +1,5 @@
-//! Messages between a parent and its own children. They never leave the process: each lies in the receiver's queue
-//! until its next step.
+//! Messages between a parent and its own children. They never leave the process: each lies in the
+//! receiver's queue until its next step.
 
 use super::Executor;
 use super::defuse::defuse;
@@ -28,7 +28,8 @@ pub(super) fn instructions(parent: &str) -> String {
     )
 }
 
-/// Puts a message into the queue of the sender's parent or of one of its own children. Answers with the receiver's name.
+/// Puts a message into the queue of the sender's parent or of one of its own children. Answers with
+/// the receiver's name.
 ///
 /// # Errors
 /// When there is nobody to read it, or the sender has no business with the receiver. Nothing was sent then.

@@ -1,4 +1,5 @@
-//! What a sub-agent wrote, made harmless for its parent: the text is a report, and must not read as anything else.
+//! What a sub-agent wrote, made harmless for its parent: the text is a report, and must not read as
+//! anything else.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -24,8 +25,8 @@ static ENDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r"(?m)^([ \t]*)(\[(?:{of_agents}|{others}))")).ok()
 });
 
-/// The text without terminal sequences and hidden marks; tags of control, markers of other speakers and lines that look
-/// like ours are spelled so that they are none.
+/// The text without terminal sequences and hidden marks; tags of control, markers of other speakers
+/// and lines that look like ours are spelled so that they are none.
 #[must_use]
 pub fn defuse(text: &str) -> String {
     let clean = Cleaner::whole(text);

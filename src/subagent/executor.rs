@@ -44,7 +44,8 @@ pub struct Caller {
     pub gate: AgentGate,
     /// Where it works.
     pub place: Workplace,
-    /// The names of its tools, which bound theirs; `None` for the main agent, whose tools are all that there are.
+    /// The names of its tools, which bound theirs; `None` for the main agent, whose tools are all
+    /// that there are.
     pub holds: Option<Arc<[String]>>,
 }
 
@@ -155,8 +156,8 @@ impl Executor {
         (!lists.is_empty()).then(|| format!("Default: your own. Allowed: {}.", lists.join("; ")))
     }
 
-    /// Starts a sub-agent and waits for its end, unless it goes to the background before. The caller's slot is free for
-    /// others meanwhile.
+    /// Starts a sub-agent and waits for its end, unless it goes to the background before. The
+    /// caller's slot is free for others meanwhile.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -199,8 +200,8 @@ impl Executor {
     /// Starts a sub-agent in the background.
     ///
     /// # Errors
-    /// A soft error for bad input, for a budget that is used up and for a limit that is reached: then nothing was
-    /// started.
+    /// A soft error for bad input, for a budget that is used up and for a limit that is reached:
+    /// then nothing was started.
     pub async fn start(&self, order: Order, cx: &ToolContext) -> Result<Started, ToolError> {
         let child = self.join(Order { background: true, ..order }, cx).await?;
         let started = Started { id: child.member.id(), name: child.plan.name.clone() };

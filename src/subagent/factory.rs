@@ -248,8 +248,9 @@ impl Factory {
         system.assemble().into()
     }
 
-    /// What servers offer an agent that begins to live: those that its definition asks for, with its own variables. Waits
-    /// for them, within bounds. A whole copy of main is told of the same tools as main, whatever has come since.
+    /// What servers offer an agent that begins to live: those that its definition asks for, with
+    /// its own variables. Waits for them, within bounds. A whole copy of main is told of the same
+    /// tools as main, whatever has come since.
     pub async fn serve(
         &self,
         plan: &Plan,
@@ -287,9 +288,10 @@ impl Factory {
         offered.tools
     }
 
-    /// All tools of a new agent at `depth`: those it was given, and the faces as far as it may start others. A whole
-    /// copy of another agent is told of the same tools as that one in any case, or its provider would have to read
-    /// the whole conversation anew; at the limit they are there to say that it is reached.
+    /// All tools of a new agent at `depth`: those it was given, and the faces as far as it may
+    /// start others. A whole copy of another agent is told of the same tools as that one in any
+    /// case, or its provider would have to read the whole conversation anew; at the limit they are
+    /// there to say that it is reached.
     fn with_faces(
         self: &Arc<Self>,
         mut tools: ToolRegistry,
@@ -317,14 +319,15 @@ impl Factory {
         tools.withholding(|name| self.gate.withholds(name))
     }
 
-    /// Whether a sub-agent gets the tool that sends messages. It goes with the configuration rather than with lists of
-    /// tools, unless one of them forbids it.
+    /// Whether a sub-agent gets the tool that sends messages. It goes with the configuration rather
+    /// than with lists of tools, unless one of them forbids it.
     fn may_send(&self, lists: &Lists<'_>) -> bool {
         self.settings.comms && !lists.deny(comms::SEND) && !self.gate.withholds(comms::SEND)
     }
 
-    /// The tools of one sub-agent but for those that start others, as they are now: a fresh set, narrowed by its
-    /// definition and by the call. Also says which names of the lists exist nowhere.
+    /// The tools of one sub-agent but for those that start others, as they are now: a fresh set,
+    /// narrowed by its definition and by the call. Also says which names of the lists exist
+    /// nowhere.
     #[must_use]
     pub fn tools_for(
         &self,
@@ -435,7 +438,8 @@ impl Lists<'_> {
     }
 
     fn keep(&self, name: &str) -> bool {
-        // An entry with a pattern is a rule besides, which the gate keeps: it gives the tool, and takes none away.
+        // An entry with a pattern is a rule besides, which the gate keeps: it gives the tool, and
+        // takes none away.
         let listed = |entry: &String| tool::lists(tool_of(entry), name);
         let forbids = |entry: &String| tool::lists(entry, name);
         self.definition.tools.as_deref().is_none_or(|list| list.iter().any(listed))

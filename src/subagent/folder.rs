@@ -13,8 +13,8 @@ const MAX_FILE: u64 = 256 << 10;
 /// More files of one folder are not looked at.
 const MAX_FILES: usize = 1000;
 
-/// What folders of definitions look like without reading any file: to be compared with a later look. Each folder comes
-/// with what its links may lead to, where it is the project's.
+/// What folders of definitions look like without reading any file: to be compared with a later
+/// look. Each folder comes with what its links may lead to, where it is the project's.
 pub(super) fn fingerprint<'a>(
     folders: impl Iterator<Item = (&'a Path, Option<&'a ProjectFiles<'a>>)>,
 ) -> Fingerprint {
@@ -23,8 +23,8 @@ pub(super) fn fingerprint<'a>(
     Fingerprint::of(folders.flat_map(|(folder, scope)| files(folder, scope)).map(seen))
 }
 
-/// The `.md` files of a folder and those below it, by name. A missing folder has none. `scope` is what links may lead
-/// to in a folder of the project.
+/// The `.md` files of a folder and those below it, by name. A missing folder has none. `scope` is
+/// what links may lead to in a folder of the project.
 pub(super) fn files(folder: &Path, scope: Option<&ProjectFiles<'_>>) -> Vec<Entry> {
     let bar = |folder: &Path| match scope?.enter(folder) {
         Err(ScopeError::Outside(why)) => Some(why),

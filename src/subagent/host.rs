@@ -19,8 +19,8 @@ pub(super) struct Host<'a> {
 }
 
 impl Host<'_> {
-    /// From the end of its first run to its own: when a run does not complete, its time is over, or it is cancelled.
-    /// Answers with all of its runs as one, and the text of the last.
+    /// From the end of its first run to its own: when a run does not complete, its time is over, or
+    /// it is cancelled. Answers with all of its runs as one, and the text of the last.
     pub async fn stay(self, first: Outcome) -> Outcome {
         let mut answer = Some(self.answer(&first));
         let mut total = first;

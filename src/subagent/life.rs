@@ -25,7 +25,8 @@ use crate::protocol::{
     Sender,
 };
 
-/// How long an agent that is cancelled or whose time is over waits for git to look into or remove its worktree.
+/// How long an agent that is cancelled or whose time is over waits for git to look into or remove
+/// its worktree.
 const FINISH_WAIT: Duration = Duration::from_secs(2);
 
 /// An agent that has joined the tree and waits to live.
@@ -165,10 +166,11 @@ async fn inherit(fork: &Fork, journal: &dyn Journal) -> Result<(), JournalError>
 /// - *making*: git runs, in a process group of its own.
 /// - *made*: the agent works in it. Its journal names it before the agent's first message.
 /// - *failed*: git said why. What it made is removed, and the reason becomes the agent's end.
-/// - *given up*: from either of the first two, when the agent is cancelled or its time is over. Git is ended, and what it
-///   made is removed before the agent ends; a removal that takes longer than [`FINISH_WAIT`] goes on in the background.
-///   The one who waits for the agent gets that end at once: the time limit if the time of this agent or of one above it
-///   is over, and else that it was cancelled before it began.
+/// - *given up*: from either of the first two, when the agent is cancelled or its time is over. Git
+///   is ended, and what it made is removed before the agent ends; a removal that takes longer than
+///   [`FINISH_WAIT`] goes on in the background. The one who waits for the agent gets that end at
+///   once: the time limit if the time of this agent or of one above it is over, and else that it
+///   was cancelled before it began.
 async fn settle(
     factory: &Factory,
     plan: &Plan,
@@ -251,7 +253,8 @@ fn settle_in(worktree: &Worktree, before: &Workplace, events: &EventSink) -> Wor
     Workplace { cwd: worktree.cwd().into(), env: before.env.clone(), bound: Some(bound) }
 }
 
-/// What an agent in a worktree must know of it. `is_lost` says that this is not the one where it worked before.
+/// What an agent in a worktree must know of it. `is_lost` says that this is not the one where it
+/// worked before.
 fn introduction(worktree: &Worktree, is_lost: bool) -> String {
     let (path, branch) = (worktree.path().display(), worktree.branch());
     let lost = match is_lost {

@@ -1,8 +1,8 @@
 //! Sub-agents: a tool whose body is another agent's loop.
 //!
-//! The parent's loop awaits the tool like any other, so nesting is a function call and there is no orchestrator.
-//! [`AgentTree`] owns every sub-agent's life, [`Factory`] builds one, [`Executor`] starts it, and the faces
-//! ([`faces`]) are the tools by which models ask for that.
+//! The parent's loop awaits the tool like any other, so nesting is a function call and there is no
+//! orchestrator. [`AgentTree`] owns every sub-agent's life, [`Factory`] builds one, [`Executor`]
+//! starts it, and the faces ([`faces`]) are the tools by which models ask for that.
 
 mod comms;
 pub mod definition;

@@ -54,7 +54,8 @@ pub struct Fork {
 }
 
 impl Fork {
-    /// The conversation up to the message that holds the call `own`, with an answer to each call of that message.
+    /// The conversation up to the message that holds the call `own`, with an answer to each call of
+    /// that message.
     #[must_use]
     pub fn of(conversation: &Conversation, own: &ToolUseId) -> Self {
         let Conversation { system, messages, thinker } = conversation;

@@ -22,7 +22,8 @@ const BUILT_IN: [(&str, &str); 3] = [
     ("plan", include_str!("../../assets/agents/plan.md")),
 ];
 
-/// The names and sources of definitions that no project replaces without the user's word, by the names of their tools.
+/// The names and sources of definitions that no project replaces without the user's word, by the
+/// names of their tools.
 type Kept = BTreeMap<String, (String, Source)>;
 
 /// What came of a file that is not quite right.
@@ -80,8 +81,9 @@ impl Definitions {
         all
     }
 
-    /// The same, where what runs programs or widens rights is what it was in `start`: a file that changes while a session
-    /// runs, perhaps by an agent's hand, starts nothing. Second: the agents that lost something by this.
+    /// The same, where what runs programs or widens rights is what it was in `start`: a file that
+    /// changes while a session runs, perhaps by an agent's hand, starts nothing. Second: the agents
+    /// that lost something by this.
     #[must_use]
     pub fn with_starts_of(mut self, start: &Self) -> (Self, Vec<String>) {
         let mut held = Vec::new();
@@ -137,8 +139,8 @@ impl Definitions {
         &self.inert
     }
 
-    /// The hooks and servers of the user's own definitions that start in an empty folder, because the user has not
-    /// accepted that they start in this project.
+    /// The hooks and servers of the user's own definitions that start in an empty folder, because
+    /// the user has not accepted that they start in this project.
     #[must_use]
     pub fn starts(&self) -> &[ProjectStart] {
         &self.starts
@@ -198,8 +200,9 @@ impl Definitions {
         }
     }
 
-    /// Whether the user lets a project's definition replace `other`, one of the user's or a built-in one. What the user
-    /// accepts is the whole text, because it decides what an agent of a known name does.
+    /// Whether the user lets a project's definition replace `other`, one of the user's or a
+    /// built-in one. What the user accepts is the whole text, because it decides what an agent of a
+    /// known name does.
     fn may_replace(
         &mut self,
         parsed: &Parsed,

@@ -35,8 +35,9 @@ impl Reporter<'_> {
         Ending { outcome, report, text, message, brief }
     }
 
-    /// The final text and nothing else when the agent completed and the text fits; otherwise the text as far as it fits
-    /// and one bracketed line that says how it ended, how much is shown, and where the rest is.
+    /// The final text and nothing else when the agent completed and the text fits; otherwise the
+    /// text as far as it fits and one bracketed line that says how it ended, how much is shown, and
+    /// where the rest is.
     #[must_use]
     pub fn report(&self, outcome: &Outcome) -> (String, AgentReport) {
         let whole = defuse(&outcome.text);

@@ -1,5 +1,6 @@
-//! Goes on with a sub-agent that has ended: the same agent, with its transcript, in the background. It keeps its id, its
-//! path (and with it its depth), its name, its model, and the terms of the call that once started it.
+//! Goes on with a sub-agent that has ended: the same agent, with its transcript, in the background.
+//! It keeps its id, its path (and with it its depth), its name, its model, and the terms of the
+//! call that once started it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,8 +72,8 @@ pub enum NotResumed {
     OverLimit { name: String, over: OverLimit },
 }
 
-/// An agent of an earlier process as the tree keeps it, and the message that tells its parent of its end. `max_chars`
-/// bounds what its parent gets; 0 is no limit.
+/// An agent of an earlier process as the tree keeps it, and the message that tells its parent of
+/// its end. `max_chars` bounds what its parent gets; 0 is no limit.
 #[must_use]
 pub fn restored(
     meta: &ChildMeta,
@@ -91,8 +92,8 @@ pub fn restored(
     (Ended { info, outcome, report, text }, message)
 }
 
-/// The result of the call that had started a stored agent and waited for it, when the program ended before the call
-/// had its result: the text, whether it is an error, and whose end it is.
+/// The result of the call that had started a stored agent and waited for it, when the program ended
+/// before the call had its result: the text, whether it is an error, and whose end it is.
 #[must_use]
 pub fn end_as_result(
     meta: &ChildMeta,
@@ -116,8 +117,8 @@ pub fn end_as_result(
 }
 
 impl Executor {
-    /// Goes on with an ended agent in the background, below the account `above`. This executor's caller, which is
-    /// main, gets its result. `root` is the main agent's sink.
+    /// Goes on with an ended agent in the background, below the account `above`. This executor's
+    /// caller, which is main, gets its result. `root` is the main agent's sink.
     ///
     /// # Errors
     /// When it cannot go on; then nothing was started.
@@ -267,7 +268,8 @@ fn fork(meta: &ChildMeta) -> Result<Option<Fork>, NotResumed> {
     Ok(Some(Fork { system, messages: Vec::new(), closing: Vec::new(), thinker: None }))
 }
 
-/// The bounds of the sub-agent that had started it, if one had. Those of a folder cannot be put up again without it.
+/// The bounds of the sub-agent that had started it, if one had. Those of a folder cannot be put up
+/// again without it.
 fn bounds(meta: &ChildMeta) -> Result<Option<Below>, NotResumed> {
     if meta.path.depth() < 2 {
         return Ok(None);

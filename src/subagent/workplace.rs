@@ -26,8 +26,8 @@ pub struct Bound {
 }
 
 impl Workplace {
-    /// The tools' settings for an agent with this gate in this place: what its gate keeps it from reading is hidden from
-    /// its searches, and its redirects follow its rules.
+    /// The tools' settings for an agent with this gate in this place: what its gate keeps it from
+    /// reading is hidden from its searches, and its redirects follow its rules.
     #[must_use]
     pub fn settings(&self, session: &BuiltinSettings, gate: &AgentGate) -> BuiltinSettings {
         let (gate, web) = (gate.clone(), gate.clone());

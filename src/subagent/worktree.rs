@@ -1,4 +1,5 @@
-//! A git worktree of its own for one sub-agent: made from the last commit, kept when it holds anything, else removed.
+//! A git worktree of its own for one sub-agent: made from the last commit, kept when it holds
+//! anything, else removed.
 
 mod git;
 mod links;
@@ -51,8 +52,8 @@ pub struct NewWorktree {
     pub stop: CancellationToken,
 }
 
-/// A worktree in use. Dropped without [`Worktree::finish`], as in a crash, it stays on disk; `git worktree list` names
-/// it.
+/// A worktree in use. Dropped without [`Worktree::finish`], as in a crash, it stays on disk; `git
+/// worktree list` names it.
 #[derive(Debug)]
 pub struct Worktree {
     path: PathBuf,
@@ -139,8 +140,8 @@ impl NewWorktree {
 }
 
 impl Worktree {
-    /// Makes a worktree with a branch of its own from the last commit. When the future is dropped, git is ended, and what
-    /// was made is removed again in the background.
+    /// Makes a worktree with a branch of its own from the last commit. When the future is dropped,
+    /// git is ended, and what was made is removed again in the background.
     ///
     /// # Errors
     /// When there is no commit to start from, or git or the disk refuses.
@@ -161,7 +162,8 @@ impl Worktree {
         &self.path
     }
 
-    /// The directory in it that is the parent's in the repository; its top when the commit does not have that one.
+    /// The directory in it that is the parent's in the repository; its top when the commit does not
+    /// have that one.
     #[must_use]
     pub fn cwd(&self) -> &Path {
         &self.cwd
@@ -187,9 +189,9 @@ impl Worktree {
         self.confinement().map_or(ShellReach::Withheld, ShellReach::Confined)
     }
 
-    /// What keeps programs to the worktree: they write there, in a folder for temporary files, and what a commit on a
-    /// branch of ours needs of the repository, also with Git LFS where the repository has its store. `None` where the
-    /// system cannot confine.
+    /// What keeps programs to the worktree: they write there, in a folder for temporary files, and
+    /// what a commit on a branch of ours needs of the repository, also with Git LFS where the
+    /// repository has its store. `None` where the system cannot confine.
     fn confinement(&self) -> Option<Confinement> {
         let branches = Path::new("refs/heads").join(BRANCHES);
         let logs = Path::new("logs").join(&branches);
@@ -207,13 +209,15 @@ impl Worktree {
         WorktreeGit::new(&self.path, confinement, context)
     }
 
-    /// Removes the worktree and its branch when they hold neither changes nor commits; else keeps both. All that the
-    /// agent started must have ended. Goes on in the background when the future is dropped.
+    /// Removes the worktree and its branch when they hold neither changes nor commits; else keeps
+    /// both. All that the agent started must have ended. Goes on in the background when the future
+    /// is dropped.
     pub async fn finish(self) -> Finished {
         self.finish_until(std::future::pending()).await
     }
 
-    /// [`Self::finish`], as long as `over` does not end first: then git is ended, and the worktree stays as it is.
+    /// [`Self::finish`], as long as `over` does not end first: then git is ended, and the worktree
+    /// stays as it is.
     pub async fn finish_until(self, over: impl Future<Output = ()>) -> Finished {
         let (path, branch, pool) = (self.path.clone(), self.branch.clone(), self.pool.clone());
         let unclear = |why: String| Finished::Unclear { path, branch, why };

@@ -61,8 +61,8 @@ impl Bash {
     /// Starts a command and goes on.
     fn start(&self, input: &Input, cx: &ToolContext) -> Result<ToolOutcome, ToolError> {
         let owner = cx.events.path();
-        // A turn of the main agent that is stopped leaves its commands in the background alone; a stopped sub-agent
-        // has ended for good.
+        // A turn of the main agent that is stopped leaves its commands in the background alone; a
+        // stopped sub-agent has ended for good.
         let cancel =
             if owner.is_root() { CancellationToken::new() } else { cx.cancel.child_token() };
         let limit = input.timeout.map(Duration::from_millis);
@@ -197,7 +197,8 @@ impl TypedTool for Bash {
     }
 }
 
-/// How a command ended. One that was let run because it only reads, and could not do what it wanted, says why.
+/// How a command ended. One that was let run because it only reads, and could not do what it
+/// wanted, says why.
 fn finished(outcome: &ShellOutcome, is_read_only: bool) -> ToolOutcome {
     let exit_code = match outcome.exit {
         Exit::Code(code) => Some(code),

@@ -5,8 +5,8 @@ use tokio_util::sync::CancellationToken;
 use super::{SoftKind, ToolContext, ToolError};
 use crate::protocol::Failure;
 
-/// Runs `work` on a thread of the pool for files. The token that it gets fires when the call is cancelled and when the
-/// future is dropped.
+/// Runs `work` on a thread of the pool for files. The token that it gets fires when the call is
+/// cancelled and when the future is dropped.
 pub async fn blocking<T: Send + 'static>(
     cx: &ToolContext,
     work: impl FnOnce(&CancellationToken) -> Result<T, ToolError> + Send + 'static,

@@ -64,8 +64,8 @@ impl FileDiff {
         Self { text, added, removed, first }
     }
 
-    /// The whole difference as text, for someone who decides about it. One that is too large to be shown is cut, and
-    /// what is left of it still is too large.
+    /// The whole difference as text, for someone who decides about it. One that is too large to be
+    /// shown is cut, and what is left of it still is too large.
     #[must_use]
     pub fn whole(old: &str, new: &str) -> String {
         let mut head = Head(String::new());

@@ -1,7 +1,8 @@
-//! A tool that panics, for the tests of this program: what a bug in a tool comes to can be seen from outside with it.
+//! A tool that panics, for the tests of this program: what a bug in a tool comes to can be seen
+//! from outside with it.
 //!
-//! Compiled into debug builds alone, never into a release, and offered only where `CALIBAN_FAULT=panic` is in the
-//! session's environment overlay.
+//! Compiled into debug builds alone, never into a release, and offered only where
+//! `CALIBAN_FAULT=panic` is in the session's environment overlay.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};

@@ -32,8 +32,8 @@ pub struct OnDisk {
     pub file: Option<(Metadata, Vec<u8>)>,
 }
 
-/// Opens what a call may touch, a regular file or a folder. No link is followed that was not there when the call was
-/// judged. `None` when nothing is there.
+/// Opens what a call may touch, a regular file or a folder. No link is followed that was not there
+/// when the call was judged. `None` when nothing is there.
 pub fn open(target: &Target) -> Result<Option<(File, Metadata)>, ToolError> {
     let path = target.written.as_path();
     let opened = disk::open(resolved(target)?).and_then(|file| {
@@ -104,7 +104,8 @@ impl OnDisk {
         self.file.as_ref().map(|(_, content)| content.as_slice())
     }
 
-    /// Refuses to go on when this agent has not read the file, or it has changed since then or since the user was asked.
+    /// Refuses to go on when this agent has not read the file, or it has changed since then or
+    /// since the user was asked.
     pub fn check(&self, ledger: &Ledger, asked: Option<ContentHash>) -> Result<(), ToolError> {
         let path = self.target.written.display();
         if let Some((metadata, content)) = &self.file {
@@ -128,9 +129,9 @@ impl OnDisk {
         }
     }
 
-    /// Puts `content` in the file's place in one step and notes it as read. Mode and owner stay. Folders that are
-    /// missing are made, once it is certain that the file lies within the bound. Needs the lock, held since before the
-    /// file was loaded.
+    /// Puts `content` in the file's place in one step and notes it as read. Mode and owner stay.
+    /// Folders that are missing are made, once it is certain that the file lies within the bound.
+    /// Needs the lock, held since before the file was loaded.
     pub fn replace(
         &self,
         content: &[u8],

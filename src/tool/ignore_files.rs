@@ -1,8 +1,9 @@
 //! Ignore files: `.ignore`, `.gitignore` and git's own `info/exclude`, which say what a walk passes over.
 //!
-//! Whoever wrote a project wrote them too, so they are read with care: never through a link, only from regular files, up
-//! to a limit, and not where a rule hides them from the agent that searches, because what a search leaves out gives
-//! away their lines. Git does not follow a link named `.gitignore` either.
+//! Whoever wrote a project wrote them too, so they are read with care: never through a link, only
+//! from regular files, up to a limit, and not where a rule hides them from the agent that searches,
+//! because what a search leaves out gives away their lines. Git does not follow a link named
+//! `.gitignore` either.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -17,8 +18,8 @@ use ignore::{Match, WalkBuilder};
 use super::search::HiddenFiles;
 use crate::disk::{self, Folder};
 
-/// The bytes of all ignore files that count for one folder, its own and those of the folders above. A file that would
-/// exceed this does not count. A line of two bytes takes some hundred in memory.
+/// The bytes of all ignore files that count for one folder, its own and those of the folders above.
+/// A file that would exceed this does not count. A line of two bytes takes some hundred in memory.
 const LIMIT: u64 = 256 * 1024;
 
 /// The ignore files on the way of one walk.
@@ -46,8 +47,8 @@ struct Level {
 }
 
 impl IgnoreFiles {
-    /// Those for a search of an agent: git's files count without a repository too, and dot files are found. Files that
-    /// are `hidden` from the search do not count.
+    /// Those for a search of an agent: git's files count without a repository too, and dot files
+    /// are found. Files that are `hidden` from the search do not count.
     #[must_use]
     pub fn for_agent(hidden: HiddenFiles) -> Self {
         Self {
@@ -59,7 +60,8 @@ impl IgnoreFiles {
         }
     }
 
-    /// Those for a list that the user sees of the files below `root`. The user's global ignore file counts too.
+    /// Those for a list that the user sees of the files below `root`. The user's global ignore file
+    /// counts too.
     #[must_use]
     pub fn for_user(root: &Path) -> Self {
         Self {
@@ -99,7 +101,8 @@ impl IgnoreFiles {
         }
     }
 
-    /// The nearest file of a kind that says something decides; between the kinds, the first one that says something.
+    /// The nearest file of a kind that says something decides; between the kinds, the first one
+    /// that says something.
     fn matched(&self, levels: &[Level], path: &Path, is_dir: bool) -> Match<()> {
         let matched = |patterns: &Gitignore| patterns.matched(path, is_dir).map(|_| ());
         let git_counts = !self.repositories_only || levels.iter().any(|level| level.is_repository);
@@ -172,8 +175,8 @@ fn parse(root: &Path, text: &[u8]) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// A walk below `root`, an absolute path without links, in the order of names and never into a `.git`. It finds what
-/// `only` names, or else whatever the ignore files do not leave out.
+/// A walk below `root`, an absolute path without links, in the order of names and never into a
+/// `.git`. It finds what `only` names, or else whatever the ignore files do not leave out.
 #[must_use]
 pub fn walk(root: &Path, ignored: IgnoreFiles, only: Override) -> WalkBuilder {
     let mut walk = WalkBuilder::new(root);

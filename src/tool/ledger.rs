@@ -9,13 +9,14 @@ use std::time::SystemTime;
 
 use tokio::sync::OwnedMutexGuard;
 
-/// The files that one agent has read. Clones are the same ledger. Looks at the disk: only for threads that may block.
+/// The files that one agent has read. Clones are the same ledger. Looks at the disk: only for
+/// threads that may block.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger(Arc<Mutex<HashMap<PathBuf, State>>>);
 
-/// Lets one call at a time change files, from its last judgement to the end of its work. All agents of a session share
-/// one, so that two of them cannot overwrite each other unseen, and none makes what another was judged without. It
-/// holds no data.
+/// Lets one call at a time change files, from its last judgement to the end of its work. All agents
+/// of a session share one, so that two of them cannot overwrite each other unseen, and none makes
+/// what another was judged without. It holds no data.
 #[derive(Clone, Debug, Default)]
 pub struct FileLock(Arc<tokio::sync::Mutex<()>>);
 
@@ -46,7 +47,8 @@ pub enum Stale {
 }
 
 impl Ledger {
-    /// Notes that the file at a resolved path was read or written. `content` is the whole of it, if it is known.
+    /// Notes that the file at a resolved path was read or written. `content` is the whole of it, if
+    /// it is known.
     pub fn note(&self, path: &Path, metadata: &Metadata, content: Option<&[u8]>) {
         let state = State {
             modified: metadata.modified().ok(),

@@ -1,7 +1,8 @@
 //! Tools: one trait, one registry, one file per tool.
 //!
-//! What an agent keeps between calls (files it has read, the shell's working directory, its to-do list) lives inside
-//! its own tool instances: [`builtin`] makes a fresh set per agent, so nothing is shared by accident.
+//! What an agent keeps between calls (files it has read, the shell's working directory, its to-do
+//! list) lives inside its own tool instances: [`builtin`] makes a fresh set per agent, so nothing
+//! is shared by accident.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,7 +80,8 @@ pub trait Tool: Send + Sync {
     /// Name, description and schema. Stable for the life of the tool.
     fn spec(&self) -> &ToolSpec;
 
-    /// What the system prompt of an agent with this tool says of it and its siblings, if anything. Siblings say the same.
+    /// What the system prompt of an agent with this tool says of it and its siblings, if anything.
+    /// Siblings say the same.
     fn instructions(&self) -> Option<&str> {
         None
     }
@@ -95,8 +97,8 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// What a valid call that starts in `cwd` would touch. This is judged, and [`Tool::call`] gets the very same in its
-    /// context: it must not find out again.
+    /// What a valid call that starts in `cwd` would touch. This is judged, and [`Tool::call`] gets
+    /// the very same in its context: it must not find out again.
     fn access(&self, input: &Value, cwd: &Path) -> Access;
 
     /// Shows the one who is asked what a valid call would change.
@@ -109,13 +111,14 @@ pub trait Tool: Send + Sync {
         Some(Duration::from_secs(120))
     }
 
-    /// How long a cancelled or overdue call may take to end by itself, so that it can tell what it had done, before
-    /// it is dropped. `None` when it surely ends: then it is waited for.
+    /// How long a cancelled or overdue call may take to end by itself, so that it can tell what it
+    /// had done, before it is dropped. `None` when it surely ends: then it is waited for.
     fn grace(&self) -> Option<Duration> {
         Some(GRACE)
     }
 
-    /// Whether a call does no work itself and only waits for that of others: it takes none of the places at work.
+    /// Whether a call does no work itself and only waits for that of others: it takes none of the
+    /// places at work.
     fn waits(&self) -> bool {
         false
     }
@@ -123,7 +126,8 @@ pub trait Tool: Send + Sync {
     /// Runs a valid, permitted call. Must end soon after `cx.cancel` fires; the caller drops it otherwise.
     async fn call(&self, input: Value, cx: ToolContext) -> Result<ToolOutcome, ToolError>;
 
-    /// Ends what calls have left running. Called when the agent at `owner`, whose tool this is, has ended for good.
+    /// Ends what calls have left running. Called when the agent at `owner`, whose tool this is, has
+    /// ended for good.
     async fn end(&self, _owner: &AgentPath) {}
 }
 

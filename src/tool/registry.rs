@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::{Tool, ToolSpec, mcp};
 use crate::protocol::AgentPath;
 
-/// Looks tools up by name and lists them in the same order every time, because a changed order costs the prompt cache.
+/// Looks tools up by name and lists them in the same order every time, because a changed order
+/// costs the prompt cache.
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
@@ -18,7 +19,8 @@ pub struct ToolRegistry {
 }
 
 impl ToolRegistry {
-    /// A registry with the given tools, in the given order. A later tool of the same name replaces the earlier one.
+    /// A registry with the given tools, in the given order. A later tool of the same name replaces
+    /// the earlier one.
     #[must_use]
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         let mut registry = Self::default();
@@ -40,7 +42,8 @@ impl ToolRegistry {
         }
     }
 
-    /// Adds tools that are not offered but answer when a model calls their names all the same. Of one name there is one.
+    /// Adds tools that are not offered but answer when a model calls their names all the same. Of
+    /// one name there is one.
     #[must_use]
     pub fn with_hidden(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         for tool in tools {
@@ -65,7 +68,8 @@ impl ToolRegistry {
         }
     }
 
-    /// The tools that `withhold` says yes to are not offered any more, but still answer: what forbids them says why.
+    /// The tools that `withhold` says yes to are not offered any more, but still answer: what
+    /// forbids them says why.
     #[must_use]
     pub fn withholding(&self, withhold: impl Fn(&str) -> bool) -> Self {
         let hidden = self.tools.iter().filter(|tool| withhold(&tool.spec().name)).cloned();
@@ -109,8 +113,8 @@ impl fmt::Debug for ToolRegistry {
     }
 }
 
-/// Whether an entry of a list of tools means this tool: by its name, by another name of it, or as one of all tools of an
-/// MCP server, written `mcp__server` or `mcp__server__*`.
+/// Whether an entry of a list of tools means this tool: by its name, by another name of it, or as
+/// one of all tools of an MCP server, written `mcp__server` or `mcp__server__*`.
 #[must_use]
 pub fn lists(entry: &str, tool: &str) -> bool {
     canonical_name(entry) == canonical_name(tool) || mcp::is_listed(entry, tool)

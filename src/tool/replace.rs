@@ -44,7 +44,8 @@ impl Missed {
     }
 }
 
-/// Replaces `old` by `new`: once, or everywhere with `all`. Line feeds in both stand for the line ends of the file.
+/// Replaces `old` by `new`: once, or everywhere with `all`. Line feeds in both stand for the line
+/// ends of the file.
 pub fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Replaced, Missed> {
     let crlf = 2 * text.matches("\r\n").count() > text.matches('\n').count();
     // A passage that is there as it stands decides; only then the file's own line ends.

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use super::{InvalidInput, ToolSpec};
 
-/// The schema of `T`, inlined and without what only validators need: every byte of it is paid for in every request.
+/// The schema of `T`, inlined and without what only validators need: every byte of it is paid for
+/// in every request.
 pub fn of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -63,7 +64,8 @@ fn drop_null(map: &mut Map<String, Value>) {
     }
 }
 
-/// Reads a model's input as `T`. The error names the field, and says what is wrong with it and which fields there are.
+/// Reads a model's input as `T`. The error names the field, and says what is wrong with it and
+/// which fields there are.
 pub fn parse<T: DeserializeOwned>(spec: &ToolSpec, input: &Value) -> Result<T, InvalidInput> {
     serde_path_to_error::deserialize(input).map_err(|error| {
         let path = error.path().to_string();

@@ -14,8 +14,8 @@ use super::ToolError;
 use crate::disk::{Folder, normalize};
 use crate::protocol::Target;
 
-/// Files that the searches of one agent must pass over as if they were not there. Clones are the same. Nothing is hidden
-/// by default.
+/// Files that the searches of one agent must pass over as if they were not there. Clones are the
+/// same. Nothing is hidden by default.
 #[derive(Clone, Default)]
 pub struct Hidden(Option<Arc<Hides>>);
 
@@ -23,8 +23,8 @@ type Hides = dyn Fn(&Path, Option<&Target>) -> IsHidden + Send + Sync;
 type IsHidden = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 impl Hidden {
-    /// Asks `hides` once for each search, with the working directory of the agent and the place that a permitted call
-    /// names, what is hidden from that search.
+    /// Asks `hides` once for each search, with the working directory of the agent and the place
+    /// that a permitted call names, what is hidden from that search.
     #[must_use]
     pub fn by<F>(hides: impl Fn(&Path, Option<&Target>) -> F + Send + Sync + 'static) -> Self
     where
@@ -33,7 +33,8 @@ impl Hidden {
         Self(Some(Arc::new(move |cwd, place| Arc::new(hides(cwd, place)))))
     }
 
-    /// The files that are hidden from one search of an agent that works in `cwd`, in the place that its call names.
+    /// The files that are hidden from one search of an agent that works in `cwd`, in the place that
+    /// its call names.
     #[must_use]
     pub fn from_search(&self, cwd: &Path, place: &Target) -> HiddenFiles {
         HiddenFiles(self.0.as_ref().map(|hides| hides(cwd, Some(place))))

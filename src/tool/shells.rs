@@ -31,14 +31,15 @@ pub trait ShellRegister: Send + Sync + fmt::Debug {
     /// This owner's commands, oldest first.
     fn ids(&self, owner: &AgentPath) -> Vec<ShellId>;
 
-    /// A command of the agent at `owner` has ended: told once, and before that can be seen. Whether the agent learns of
-    /// it, and how, is this register's business.
+    /// A command of the agent at `owner` has ended: told once, and before that can be seen. Whether
+    /// the agent learns of it, and how, is this register's business.
     fn tell_end(&self, _owner: &AgentPath, _id: &ShellId, _command: &str, _end: ShellState) {}
 
     /// An agent has read how a command ended, and need not be told any more.
     fn end_read(&self, _id: &ShellId) {}
 
-    /// Ends and forgets all commands of the agent at `above` and of those below it, and waits until they are gone.
+    /// Ends and forgets all commands of the agent at `above` and of those below it, and waits until
+    /// they are gone.
     async fn end_all(&self, above: &AgentPath);
 }
 

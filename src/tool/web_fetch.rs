@@ -55,8 +55,8 @@ pub struct RedirectRules(Option<Arc<Refuses>>);
 type Refuses = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
 impl RedirectRules {
-    /// Asks `refuses` about each redirect, with the address that was permitted and the one that it leads to, why it must not
-    /// be followed.
+    /// Asks `refuses` about each redirect, with the address that was permitted and the one that it
+    /// leads to, why it must not be followed.
     #[must_use]
     pub fn by(refuses: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(refuses)))
@@ -145,10 +145,10 @@ impl WebFetch {
         Err(ToolError::failed(format!("Gave up after {MAX_REDIRECTS} redirects, last to {url}.")))
     }
 
-    /// Where the answer to `url` points to. A page on another host is not followed: it was not the one that was allowed.
-    /// Neither is one that leaves https.
-    /// With or without `www.` it is the same, unless a rule is about the one and not about the other. `first` is the
-    /// address that was permitted.
+    /// Where the answer to `url` points to. A page on another host is not followed: it was not the
+    /// one that was allowed. Neither is one that leaves https. With or without `www.` it is the
+    /// same, unless a rule is about the one and not about the other. `first` is the address that
+    /// was permitted.
     fn redirect(
         &self,
         first: &Url,
@@ -276,7 +276,8 @@ async fn page(
     .await
 }
 
-/// Trusts what the system trusts; `SSL_CERT_FILE` goes first. Read explicitly, since no environment is read here.
+/// Trusts what the system trusts; `SSL_CERT_FILE` goes first. Read explicitly, since no environment
+/// is read here.
 fn tls(env: &EnvOverlay) -> Result<ClientConfig, ToolError> {
     let files = env.non_empty("SSL_CERT_FILE").into_iter().chain(CERTIFICATES);
     let mut roots = RootCertStore::empty();

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-/// Resolves names to the addresses that may be connected to. What it checks is what is connected to, so an answer
-/// that changes between check and use gains nothing.
+/// Resolves names to the addresses that may be connected to. What it checks is what is connected
+/// to, so an answer that changes between check and use gains nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard {
     /// Lets tests reach a server of their own.

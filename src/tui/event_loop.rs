@@ -1,4 +1,5 @@
-//! The loop: keys first, then what agents say, then time; at most one frame each 16 ms, and none when nothing changed.
+//! The loop: keys first, then what agents say, then time; at most one frame each 16 ms, and none
+//! when nothing changed.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -99,7 +100,8 @@ pub(super) fn theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
     Ok(named.for_terminal(&settings.env))
 }
 
-/// The same on any surface and any input, of which nothing may be read unless it is asked: an editor has the terminal too.
+/// The same on any surface and any input, of which nothing may be read unless it is asked: an
+/// editor has the terminal too.
 pub async fn run_on<S, I>(
     io: TuiIo,
     host: Arc<dyn Host>,
@@ -189,7 +191,8 @@ impl Signals {
     }
 }
 
-/// The event that is there already, if any. Polls with the task's own waker, so that what comes later wakes it.
+/// The event that is there already, if any. Polls with the task's own waker, so that what comes
+/// later wakes it.
 async fn ready<I: Stream + Unpin>(input: &mut I) -> Option<I::Item> {
     poll_fn(|context| match input.poll_next_unpin(context) {
         Poll::Ready(event) => Poll::Ready(event),

@@ -13,8 +13,8 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
-/// A sum of money: `$0.07`; `$?` when nothing of it has a known price, `$0.07+` when a part has none, `~$0.07` when a
-/// part was counted at the most that it may cost.
+/// A sum of money: `$0.07`; `$?` when nothing of it has a known price, `$0.07+` when a part has
+/// none, `~$0.07` when a part was counted at the most that it may cost.
 #[must_use]
 pub fn money(cost: Cost) -> String {
     let about = if cost.estimated { "~" } else { "" };

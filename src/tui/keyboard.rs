@@ -1,5 +1,6 @@
-//! The keyboard: events from the terminal, without a thread that reads ahead. Bytes are read only while somebody waits
-//! for them, so an editor that has the terminal gets all of its own, and what was read and not used can be handed on.
+//! The keyboard: events from the terminal, without a thread that reads ahead. Bytes are read only
+//! while somebody waits for them, so an editor that has the terminal gets all of its own, and what
+//! was read and not used can be handed on.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -26,11 +27,12 @@ pub use decode::Typed;
 /// Bytes taken with one read.
 const CHUNK: usize = 4096;
 
-/// How long a sequence may wait for its next byte. Over a slow line it comes in pieces; what takes longer was broken
-/// off, or is a person's Alt and a bracket.
+/// How long a sequence may wait for its next byte. Over a slow line it comes in pieces; what takes
+/// longer was broken off, or is a person's Alt and a bracket.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A stream of what is typed, pasted and done with the mouse, and of new sizes. It ends when the terminal is gone.
+/// A stream of what is typed, pasted and done with the mouse, and of new sizes. It ends when the
+/// terminal is gone.
 pub struct Keyboard {
     terminal: AsyncFd<OwnedFd>,
     resized: Signal,
@@ -108,8 +110,8 @@ impl Stream for Keyboard {
     }
 }
 
-/// The terminal that raw mode is set on, opened anew: reads that do not wait are then ours alone, and not also those of
-/// the shell that shares stdin with us.
+/// The terminal that raw mode is set on, opened anew: reads that do not wait are then ours alone,
+/// and not also those of the shell that shares stdin with us.
 fn terminal() -> io::Result<OwnedFd> {
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
     let open = |path: &Path| nix::fcntl::open(path, flags, Mode::empty());

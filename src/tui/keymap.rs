@@ -1,5 +1,5 @@
-//! From keys to named actions. The built-in map is `config/keymap.toml`, and the person's own lies on top of it; Ctrl+C
-//! and Esc are fixed and not part of it.
+//! From keys to named actions. The built-in map is `config/keymap.toml`, and the person's own lies
+//! on top of it; Ctrl+C and Esc are fixed and not part of it.
 
 use crossterm::event::KeyEvent;
 use toml::Spanned;
@@ -197,7 +197,8 @@ impl Keymap {
         Ok(new)
     }
 
-    /// The action of this name. A section knows those that the built-in map has there; that one makes them known.
+    /// The action of this name. A section knows those that the built-in map has there; that one
+    /// makes them known.
     fn named(&self, context: Context, name: &str) -> Result<Option<Action>, KeymapProblem> {
         if name == NONE {
             return Ok(None);

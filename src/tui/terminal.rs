@@ -69,8 +69,8 @@ impl TerminalGuard {
         }
     }
 
-    /// Draws one frame: computed whole, written at once, shown at once. Writes nothing when nothing changed, or
-    /// while the terminal is given away.
+    /// Draws one frame: computed whole, written at once, shown at once. Writes nothing when nothing
+    /// changed, or while the terminal is given away.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         let mut sink = self.output.sink();
         if !sink.modes.entered {
@@ -198,8 +198,9 @@ impl Drop for TerminalGuard {
     }
 }
 
-/// A panic on the screen's thread gives the terminal back before its message is printed. One on another thread is
-/// a failed task, which its owner reports: printed, it would only tear the screen.
+/// A panic on the screen's thread gives the terminal back before its message is printed. One on
+/// another thread is a failed task, which its owner reports: printed, it would only tear the
+/// screen.
 fn install_panic_hook(output: Output, log: Option<PathBuf>) {
     let previous = std::panic::take_hook();
     let owner = thread::current().id();

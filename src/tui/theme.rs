@@ -200,7 +200,8 @@ impl Theme {
         self.id
     }
 
-    /// The colour of an agent: the one that its definition names, else the `index`-th of the list, round and round.
+    /// The colour of an agent: the one that its definition names, else the `index`-th of the list,
+    /// round and round.
     #[must_use]
     pub fn agent(&self, color: Option<&str>, index: usize) -> Style {
         let list = match self.depth {

@@ -1,5 +1,5 @@
-//! The question before a session: whether what the project brings may count. It has the screen to itself, because
-//! nothing of the session is there yet.
+//! The question before a session: whether what the project brings may count. It has the screen to
+//! itself, because nothing of the session is there yet.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ mod draw;
 
 pub use asking::ask_trust;
 
-/// How long no text may have been typed before a digit answers: one that was meant for the prompt decides nothing.
+/// How long no text may have been typed before a digit answers: one that was meant for the prompt
+/// decides nothing.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// What is asked.

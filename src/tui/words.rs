@@ -232,7 +232,8 @@ fn agent_end(agent: &Agent, end: &End) -> String {
     }
 }
 
-/// Who gets the text of an agent that was cancelled alone; `None` where its parent was stopped too, so that nobody does.
+/// Who gets the text of an agent that was cancelled alone; `None` where its parent was stopped too,
+/// so that nobody does.
 #[must_use]
 pub fn partial_text(model: &Model, agent: &Agent) -> Option<String> {
     let parent = agent.path.parent()?;

@@ -9,8 +9,8 @@ use crate::support::scene::Scene;
 /// The name of a model that only these tests know.
 const TOY: &str = "toy-1";
 
-/// A scene whose model costs so many US dollars per million tokens of input and of output, and may answer with a
-/// thousand tokens. It is asked with `--model toy-1`.
+/// A scene whose model costs so many US dollars per million tokens of input and of output, and may
+/// answer with a thousand tokens. It is asked with `--model toy-1`.
 fn scene_with_prices(input: f64, output: f64) -> Scene {
     let scene = Scene::new();
     priced(&scene, input, output);

@@ -1,4 +1,5 @@
-//! What the catalogue says of models reaches the wire: efforts, room for answers, prices. And it says what is so.
+//! What the catalogue says of models reaches the wire: efforts, room for answers, prices. And it
+//! says what is so.
 
 use std::path::PathBuf;
 

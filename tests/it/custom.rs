@@ -1,4 +1,5 @@
-//! What people write for agents to be used by name: commands and skills, as they are in a project and at home.
+//! What people write for agents to be used by name: commands and skills, as they are in a project
+//! and at home.
 
 use serde_json::{Value, json};
 

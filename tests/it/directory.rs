@@ -1,5 +1,5 @@
-//! A call runs where it was judged, and touches what it was judged to touch: directories of commands, links on the way
-//! to files.
+//! A call runs where it was judged, and touches what it was judged to touch: directories of
+//! commands, links on the way to files.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -22,8 +22,8 @@ fn git(dir: &Path, words: &[&str]) {
     assert!(git.env("HOME", "/nowhere").output().unwrap().status.success(), "git {words:?}");
 }
 
-/// A project under git with a folder `evil` that looks like a bare repository, whose settings make git run a program
-/// that leaves the file `fired`.
+/// A project under git with a folder `evil` that looks like a bare repository, whose settings make
+/// git run a program that leaves the file `fired`.
 fn with_bare_folder() -> Scene {
     let scene = Scene::new();
     let project = scene.world.project_dir();

@@ -14,7 +14,8 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// The keys of the configuration as `docs/configuration.md` lists them, each with the default that stands there.
+/// The keys of the configuration as `docs/configuration.md` lists them, each with the default that
+/// stands there.
 fn documented() -> BTreeMap<String, String> {
     let text = read("docs/configuration.md");
     let (_, keys) = text.split_once("\n## Keys\n").unwrap();

@@ -1,4 +1,5 @@
-//! Git folders that somebody else has prepared: what git alone would show or start there, and that it does not happen.
+//! Git folders that somebody else has prepared: what git alone would show or start there, and that
+//! it does not happen.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -143,8 +144,9 @@ async fn a_git_folder_with_hooks_that_are_links_is_as_free_as_any() {
     scene.server.finish();
 }
 
-/// A clone without the contents of its files, which git fetches from a folder in it, and two packs so that each fetch
-/// ends with a tidying that starts the program of `more` and the hook in `hooks`.
+/// A clone without the contents of its files, which git fetches from a folder in it, and two packs
+/// so that each fetch ends with a tidying that starts the program of `more` and the hook in
+/// `hooks`.
 fn partial_clone(scene: &Scene, name: &str, more: &str, hooks: &str, mark: &Path) -> PathBuf {
     let source = repository(scene, &format!("{name}-source"));
     git(scene, &source, &["config", "uploadpack.allowFilter", "true"]);
@@ -241,8 +243,8 @@ async fn a_fetch_that_is_allowed_does_not_tidy_up() {
     scene.server.finish();
 }
 
-/// An agent that works in a worktree is called for the project. Returns the result of the call, and whether the agent
-/// was started.
+/// An agent that works in a worktree is called for the project. Returns the result of the call, and
+/// whether the agent was started.
 async fn call_isolated(scene: &Scene) -> (String, bool) {
     let about =
         "name: tidy\ndescription: Tidies up, apart from everybody else.\nisolation: worktree";

@@ -1,5 +1,5 @@
-//! A `.git` that came with an unpacked folder: one that makes git run a program, or read what lies elsewhere, is not
-//! free to look at, and the same folder without that is.
+//! A `.git` that came with an unpacked folder: one that makes git run a program, or read what lies
+//! elsewhere, is not free to look at, and the same folder without that is.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -188,8 +188,8 @@ impl Place {
         fs::write(path, [&old[..], bytes].concat()).unwrap();
     }
 
-    /// Names a folder of hooks in the settings. Git starts the hook there when it finds that `file` is newer than the
-    /// index says.
+    /// Names a folder of hooks in the settings. Git starts the hook there when it finds that `file`
+    /// is newer than the index says.
     fn add_hooks(&self, setting: &[u8], folder: &[u8]) {
         self.append(".git/config", &[b"[core]\n\thooksPath = ", setting, b"\n"].concat());
         let hook = self.project.join(std::ffi::OsStr::from_bytes(folder)).join("post-index-change");

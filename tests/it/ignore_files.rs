@@ -1,4 +1,5 @@
-//! Ignore files that a clone brings: a search and the list of files on the screen are neither held up nor led by them.
+//! Ignore files that a clone brings: a search and the list of files on the screen are neither held
+//! up nor led by them.
 
 use std::os::unix::fs::symlink;
 

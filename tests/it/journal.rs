@@ -1,4 +1,5 @@
-//! Sessions that are resumed after a kill or an exit: their results, ends, money and thoughts are still there.
+//! Sessions that are resumed after a kill or an exit: their results, ends, money and thoughts are
+//! still there.
 
 mod money;
 mod paths;
@@ -74,7 +75,8 @@ async fn main_reads_after_a_resume_that_a_background_agent_was_stopped_with_the_
     }
 }
 
-/// Resumes the session of a run in which main has read of an agent's end, and checks that it does not read it again.
+/// Resumes the session of a run in which main has read of an agent's end, and checks that it does
+/// not read it again.
 async fn read_in_the_run(scene: Scene, run: Finished, code: i32, told: &str) {
     run.assert_code(code);
     let before = scene.server.requests().len();

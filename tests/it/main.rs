@@ -1,7 +1,7 @@
 //! The integration tests: one binary, so that the harness is built and linked once.
 
-// Most tests start agents, or look at what they do: without those only the others are left, which use less of the
-// support.
+// Most tests start agents, or look at what they do: without those only the others are left, which
+// use less of the support.
 #![cfg_attr(not(feature = "sub-agents"), allow(dead_code))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::needless_pass_by_value)]
 

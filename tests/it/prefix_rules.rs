@@ -1,5 +1,5 @@
-//! Prefix rules: what an allow rule for a program or a sub-command does not cover. Each test first shows with the real
-//! program that the line would run a program of the project.
+//! Prefix rules: what an allow rule for a program or a sub-command does not cover. Each test first
+//! shows with the real program that the line would run a program of the project.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -11,7 +11,8 @@ use crate::support::script::{text, tool_use};
 /// The file that the project's program leaves.
 const FIRED: &str = "fired";
 
-/// Runs the line as the user would, with no settings of their own, and says whether the project's program ran.
+/// Runs the line as the user would, with no settings of their own, and says whether the project's
+/// program ran.
 fn fires(scene: &Scene, line: &str) -> bool {
     let project = scene.world.project_dir();
     let mut shell = Command::new("bash");
@@ -41,8 +42,8 @@ fn git(dir: &Path, words: &[&str]) {
     assert!(done.status.success(), "git {words:?}: {done:?}");
 }
 
-/// A project under git with a folder `fx` that a commit can bring: git takes it for a repository, and runs the command
-/// of its settings when something is pushed to it.
+/// A project under git with a folder `fx` that a commit can bring: git takes it for a repository,
+/// and runs the command of its settings when something is pushed to it.
 fn with_crafted_folder() -> Scene {
     let scene = Scene::new();
     let project = scene.world.project_dir();

@@ -1,5 +1,5 @@
-//! Files that decide what runs: edits there are asked about wherever the files lie, and what they allow waits for the
-//! next start.
+//! Files that decide what runs: edits there are asked about wherever the files lie, and what they
+//! allow waits for the next start.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

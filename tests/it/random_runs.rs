@@ -1,5 +1,5 @@
-//! Runs random trees of agents in a network that fails, stops them at random moments and resumes them. No request may be
-//! invalid, no result lost, no end told twice and no process left behind.
+//! Runs random trees of agents in a network that fails, stops them at random moments and resumes
+//! them. No request may be invalid, no result lost, no end told twice and no process left behind.
 //!
 //! A longer run, with other trees each time:
 //!
@@ -136,8 +136,8 @@ impl Session {
         assert_eq!(results, 1, "{}\n{run}", self.story());
     }
 
-    /// Looks at what each parent has learned of those below it. `before` is how an earlier run of the session was
-    /// stopped, `stopped` how the latest was.
+    /// Looks at what each parent has learned of those below it. `before` is how an earlier run of
+    /// the session was stopped, `stopped` how the latest was.
     fn check(&self, before: Stopped, stopped: Stopped) {
         let plan = self.play.plan();
         for agent in 1..plan.agents() {

@@ -32,8 +32,8 @@ async fn diff(scene: &Scene, args: &[&str]) -> String {
     scene.server.requests_of(PARENT)[1].tool_result().text
 }
 
-/// Runs `git diff` with `filter` in two scenes: one without a rule, and one with a rule that allows it. `check` gets the
-/// scene, the result and whether there is the rule.
+/// Runs `git diff` with `filter` in two scenes: one without a rule, and one with a rule that allows
+/// it. `check` gets the scene, the result and whether there is the rule.
 async fn free_and_allowed(
     test: &str,
     filter: &str,

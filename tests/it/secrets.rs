@@ -13,8 +13,8 @@ use crate::support::script::{text, tool_use};
 use crate::support::skip;
 use crate::support::world::KEY;
 
-/// Looks for the key in all that a command can read of its parent and of every other process, as hexadecimal digits:
-/// no mask knows those.
+/// Looks for the key in all that a command can read of its parent and of every other process, as
+/// hexadecimal digits: no mask knows those.
 const LOOK: &str = r#"
 echo "parent=$(cat /proc/$PPID/comm)"
 for file in /proc/[0-9]*/environ /proc/[0-9]*/cmdline; do

@@ -1,5 +1,5 @@
-//! Compares the gate with bash: lines are changed at random, and those that the gate allows are run in a real bash. None
-//! of them may run a program that the gate did not see, or write anything.
+//! Compares the gate with bash: lines are changed at random, and those that the gate allows are run
+//! in a real bash. None of them may run a program that the gate did not see, or write anything.
 //!
 //! A longer run, with other lines each time:
 //!

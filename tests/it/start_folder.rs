@@ -1,4 +1,5 @@
-//! The folder that accepted entries start in: it comes with the entry, wherever below the project caliban is started.
+//! The folder that accepted entries start in: it comes with the entry, wherever below the project
+//! caliban is started.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

@@ -16,7 +16,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_caliban");
 /// How soon all processes must be gone.
 const SOON: Duration = Duration::from_secs(2);
 
-/// A line that leaves a daemon behind: out of its group and its session, its parent gone. It runs when the line ends.
+/// A line that leaves a daemon behind: out of its group and its session, its parent gone. It runs
+/// when the line ends.
 fn daemon(marker: &str) -> String {
     daemon_behind("", marker)
 }

@@ -58,7 +58,8 @@ async fn ctrl_z_gives_the_shell_back_and_fg_the_screen() {
     scene.server.finish();
 }
 
-/// What a terminal would obey: a title, a clipboard, a cleared screen, colours, a question that it would answer.
+/// What a terminal would obey: a title, a clipboard, a cleared screen, colours, a question that it
+/// would answer.
 const ORDERS: [&str; 7] = [
     "\u{1b}]0;EVIL-66\u{7}",
     "\u{1b}]52;c;RVZJTA==\u{7}",

@@ -14,8 +14,8 @@ const BUGGY: &str = "#!/bin/sh\necho $(($1 - $2))\n";
 const ANSWER: &str = "It adds now: 2 + 3 = 5, žluťoučký 👩‍👩‍👧.";
 const CHECK: &str = "[ \"$(sh add.sh 2 3)\" = 5 ] && echo PASS-77 || echo FAIL-77\n";
 
-/// Scripts the model: read a script, run its test, mend it, run the test again. The bytes of each answer come in
-/// pieces of `piece`.
+/// Scripts the model: read a script, run its test, mend it, run the test again. The bytes of each
+/// answer come in pieces of `piece`.
 fn plan_edit_and_test(scene: &Scene, piece: usize) {
     scene.world.write("add.sh", BUGGY);
     scene.world.write("check.sh", CHECK);

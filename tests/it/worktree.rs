@@ -1,5 +1,5 @@
-//! Agents in worktrees of their own, over the parts that the product is made of: git, the shell, and the real binary as
-//! the launcher that confines it.
+//! Agents in worktrees of their own, over the parts that the product is made of: git, the shell,
+//! and the real binary as the launcher that confines it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -75,7 +75,8 @@ impl Source {
         Some(Self { folder, base, main, env, sandbox })
     }
 
-    /// The same with a filter in the user's settings, which holds for `*.txt`, and more files in the repository.
+    /// The same with a filter in the user's settings, which holds for `*.txt`, and more files in
+    /// the repository.
     fn with_filter(test: &str, commands: &str, files: &[(&str, &str)]) -> Option<Self> {
         let source = Self::new(test)?;
         for (name, text) in [(".gitattributes", "*.txt filter=f\n")].iter().chain(files) {

@@ -1,4 +1,5 @@
-//! Which part of a conversation stays beside its summary, and which part a summary is made of when all is too much.
+//! Which part of a conversation stays beside its summary, and which part a summary is made of when
+//! all is too much.
 
 use super::super::conversation::holds_results;
 use super::size::tokens;
@@ -11,19 +12,22 @@ const RESULT_HEAD: usize = 2_000;
 /// Stands for what an excerpt leaves out.
 const LEFT_OUT: &str = "[Messages are left out here: there is no room for them.]";
 
-/// The newest messages, from the last prompt on, as far as they take at most `limit` tokens. The prompt comes first, and
-/// with it what was said beside results since then: queued prompts, messages and reports of other agents.
+/// The newest messages, from the last prompt on, as far as they take at most `limit` tokens. The
+/// prompt comes first, and with it what was said beside results since then: queued prompts,
+/// messages and reports of other agents.
 ///
-/// Always keeps calls without an answer. Messages stay whole and in pairs: what is kept of the work on a prompt begins
-/// with an answer, and ends where the conversation ends.
+/// Always keeps calls without an answer. Messages stay whole and in pairs: what is kept of the work
+/// on a prompt begins with an answer, and ends where the conversation ends.
 ///
 /// # The states of a prompt
-/// - *queued*: it is not in the conversation yet, so a summary does not touch it. The agent reads it behind the summary.
-/// - *unanswered*: the last message holds it, alone or beside results. It stays word for word, whatever its size.
-/// - *worked on*: answers and results follow it. It stays, with what was said beside results since then, if there is
-///   room for that; else the summary alone tells of it.
-/// - *answered*: the conversation ends with an answer. The prompt stays only in front of that answer: where the answer
-///   has no room, the summary tells of both.
+/// - *queued*: it is not in the conversation yet, so a summary does not touch it. The agent reads
+///   it behind the summary.
+/// - *unanswered*: the last message holds it, alone or beside results. It stays word for word,
+///   whatever its size.
+/// - *worked on*: answers and results follow it. It stays, with what was said beside results since
+///   then, if there is room for that; else the summary alone tells of it.
+/// - *answered*: the conversation ends with an answer. The prompt stays only in front of that
+///   answer: where the answer has no room, the summary tells of both.
 pub(super) fn newest(history: &[Message], limit: u64) -> Vec<Message> {
     let is_prompt = |message: &Message| !holds_results(message) && !said(message).is_empty();
     let at = history.iter().rposition(is_prompt);
@@ -55,8 +59,8 @@ fn message(blocks: Vec<ContentBlock>) -> Option<Message> {
     (!blocks.is_empty()).then(|| Message::user(blocks))
 }
 
-/// Returns the text that the user or another agent wrote in a message, even one that also holds results. Nothing for a
-/// summary, or for a message that only holds our own remarks.
+/// Returns the text that the user or another agent wrote in a message, even one that also holds
+/// results. Nothing for a summary, or for a message that only holds our own remarks.
 fn said(message: &Message) -> Vec<ContentBlock> {
     if message.role == Role::Assistant {
         return Vec::new();
@@ -76,8 +80,8 @@ fn answers(messages: &[Message]) -> impl Iterator<Item = usize> {
     all.filter(|(_, message)| message.role == Role::Assistant).map(|(at, _)| at)
 }
 
-/// The conversation in about `room` tokens, for a summary: results are cut first, then the oldest messages are left
-/// out, but for what it began with.
+/// The conversation in about `room` tokens, for a summary: results are cut first, then the oldest
+/// messages are left out, but for what it began with.
 pub(in crate::agent) fn excerpt(history: &[Message], room: Option<u64>) -> Vec<Message> {
     let Some(room) = room.filter(|room| tokens(history) > *room) else {
         return history.to_vec();

@@ -10,8 +10,8 @@ use crate::config::models::ModelInfo;
 use crate::protocol::{ContentBlock, ImageSource, Message, ResultBlock, ToolUseId};
 use crate::provider::{EventStream, Model, ModelRequest, Provider, RetryPolicy};
 
-/// A conversation from letters: `p` prompt, `s` summary, `a` answer, `c` answer with a thought and a call, `r` result,
-/// `q` result with a queued prompt; each text has 400 bytes.
+/// A conversation from letters: `p` prompt, `s` summary, `a` answer, `c` answer with a thought and
+/// a call, `r` result, `q` result with a queued prompt; each text has 400 bytes.
 fn conversation(letters: &str) -> Vec<Message> {
     let filler = "x".repeat(400);
     let message = |(at, letter): (usize, char)| match letter {

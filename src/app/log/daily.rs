@@ -24,8 +24,8 @@ pub struct DailyFile {
 }
 
 impl DailyFile {
-    /// Opens the file of today in `folder`, which is created for its owner alone. Log files of earlier versions that
-    /// others could read are closed to them.
+    /// Opens the file of today in `folder`, which is created for its owner alone. Log files of
+    /// earlier versions that others could read are closed to them.
     pub fn open(folder: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         restrict(folder, 0o700)?;

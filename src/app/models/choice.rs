@@ -1,5 +1,5 @@
-//! Which provider and model a sub-agent uses: the call's or its definition's wish, the configured defaults, the lists
-//! of what is allowed.
+//! Which provider and model a sub-agent uses: the call's or its definition's wish, the configured
+//! defaults, the lists of what is allowed.
 
 use crate::config::models::Catalogue;
 use crate::config::schema::SubagentsConfig;
@@ -58,7 +58,8 @@ impl Rules<'_> {
         ))
     }
 
-    /// The model of an agent for which none is named: the parent's where that may be, else the provider's first.
+    /// The model of an agent for which none is named: the parent's where that may be, else the
+    /// provider's first.
     fn unnamed(&self, provider: &str, wish: Wish<'_>) -> Result<String, ModelError> {
         let own = (provider == wish.parent_provider).then_some(wish.parent_model);
         let model = match (self.list(provider), own) {

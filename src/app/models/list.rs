@@ -92,8 +92,8 @@ impl Models {
         provider.models().await.map_err(|error| error.to_string())
     }
 
-    /// The configured provider, then all with a key at hand, and those that need none. A command that prints a key
-    /// runs for the configured provider alone: it may ask the person something.
+    /// The configured provider, then all with a key at hand, and those that need none. A command
+    /// that prints a key runs for the configured provider alone: it may ask the person something.
     fn askable(&self) -> Vec<Asked<'_>> {
         let current = self.config.choose(&self.env).map(|choice| choice.provider);
         let is_current = |name: &str| current.as_deref() == Some(name);

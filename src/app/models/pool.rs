@@ -90,7 +90,8 @@ impl Pool {
         self.instance(identity, config).await
     }
 
-    /// The provider of this name as an agent with the environment `env` reaches it. A missing key is an error at once.
+    /// The provider of this name as an agent with the environment `env` reaches it. A missing key
+    /// is an error at once.
     pub async fn get_for(
         &self,
         name: &str,
@@ -123,8 +124,8 @@ impl Pool {
         })
     }
 
-    /// How `env` reaches a provider. The session's key goes to the session's address only: who names another address
-    /// brings a key of its own.
+    /// How `env` reaches a provider. The session's key goes to the session's address only: who
+    /// names another address brings a key of its own.
     fn identity(&self, name: &str, config: &ProviderConfig, env: &EnvOverlay) -> Identity {
         let own = env.beyond(&self.env);
         let moved = base_url_variable(name).and_then(|variable| own.non_empty(variable));

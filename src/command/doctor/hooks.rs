@@ -27,7 +27,8 @@ pub struct Places<'a> {
     pub named: &'a Path,
 }
 
-/// One line for each hook whose program cannot be run, or one for all; and one for those that wait for the person's word.
+/// One line for each hook whose program cannot be run, or one for all; and one for those that wait
+/// for the person's word.
 #[must_use]
 pub fn hooks(
     hooks: &[HookConfig],
@@ -68,8 +69,8 @@ fn counting(hooks: &[HookConfig], places: Places<'_>, env: &EnvOverlay) -> Vec<F
     }
 }
 
-/// Why the program that a command begins with cannot be run; `None` when it can, or when its text does not tell.
-/// `base` is where it starts; `None` is an empty folder.
+/// Why the program that a command begins with cannot be run; `None` when it can, or when its text
+/// does not tell. `base` is where it starts; `None` is an empty folder.
 fn problem(command: &str, base: Option<&Path>, project: &Path, env: &EnvOverlay) -> Option<String> {
     let home = env.get_os("HOME").map(PathBuf::from);
     let mut command = command.trim().to_owned();

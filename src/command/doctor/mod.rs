@@ -1,5 +1,5 @@
-//! `caliban doctor` and `/doctor`: what works, and what to do about what does not. Nothing is changed by looking, and
-//! no key is shown.
+//! `caliban doctor` and `/doctor`: what works, and what to do about what does not. Nothing is
+//! changed by looking, and no key is shown.
 
 use std::time::Duration;
 

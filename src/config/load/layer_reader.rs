@@ -96,7 +96,8 @@ impl<'a> LayerReader<'a> {
         file.map_or(Ok(()), |file| self.add_settings(file))
     }
 
-    /// Notes whether a file is there. A link that leads nowhere is named, because the rules behind it do not hold.
+    /// Notes whether a file is there. A link that leads nowhere is named, because the rules behind
+    /// it do not hold.
     fn look_for(&mut self, path: PathBuf, is_there: bool) {
         let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         let broken = |path: &&Path| is_link(path) && !path.exists();

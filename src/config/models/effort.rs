@@ -38,7 +38,8 @@ impl Thinking {
 }
 
 impl ThinkingOverride {
-    /// The way a model thinks that the catalogue describes like this. A model that cannot think is not made to.
+    /// The way a model thinks that the catalogue describes like this. A model that cannot think is
+    /// not made to.
     #[must_use]
     pub fn apply(self, thinking: Thinking) -> Thinking {
         match (self, thinking) {
@@ -53,7 +54,8 @@ impl ThinkingOverride {
         }
     }
 
-    /// The efforts that are left: one that stands for thinking tokens must not give back what this takes away.
+    /// The efforts that are left: one that stands for thinking tokens must not give back what this
+    /// takes away.
     pub(super) fn limit(self, scale: EffortScale) -> EffortScale {
         match (self, scale) {
             (Self::Disabled | Self::Tokens(0), EffortScale::Budgets(_)) => {

@@ -53,7 +53,8 @@ pub struct Price {
     pub long: Option<LongRates>,
 }
 
-/// The rates of requests with more than so many tokens of input, cached ones included. They hold for the whole request.
+/// The rates of requests with more than so many tokens of input, cached ones included. They hold
+/// for the whole request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LongRates {
     pub above: u64,
@@ -64,8 +65,8 @@ impl Price {
     /// The price of a model that costs nothing.
     pub const FREE: Self = Self { rates: Rates::FREE, long: None };
 
-    /// Computes what one request costs. The sum of several requests cannot be priced: which rates hold depends on the
-    /// length of each.
+    /// Computes what one request costs. The sum of several requests cannot be priced: which rates
+    /// hold depends on the length of each.
     #[must_use]
     pub fn usd(&self, request: Usage) -> f64 {
         let input = request.context() - request.output_tokens;

@@ -1,4 +1,5 @@
-//! The format of git's settings files, read as git reads it: quotes, comments and joined lines decide what a value is.
+//! The format of git's settings files, read as git reads it: quotes, comments and joined lines
+//! decide what a value is.
 
 use std::iter::Peekable;
 use std::str::Chars;

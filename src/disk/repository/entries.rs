@@ -1,7 +1,8 @@
 //! The entries of a git folder, which are regular files and folders as long as git alone makes them.
 //!
-//! Git follows a link in there, and prints lines of what it finds: in a complaint about a file that it cannot read, or
-//! as the name of a branch. One link would show any file, or let git write anywhere.
+//! Git follows a link in there, and prints lines of what it finds: in a complaint about a file that
+//! it cannot read, or as the name of a branch. One link would show any file, or let git write
+//! anywhere.
 
 use std::fs::{self, FileType};
 use std::io::ErrorKind;
@@ -14,15 +15,15 @@ const MAX_ENTRIES: usize = 1 << 18;
 /// The folder of the hooks. Git starts them and shows none, and people link their own.
 const HOOKS: &str = "hooks";
 
-/// The folder with the git folders of submodules. Git reads one of them only for a checkout that leads to it, and that
-/// checkout is a repository of its own.
+/// The folder with the git folders of submodules. Git reads one of them only for a checkout that
+/// leads to it, and that checkout is a repository of its own.
 const SUBMODULES: &str = "modules";
 
 /// The socket of git's file watcher.
 const WATCHER: &str = "fsmonitor--daemon.ipc";
 
-/// Checks that the git folder holds regular files and folders alone, as far as git reads them. Only lists the folders:
-/// there can be thousands of branches and objects.
+/// Checks that the git folder holds regular files and folders alone, as far as git reads them. Only
+/// lists the folders: there can be thousands of branches and objects.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Git's index, read as far as it says which files of a checkout git tracks, and which of its folders are repositories of
-//! their own.
+//! Git's index, read as far as it says which files of a checkout git tracks, and which of its
+//! folders are repositories of their own.
 
 use std::ffi::OsString;
 use std::io;
@@ -19,14 +19,15 @@ const FILES: [u32; 2] = [0o100_644, 0o100_755];
 const LINK: u32 = 0o120_000;
 /// Longer names are counted as this long in the flags of an entry. Bytes.
 const MAX_COUNTED: usize = 0xfff;
-/// The extensions that git writes beside the entries, which they leave as they are. Where the entries of each thread begin
-/// (`IEOT`) does not matter: agents' git reads the index in one thread.
+/// The extensions that git writes beside the entries, which they leave as they are. Where the
+/// entries of each thread begin (`IEOT`) does not matter: agents' git reads the index in one
+/// thread.
 const EXTENSIONS: [&[u8]; 6] = [b"TREE", b"REUC", b"UNTR", b"FSMN", b"EOIE", b"IEOT"];
 /// The mode of a commit, which stands for a repository in the checkout.
 const COMMIT: u32 = 0o160_000;
 
-/// The folders that the index at `path` has as commits, from the top of the checkout. `hash` is the length of an object's
-/// name in bytes.
+/// The folders that the index at `path` has as commits, from the top of the checkout. `hash` is the
+/// length of an object's name in bytes.
 ///
 /// # Errors
 ///
@@ -57,8 +58,8 @@ pub fn files(path: &Path, hash: usize) -> Result<TrackedFiles, &'static str> {
     Ok(files)
 }
 
-/// The regular files that git tracks in a checkout, in the order of the index, which is that of their names' bytes. An index
-/// in another order hides files, and shows none that it does not name.
+/// The regular files that git tracks in a checkout, in the order of the index, which is that of
+/// their names' bytes. An index in another order hides files, and shows none that it does not name.
 #[derive(Debug, Default)]
 pub struct TrackedFiles {
     /// All names, one behind the other.

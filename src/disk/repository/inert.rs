@@ -39,8 +39,9 @@ const STEPS: [&str; 22] = [
     "b",
 ];
 
-/// Checks that no command of git starts a program that the checkout around `dir` names, by its settings or as a hook, nor
-/// one of a repository on this machine that the settings lead to. The same for each repository within.
+/// Checks that no command of git starts a program that the checkout around `dir` names, by its
+/// settings or as a hook, nor one of a repository on this machine that the settings lead to. The
+/// same for each repository within.
 ///
 /// # Errors
 ///
@@ -101,8 +102,8 @@ fn look_for_programs(
     }
 }
 
-/// Whether what git has yet to do, by its files in the folder, starts no program: a list may name commands, and the options
-/// a strategy, which is a program.
+/// Whether what git has yet to do, by its files in the folder, starts no program: a list may name
+/// commands, and the options a strategy, which is a program.
 fn is_plain_sequence(folder: &Path) -> bool {
     let is_step = |line: &str| {
         let word = line.split_whitespace().next();

@@ -33,14 +33,15 @@ fn is_in(table: &[(&str, &str)], section: &str, key: &str) -> bool {
         .any(|known| known == "*" || known == key)
 }
 
-/// Whether no command of git can be made to start a program, or to work on another repository, by the name of the
-/// setting: only by its value, which [`Settings`](super::settings::Settings) looks at.
+/// Whether no command of git can be made to start a program, or to work on another repository, by
+/// the name of the setting: only by its value, which [`Settings`](super::settings::Settings) looks
+/// at.
 pub fn is_inert(section: &str, key: &str) -> bool {
     is_in(INERT, section, key)
 }
 
-/// Keys that matter to no command of git, or only to how it works and looks: section and keys, `*` for all of them. What
-/// stands in quotes behind a section's name is not compared.
+/// Keys that matter to no command of git, or only to how it works and looks: section and keys, `*`
+/// for all of them. What stands in quotes behind a section's name is not compared.
 const INERT: &[(&str, &str)] = &[
     ("advice", "*"),
     (
@@ -120,8 +121,8 @@ const INERT: &[(&str, &str)] = &[
     ("worktree", "guessremote userelativepaths"),
 ];
 
-/// Further keys that do not matter to git's `status`, `diff`, `log`, `show`, `branch` and `worktree add`, or only to how
-/// they look. Other commands may start what they name.
+/// Further keys that do not matter to git's `status`, `diff`, `log`, `show`, `branch` and `worktree
+/// add`, or only to how they look. Other commands may start what they name.
 const HARMLESS: &[(&str, &str)] = &[
     ("alias", "*"),
     ("apply", "*"),

@@ -1,7 +1,8 @@
-//! A repository's own settings, as far as each of them is known to start no program for a command that only looks.
+//! A repository's own settings, as far as each of them is known to start no program for a command
+//! that only looks.
 //!
-//! Settings are allowed by form: every line has to be one that git itself would write, and every key has to be in the
-//! table. A key that is missing there may start a program or lead elsewhere.
+//! Settings are allowed by form: every line has to be one that git itself would write, and every
+//! key has to be in the table. A key that is missing there may start a program or lead elsewhere.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -31,7 +32,8 @@ pub struct Settings {
     fetching: Option<String>,
     /// The last setting that names a program for a fetch.
     program: Option<String>,
-    /// The last setting by which some command of git may start a program, or work on another repository on this machine.
+    /// The last setting by which some command of git may start a program, or work on another
+    /// repository on this machine.
     active: Option<String>,
     /// What settings name as the remote of a branch, or of all.
     chosen_remotes: BTreeSet<String>,
@@ -81,8 +83,8 @@ impl Settings {
         !self.lazy_remotes.is_empty()
     }
 
-    /// Checks that no setting names a program for a fetch, and that what a partial clone lacks could only come by https
-    /// or ssh.
+    /// Checks that no setting names a program for a fetch, and that what a partial clone lacks
+    /// could only come by https or ssh.
     ///
     /// # Errors
     ///
@@ -107,8 +109,8 @@ impl Settings {
         }
     }
 
-    /// Checks that no command of git starts a program because of a setting, neither by itself nor in another repository on
-    /// this machine, whose hooks and settings may name some.
+    /// Checks that no command of git starts a program because of a setting, neither by itself nor
+    /// in another repository on this machine, whose hooks and settings may name some.
     ///
     /// # Errors
     ///
@@ -282,8 +284,8 @@ enum Line<'a> {
     Key(&'a str, &'a str),
 }
 
-/// Reads one line; `None` for any other form, such as a setting behind a section's name or a value that goes on in the
-/// next line.
+/// Reads one line; `None` for any other form, such as a setting behind a section's name or a value
+/// that goes on in the next line.
 fn read(line: &str) -> Option<Line<'_>> {
     let line = line.trim_matches([' ', '\t', '\r']);
     if line.is_empty() || line.starts_with(['#', ';']) {

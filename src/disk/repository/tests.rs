@@ -250,7 +250,8 @@ fn an_index_whose_extensions_lead_elsewhere_is_refused() {
     };
     let mut other_end = plain.clone();
     other_end[at + 11] ^= 0x40;
-    // One that git does not write, one that git takes for the whole index, and one that reaches into the checksum.
+    // One that git does not write, one that git takes for the whole index, and one that reaches
+    // into the checksum.
     for bytes in [other_end, extension(b"ABCD", 4), extension(b"sdir", 4), extension(b"TREE", 60)] {
         fs::write(&index, bytes).unwrap();
         bench.refuses("a", "not understood");

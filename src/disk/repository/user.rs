@@ -1,4 +1,5 @@
-//! The settings that git reads besides a repository's own: those of the user and the system, and all that they include.
+//! The settings that git reads besides a repository's own: those of the user and the system, and
+//! all that they include.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
@@ -39,7 +40,8 @@ pub struct GitSettings {
 }
 
 impl GitConfigPaths {
-    /// The paths for a git that runs with this environment. A file counts also where another one takes its place.
+    /// The paths for a git that runs with this environment. A file counts also where another one
+    /// takes its place.
     pub fn new(env: &EnvOverlay) -> Self {
         let set = |name: &str| {
             let path = env.get_os(name).map(PathBuf::from);

@@ -3,7 +3,8 @@ use std::process::Command;
 
 use super::*;
 
-/// A repository `repo` that tracks its `docs/style.md`, seen from `repo/lib`, where somebody else's files lie.
+/// A repository `repo` that tracks its `docs/style.md`, seen from `repo/lib`, where somebody else's
+/// files lie.
 struct Bench {
     dir: tempfile::TempDir,
 }

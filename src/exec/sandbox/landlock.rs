@@ -15,10 +15,11 @@ use super::SandboxError;
 use super::readable::Readable;
 use crate::disk::Folder;
 
-/// The oldest version that covers every way to change a file's content; the ones before let files be cut short.
+/// The oldest version that covers every way to change a file's content; the ones before let files
+/// be cut short.
 const NEEDED: ABI = ABI::V3;
-/// The newest version whose other restrictions are used where they are there: device controls, the network, and signals
-/// and abstract sockets that leave the sandbox.
+/// The newest version whose other restrictions are used where they are there: device controls, the
+/// network, and signals and abstract sockets that leave the sandbox.
 const KNOWN: ABI = ABI::V6;
 
 /// Devices that nothing can be done to by writing.
@@ -37,7 +38,8 @@ pub fn restrict_writes(folders: &[Folder]) -> Result<(), SandboxError> {
     enforce(rules, AccessFs::from_write(KNOWN))
 }
 
-/// Lets the process write below `write`, read below `read` too, read and start programs in `others`, and do nothing else.
+/// Lets the process write below `write`, read below `read` too, read and start programs in
+/// `others`, and do nothing else.
 pub fn restrict_all(
     write: &[Folder],
     read: &[Folder],

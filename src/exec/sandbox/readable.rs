@@ -1,5 +1,5 @@
-//! What a program needs to read beside the user's files: the system's programs and libraries, those of the user, and the
-//! settings of git. Nothing here can be decided by a project.
+//! What a program needs to read beside the user's files: the system's programs and libraries, those
+//! of the user, and the settings of git. Nothing here can be decided by a project.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -58,8 +58,9 @@ pub struct Readable {
     pub files: Vec<PathBuf>,
 }
 
-/// What the command's environment leads to, for git too if it is used: its settings hold addresses with passwords, which no
-/// other program needs. No folder of `PATH` counts that lies in `working` ones or holds the user's home.
+/// What the command's environment leads to, for git too if it is used: its settings hold addresses
+/// with passwords, which no other program needs. No folder of `PATH` counts that lies in `working`
+/// ones or holds the user's home.
 pub fn files(working: &[PathBuf], env: &EnvOverlay, uses_git: bool) -> Readable {
     let set = |name: &str| env.get_os(name).filter(|value| !value.is_empty());
     let home = set("HOME").map(PathBuf::from);
@@ -84,8 +85,8 @@ pub fn files(working: &[PathBuf], env: &EnvOverlay, uses_git: bool) -> Readable 
     Readable { folders, files }
 }
 
-/// The folder, or its entries but for those that are in the way of one of `working`: what lies there is the project's, and
-/// not an installed program.
+/// The folder, or its entries but for those that are in the way of one of `working`: what lies
+/// there is the project's, and not an installed program.
 fn without(folder: PathBuf, working: &[PathBuf]) -> Vec<PathBuf> {
     let Ok(real) = fs::canonicalize(&folder) else { return Vec::new() };
     let holds_one = working.iter().any(|it| it.starts_with(&real) && *it != real);

@@ -1,5 +1,6 @@
-//! System calls that what may only read does not make, because no rule about files covers them: they open sockets, change
-//! the mode, owner, times or attributes of a file, reach other processes, or change the machine.
+//! System calls that what may only read does not make, because no rule about files covers them:
+//! they open sockets, change the mode, owner, times or attributes of a file, reach other processes,
+//! or change the machine.
 
 use std::collections::BTreeMap;
 
@@ -116,7 +117,8 @@ const OLDER: &[c_long] = &[];
 /// `setxattrat`, `removexattrat`, `open_tree_attr` and `file_setattr`.
 const NEWER: &[c_long] = &[442, 443, 452, 463, 466, 467, 469];
 
-/// Calls by which a process names another one, and the place of its number, which is 0 for the process itself.
+/// Calls by which a process names another one, and the place of its number, which is 0 for the
+/// process itself.
 const OF_OTHERS: &[(c_long, u8)] = &[
     (libc::SYS_prlimit64, 0),
     (libc::SYS_sched_setaffinity, 0),
@@ -125,8 +127,9 @@ const OF_OTHERS: &[(c_long, u8)] = &[
     (libc::SYS_sched_setscheduler, 0),
 ];
 
-/// The `ioctl` requests that a command may make: terminal queries, the number of readable bytes, non-blocking mode and
-/// close-on-exec. Others can change a file's attributes even if it is only open for reading.
+/// The `ioctl` requests that a command may make: terminal queries, the number of readable bytes,
+/// non-blocking mode and close-on-exec. Others can change a file's attributes even if it is only
+/// open for reading.
 const REQUESTS: &[u64] = &[
     libc::TCGETS,
     libc::TIOCGWINSZ,
@@ -145,12 +148,13 @@ const X32: c_long = 0x4000_0000;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// The first descriptor behind the standard streams, and those by which bash gets its start text and says where it ends.
+/// The first descriptor behind the standard streams, and those by which bash gets its start text
+/// and says where it ends.
 const FIRST_OTHER: i32 = 3;
 const OF_BASH: [i32; 2] = [4, 5];
 
-/// Forbids this process such calls for good, and all that it will start. The program that it becomes gets none of the files
-/// and sockets that others have left open.
+/// Forbids this process such calls for good, and all that it will start. The program that it
+/// becomes gets none of the files and sockets that others have left open.
 pub fn forbid() -> Result<(), SandboxError> {
     close_fds::set_fds_cloexec(FIRST_OTHER, &OF_BASH);
     let always = [REFUSED, OLDER, NEWER].concat().into_iter().map(|call| (call, Vec::new()));

@@ -50,8 +50,8 @@ impl Context {
         format!("Context: {used} of {window} tokens ({percent} %), model {model}")
     }
 
-    /// In the shape that the SDK reads. Providers report one number for the whole conversation, so there is one
-    /// category for it.
+    /// In the shape that the SDK reads. Providers report one number for the whole conversation, so
+    /// there is one category for it.
     pub fn report(&self) -> Value {
         let window = self.limits.get(&self.model).context_window;
         let free = window.saturating_sub(self.used);

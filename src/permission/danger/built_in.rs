@@ -1,5 +1,5 @@
-//! Values that name a part of the program itself, such as a reporter. An option that otherwise loads a module loads none
-//! with one of these, so a rule for the program covers it.
+//! Values that name a part of the program itself, such as a reporter. An option that otherwise
+//! loads a module loads none with one of these, so a rule for the program covers it.
 
 use super::Spelling;
 

@@ -29,8 +29,8 @@ struct CompilerWord<'a> {
     bases: &'a [PathBuf],
 }
 
-/// The danger in a word behind `before`: a linker or a plugin of the caller's choice, a file of options, or a file to
-/// write that is hidden or not below the folder.
+/// The danger in a word behind `before`: a linker or a plugin of the caller's choice, a file of
+/// options, or a file to write that is hidden or not below the folder.
 pub fn find(
     name: &str,
     word: &Spelling<'_>,

@@ -1,6 +1,7 @@
-//! Switches of dotnet and MSBuild. MSBuild takes them in any case, behind one dash, two, or a slash, and several
-//! properties in one word. A property can name a command to run, a file to import or a folder to write, and every
-//! project can read its own, so a rule covers the properties and switches that are known to do none of that.
+//! Switches of dotnet and MSBuild. MSBuild takes them in any case, behind one dash, two, or a
+//! slash, and several properties in one word. A property can name a command to run, a file to
+//! import or a folder to write, and every project can read its own, so a rule covers the properties
+//! and switches that are known to do none of that.
 
 use std::path::PathBuf;
 
@@ -81,8 +82,8 @@ pub fn find(word: &str, before: &[Spelling<'_>], bases: &[PathBuf]) -> Option<St
     }
 }
 
-/// Whether a word that is only known in part may hold such a danger besides the values of variables, which are judged
-/// once they are put in.
+/// Whether a word that is only known in part may hold such a danger besides the values of
+/// variables, which are judged once they are put in.
 pub fn find_open(word: &Spelling<'_>) -> bool {
     let Spelling::Open(pieces) = word else { return false };
     let is_certain = |piece: &Piece| matches!(piece, Piece::Char(_) | Piece::Variable(_));
@@ -105,8 +106,8 @@ fn is(names: &[&str], name: &str) -> bool {
     names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// The property of `a=b` that is not known to be harmless, or all of `a=b;c=d` where one is not: a rule that names one
-/// does not name the others.
+/// The property of `a=b` that is not known to be harmless, or all of `a=b;c=d` where one is not: a
+/// rule that names one does not name the others.
 fn property(list: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
     let is_harmless = |(at, piece): (usize, &str)| match piece.split_once('=') {
@@ -129,8 +130,8 @@ fn property(list: &str) -> Option<String> {
     Some(format!("-p:{named}"))
 }
 
-/// The logger, unless it is one that `dotnet test` has itself and writes where it always does. MSBuild takes the name
-/// for that of a file.
+/// The logger, unless it is one that `dotnet test` has itself and writes where it always does.
+/// MSBuild takes the name for that of a file.
 fn logger(value: &str, option: &str, before: &[Spelling<'_>]) -> Option<String> {
     let is_test = before.get(1).and_then(Spelling::exact) == Some("test");
     if !is_test && option == "-l" {

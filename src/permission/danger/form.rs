@@ -1,4 +1,5 @@
-//! Dangers that a word shows by its form: the name of an option that says what it does, a setting, an address.
+//! Dangers that a word shows by its form: the name of an option that says what it does, a setting,
+//! an address.
 
 use std::path::PathBuf;
 
@@ -13,7 +14,8 @@ const RUNS: &str = "browser cmd command editor exec executable hook hooks interp
 const WRITES: &str = "dump-file junit-xml log-dir log-directory log-file log-path out-dir out-file out-path output-dir \
     output-directory output-file output-path pid-file report-file status-file trace-file";
 
-/// The danger in a word of the program, which runs in one of `bases`; `words` are those before it, with the program.
+/// The danger in a word of the program, which runs in one of `bases`; `words` are those before it,
+/// with the program.
 pub fn find(
     name: &str,
     spelled: &Spelling<'_>,
@@ -66,7 +68,8 @@ pub fn telling_option(word: &str) -> Option<String> {
     (is(RUNS, last) || writes).then(|| option.to_owned())
 }
 
-/// The danger in a word of make's, which hands a variable's value to its shell, and expands `$(shell …)` in it.
+/// The danger in a word of make's, which hands a variable's value to its shell, and expands
+/// `$(shell …)` in it.
 fn make_word(word: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-+,:".contains(c);
     let Some((variable, value)) = word.split_once('=') else {

@@ -1,5 +1,5 @@
-//! Settings of git. Many name a program that git runs later, so only a few can be set by a rule that does not name
-//! `config`.
+//! Settings of git. Many name a program that git runs later, so only a few can be set by a rule
+//! that does not name `config`.
 
 use super::{Danger, Spelling, Word};
 use crate::permission::program::Program;
@@ -16,8 +16,9 @@ const READS: &[&str] = &[
     "-l",
 ];
 
-/// Options without a value that neither choose another file nor write more than the value. `--comment`, `--edit` and
-/// the options for whole sections are not among them: what they write is no setting, or one under another name.
+/// Options without a value that neither choose another file nor write more than the value.
+/// `--comment`, `--edit` and the options for whole sections are not among them: what they write is
+/// no setting, or one under another name.
 const FLAGS: &[&str] = &[
     "--global",
     "--system",
@@ -148,8 +149,8 @@ fn is_harmless<'a>(mut words: impl Iterator<Item = Operand<'a>>) -> bool {
         Some(Operand::Exact("set" | "unset")) => drop(operands.remove(0)),
         _ => {}
     }
-    // A word that is not known can be an option which changes what the others mean. Alone it cannot do harm: git
-    // refuses it, or reads.
+    // A word that is not known can be an option which changes what the others mean. Alone it cannot
+    // do harm: git refuses it, or reads.
     let open = operands.contains(&Operand::Open);
     if reads {
         return !open || operands.len() == 1;

@@ -1,5 +1,5 @@
-//! Programs most of whose options name files, programs or modules: of these a rule covers the options that are known
-//! to do none of that, and no others.
+//! Programs most of whose options name files, programs or modules: of these a rule covers the
+//! options that are known to do none of that, and no others.
 
 use super::{Danger, Spelling};
 

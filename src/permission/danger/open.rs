@@ -1,5 +1,5 @@
-//! Words that are only known when the line runs: which of them may turn into options, and which values the line itself
-//! gives to their variables.
+//! Words that are only known when the line runs: which of them may turn into options, and which
+//! values the line itself gives to their variables.
 
 /// A part of a word that is not certain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,8 +154,8 @@ pub fn may_be_option(raw: &str) -> bool {
     parts.contains(&Part::Words) || matches!(parts.first(), Some(Part::Text))
 }
 
-/// The words that this one becomes with the values that the line gives to its variables: a list of words for each
-/// combination of values. `None` where a value is not certain.
+/// The words that this one becomes with the values that the line gives to its variables: a list of
+/// words for each combination of values. `None` where a value is not certain.
 #[must_use]
 pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
     // A NUL parts words; text that is not certain and stays within a word adds nothing to it.
@@ -223,7 +223,8 @@ impl Value {
     }
 }
 
-/// The values that the line gives to the variable. `None` where the line may set it in any other way, or not at all.
+/// The values that the line gives to the variable. `None` where the line may set it in any other
+/// way, or not at all.
 fn values(name: &str, line: &str) -> Option<Vec<Value>> {
     let plain = super::unquoted(line);
     let is_break = |c: char| c.is_whitespace() || ";|&()".contains(c);

@@ -1,5 +1,5 @@
-//! Words that are no options and still write a file or run a program: scripts of sed, second files, and the command
-//! behind npx.
+//! Words that are no options and still write a file or run a program: scripts of sed, second files,
+//! and the command behind npx.
 
 use std::path::PathBuf;
 
@@ -39,8 +39,8 @@ fn danger(option: &str, place: usize) -> Danger {
     Danger::new(option, option, place)
 }
 
-/// The second word that is no option, which names a file to write. `letters` and `options` take the next word as
-/// their value.
+/// The second word that is no option, which names a file to write. `letters` and `options` take the
+/// next word as their value.
 fn second_file(words: &[Spelling<'_>], letters: &str, options: &[&str]) -> Vec<Danger> {
     let (mut files, mut ended, mut place) = (0, false, 1);
     while let Some(word) = words.get(place) {
@@ -142,8 +142,8 @@ fn given(word: &str) -> Given<'_> {
     }
 }
 
-/// Whether a script of sed consists of addresses and commands that only print and change text. Anything else, such as
-/// a label, a text to insert or a group, is not read and counts as more.
+/// Whether a script of sed consists of addresses and commands that only print and change text.
+/// Anything else, such as a label, a text to insert or a group, is not read and counts as more.
 fn only_edits(script: &str) -> bool {
     let mut rest = script;
     loop {
@@ -207,8 +207,8 @@ fn parts(text: &str) -> Option<&str> {
     behind_delimiter(behind, delimiter)
 }
 
-/// What stands behind the next delimiter that no backslash precedes. A bracket may hold a delimiter, in which versions
-/// of sed differ, so a pattern with both is not read.
+/// What stands behind the next delimiter that no backslash precedes. A bracket may hold a
+/// delimiter, in which versions of sed differ, so a pattern with both is not read.
 fn behind_delimiter(text: &str, delimiter: char) -> Option<&str> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

@@ -6,8 +6,8 @@ use super::Spelling;
 use crate::permission::path::resolve;
 use crate::permission::spelling::Piece;
 
-/// Whether `path`, which is `word` or a part of it, may lead to no place below the folder that the command runs in, one
-/// of `bases`.
+/// Whether `path`, which is `word` or a part of it, may lead to no place below the folder that the
+/// command runs in, one of `bases`.
 pub fn leads_out(path: &str, word: &Spelling<'_>, bases: &[PathBuf]) -> bool {
     is_outside(path, word, bases, |_| false)
 }

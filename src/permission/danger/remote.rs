@@ -1,13 +1,15 @@
-//! Repositories that git is to speak with. One on this machine is a folder whose settings and hooks name programs, and
-//! git runs them: a folder of the project is such a repository when it looks like one.
+//! Repositories that git is to speak with. One on this machine is a folder whose settings and hooks
+//! name programs, and git runs them: a folder of the project is such a repository when it looks
+//! like one.
 
 use std::path::PathBuf;
 
 use super::{Danger, Spelling};
 use crate::disk::checkout_root;
 
-/// Sub-commands with the options that take the next word as a value, and those without a value that often stand before
-/// the repository. Behind any other option, the next word may be its value or the repository.
+/// Sub-commands with the options that take the next word as a value, and those without a value that
+/// often stand before the repository. Behind any other option, the next word may be its value or
+/// the repository.
 const SPEAKERS: &[(&str, &str, &str)] = &[
     (
         "push",
@@ -40,8 +42,9 @@ const SPEAKERS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Finds repositories on this machine behind `git` and its sub-command at `place`. A name that is no path counts when
-/// it is a folder in one of `bases`, since git takes it for one when no remote has the name.
+/// Finds repositories on this machine behind `git` and its sub-command at `place`. A name that is
+/// no path counts when it is a folder in one of `bases`, since git takes it for one when no remote
+/// has the name.
 pub fn find(
     sub_command: &str,
     place: usize,
@@ -78,8 +81,8 @@ fn is_option(word: &Spelling<'_>) -> bool {
     word.beginning().starts_with('-')
 }
 
-/// The places of the words that may be the repository: the first operand, and those before it that may be the value of
-/// an option.
+/// The places of the words that may be the repository: the first operand, and those before it that
+/// may be the value of an option.
 fn operands(words: &[Spelling<'_>], values: &str, flags: &str) -> Vec<usize> {
     let is = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     let is_flags = |word: &str| {

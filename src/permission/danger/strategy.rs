@@ -1,12 +1,13 @@
-//! The strategy of a merge, which git takes for the end of a program's name: `x/e` runs `git-merge-x/e` of the project.
+//! The strategy of a merge, which git takes for the end of a program's name: `x/e` runs
+//! `git-merge-x/e` of the project.
 
 use super::{Danger, Spelling};
 
 /// The strategies that git has itself.
 const STRATEGIES: &[&str] = &["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
 
-/// Sub-commands that merge, and their letters that certainly take the rest of the word as a value. A letter `s` chooses
-/// the strategy unless the entry ends with `!`.
+/// Sub-commands that merge, and their letters that certainly take the rest of the word as a value.
+/// A letter `s` chooses the strategy unless the entry ends with `!`.
 const MERGES: &[(&str, &str)] =
     &[("cherry-pick", "!"), ("merge", "FSXm"), ("pull", "SX"), ("rebase", "CSXx"), ("revert", "!")];
 

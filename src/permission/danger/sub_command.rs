@@ -1,13 +1,15 @@
 //! Sub-commands, and the options that stand before them.
 //!
-//! A rule that leaves the sub-command open is the user's word for the everyday ones. The others run what they are given,
-//! change what later commands run, serve or set up something elsewhere, or write where an argument says.
+//! A rule that leaves the sub-command open is the user's word for the everyday ones. The others run
+//! what they are given, change what later commands run, serve or set up something elsewhere, or
+//! write where an argument says.
 
 use super::{Danger, OPEN, Spelling};
 use crate::permission::program::Program;
 
-/// Programs, and the sub-commands that a rule for all of the program covers. `one/two` is a sub-command that is covered
-/// with this next word alone. The user's own commands and plugins are in no list.
+/// Programs, and the sub-commands that a rule for all of the program covers. `one/two` is a
+/// sub-command that is covered with this next word alone. The user's own commands and plugins are
+/// in no list.
 const EVERYDAY: &[(&str, &str)] = &[
     ("git", GIT),
     (
@@ -47,8 +49,8 @@ const GIT: &str = "add am annotate apply archive bisect blame branch cat-file ch
     shortlog show show-branch show-ref sparse-checkout stage stash status stripspace submodule switch symbolic-ref \
     tag update-index var verify-commit verify-pack verify-tag version write-tree";
 
-/// Finds options before the sub-command that are not known to be harmless, since they decide for all of them, and a
-/// sub-command that is not [`EVERYDAY`].
+/// Finds options before the sub-command that are not known to be harmless, since they decide for
+/// all of them, and a sub-command that is not [`EVERYDAY`].
 pub fn find(name: &str, words: &[Spelling<'_>]) -> Vec<Danger> {
     let Some(program) = Program::named(name).filter(|program| program.has_sub_commands()) else {
         return Vec::new();

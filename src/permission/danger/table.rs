@@ -1,16 +1,18 @@
 //! The options, program by program.
 
-/// Programs (separated by blanks; behind a slash a word that has to stand in the command) and their options: `--long`
-/// with all its short forms, `-x` alone and in a cluster, `-word` as it is, a bare word as it is, `start*`. What is not
-/// about options, such as scripts and settings among the words, is in the functions beside this table.
+/// Programs (separated by blanks; behind a slash a word that has to stand in the command) and their
+/// options: `--long` with all its short forms, `-x` alone and in a cluster, `-word` as it is, a
+/// bare word as it is, `start*`. What is not about options, such as scripts and settings among the
+/// words, is in the functions beside this table.
 ///
 /// Two kinds of words free what the others would cover, and hold for the options of their own row alone:
 ///
-/// - `=abc` lists the letters that every program of the row certainly gives the rest of the word as a value, so that
-///   no letter behind them is an option. `=*` says that the programs know no clusters. A letter that is a flag for one
-///   of the programs, in one of their versions, does not belong there: everything behind it would go unseen.
-/// - `!--name` is an option of these programs that a longer one in the row begins with, or that does no harm although
-///   its name sounds like it.
+/// - `=abc` lists the letters that every program of the row certainly gives the rest of the word as
+///   a value, so that no letter behind them is an option. `=*` says that the programs know no
+///   clusters. A letter that is a flag for one of the programs, in one of their versions, does not
+///   belong there: everything behind it would go unseen.
+/// - `!--name` is an option of these programs that a longer one in the row begins with, or that
+///   does no harm although its name sounds like it.
 pub const OPTIONS: &[(&str, &str)] = &[
     (
         "git",
@@ -291,8 +293,9 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("gh/extension gh/extensions gh/ext", "install exec upgrade create remove"),
 ];
 
-/// Programs that read more options from a file when a word such as `@file` names one, so that the file decides what
-/// they load, run and write. Names with a target or a version, such as `llvm-nm-15`, count as well.
+/// Programs that read more options from a file when a word such as `@file` names one, so that the
+/// file decides what they load, run and write. Names with a target or a version, such as
+/// `llvm-nm-15`, count as well.
 pub const OPTION_FILES: &str = "\
     addr2line ar as c++filt dlltool dllwrap dwp elfedit gcov gcov-tool gold gprof ld ld.bfd ld.gold ld.lld \
     ld.mold ld64.lld lld mold nm objcopy objdump ranlib readelf size strings strip windmc windres \

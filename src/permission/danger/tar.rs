@@ -92,8 +92,8 @@ fn read(words: &[Spelling<'_>]) -> (Vec<(char, String, usize)>, bool) {
     (values, writes)
 }
 
-/// The word behind a letter. One that looks like an option counts as a folder, whatever the letter: the letter may be the
-/// value of a long option before it.
+/// The word behind a letter. One that looks like an option counts as a folder, whatever the letter:
+/// the letter may be the value of a long option before it.
 fn value_behind(letter: char, word: &Spelling<'_>, place: usize) -> (char, String, usize) {
     let text = word.outline();
     let is_option = text.len() > 1 && text.starts_with('-');

@@ -55,7 +55,8 @@ pub struct AgentGate {
 }
 
 impl AgentGate {
-    /// The gate of an agent below this one: within the same folders, and no freer than this one unless its rights say so.
+    /// The gate of an agent below this one: within the same folders, and no freer than this one
+    /// unless its rights say so.
     #[must_use]
     pub fn child(&self, name: String, events: EventSink, rights: &Rights) -> Self {
         let Standing { grants, places, mode, mut bounds } = self.standing.clone();
@@ -89,8 +90,9 @@ impl AgentGate {
         self
     }
 
-    /// Bounds this gate to the folder `dir`: no file tool writes outside it, in any mode. `cwd`, which lies in there,
-    /// becomes the only working directory. The agent's shell must be confined by other means.
+    /// Bounds this gate to the folder `dir`: no file tool writes outside it, in any mode. `cwd`,
+    /// which lies in there, becomes the only working directory. The agent's shell must be confined
+    /// by other means.
     #[must_use]
     pub fn bounded(mut self, dir: PathBuf, cwd: PathBuf) -> Self {
         let bound = Some(dir);
@@ -105,8 +107,8 @@ impl AgentGate {
         self.shared.mode_for(self.standing.mode, self.shared.lock().mode)
     }
 
-    /// The files that rules, the shared ones and those of its definition, keep this agent from coming upon in `cwd`, when
-    /// a permitted call names `place`.
+    /// The files that rules, the shared ones and those of its definition, keep this agent from
+    /// coming upon in `cwd`, when a permitted call names `place`.
     #[must_use]
     pub fn unreadable(&self, cwd: &Path, place: Option<&Target>) -> Unreadable {
         self.shared.unreadable(&self.standing, cwd, place)
@@ -133,17 +135,18 @@ impl AgentGate {
         self.decide_with(call, async { BeforeQuestion::Ask(preview.await) }, cancel).await
     }
 
-    /// Decides on a call, and asks the user where that is needed. `preview` answers in the user's place, or shows the
-    /// user what would happen; it is awaited, once, only when a question is to be opened. Ends at once when `cancel`
-    /// fires; when it is dropped, an open question is withdrawn.
+    /// Decides on a call, and asks the user where that is needed. `preview` answers in the user's
+    /// place, or shows the user what would happen; it is awaited, once, only when a question is to
+    /// be opened. Ends at once when `cancel` fires; when it is dropped, an open question is
+    /// withdrawn.
     ///
     /// ```text
     /// judged: allow | deny | nobody to ask ─────────────────────────▶ verdict
     /// judged: ask ─▶ preview ─▶ allow | change | deny ──────────────▶ verdict
     ///                        └▶ ask ─▶ judged again ─▶ question open ▶ verdict, by the user, by rules or by the mode
     /// ```
-    /// A verdict that allows is judged once more before the call runs ([`Self::confirm`], [`Self::recheck`]), so rules
-    /// that change while the preview is awaited hold.
+    /// A verdict that allows is judged once more before the call runs ([`Self::confirm`],
+    /// [`Self::recheck`]), so rules that change while the preview is awaited hold.
     pub async fn decide_with(
         &self,
         call: &Call<'_>,
@@ -190,8 +193,8 @@ impl AgentGate {
         verdict
     }
 
-    /// Decides on a call whose input was changed by the one who allowed it: what is denied stays denied, what would be
-    /// asked about was asked. Returns what the change approves.
+    /// Decides on a call whose input was changed by the one who allowed it: what is denied stays
+    /// denied, what would be asked about was asked. Returns what the change approves.
     ///
     /// # Errors
     /// With the reason, when the call is denied.
@@ -204,8 +207,9 @@ impl AgentGate {
         }
     }
 
-    /// Judges a permitted call once more, right before it runs. A call that is to be asked about runs only if the
-    /// user approved all that the question would be about. Returns the bounds of a command that runs because it only reads.
+    /// Judges a permitted call once more, right before it runs. A call that is to be asked about
+    /// runs only if the user approved all that the question would be about. Returns the bounds of a
+    /// command that runs because it only reads.
     ///
     /// # Errors
     /// With the reason, when the call may not run any more.
@@ -251,7 +255,8 @@ impl AgentGate {
         }
     }
 
-    /// Opens a question, and takes the preview for it; `None` when rules or mode have changed since the judgement.
+    /// Opens a question, and takes the preview for it; `None` when rules or mode have changed since
+    /// the judgement.
     fn ask(
         &self,
         call: &Call<'_>,
@@ -309,7 +314,8 @@ struct OpenQuestion<'a> {
 }
 
 impl OpenQuestion<'_> {
-    /// Waits for the answer; `None` when the call is cancelled first. A no counts also where it stops the run.
+    /// Waits for the answer; `None` when the call is cancelled first. A no counts also where it
+    /// stops the run.
     async fn answer(mut self, cancel: &CancellationToken) -> Option<Verdict> {
         let verdict = tokio::select! {
             biased;

@@ -9,8 +9,8 @@ use crate::permission::writers::{self, Writes};
 /// Programs that take words of their input as arguments or as settings, whatever they run.
 const TAKERS: &str = "xargs parallel curl wget";
 
-/// Whether a command of the line may open a file that its input names. Most of those that take data show their input, and
-/// that is all.
+/// Whether a command of the line may open a file that its input names. Most of those that take data
+/// show their input, and that is all.
 pub fn is_read(script: &Script) -> bool {
     let commands = script.all_commands();
     let is_output = |word: &Word| word.raw.contains("$(") || word.raw.contains('`');

@@ -44,7 +44,8 @@ const SETTERS: &[&str] = &[
 const MAX_STEPS: usize = 50_000;
 /// Bytes of a value that is read.
 const MAX_VALUE: usize = 256;
-/// Characters in a word behind which a file may be named, as in `--file=a`, `f=@a`, `f=<a`, `file:a` and `a,b`.
+/// Characters in a word behind which a file may be named, as in `--file=a`, `f=@a`, `f=<a`,
+/// `file:a` and `a,b`.
 const MARKS: &str = "=:@<,;+%|";
 /// One-letter options in one word that are looked behind.
 const MAX_LETTERS: usize = 6;
@@ -53,7 +54,8 @@ const MAX_TEXTS: usize = 64;
 
 type Values = BTreeMap<String, Vec<Vec<Piece>>>;
 
-/// The values of the variables that get theirs in the line and nowhere else: none when a command may set some too.
+/// The values of the variables that get theirs in the line and nowhere else: none when a command
+/// may set some too.
 fn values(script: &Script, home: Option<&Path>) -> Values {
     let mut values = Values::new();
     let sets = |words: &[Word]| {
@@ -86,7 +88,8 @@ fn values(script: &Script, home: Option<&Path>) -> Values {
     values
 }
 
-/// The text with the variables that the shell sets itself. The folder in which it stands begins a relative name.
+/// The text with the variables that the shell sets itself. The folder in which it stands begins a
+/// relative name.
 fn of_shell(text: &[Piece], home: Option<&Path>) -> Vec<Piece> {
     let chars = |text: &str| text.chars().map(Piece::Char).collect::<Vec<_>>();
     let piece = |(at, piece): (usize, &Piece)| match (piece, home) {
@@ -136,9 +139,9 @@ impl<'a> Lookup<'a> {
         self.left.is_none()
     }
 
-    /// The files that a word may name: the whole of it, what follows one of [`MARKS`] or one-letter options in it, up to
-    /// the end or to the next mark, and what an address of a file names. Globs count also in quotes: many programs
-    /// expand them by themselves.
+    /// The files that a word may name: the whole of it, what follows one of [`MARKS`] or one-letter
+    /// options in it, up to the end or to the next mark, and what an address of a file names. Globs
+    /// count also in quotes: many programs expand them by themselves.
     pub fn files(&mut self, word: &Word) -> Files {
         let mut files = Files::default();
         if self.is_exhausted() {
@@ -189,7 +192,8 @@ impl<'a> Lookup<'a> {
         (folders, is_all)
     }
 
-    /// The texts of a word that is only known when the line runs, as far as the values of variables tell them.
+    /// The texts of a word that is only known when the line runs, as far as the values of variables
+    /// tell them.
     fn texts(&mut self, word: &Word) -> Vec<Vec<Piece>> {
         let mut texts = Vec::new();
         if !word.literal {
@@ -324,8 +328,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The files and folders that a pattern below `base` matches, hidden ones too. Only the pattern is one: a bracket in
-    /// the name of `base` is a bracket.
+    /// The files and folders that a pattern below `base` matches, hidden ones too. Only the pattern
+    /// is one: a bracket in the name of `base` is a bracket.
     fn matches(&mut self, base: &Path, pattern: &[Piece]) -> Vec<PathBuf> {
         let is_absolute = pattern.first() == Some(&Piece::Char('/'));
         let mut found = vec![if is_absolute { PathBuf::from("/") } else { base.to_owned() }];

@@ -12,9 +12,9 @@ const MAX_FILE: u64 = 1 << 20;
 /// Names of files and folders that make a repository of a folder with a file `HEAD`.
 const PARTS: &[&str] = &["commondir", "config", "objects", "refs"];
 
-/// The folder of git's that holds the path: one that looks to git like a repository, or begins to with this file. So
-/// the file that completes one is protected, whichever it is. The search ends at a checkout, which can lie in such a
-/// folder.
+/// The folder of git's that holds the path: one that looks to git like a repository, or begins to
+/// with this file. So the file that completes one is protected, whichever it is. The search ends at
+/// a checkout, which can lie in such a folder.
 pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
     for folder in path.ancestors().skip(1) {
         if has_dot_git(folder) {
@@ -31,8 +31,9 @@ pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// The folders that the `.git` of the checkout around `dir` names, the folders of its hooks, what links in these lead
-/// to, and the files with settings of git: of the repository, of `user_config`, and of the one whose home this is.
+/// The folders that the `.git` of the checkout around `dir` names, the folders of its hooks, what
+/// links in these lead to, and the files with settings of git: of the repository, of `user_config`,
+/// and of the one whose home this is.
 pub(super) fn places(
     dir: &Path,
     home: Option<&Path>,

@@ -82,7 +82,8 @@ fn link(entry: &DirEntry) -> Option<(PathBuf, PathBuf)> {
     Some((entry.path(), target))
 }
 
-/// Returns the places that links in `base` lead to. One that leads to a folder around `base` protects nothing: it would protect all.
+/// Returns the places that links in `base` lead to. One that leads to a folder around `base`
+/// protects nothing: it would protect all.
 fn places(links: Vec<(PathBuf, PathBuf)>, base: &Path) -> Vec<ProtectedPlace> {
     let links = links.into_iter().filter(|(_, target)| !base.starts_with(target));
     links.map(|(link, target)| ProtectedPlace::below(target, Reason::Link(link))).collect()

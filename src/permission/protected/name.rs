@@ -33,8 +33,8 @@ const SENSITIVE: &[&str] = &[
     ".zshrc",
 ];
 
-/// Dot files that hold data alone: they name no program, no plugin and no file to load. Names that end with `ignore`
-/// or `keep` are such files too.
+/// Dot files that hold data alone: they name no program, no plugin and no file to load. Names that
+/// end with `ignore` or `keep` are such files too.
 const DATA: &[&str] = &[
     ".clippy.toml",
     ".editorconfig",
@@ -105,8 +105,8 @@ pub(super) fn protection(parts: &[String]) -> Option<Protection> {
     Some(Protection { name: name.clone(), reason: Reason::Automation })
 }
 
-/// Whether the version manager reads the file as its settings or a task, which it keeps in a folder instead of
-/// `mise.toml`.
+/// Whether the version manager reads the file as its settings or a task, which it keeps in a folder
+/// instead of `mise.toml`.
 fn is_of_mise(parts: &[String]) -> bool {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let is_task = |folders: &[&str]| folders.windows(2).any(|two| two == ["mise", "tasks"]);

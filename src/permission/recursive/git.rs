@@ -22,8 +22,8 @@ const HARMLESS: &str = "--abbrev-commit --all --author --branches --cached --com
                         --no-renames --no-textconv --oneline --pretty --remotes --reverse --simplify-by-decoration \
                         --since --after --until --before --staged --tags --topo-order --color -i -n -z --";
 
-/// Options with which a command shows no more than the commits and files that it names: how the difference looks, and
-/// which commits come first.
+/// Options with which a command shows no more than the commits and files that it names: how the
+/// difference looks, and which commits come first.
 const NARROW: &str = "--abbrev --abbrev-commit --color --color-words --date --date-order --decorate --diff-algorithm \
                       --exit-code --first-parent --format --function-context --graph --histogram --ignore-all-space \
                       --ignore-blank-lines --ignore-space-change --indent-heuristic --max-count --minimal --no-color \
@@ -106,8 +106,8 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
 struct Operands<'a> {
     /// Those that are no files or folders.
     revisions: Vec<&'a str>,
-    /// Whether there are paths, and each names one file or folder: git takes others for patterns, some of which leave out
-    /// what they name.
+    /// Whether there are paths, and each names one file or folder: git takes others for patterns,
+    /// some of which leave out what they name.
     are_plain: bool,
     /// Whether it is limited to files that it names.
     are_files: bool,
@@ -130,7 +130,8 @@ impl<'a> Operands<'a> {
         Self { revisions, are_plain, are_files }
     }
 
-    /// Whether the words before the files are commits for certain: by its name, any file that git keeps can be shown.
+    /// Whether the words before the files are commits for certain: by its name, any file that git
+    /// keeps can be shown.
     fn are_commits(&self, bases: &[PathBuf]) -> bool {
         let is_commit = |name: &str| {
             let name = name.split(['~', '^']).next().unwrap_or_default();
@@ -195,7 +196,8 @@ fn is_narrow(words: &[Word], others: &[&str]) -> bool {
     })
 }
 
-/// Whether a search looks for its first word, and every option is known to keep it among the files that git tracks.
+/// Whether a search looks for its first word, and every option is known to keep it among the files
+/// that git tracks.
 fn is_plain_search(words: &[Word]) -> bool {
     let is_letters = |text: &str| {
         let letters = text.strip_prefix('-').unwrap_or_default();
@@ -209,7 +211,8 @@ fn is_plain_search(words: &[Word]) -> bool {
     all_options(words, |text| is_letters(text) || lists(GREP, text))
 }
 
-/// Whether all options before the files are known; a word that is only known when the line runs may be another.
+/// Whether all options before the files are known; a word that is only known when the line runs may
+/// be another.
 fn all_options(words: &[Word], is_known: impl Fn(&str) -> bool) -> bool {
     let end = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
     let mut options =
@@ -229,8 +232,8 @@ fn lists(list: &str, option: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
 }
 
-/// Whether git tracks a file of the pattern in the repository around the folder. An index that cannot be read may name
-/// any file.
+/// Whether git tracks a file of the pattern in the repository around the folder. An index that
+/// cannot be read may name any file.
 pub fn tracked(folder: &Path, pattern: &PathPattern, starts: &Starts) -> bool {
     let root = checkout_root(folder);
     if !pattern.may_lie_in(&root, starts) {

@@ -1,5 +1,5 @@
-//! The git commands that show no content of files, with the options for which that is known. Any other command, and any
-//! other option, may show what commits hold.
+//! The git commands that show no content of files, with the options for which that is known. Any
+//! other command, and any other option, may show what commits hold.
 
 use crate::permission::script::Word;
 
@@ -200,7 +200,8 @@ pub fn is_silent(name: &str, words: &[Word]) -> bool {
 }
 
 impl Options {
-    /// Whether every option among the words is listed. A word that is only known when the line runs may be any option.
+    /// Whether every option among the words is listed. A word that is only known when the line runs
+    /// may be any option.
     fn cover(&self, words: &[Word]) -> bool {
         let Self::Known { flags, values, joined, long } = self else { return true };
         let mut rest = words.iter();

@@ -20,8 +20,8 @@ pub enum Search {
     TooMany,
 }
 
-/// Finds the first file or folder below `folder` that the pattern restricts, nearest first. Links count by where they
-/// lead, whether the command follows them or not.
+/// Finds the first file or folder below `folder` that the pattern restricts, nearest first. Links
+/// count by where they lead, whether the command follows them or not.
 pub fn find(folder: &Target, hidden: bool, pattern: &PathPattern, starts: &Starts) -> Search {
     let Some(real) = folder.resolved.clone() else { return Search::TooMany };
     let has_dot = |path: &Path| {

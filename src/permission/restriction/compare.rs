@@ -8,8 +8,8 @@ use crate::permission::script::Word;
 use crate::permission::spelling::{Spelling, spell};
 use crate::permission::wrapper::base_name;
 
-/// Compares the words of a rule with those of a command. `exact` rules end with their last word; `appends` says that
-/// more words may follow than stand in the line.
+/// Compares the words of a rule with those of a command. `exact` rules end with their last word;
+/// `appends` says that more words may follow than stand in the line.
 #[must_use]
 pub fn compare(rule: &str, exact: bool, words: &[Word], appends: bool) -> Restriction {
     let mut tokens = rule.split(' ').filter(|token| *token != "*");
@@ -105,8 +105,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Goes through the words of the rule one by one, past the options that are known; also says where the sub-command
-    /// stands.
+    /// Goes through the words of the rule one by one, past the options that are known; also says
+    /// where the sub-command stands.
     fn in_order(&self) -> (Restriction, usize) {
         let (mut at, mut doubt) = (1, None);
         let mut sub_command = None;
@@ -206,8 +206,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether git runs one of its own commands that is not the rule's and starts no other: then all later words are
-    /// data.
+    /// Whether git runs one of its own commands that is not the rule's and starts no other: then
+    /// all later words are data.
     fn is_other_command(&self, at: usize) -> bool {
         let Some(known) = self.known.filter(|_| self.name == "git" && self.names_command) else {
             return false;
@@ -244,8 +244,9 @@ impl Comparison<'_> {
         self.in_other_spelling(words, sub_command)
     }
 
-    /// Compares options by what they may come to, in any order and spelling: `rm -r -f` as `rm -rf`, and `git push -f` as
-    /// `git push --force`. The other words of the rule are among the command's, in their order.
+    /// Compares options by what they may come to, in any order and spelling: `rm -r -f` as `rm
+    /// -rf`, and `git push -f` as `git push --force`. The other words of the rule are among the
+    /// command's, in their order.
     fn in_other_spelling(&self, words: &[Spelling<'_>], sub_command: &str) -> Restriction {
         let is_option = |word: &str| word.starts_with('-') && word.len() > 1;
         let given: Vec<&str> = words.iter().filter_map(Spelling::exact).collect();
@@ -332,7 +333,8 @@ impl Options<'_> {
         self.is_given(wanted) || is_forced() && self.is_given('f')
     }
 
-    /// Whether the letter is given, or a long option for it: for a rule of options alone, any that begins with it.
+    /// Whether the letter is given, or a long option for it: for a rule of options alone, any that
+    /// begins with it.
     fn is_given(&self, wanted: char) -> bool {
         let is_long = |word: &&str| {
             let Some(name) = word.strip_prefix("--") else { return false };

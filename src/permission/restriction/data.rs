@@ -1,11 +1,13 @@
-//! Commands that take the words behind them as data: as texts, patterns and names of files, packages or commits.
+//! Commands that take the words behind them as data: as texts, patterns and names of files,
+//! packages or commits.
 
 use crate::permission::danger;
 use crate::permission::program::Program;
 use crate::permission::script::Word;
 use crate::permission::wrapper::{self, base_name};
 
-/// Programs, separated by blanks, and behind them those of their sub-commands that take data; none where all do.
+/// Programs, separated by blanks, and behind them those of their sub-commands that take data; none
+/// where all do.
 const DATA: &[(&str, &str)] = &[
     (
         "echo printf cat ls head tail wc grep egrep fgrep zgrep rg ag sort uniq cut tr tee diff cmp comm column",

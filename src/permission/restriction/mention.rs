@@ -43,8 +43,8 @@ pub fn holds(word: &Word, program: &str) -> bool {
         || word.literal && occurrences(&word.text, program) > 0
 }
 
-/// Whether the program stands in the command where no program is certain to start, and in no text that is judged as a
-/// script of its own.
+/// Whether the program stands in the command where no program is certain to start, and in no text
+/// that is judged as a script of its own.
 #[must_use]
 pub fn is_argument(command: &SimpleCommand, program: &str) -> bool {
     !arguments(command, program).is_empty()
@@ -78,8 +78,8 @@ pub fn sees_values(command: &SimpleCommand) -> bool {
     is_set || is_open && (!data::takes_data(&command.words) || knows())
 }
 
-/// Compares the rule with what follows each mention of its program among the arguments, unless the command takes them as
-/// data.
+/// Compares the rule with what follows each mention of its program among the arguments, unless the
+/// command takes them as data.
 #[must_use]
 pub fn in_arguments(
     pattern: &CommandPattern,

@@ -21,7 +21,8 @@ pub fn may_start(script: &Script, program: &str) -> bool {
     let may_be = |word: &Word| {
         let spelled = spell(std::slice::from_ref(word)).into_iter();
         let texts: Vec<_> = spelled.map(Spelling::into_pieces).collect();
-        // With separators of its own, or cut by an expansion such as `${name#part}`, a part of a value is the name.
+        // With separators of its own, or cut by an expansion such as `${name#part}`, a part of a
+        // value is the name.
         let is_cut = word.raw.contains("${") && texts.iter().any(|it| it.contains(&Piece::Any));
         let takes_parts = is_cut || values.iter().any(|(name, _)| name == "IFS");
         let holds = || values.iter().any(|(_, value)| text_of(value).contains(program));

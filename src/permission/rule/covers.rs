@@ -101,7 +101,8 @@ pub fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> 
         ("AgentTool", None | Some("*")) => Ok(Covers::Agent(None)),
         ("AgentTool", Some(agent)) => Ok(Covers::Agent(Some(one_name(name, agent)?))),
         ("Skill", Some("*")) => Ok(Covers::Tool(name.to_owned())),
-        // Other programs write the arguments' pattern behind the name; a skill is one text, whatever they are.
+        // Other programs write the arguments' pattern behind the name; a skill is one text,
+        // whatever they are.
         ("Skill", Some(text)) => {
             let skill = text.strip_suffix(":*").or(text.strip_suffix(" *")).unwrap_or(text);
             Ok(Covers::Skill(one_name(name, skill.trim_start_matches('/'))?))

@@ -27,8 +27,8 @@ impl Effect {
         }
     }
 
-    /// Whether a command has this effect on a file of the pattern because it handles a folder above it: what it moves or
-    /// links has another name for the rest of the line, and for the next one.
+    /// Whether a command has this effect on a file of the pattern because it handles a folder above
+    /// it: what it moves or links has another name for the rest of the line, and for the next one.
     pub fn by_folder(
         self,
         pattern: &PathPattern,
@@ -79,8 +79,9 @@ impl Effect {
         Restriction::Maybe(format!("`{program}` may {effect} {name}"))
     }
 
-    /// Why a command may have this effect on a file of the pattern whose name the line does not give to it as a whole: it
-    /// stands in the input of the command, or the folder in which the command runs is not known.
+    /// Why a command may have this effect on a file of the pattern whose name the line does not
+    /// give to it as a whole: it stands in the input of the command, or the folder in which the
+    /// command runs is not known.
     pub fn unseen(
         self,
         pattern: &PathPattern,
@@ -108,8 +109,8 @@ impl Effect {
         }
     }
 
-    /// Why a command may have this effect on a file of the pattern without being known for it. Where the user has let every
-    /// command run, that is no doubt: it is as much an answer to this.
+    /// Why a command may have this effect on a file of the pattern without being known for it.
+    /// Where the user has let every command run, that is no doubt: it is as much an answer to this.
     pub fn doubt(
         self,
         pattern: &PathPattern,
@@ -140,9 +141,10 @@ impl Effect {
     }
 }
 
-/// Why a line may name a file that none of its known names is. Where the user has let every command run, a word that is
-/// only known later raises no doubt: such a command may read any file, named or not, and each second line has such a
-/// word. Too many names do all the same, or they would hide one among them.
+/// Why a line may name a file that none of its known names is. Where the user has let every command
+/// run, a word that is only known later raises no doubt: such a command may read any file, named or
+/// not, and each second line has such a word. Too many names do all the same, or they would hide
+/// one among them.
 pub fn doubt(files: &Files, facts: &Facts) -> Restriction {
     match &files.open {
         _ if files.unbounded => {

@@ -1,8 +1,8 @@
 //! Commands that an allow rule names, run where the names mean something else.
 //!
-//! A rule names no folder. `Bash(./run.sh)` was written for the script of the project, and `Bash(git commit:*)` for its
-//! repository and hooks: an agent that goes into a folder which was unpacked there must not run what lies in it by those
-//! names.
+//! A rule names no folder. `Bash(./run.sh)` was written for the script of the project, and
+//! `Bash(git commit:*)` for its repository and hooks: an agent that goes into a folder which was
+//! unpacked there must not run what lies in it by those names.
 
 use std::path::{Path, PathBuf};
 
@@ -98,7 +98,8 @@ fn is_top(folder: &Path, tops: &[PathBuf]) -> bool {
     resolve(folder).is_some_and(|folder| tops.contains(&folder))
 }
 
-/// Whether the word may name a file in one of `bases` which is not the one that it names in a folder of `tops`.
+/// Whether the word may name a file in one of `bases` which is not the one that it names in a
+/// folder of `tops`.
 fn is_other_file(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     let name = Path::new(&word.text);
     if name.is_absolute() || word.text.starts_with(['~', '-']) || !word.literal {

@@ -5,7 +5,8 @@ use tree_sitter::Node;
 use super::{Splitter, named_children};
 use crate::permission::script::{Assignment, SimpleCommand, Value, Word};
 
-/// These change how a program talks, not what it does: colours, logging, time zone, language, number of threads.
+/// These change how a program talks, not what it does: colours, logging, time zone, language,
+/// number of threads.
 const HARMLESS: &[&str] = &[
     "CARGO_TERM_COLOR",
     "CI",
@@ -34,7 +35,8 @@ fn is_harmless(name: &str, value: &Word) -> bool {
         && (name != "LC_ALL" || is_known_locale)
 }
 
-/// Whether a variable is the line's own. Others may be exported already, so that setting them changes what programs do.
+/// Whether a variable is the line's own. Others may be exported already, so that setting them
+/// changes what programs do.
 pub fn is_private(name: &str) -> bool {
     matches!(name.as_bytes(), [b'a'..=b'z']) || PRIVATE.contains(&name)
 }
@@ -45,8 +47,8 @@ fn is_name(text: &str) -> bool {
     text.chars().all(letters) && text.chars().next().is_some_and(|c| !c.is_ascii_digit())
 }
 
-/// Whether a builtin may set a variable by the words of the command, or evaluate a subscript in one of them, as in
-/// `printf -v 'a[$(b)]'`.
+/// Whether a builtin may set a variable by the words of the command, or evaluate a subscript in one
+/// of them, as in `printf -v 'a[$(b)]'`.
 pub fn sets_variables(command: &SimpleCommand) -> bool {
     let arguments = command.arguments();
     let some = |is: fn(&Word) -> bool| arguments.iter().any(is);

@@ -1,5 +1,5 @@
-//! The forms of an expansion that only give text. Any other form may assign, evaluate or run something, so a line
-//! that has one is unclear.
+//! The forms of an expansion that only give text. Any other form may assign, evaluate or run
+//! something, so a line that has one is unclear.
 
 /// Operators between a name and a plain word. The longer of two stands first.
 const OPERATORS: [&str; 8] = ["%%", "%", "##", "#", ":-", "-", ":+", "+"];
@@ -19,8 +19,8 @@ fn is_plain_inside(inner: &str) -> bool {
     is_name(name) && (rest.is_empty() || word.is_some_and(is_plain_word))
 }
 
-/// Whether the text of an unquoted document is the same however bash reads it: a dollar sign stands only before a
-/// name, before a plain `{…}` or before a blank, and there are no backquotes.
+/// Whether the text of an unquoted document is the same however bash reads it: a dollar sign stands
+/// only before a name, before a plain `{…}` or before a blank, and there are no backquotes.
 pub fn is_plain_document(text: &str) -> bool {
     let mut rest = text;
     while let Some(place) = rest.find(['$', '`']) {
@@ -44,14 +44,15 @@ pub fn is_plain_document(text: &str) -> bool {
     true
 }
 
-/// Whether the text is a number with plain operators, in the double parentheses of an arithmetic expansion. A name in
-/// there is evaluated, and so is what its value holds.
+/// Whether the text is a number with plain operators, in the double parentheses of an arithmetic
+/// expansion. A name in there is evaluated, and so is what its value holds.
 pub fn is_plain_arithmetic(raw: &str) -> bool {
     let inner = raw.strip_prefix("$((").and_then(|rest| rest.strip_suffix("))"));
     inner.is_some_and(|inner| inner.chars().all(|c| c.is_ascii_digit() || " +-*/%()".contains(c)))
 }
 
-/// The length of the variable's name, or of the number of a positional parameter, at the start of the text. Bytes.
+/// The length of the variable's name, or of the number of a positional parameter, at the start of
+/// the text. Bytes.
 fn name_length(text: &str) -> usize {
     text.find(|c: char| !is_name_letter(c)).unwrap_or(text.len())
 }

@@ -1,5 +1,6 @@
-//! Inline documents: the grammar's idea of where one ends is checked against the rule that bash follows, and the text
-//! of one whose delimiter is not quoted is checked by itself, because the grammar misses much of what bash runs in it.
+//! Inline documents: the grammar's idea of where one ends is checked against the rule that bash
+//! follows, and the text of one whose delimiter is not quoted is checked by itself, because the
+//! grammar misses much of what bash runs in it.
 
 use std::ops::Range;
 
@@ -7,9 +8,9 @@ use tree_sitter::Node;
 
 use super::expansion::is_plain_document;
 
-/// The place of the document's text with its closing line, when both readings end it there and nothing in it runs: a
-/// plain delimiter, nothing else of a command on the opening line, and the first line that is exactly the delimiter
-/// closes it.
+/// The place of the document's text with its closing line, when both readings end it there and
+/// nothing in it runs: a plain delimiter, nothing else of a command on the opening line, and the
+/// first line that is exactly the delimiter closes it.
 pub fn document(node: Node<'_>, line: &str) -> Option<Range<usize>> {
     let mut start = None;
     let mut end = None;

@@ -9,8 +9,9 @@ pub struct Substitutions {
     pub count: usize,
     /// Whether there is a backquote, whose inside is read by rules of its own.
     pub has_backquote: bool,
-    /// Whether a line goes on in the middle of a word or in double quotes: bash joins what stands on both sides, so that
-    /// a `$` at the end and a `(` at the start of the next line are one sign.
+    /// Whether a line goes on in the middle of a word or in double quotes: bash joins what stands
+    /// on both sides, so that a `$` at the end and a `(` at the start of the next line are one
+    /// sign.
     pub has_joint: bool,
 }
 

@@ -25,7 +25,8 @@ pub fn find(text: &[char], from: usize, mark: char) -> usize {
     text.iter().skip(from).position(|c| *c == mark).map_or(text.len(), |place| from + place)
 }
 
-/// The place of the double quote that ends a quotation. Goes as deep as expansions and quotes nest, which [`MAX_WORD`](super::MAX_WORD) bounds.
+/// The place of the double quote that ends a quotation. Goes as deep as expansions and quotes nest,
+/// which [`MAX_WORD`](super::MAX_WORD) bounds.
 pub fn double_end(text: &[char], mut at: usize) -> usize {
     while at < text.len() && text[at] != '"' {
         at = match (text[at], text.get(at + 1)) {

@@ -32,8 +32,9 @@ const CLASSES: &[(&str, &[(char, char)])] = &[
 ];
 
 impl CharSet {
-    /// Reads the set that begins with the `[` at the start of the text, and returns its length as well. `None` when it
-    /// has no end, or has quotes, expansions or forms in it that are not known.
+    /// Reads the set that begins with the `[` at the start of the text, and returns its length as
+    /// well. `None` when it has no end, or has quotes, expansions or forms in it that are not
+    /// known.
     pub fn read(text: &[char]) -> Option<(Self, usize)> {
         let mut at = 1;
         let negated = matches!(text.get(at), Some('!' | '^'));

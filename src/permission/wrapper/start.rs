@@ -3,8 +3,8 @@
 use crate::permission::script::Word;
 use crate::permission::spelling::{Spelling, spell};
 
-/// The options of a runner. An option that is not listed may take the next word as its value or may not, in one version
-/// or another, so that the place of the program is a guess behind it.
+/// The options of a runner. An option that is not listed may take the next word as its value or may
+/// not, in one version or another, so that the place of the program is a guess behind it.
 struct Runner {
     /// Separated by blanks.
     names: &'static str,

@@ -39,8 +39,8 @@ const VALUES: [&str; 2] = ["target-directory", "suffix"];
 /// Programs that change what lies below a folder with one of the letters behind a dash.
 const DESCENDERS: &str = "chmod chown chgrp gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma";
 
-/// The folders and files that the command handles with all below them; `named` are the files of its arguments, and git
-/// takes patterns of its own from `bases`.
+/// The folders and files that the command handles with all below them; `named` are the files of its
+/// arguments, and git takes patterns of its own from `bases`.
 pub fn handled(command: &SimpleCommand, named: &[Files], bases: &[PathBuf]) -> Vec<Handled> {
     let mut all = Vec::new();
     for (start, words) in wrapper::views(command).into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Conversations as bodies of the Messages API.
 //!
-//! The same conversation gives the same bytes, and a longer one the same bytes up to where it grows (but for the
-//! cache mark on its last message), so that the server finds the prefix in its cache.
+//! The same conversation gives the same bytes, and a longer one the same bytes up to where it grows
+//! (but for the cache mark on its last message), so that the server finds the prefix in its cache.
 
 use std::borrow::Cow;
 
@@ -138,8 +138,8 @@ fn is_sent(block: &ContentBlock) -> bool {
     !matches!(block, ContentBlock::Thinking { signature, .. } if signature.is_empty())
 }
 
-/// The turns whose end is marked: the last one of the user, and the one before it when the server could not see that
-/// far back from there.
+/// The turns whose end is marked: the last one of the user, and the one before it when the server
+/// could not see that far back from there.
 fn marks(turns: &[Turn<'_>]) -> [Option<usize>; 2] {
     let mut users = turns
         .iter()
@@ -221,8 +221,8 @@ fn system(text: &str) -> Option<[Marked<'_>; 1]> {
     }])
 }
 
-/// Whether a tool must be called, or none may. A request that thinks, or that does not offer the tool, forces nothing:
-/// the API refuses both.
+/// Whether a tool must be called, or none may. A request that thinks, or that does not offer the
+/// tool, forces nothing: the API refuses both.
 fn choice<'a>(request: &ModelRequest<'a>) -> Option<Choice<'a>> {
     match request.tool_choice {
         ToolChoice::Tool(name) if request.offers(name) && thinking(request).is_none() => {

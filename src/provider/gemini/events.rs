@@ -1,4 +1,5 @@
-//! Pieces of an answer of the Gemini API, and what they mean. Each is a whole answer in form; calls come in one piece.
+//! Pieces of an answer of the Gemini API, and what they mean. Each is a whole answer in form; calls
+//! come in one piece.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -114,8 +114,8 @@ impl Call {
         }
     }
 
-    /// Whether a piece for the same slot begins another call. A piece without a name never does: some servers make
-    /// up a new id for every piece.
+    /// Whether a piece for the same slot begins another call. A piece without a name never does:
+    /// some servers make up a new id for every piece.
     fn is_followed_by(&self, id: &str, name: &str, arguments: &str) -> bool {
         if name.is_empty() || self.name.is_empty() {
             return false;

@@ -172,8 +172,8 @@ fn is_sent(block: &ContentBlock) -> bool {
     !matches!(block, ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. })
 }
 
-/// One `tool` message per result, then one user message with the rest. This wire has no images in results, so they
-/// go with the rest.
+/// One `tool` message per result, then one user message with the rest. This wire has no images in
+/// results, so they go with the rest.
 fn user<'a>(turn: &Turn<'a>, messages: &mut Vec<WireMessage<'a>>) {
     let mut parts = Vec::new();
     for block in &turn.blocks {

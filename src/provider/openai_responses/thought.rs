@@ -1,12 +1,13 @@
-//! Reasoning items as the signature of a thinking block. The server refuses an item that it cannot decrypt, so the
-//! item is kept as it came.
+//! Reasoning items as the signature of a thinking block. The server refuses an item that it cannot
+//! decrypt, so the item is kept as it came.
 
 use serde_json::Value;
 
 /// The fields of an item that a request may hold.
 const KEPT: [&str; 5] = ["type", "id", "summary", "content", "encrypted_content"];
 
-/// The item as a signature. One without its encrypted content says nothing to a server that keeps nothing: `None`.
+/// The item as a signature. One without its encrypted content says nothing to a server that keeps
+/// nothing: `None`.
 pub(super) fn seal(item: &Value) -> Option<String> {
     item["encrypted_content"].as_str().filter(|text| !text.is_empty())?;
     let mut item = item.as_object()?.clone();

@@ -34,8 +34,8 @@ pub fn next_line(scenario: &Scenario, messages: &[Message]) -> Line {
     line
 }
 
-/// The text of the prompt that is being answered, and the messages after it. Text that comes in with or right behind
-/// the results of tools is no prompt of its own: the turn goes on.
+/// The text of the prompt that is being answered, and the messages after it. Text that comes in
+/// with or right behind the results of tools is no prompt of its own: the turn goes on.
 fn since_prompt(messages: &[Message]) -> (String, &[Message]) {
     let opens = |index: usize| {
         let first =
@@ -60,7 +60,8 @@ fn has_aside(played: &[Message]) -> bool {
     latest.into_iter().any(|message| !message.text().trim().is_empty())
 }
 
-/// Plays the script along the answers that were given, so that each result gets its name, and takes the next reply.
+/// Plays the script along the answers that were given, so that each result gets its name, and takes
+/// the next reply.
 fn follow(agent: &Agent, played: &[Message]) -> Option<Line> {
     let mut replies = agent.replies.iter();
     let mut results = Results::new();

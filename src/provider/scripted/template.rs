@@ -9,8 +9,9 @@
 //! | `{{lines name ~ regex => - $1}}` | the same, one a line |
 //! | `… ?? words}}` at the end of any of them | these words when nothing is found |
 //!
-//! `^` and `$` stand for the ends of a line. A slot that finds nothing and has no words for that leaves the whole
-//! template unfilled: the reply that holds it is not played, so a script cannot claim what did not happen.
+//! `^` and `$` stand for the ends of a line. A slot that finds nothing and has no words for that
+//! leaves the whole template unfilled: the reply that holds it is not played, so a script cannot
+//! claim what did not happen.
 
 use std::collections::BTreeMap;
 

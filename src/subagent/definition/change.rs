@@ -9,8 +9,9 @@ use crate::permission::ModeOf;
 use crate::protocol::{McpWish, Mode};
 
 impl Definition {
-    /// The same, as far as it may count in a session that began with `before`: whoever can write the file, perhaps an
-    /// agent, gains nothing before the next start. Second: whether that took something away.
+    /// The same, as far as it may count in a session that began with `before`: whoever can write
+    /// the file, perhaps an agent, gains nothing before the next start. Second: whether that took
+    /// something away.
     ///
     /// Each field is in one of three groups, and a new one has to be put into one of them here:
     ///
@@ -20,9 +21,10 @@ impl Definition {
     /// | what runs programs, sends keys, or sends the conversation elsewhere | as it was at the start |
     /// | rights and limits | as it is now where that narrows, else as it was at the start |
     ///
-    /// The model belongs to the provider: it changes freely while the provider stays. An agent that is new has nothing
-    /// of the second group and no mode of its own, and there is nothing that it could widen. One that has the name of
-    /// the user's and is now the project's, or the other way round, is new.
+    /// The model belongs to the provider: it changes freely while the provider stays. An agent that
+    /// is new has nothing of the second group and no mode of its own, and there is nothing that it
+    /// could widen. One that has the name of the user's and is now the project's, or the other way
+    /// round, is new.
     #[must_use]
     pub fn with_starts_of(self: &Arc<Self>, before: Option<&Self>) -> (Arc<Self>, bool) {
         let is_same = |before: &&Self| before.source.is_project() == self.source.is_project();
@@ -97,7 +99,8 @@ fn named(definition: &Definition) -> Option<&str> {
     definition.provider.as_deref().filter(|name| *name != INHERIT)
 }
 
-/// The mode, and whether it counts alone: it may where it did at the start, and there is no freer one than then.
+/// The mode, and whether it counts alone: it may where it did at the start, and there is no freer
+/// one than then.
 fn mode(start: (Option<Mode>, bool), now: (Option<Mode>, bool)) -> (Option<Mode>, bool) {
     match (start, now) {
         // Without a mode there is none to count alone.

@@ -13,7 +13,8 @@ use super::{DefinitionError, Dialect, Parsed, Source};
 const EXAMPLE: &str =
     r#"{"reviewer": {"description": "Reviews a change.", "prompt": "You review."}}"#;
 
-/// Reads all definitions of the option; their hooks and servers start in `cwd`. The first mistake is the error, with the agent's name before the key.
+/// Reads all definitions of the option; their hooks and servers start in `cwd`. The first mistake
+/// is the error, with the agent's name before the key.
 pub(in crate::subagent) fn parse(json: &str, cwd: &Path) -> Result<Vec<Parsed>, DefinitionError> {
     let Agents(agents) = serde_json::from_str(json)
         .map_err(|error| wrong(format!("not understood: {error}; it must be like {EXAMPLE}")))?;

@@ -1,5 +1,5 @@
-//! One sub-agent as a person defines it: a Markdown file whose front matter says who it is and whose body is its
-//! prompt, or the same keys as JSON on the command line.
+//! One sub-agent as a person defines it: a Markdown file whose front matter says who it is and
+//! whose body is its prompt, or the same keys as JSON on the command line.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +27,8 @@ pub use source::{DefinitionError, Source};
 /// A sub-agent that can be started by name.
 #[derive(Clone, PartialEq)]
 pub struct Definition {
-    /// Of lower-case letters, digits, hyphens and underscores; in files of other programs also capitals and dots.
+    /// Of lower-case letters, digits, hyphens and underscores; in files of other programs also
+    /// capitals and dots.
     pub name: String,
     /// What the model picks the agent by.
     pub description: String,
@@ -65,7 +66,8 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// The same for a copy of another agent, which has what that one has: nothing here narrows or replaces it.
+    /// The same for a copy of another agent, which has what that one has: nothing here narrows or
+    /// replaces it.
     #[must_use]
     pub fn for_fork(&self) -> Self {
         Self {
@@ -145,8 +147,8 @@ pub struct Parsed {
     pub advice: Vec<DefinitionError>,
     /// Parts that do nothing until the person accepts them.
     pub inert: Vec<Inert>,
-    /// Hooks and servers of the user's own definition that start in an empty folder until the user accepts that they
-    /// start in the project.
+    /// Hooks and servers of the user's own definition that start in an empty folder until the user
+    /// accepts that they start in the project.
     pub starts: Vec<ProjectStart>,
 }
 

@@ -36,8 +36,8 @@ pub(super) const TOOLS: [&str; 21] = [
     "agent_send",
 ];
 
-/// The name of the tool that delegates to the agent `name`. Lower-case letters, digits and `_` only, so that names which
-/// differ in no more than case and separators have the same.
+/// The name of the tool that delegates to the agent `name`. Lower-case letters, digits and `_`
+/// only, so that names which differ in no more than case and separators have the same.
 pub(in crate::subagent) fn tool_name(name: &str) -> String {
     format!("{PREFIX}{}", name.to_ascii_lowercase().replace(['-', '.'], "_"))
 }

@@ -50,8 +50,8 @@ pub(super) struct Reader<'a> {
     pub name: String,
     /// What the person has accepted of the project; nothing where it is absent.
     pub accepted: Option<&'a Accepted>,
-    /// Where hooks and servers start that need no word on that: the folder of a project's definition, or the working
-    /// directory for one of the command line. `None` for the user's own.
+    /// Where hooks and servers start that need no word on that: the folder of a project's
+    /// definition, or the working directory for one of the command line. `None` for the user's own.
     pub folder: Option<&'a Path>,
 }
 
@@ -151,8 +151,8 @@ impl<'a> Reader<'a> {
         Ok(self.name_and_warning()?.0)
     }
 
-    /// The agent's name. Where a file of another program has one that is not allowed here, that of the file counts, with
-    /// a warning.
+    /// The agent's name. Where a file of another program has one that is not allowed here, that of
+    /// the file counts, with a warning.
     fn name_and_warning(&self) -> Result<(String, Option<DefinitionError>), DefinitionError> {
         let key = self.key("name");
         let given = if *self.source == Source::Flag { None } else { key.text()? };
@@ -192,7 +192,8 @@ impl<'a> Reader<'a> {
         Ok((budget.max_turns, budget))
     }
 
-    /// One of a few words. Other tools know other words for these keys: then the default holds, with a warning.
+    /// One of a few words. Other tools know other words for these keys: then the default holds,
+    /// with a warning.
     fn choice<T: Copy>(
         &self,
         name: &'a str,
@@ -209,7 +210,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Servers of its own that a project brings would run code. The names of the session's servers only narrow.
+    /// Servers of its own that a project brings would run code. The names of the session's servers
+    /// only narrow.
     fn servers(
         &self,
         inert: &mut Vec<Inert>,
@@ -237,8 +239,8 @@ impl<'a> Reader<'a> {
         Ok(Some(counted))
     }
 
-    /// Where a hook or server of the definition starts. One of the user's own that `asks` to start in the project, and
-    /// may not yet, is added to `starts`.
+    /// Where a hook or server of the definition starts. One of the user's own that `asks` to start
+    /// in the project, and may not yet, is added to `starts`.
     fn start(
         &self,
         key: Key<'a>,
@@ -278,8 +280,9 @@ impl<'a> Reader<'a> {
         DefinitionError { place: self.source.clone(), line, message }
     }
 
-    /// Whether a part counts that runs code or widens rights: of a project the person has to have accepted it. `what`
-    /// says in one line all that the part does; a part that does not count is added to `inert`.
+    /// Whether a part counts that runs code or widens rights: of a project the person has to have
+    /// accepted it. `what` says in one line all that the part does; a part that does not count is
+    /// added to `inert`.
     fn admits(
         &self,
         key: Key<'a>,
@@ -312,9 +315,9 @@ impl<'a> Reader<'a> {
         DefinitionError { place: self.source.clone(), line, message }
     }
 
-    /// `provider` and `model`. Another provider of a project's file would get the conversation, so it waits, and with it
-    /// the model that was meant for it. Even the usual one is not named until it is accepted: the session may move to
-    /// another provider, and the agent is to move with it.
+    /// `provider` and `model`. Another provider of a project's file would get the conversation, so
+    /// it waits, and with it the model that was meant for it. Even the usual one is not named until
+    /// it is accepted: the session may move to another provider, and the agent is to move with it.
     fn provider_and_model(
         &self,
         inert: &mut Vec<Inert>,
@@ -332,7 +335,8 @@ impl<'a> Reader<'a> {
         Ok(if self.admits(key, named, inert)? { (provider, model) } else { (None, None) })
     }
 
-    /// Whether the mode may count without regard to the session's, where the configuration lets modes do that.
+    /// Whether the mode may count without regard to the session's, where the configuration lets
+    /// modes do that.
     fn own_mode(
         &self,
         mode: Option<Mode>,
@@ -379,7 +383,8 @@ impl<'a> Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Hooks for this agent alone, in the shape of settings files. Its end is that of a sub-agent, however it is named.
+    /// Hooks for this agent alone, in the shape of settings files. Its end is that of a sub-agent,
+    /// however it is named.
     fn hooks(
         &self,
         inert: &mut Vec<Inert>,

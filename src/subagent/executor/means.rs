@@ -43,8 +43,8 @@ impl Executor {
         })
     }
 
-    /// Where it works, unless it gets a folder of its own: where its parent does, with its definition's variables over
-    /// those of the session.
+    /// Where it works, unless it gets a folder of its own: where its parent does, with its
+    /// definition's variables over those of the session.
     pub(in crate::subagent) fn place(&self, definition: &Definition) -> Workplace {
         let env = self.factory.env.with(definition.env.iter());
         Workplace { env, ..self.caller.place.clone() }
@@ -84,8 +84,8 @@ impl Executor {
         ))
     }
 
-    /// What it may use: the least of what the call, the definition and the configuration allow. What the caller has left
-    /// counts besides, because its account stands above.
+    /// What it may use: the least of what the call, the definition and the configuration allow.
+    /// What the caller has left counts besides, because its account stands above.
     pub(in crate::subagent) fn limits(&self, order: &Order, definition: &Definition) -> BudgetSpec {
         let settings = &self.factory.settings;
         let mut asked = order.budget.min(definition.budget);

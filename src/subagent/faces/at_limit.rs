@@ -9,8 +9,8 @@ use crate::protocol::{Access, Failure, ToolDetails, ViolationKind};
 use crate::subagent::Settings;
 use crate::tool::{SoftKind, ToolContext, ToolError, ToolOutcome, ToolSpec, TypedTool};
 
-/// Not offered, or only listed. A call made anyway breaks the limit, and that is for the operator to know, not for the model to try
-/// again.
+/// Not offered, or only listed. A call made anyway breaks the limit, and that is for the operator
+/// to know, not for the model to try again.
 pub(super) struct AtLimit {
     spec: ToolSpec,
     settings: Settings,

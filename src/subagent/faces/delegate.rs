@@ -1,4 +1,5 @@
-//! `delegate_to_<name>`: one tool per definition, for models that choose better between tools than between names.
+//! `delegate_to_<name>`: one tool per definition, for models that choose better between tools than
+//! between names.
 
 use std::path::Path;
 use std::sync::Arc;

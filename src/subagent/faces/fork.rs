@@ -32,8 +32,8 @@ pub(super) struct Input {
     tool_access: Option<AccessInput>,
     /// Limits; they only lower those that hold anyway.
     budget: Option<BudgetSpec>,
-    /// How many of your remaining tokens it may use, when `budget` does not say: equal (your share, divided by all
-    /// your running agents and you), proportional (half), remaining (all), fixed:N.
+    /// How many of your remaining tokens it may use, when `budget` does not say: equal (your share,
+    /// divided by all your running agents and you), proportional (half), remaining (all), fixed:N.
     budget_policy: Option<BudgetPolicy>,
 }
 
@@ -47,7 +47,8 @@ pub(super) enum BudgetPolicy {
 }
 
 impl BudgetPolicy {
-    /// The tokens, of `left` ones, beside `live` agents that share them. `None` where the parent has no limit.
+    /// The tokens, of `left` ones, beside `live` agents that share them. `None` where the parent
+    /// has no limit.
     fn tokens(self, left: Option<u64>, live: u64) -> Option<u64> {
         match self {
             Self::Fixed(tokens) => Some(tokens),

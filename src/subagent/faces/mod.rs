@@ -65,8 +65,8 @@ pub fn names(settings: &Settings, definitions: &Definitions, gate: &Gate) -> Vec
     names
 }
 
-/// The tools that the configuration offers to an agent that may start others. Which of them rules withhold, the caller
-/// says.
+/// The tools that the configuration offers to an agent that may start others. Which of them rules
+/// withhold, the caller says.
 #[must_use]
 pub fn offered(executor: &Executor) -> Vec<Arc<dyn Tool>> {
     let settings = &executor.factory().settings;
@@ -120,7 +120,8 @@ fn starts_agents(name: &str) -> bool {
         || name.starts_with(DELEGATE)
 }
 
-/// The same tools for an agent that may not start others: they are not offered, and a call made anyway is a violation.
+/// The same tools for an agent that may not start others: they are not offered, and a call made
+/// anyway is a violation.
 #[must_use]
 pub fn at_limit(executor: &Executor) -> Vec<Arc<dyn Tool>> {
     let factory = executor.factory();

@@ -74,7 +74,8 @@ pub(super) struct StatusAnswer {
 }
 
 impl StatusAnswer {
-    /// What is known of an agent. A part of its text is shown from `offset` on; `limit` 0 is no limit. Characters.
+    /// What is known of an agent. A part of its text is shown from `offset` on; `limit` 0 is no
+    /// limit. Characters.
     pub fn of(agent: &Listed, offset: usize, limit: usize) -> Self {
         let state = agent.status();
         let mut answer = Self {

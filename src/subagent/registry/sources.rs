@@ -83,8 +83,9 @@ impl Folder {
 }
 
 impl DefinitionSources {
-    /// `project` are the folders from the working directory up to the repository's root, `own` is the person's folder
-    /// of definitions. `.caliban/agents` goes before `.claude/agents`, and in each the nearest folder first.
+    /// `project` are the folders from the working directory up to the repository's root, `own` is
+    /// the person's folder of definitions. `.caliban/agents` goes before `.claude/agents`, and in
+    /// each the nearest folder first.
     #[must_use]
     pub fn new(project: &[PathBuf], own: PathBuf) -> Self {
         let below = |name: &'static str, dialect| {
@@ -131,8 +132,8 @@ impl DefinitionSources {
         Self { accepted: Some(accepted), ..self }
     }
 
-    /// Reads every folder, each file once. A folder of the user's that lies in the project, as it does in the home
-    /// folder, is the user's alone.
+    /// Reads every folder, each file once. A folder of the user's that lies in the project, as it
+    /// does in the home folder, is the user's alone.
     pub(super) fn read(&self) -> Vec<ReadFolder<'_>> {
         let real = |folder: &Folder| folder.path.canonicalize().ok();
         let own: Vec<_> = self.folders.iter().filter(|it| !it.project).filter_map(real).collect();
@@ -148,8 +149,8 @@ impl DefinitionSources {
         self.accepted.as_ref()?.trust.notice(inert)
     }
 
-    /// The same, with the definitions of `--agents` before all others, behind those that were given before. Their hooks
-    /// and servers start in `cwd`.
+    /// The same, with the definitions of `--agents` before all others, behind those that were given
+    /// before. Their hooks and servers start in `cwd`.
     ///
     /// # Errors
     /// With the agent and the key of the first mistake.

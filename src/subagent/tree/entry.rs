@@ -175,7 +175,8 @@ impl Entry {
         self.phase.status()
     }
 
-    /// Whether it counts against its parent's limit. One that rests would hold the place for as long as nobody needs it.
+    /// Whether it counts against its parent's limit. One that rests would hold the place for as
+    /// long as nobody needs it.
     pub fn is_at_work(&self) -> bool {
         matches!(self.phase, Phase::Running) && !*self.resting.borrow()
     }

@@ -1,5 +1,5 @@
-//! Commands in the background stand beside the agents: the tree keeps their register, and tells an agent when one of its
-//! own has ended. An agent that has read the end by itself is not told again.
+//! Commands in the background stand beside the agents: the tree keeps their register, and tells an
+//! agent when one of its own has ended. An agent that has read the end by itself is not told again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -72,7 +72,8 @@ impl ShellRegister for AgentTree {
         self.0.shells.ids(owner)
     }
 
-    /// What somebody has ended needs no message: an agent knows it from its call, and a person wants no answer to it.
+    /// What somebody has ended needs no message: an agent knows it from its call, and a person
+    /// wants no answer to it.
     fn tell_end(&self, owner: &AgentPath, id: &ShellId, command: &str, end: ShellState) {
         if let ShellState::Exited(_) = end
             && let Some(end) = end.end()

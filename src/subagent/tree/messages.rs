@@ -100,7 +100,8 @@ impl State {
 }
 
 impl Entry {
-    /// What is to be said of messages that nobody will read any more: the sender was told that they were delivered.
+    /// What is to be said of messages that nobody will read any more: the sender was told that they
+    /// were delivered.
     pub(super) fn unread(&mut self) -> Option<String> {
         let sent = std::mem::take(&mut self.sent);
         let unread = sent.into_iter().filter(|id| self.inbox.take_back(*id).is_some()).count();

@@ -1,7 +1,9 @@
-//! The one owner of every sub-agent's life: who is queued, who runs, how each ended, who waits for it and who is told.
+//! The one owner of every sub-agent's life: who is queued, who runs, how each ended, who waits for
+//! it and who is told.
 //!
-//! An agent runs as a task of its own, so that it can go on when the call that started it does not wait any more. Its
-//! [`Membership`] is its place in here. Whoever wants its end watches for it, and cannot miss it.
+//! An agent runs as a task of its own, so that it can go on when the call that started it does not
+//! wait any more. Its [`Membership`] is its place in here. Whoever wants its end watches for it,
+//! and cannot miss it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -85,8 +87,9 @@ impl AgentTree {
         self.lock().join(self, joining)
     }
 
-    /// Takes in agents of an earlier process that have ended, so that they can be asked about and resumed.
-    /// A message waits in main's queue like that of any other end, until main has read of it in one way or another.
+    /// Takes in agents of an earlier process that have ended, so that they can be asked about and
+    /// resumed. A message waits in main's queue like that of any other end, until main has read of
+    /// it in one way or another.
     pub fn restore(&self, ended: impl IntoIterator<Item = (EventSink, Ended, Option<String>)>) {
         let mut state = self.lock();
         for (events, ended, message) in ended {
@@ -112,8 +115,8 @@ impl AgentTree {
         Some(Cancelled { previous, success })
     }
 
-    /// Cancels an agent for the call that waits for it. False when it went to the background before: then it goes on,
-    /// and the call does not wait any more.
+    /// Cancels an agent for the call that waits for it. False when it went to the background
+    /// before: then it goes on, and the call does not wait any more.
     #[must_use]
     pub fn cancel_waited(&self, id: AgentId) -> bool {
         self.lock().cancel_waited(id)
@@ -147,8 +150,8 @@ impl AgentTree {
         self.lock().clear();
     }
 
-    /// Lets a foreground agent go on in the background: the call that waits for it returns at once. False when it has
-    /// ended or was cancelled, or runs in the background already.
+    /// Lets a foreground agent go on in the background: the call that waits for it returns at once.
+    /// False when it has ended or was cancelled, or runs in the background already.
     pub fn detach(&self, id: AgentId) -> bool {
         self.lock().detach(id)
     }
@@ -177,15 +180,17 @@ impl AgentTree {
         self.lock().list(path)
     }
 
-    /// Waits for the end of an agent's present run; at once when it has ended. `None` when there is no such agent.
+    /// Waits for the end of an agent's present run; at once when it has ended. `None` when there is
+    /// no such agent.
     pub async fn ended(&self, id: AgentId) -> Option<Arc<Ended>> {
         let mut done = self.lock().entries.get(&id)?.done.subscribe();
         let ended = done.wait_for(Option::is_some).await.ok()?;
         ended.clone()
     }
 
-    /// Says that an agent's result was handed over to the one with this queue, so that it is not pushed any more. Only the one that is
-    /// to be told counts: an agent further up that looked at it tells its parent nothing.
+    /// Says that an agent's result was handed over to the one with this queue, so that it is not
+    /// pushed any more. Only the one that is to be told counts: an agent further up that looked at
+    /// it tells its parent nothing.
     pub fn handed_over(&self, id: AgentId, reader: &Inbox) {
         let pushed = {
             let mut state = self.lock();

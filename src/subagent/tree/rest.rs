@@ -57,7 +57,8 @@ impl State {
         self.hand_out();
     }
 
-    /// Ends an agent's rest: it waits for a slot, and its parent for it. Nothing happens to one that does not rest.
+    /// Ends an agent's rest: it waits for a slot, and its parent for it. Nothing happens to one
+    /// that does not rest.
     pub fn rouse(&mut self, id: AgentId) {
         let Some(entry) = self.entries.get_mut(&id).filter(|entry| *entry.resting.borrow()) else {
             return;

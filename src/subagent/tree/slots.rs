@@ -49,8 +49,8 @@ impl OverLimit {
 pub(super) const EVER: &str = "max_children_total";
 
 impl State {
-    /// Takes an agent out of the line for the slot that it had lent: it waits for others again. The last of these waits
-    /// stands in line anew.
+    /// Takes an agent out of the line for the slot that it had lent: it waits for others again. The
+    /// last of these waits stands in line anew.
     fn withdraw_return(&mut self, id: AgentId) {
         self.waiting.retain(|waiting| {
             let its_own = waiting.returns && waiting.id == id;

@@ -244,10 +244,11 @@ impl State {
     /// Decides who learns of the agent's end.
     ///
     /// # The states of an agent that a call waits for
-    /// - *waited for*: its end is the call's result. It leaves this state once, under the lock: by [`Self::detach`], by
-    ///   [`Self::cancel_waited`], by the cancellation of one above it, or by its end.
-    /// - *in the background*: its end is a message to its parent. The call has returned, or returns as soon as it looks;
-    ///   its own cancellation does not reach the agent any more.
+    /// - *waited for*: its end is the call's result. It leaves this state once, under the lock: by
+    ///   [`Self::detach`], by [`Self::cancel_waited`], by the cancellation of one above it, or by
+    ///   its end.
+    /// - *in the background*: its end is a message to its parent. The call has returned, or returns
+    ///   as soon as it looks; its own cancellation does not reach the agent any more.
     /// - *cancelled*: it is ending, and its end is the call's result. It cannot go to the background.
     /// - *ended*: nothing changes any more.
     pub fn detach(&mut self, id: AgentId) -> bool {
@@ -263,7 +264,8 @@ impl State {
         true
     }
 
-    /// Cancels an agent unless it went to the background: the other way out of *waited for* in [`Self::detach`].
+    /// Cancels an agent unless it went to the background: the other way out of *waited for* in
+    /// [`Self::detach`].
     pub fn cancel_waited(&mut self, id: AgentId) -> bool {
         let entry = self.entries.get(&id);
         if entry.is_some_and(|entry| entry.background && !entry.status().is_final()) {

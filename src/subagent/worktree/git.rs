@@ -1,12 +1,13 @@
-//! Runs git for this program: with no hook of the project, no prompt, no fetch of what is missing, and no variable that
-//! would point it elsewhere.
+//! Runs git for this program: with no hook of the project, no prompt, no fetch of what is missing,
+//! and no variable that would point it elsewhere.
 //!
-//! In a worktree, git converts files with the filters of the user's settings: programs that may read what the agent or
-//! the commit put there, such as a module in the folder in which they start. [`WorktreeGit`] is the only git that looks
-//! into a worktree, and keeps them to its bounds.
+//! In a worktree, git converts files with the filters of the user's settings: programs that may
+//! read what the agent or the commit put there, such as a module in the folder in which they start.
+//! [`WorktreeGit`] is the only git that looks into a worktree, and keeps them to its bounds.
 //!
-//! Git can take long: it waits for another git's lock, checks out a large tree, or runs a filter that downloads. Each
-//! git is a process group of its own, which a token ends with all that it started.
+//! Git can take long: it waits for another git's lock, checks out a large tree, or runs a filter
+//! that downloads. Each git is a process group of its own, which a token ends with all that it
+//! started.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -34,7 +35,8 @@ pub struct GitContext {
     pub stop: CancellationToken,
 }
 
-/// Git in a directory of the user's, or for a repository. Never looks into the files of a worktree. Waits for each process: only for threads that may block, within a runtime.
+/// Git in a directory of the user's, or for a repository. Never looks into the files of a worktree.
+/// Waits for each process: only for threads that may block, within a runtime.
 #[derive(Clone, Debug)]
 pub struct Git {
     dir: PathBuf,
@@ -129,8 +131,8 @@ impl Git {
         if stop.is_cancelled() {
             return Err(GitError::Stopped);
         }
-        // A hook, or a watcher that git would start, is a program that a project chose. So is all that a folder names
-        // which a project made look like a repository.
+        // A hook, or a watcher that git would start, is a program that a project chose. So is all
+        // that a folder names which a project made look like a repository.
         let settings = GIT_SETTINGS.into_iter().chain([("core.hooksPath", "/dev/null")]);
         let words = settings.flat_map(|(key, value)| ["-c".to_owned(), format!("{key}={value}")]);
         let mut args: Vec<OsString> = words.map(OsString::from).collect();

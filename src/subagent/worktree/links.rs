@@ -1,5 +1,6 @@
-//! The few files that tell git where a worktree's repository is and what it is set to. An agent can write them, and git
-//! runs programs that a repository's settings name: they are put back before this program asks git anything there.
+//! The few files that tell git where a worktree's repository is and what it is set to. An agent can
+//! write them, and git runs programs that a repository's settings name: they are put back before
+//! this program asks git anything there.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use crate::disk::Folder;
 
-/// The folder in the repository that belongs to the fresh worktree at `path`, as git has just written it there.
+/// The folder in the repository that belongs to the fresh worktree at `path`, as git has just
+/// written it there.
 pub fn own_folder(path: &Path) -> io::Result<PathBuf> {
     let link = fs::read(path.join(".git"))?;
     let target = link.strip_prefix(b"gitdir: ").and_then(|link| link.strip_suffix(b"\n"));
@@ -43,7 +45,8 @@ impl Links {
         Ok(Self { files: known, own: own.to_owned(), branch: branch.to_owned() })
     }
 
-    /// Those that git makes for the worktree at `path`, whose own folder `own` is two levels below its repository's.
+    /// Those that git makes for the worktree at `path`, whose own folder `own` is two levels below
+    /// its repository's.
     pub fn as_made(path: &Path, own: &Path, branch: &str) -> Self {
         let line = |start: &[u8], path: &Path| [start, path.as_os_str().as_bytes(), b"\n"].concat();
         let dot_git = path.join(".git");
@@ -73,8 +76,8 @@ impl Links {
                 fs::remove_file(entry.path())?;
             }
         }
-        // Where the user's git appends to a log, or writes the branch. Other agents work beside these: their folders are
-        // held, so that no link in the place of one leads elsewhere.
+        // Where the user's git appends to a log, or writes the branch. Other agents work beside
+        // these: their folders are held, so that no link in the place of one leads elsewhere.
         remove_link(&self.own.join("logs"), OsStr::new("HEAD"))?;
         let own = self.own.ancestors().nth(2).zip(self.branch.rsplit_once('/'));
         for kind in ["refs/heads", "logs/refs/heads"] {

@@ -1,4 +1,5 @@
-//! Puts an agent back into its worktree. It may have been killed in there, so that nothing it could write is trusted.
+//! Puts an agent back into its worktree. It may have been killed in there, so that nothing it could
+//! write is trusted.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,8 +15,8 @@ use crate::protocol::Checkout;
 const OWN_FOLDERS: &str = "worktrees";
 
 impl Worktree {
-    /// The worktree of an agent that goes on, with the bounds that it had; `None` when it is not there any more. A
-    /// dropped future leaves it as it is.
+    /// The worktree of an agent that goes on, with the bounds that it had; `None` when it is not
+    /// there any more. A dropped future leaves it as it is.
     ///
     /// # Errors
     /// When there is no repository where the parent works, or git or the disk refuses.

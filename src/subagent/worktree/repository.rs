@@ -1,4 +1,5 @@
-//! What a worktree needs to know of its repository: where it is, how one is added and removed, what one holds.
+//! What a worktree needs to know of its repository: where it is, how one is added and removed, what
+//! one holds.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -34,8 +35,8 @@ pub struct Repository {
     git: Git,
 }
 
-/// The format in which each branch is a file, or a line of one that only tidying writes. An agent is confined by those
-/// files.
+/// The format in which each branch is a file, or a line of one that only tidying writes. An agent
+/// is confined by those files.
 const FILES: &str = "files";
 
 /// The format in which the repository keeps its branches; `None` for a git that knows only one.
@@ -77,9 +78,9 @@ impl Repository {
         }
     }
 
-    /// Adds a worktree at `path`, on a new branch, with no files yet: to write those, git may run filters. Other agents can
-    /// write where their branches are, so where there is a `sandbox`, git follows no link out of there; `temp` is its folder
-    /// for temporary files.
+    /// Adds a worktree at `path`, on a new branch, with no files yet: to write those, git may run
+    /// filters. Other agents can write where their branches are, so where there is a `sandbox`, git
+    /// follows no link out of there; `temp` is its folder for temporary files.
     pub fn add(
         &self,
         path: &Path,
@@ -103,8 +104,9 @@ impl Repository {
     }
 }
 
-/// Lets one worktree come or go at a time, also among several programs: git looks into all of them meanwhile, and stumbles
-/// over those that are half made. Goes ahead without a lock where there are none.
+/// Lets one worktree come or go at a time, also among several programs: git looks into all of them
+/// meanwhile, and stumbles over those that are half made. Goes ahead without a lock where there are
+/// none.
 fn turn(common: &Path, stop: &CancellationToken) -> Result<Option<File>, GitError> {
     let Ok(folder) = File::open(common) else { return Ok(None) };
     loop {
@@ -128,8 +130,8 @@ pub fn own_folder(git: &WorktreeGit) -> Result<PathBuf, GitError> {
     git.line(["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
 }
 
-/// Removes a worktree with all that is in it, its `own` folder in the repository, and its branch. `common` is the folder of
-/// the repository.
+/// Removes a worktree with all that is in it, its `own` folder in the repository, and its branch.
+/// `common` is the folder of the repository.
 pub fn remove(
     common: &Path,
     path: &Path,

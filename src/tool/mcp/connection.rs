@@ -57,12 +57,12 @@ pub struct Line {
 }
 
 impl Connection {
-    /// Starts or reaches the server and shakes hands. What a program prints first is in `first` meanwhile. The error is
-    /// one line.
+    /// Starts or reaches the server and shakes hands. What a program prints first is in `first`
+    /// meanwhile. The error is one line.
     ///
-    /// `initialize` comes first: older servers do not expect anything else, and some end when it comes. A server that has
-    /// no `initialize` says so, and is then started or reached once more with `server/discover`, because the first
-    /// connection is used up.
+    /// `initialize` comes first: older servers do not expect anything else, and some end when it
+    /// comes. A server that has no `initialize` says so, and is then started or reached once more
+    /// with `server/discover`, because the first connection is used up.
     pub async fn open(
         server: &McpServer,
         env: &EnvOverlay,
@@ -283,8 +283,9 @@ impl Line {
         serde_json::to_value(answer).map_err(|error| error.to_string())
     }
 
-    /// Calls a tool by the server's own name for it. `cx` shows the progress. A cancel returns at once; it and a drop
-    /// tell the server. The error of a cancel names text that came in place of an answer.
+    /// Calls a tool by the server's own name for it. `cx` shows the progress. A cancel returns at
+    /// once; it and a drop tell the server. The error of a cancel names text that came in place of
+    /// an answer.
     pub async fn call(
         &self,
         server: &str,

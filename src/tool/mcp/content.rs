@@ -126,7 +126,8 @@ impl Reading {
             Err(_) => "it is not valid base64",
             Ok(bytes) if bytes.is_empty() => "it is empty",
             Ok(bytes) if bytes.len() > IMAGE => "it is larger than 5 MB",
-            // A provider refuses one that is not what it is said to be, with each further request of the conversation.
+            // A provider refuses one that is not what it is said to be, with each further request
+            // of the conversation.
             Ok(bytes) => match image_type(&bytes) {
                 None => "it is no image that models read",
                 Some(found) => {

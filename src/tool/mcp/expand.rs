@@ -31,12 +31,14 @@ fn values(
     map.iter().map(|(name, value)| Ok((name.clone(), text(value, env)?))).collect()
 }
 
-/// One text. A default counts for an unset variable and for an empty one; what is no reference stays as it is.
+/// One text. A default counts for an unset variable and for an empty one; what is no reference
+/// stays as it is.
 fn text(text: &str, env: &EnvOverlay) -> Result<String, Unset> {
     pieces(text).iter().map(|piece| piece.value(env)).collect()
 }
 
-/// The variables that a text refers to, each with the value that stands in its place. An unset one is left out.
+/// The variables that a text refers to, each with the value that stands in its place. An unset one
+/// is left out.
 pub fn filled<'a>(text: &'a str, env: &'a EnvOverlay) -> Vec<(&'a str, &'a str)> {
     let variable = |piece: &Piece<'a>| match *piece {
         Piece::Variable { name, .. } => piece.value(env).ok().map(|value| (name, value)),

@@ -41,7 +41,8 @@ impl Fleet {
         join_all(self.servers.iter().map(|server| server.settled_by(moment))).await;
     }
 
-    /// Waits until those are up or have failed of which these are tools, or entries of a list of tools; at most `limit`.
+    /// Waits until those are up or have failed of which these are tools, or entries of a list of
+    /// tools; at most `limit`.
     pub async fn settled_of(&self, tools: &[String], limit: Duration) {
         let by = Instant::now() + limit;
         let is_meant = |server: &&Arc<Server>| {
@@ -51,8 +52,8 @@ impl Fleet {
         join_all(meant.map(|server| server.settled_by(by))).await;
     }
 
-    /// The names of those that are still being started for the first time, each with what it prints instead of the
-    /// protocol.
+    /// The names of those that are still being started for the first time, each with what it prints
+    /// instead of the protocol.
     #[must_use]
     pub fn missing(&self) -> Vec<String> {
         let missing = self.servers.iter().filter(|server| server.is_missing());

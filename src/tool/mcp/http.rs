@@ -39,8 +39,8 @@ pub async fn connect(
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-/// Why nothing came back, in one line, where the error is the client's own. Names the server without its query, which may
-/// hold a key.
+/// Why nothing came back, in one line, where the error is the client's own. Names the server
+/// without its query, which may hold a key.
 pub fn unanswered(error: &(dyn Error + 'static)) -> Option<String> {
     let error = chain(error).find_map(|error| error.downcast_ref::<reqwest::Error>())?;
     let place = error.url().map_or_else(|| "the server".to_owned(), place);

@@ -20,7 +20,8 @@ const NAMES: [&str; 9] = [
     "token",
 ];
 
-/// Variables that hold no key, whatever a server is given them for. Their values are all over what people read.
+/// Variables that hold no key, whatever a server is given them for. Their values are all over what
+/// people read.
 const HARMLESS: [&str; 9] = [
     "CALIBAN_PROJECT_DIR",
     "CLAUDE_PROJECT_DIR",
@@ -36,8 +37,8 @@ const HARMLESS: [&str; 9] = [
 /// The keys of one server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
-    /// Values of variables and headers, each of the words of a header, the query and password of an address, and what
-    /// variables were filled in there: any may be a key.
+    /// Values of variables and headers, each of the words of a header, the query and password of an
+    /// address, and what variables were filled in there: any may be a key.
     pub possible: BTreeSet<String>,
     /// Those of them whose name says that they are.
     pub certain: BTreeSet<String>,
@@ -86,8 +87,8 @@ pub fn mask(value: &mut Value, keys: &Redactor) {
     }
 }
 
-/// Whether a value looks drawn by lot. One that is named like a key may be a path, a word or a simple password, which
-/// stand in ordinary text too.
+/// Whether a value looks drawn by lot. One that is named like a key may be a path, a word or a
+/// simple password, which stand in ordinary text too.
 pub fn is_token(value: &str) -> bool {
     let plain = |c: char| c.is_ascii_graphic();
     let has = |kind: fn(&char) -> bool| value.chars().any(|c| kind(&c));

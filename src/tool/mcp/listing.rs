@@ -113,7 +113,8 @@ impl Listed {
                 TOOL_BYTES / 1024
             ));
         }
-        // What comes later is left out too, small or not: else which tools there are would depend on their sizes.
+        // What comes later is left out too, small or not: else which tools there are would depend
+        // on their sizes.
         if self.surplus > 0 || self.tools.len() == TOOLS || self.bytes + bytes > ALL_BYTES {
             self.surplus += 1;
             return Ok(());

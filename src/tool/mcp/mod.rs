@@ -1,8 +1,10 @@
-//! Tools that servers of the Model Context Protocol offer, as tools like any other. Nobody else names the protocol.
+//! Tools that servers of the Model Context Protocol offer, as tools like any other. Nobody else
+//! names the protocol.
 //!
-//! A `Server` is one connection, kept up by a task of its own: started, asked for its tools, asked again when these
-//! change, started again when it dies. Agents share it where its configuration and their environment are equal
-//! (`Pool`). [`Mcp`] is what a session holds: the servers of its configuration, and those of its sub-agents.
+//! A `Server` is one connection, kept up by a task of its own: started, asked for its tools, asked
+//! again when these change, started again when it dies. Agents share it where its configuration and
+//! their environment are equal (`Pool`). [`Mcp`] is what a session holds: the servers of its
+//! configuration, and those of its sub-agents.
 
 mod connection;
 mod content;

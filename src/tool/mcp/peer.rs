@@ -16,14 +16,15 @@ type Answer = RxJsonRpcMessage<RoleClient>;
 /// The way to one such server.
 ///
 /// # The states of a message
-/// - *asked*: it went to the program as a control request. If it is a request of MCP, somebody here waits for its answer;
-///   a notification only waits for the program's receipt, which says nothing.
-/// - *answered*: the server's answer goes to the call that waits. A refusal by the program, or an answer that is no
-///   message of MCP, fails that call alone; the server stays connected.
-/// - *given up*: the call was stopped or took too long. The server learns of it by a notification like any other, and a
-///   late answer goes to nobody.
+/// - *asked*: it went to the program as a control request. If it is a request of MCP, somebody here
+///   waits for its answer; a notification only waits for the program's receipt, which says nothing.
+/// - *answered*: the server's answer goes to the call that waits. A refusal by the program, or an
+///   answer that is no message of MCP, fails that call alone; the server stays connected.
+/// - *given up*: the call was stopped or took too long. The server learns of it by a notification
+///   like any other, and a late answer goes to nobody.
 /// - *withdrawn*: the connection was closed first. The program is told that it need not answer any more.
-/// - *lost*: stdin has ended, so nothing can be answered. Every message fails at once, those that were asked before too.
+/// - *lost*: stdin has ended, so nothing can be answered. Every message fails at once, those that
+///   were asked before too.
 pub struct PeerTransport {
     server: String,
     peer: SharedPeer,

@@ -32,9 +32,9 @@ impl Pool {
         *self.tell.lock().unwrap_or_else(PoisonError::into_inner) = tell;
     }
 
-    /// A server of this configuration for this environment: one that runs, if its configuration lets agents share it and
-    /// both are the same, else a new one. It runs until nobody holds it. One that is shared keeps the depth of the agent
-    /// for which it was started.
+    /// A server of this configuration for this environment: one that runs, if its configuration
+    /// lets agents share it and both are the same, else a new one. It runs until nobody holds it.
+    /// One that is shared keeps the depth of the agent for which it was started.
     pub fn get(&self, config: &McpServer, env: &EnvOverlay, depth: u32) -> Arc<Server> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|server| server.strong_count() > 0);

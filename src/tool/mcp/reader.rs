@@ -86,8 +86,8 @@ impl Unreadable {
         broken.then(|| format!("it sent what is not a JSON-RPC message: {:?}", seen.last))
     }
 
-    /// The last line of plain text, in words. It says nothing about an answer, which may still come: it only helps to
-    /// explain that none came.
+    /// The last line of plain text, in words. It says nothing about an answer, which may still
+    /// come: it only helps to explain that none came.
     pub fn stray(&self) -> Option<String> {
         let seen = self.seen.as_ref()?.borrow();
         let fresh = seen.stray != self.before.stray;

@@ -63,8 +63,8 @@ struct Standing {
 }
 
 impl Server {
-    /// Starts it in a task of `tasks` for an agent that is `depth` below the main agent, and says to `tell` what goes wrong
-    /// with it.
+    /// Starts it in a task of `tasks` for an agent that is `depth` below the main agent, and says
+    /// to `tell` what goes wrong with it.
     pub fn start(
         config: McpServer,
         env: EnvOverlay,
@@ -172,7 +172,8 @@ impl Server {
         };
         match line.call(&self.config.name, tool, input, cx).await {
             Ok(mut result) => {
-                // A value that only may be a key can be what the tool is about: a folder, the name of a table.
+                // A value that only may be a key can be what the tool is about: a folder, the name
+                // of a table.
                 keys::mask(&mut result, &self.keys);
                 Ok(result)
             }

@@ -89,7 +89,8 @@ impl Mcp {
         self.0.servers.is_empty()
     }
 
-    /// Starts all servers side by side and returns at once. What goes wrong with one is said to `tell` in a line.
+    /// Starts all servers side by side and returns at once. What goes wrong with one is said to
+    /// `tell` in a line.
     pub fn start(&self, tell: impl Fn(String) + Send + Sync + 'static) {
         self.0.pool.tell_to(Arc::new(tell));
         let mut main = lock(&self.0.main);
@@ -114,8 +115,8 @@ impl Mcp {
         lock(&self.0.main).clone()
     }
 
-    /// What the main agent is offered until this is asked again: the tools that are there now. Also says what has to be
-    /// left out, each once.
+    /// What the main agent is offered until this is asked again: the tools that are there now. Also
+    /// says what has to be left out, each once.
     pub fn renew(&self) -> (Vec<Arc<dyn Tool>>, Vec<String>) {
         let offered = self.main().offered();
         lock(&self.0.offered).clone_from(&offered.tools);
@@ -141,8 +142,8 @@ impl Mcp {
         lock(&self.0.offered).clone()
     }
 
-    /// The servers of a sub-agent with these variables, so deep below the main agent: those that its definition asks for, else all of the session. Also
-    /// says which names are no server's.
+    /// The servers of a sub-agent with these variables, so deep below the main agent: those that
+    /// its definition asks for, else all of the session. Also says which names are no server's.
     #[must_use]
     pub fn for_agent(
         &self,
@@ -197,8 +198,8 @@ impl Mcp {
         self.status()
     }
 
-    /// Calls a tool of the session by its name on the wire, outside of any agent's loop: no rule is asked, nothing is
-    /// shown.
+    /// Calls a tool of the session by its name on the wire, outside of any agent's loop: no rule is
+    /// asked, nothing is shown.
     ///
     /// # Errors
     /// Soft ones for an unknown tool, a call that fails, is cancelled or takes longer than the tool may.
@@ -260,7 +261,8 @@ impl Mcp {
     }
 }
 
-/// Whether an entry of a list of tools means this one of a server: `mcp__server`, `mcp__server__*`, `mcp__server__tool`.
+/// Whether an entry of a list of tools means this one of a server: `mcp__server`, `mcp__server__*`,
+/// `mcp__server__tool`.
 #[must_use]
 pub fn is_listed(entry: &str, tool: &str) -> bool {
     match mcp_name::parts(entry) {

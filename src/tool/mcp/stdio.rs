@@ -29,9 +29,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts it in `start`, with the environment of the agent that is `depth` below
-    /// the main agent, without the keys of providers, and with the server's own variables. What it prints first is kept
-    /// in `first` too. `None` when it is no program at all.
+    /// Starts it in `start`, with the environment of the agent that is `depth` below the main
+    /// agent, without the keys of providers, and with the server's own variables. What it prints
+    /// first is kept in `first` too. `None` when it is no program at all.
     pub fn start(
         transport: &McpTransport,
         start: &StartDir,

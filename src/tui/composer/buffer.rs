@@ -1,4 +1,5 @@
-//! A text with a cursor: the draft of a prompt, a filter, a reason. Knows editing, nothing of keys or drawing.
+//! A text with a cursor: the draft of a prompt, a filter, a reason. Knows editing, nothing of keys
+//! or drawing.
 
 use unicode_segmentation::UnicodeSegmentation;
 

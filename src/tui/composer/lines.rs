@@ -9,7 +9,8 @@ use crate::tui::text::width;
 /// Cells of a tab.
 const TAB: usize = 4;
 
-/// The bytes of each line, without its newline. A last line that is full is followed by an empty one, for the cursor.
+/// The bytes of each line, without its newline. A last line that is full is followed by an empty
+/// one, for the cursor.
 #[must_use]
 pub fn lines(text: &str, room: usize) -> Vec<Range<usize>> {
     let room = room.max(1);

@@ -64,7 +64,8 @@ impl Composer {
         Some(Trigger { kind: MenuKind::Mention, start, query })
     }
 
-    /// Tab in the person's own command: the word at the cursor is to be completed. Answers false where there is none.
+    /// Tab in the person's own command: the word at the cursor is to be completed. Answers false
+    /// where there is none.
     pub fn complete_path(&mut self) -> bool {
         let head = &self.buffer.text()[..self.buffer.cursor()];
         let word = head.rsplit(char::is_whitespace).next().unwrap_or_default();

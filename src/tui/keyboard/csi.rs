@@ -1,5 +1,5 @@
-//! Sequences that begin with `ESC [`: keys in their old and new forms, the mouse, focus and pastes. All others are
-//! answers that nobody waits for, and have one grammar by which their end is known.
+//! Sequences that begin with `ESC [`: keys in their old and new forms, the mouse, focus and pastes.
+//! All others are answers that nobody waits for, and have one grammar by which their end is known.
 
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,

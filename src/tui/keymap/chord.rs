@@ -75,7 +75,8 @@ impl Chord {
         matches!(self.code, KeyCode::Char(_)) && !chord
     }
 
-    /// The key of a name such as `ctrl+j`. Behind a modifier a letter's case says nothing: that is what `shift+` is for.
+    /// The key of a name such as `ctrl+j`. Behind a modifier a letter's case says nothing: that is
+    /// what `shift+` is for.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut modifiers = KeyModifiers::NONE;
         let small = text.to_lowercase();

@@ -98,7 +98,8 @@ impl Agent {
 pub struct Agents {
     list: Vec<Agent>,
     by_path: HashMap<AgentPath, usize>,
-    /// Positions in `list` of each agent and all agents below it, so that drawing one row does not scan all agents.
+    /// Positions in `list` of each agent and all agents below it, so that drawing one row does not
+    /// scan all agents.
     within: HashMap<AgentPath, Vec<usize>>,
     /// Number of the present (or last) batch.
     batch: usize,
@@ -167,8 +168,8 @@ impl Agents {
         self.batch
     }
 
-    /// Adds an agent that has just started. Begins a batch when nothing of the last one is shown, but not for one
-    /// that begins in the background.
+    /// Adds an agent that has just started. Begins a batch when nothing of the last one is shown,
+    /// but not for one that begins in the background.
     pub fn start(&mut self, path: AgentPath, info: AgentInfo, at: Duration) -> &mut Agent {
         let above = path.parent().and_then(|parent| self.get(&parent));
         let aside = info.background || above.is_some_and(|parent| parent.aside);
@@ -251,7 +252,8 @@ impl Agents {
         true
     }
 
-    /// The agents of the panel, or, once that is folded, those of the last batch; and those in the background.
+    /// The agents of the panel, or, once that is folded, those of the last batch; and those in the
+    /// background.
     #[must_use]
     pub fn latest(&self) -> Vec<&Agent> {
         let mut latest = self.shown();

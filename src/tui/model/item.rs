@@ -25,8 +25,8 @@ pub enum ItemKind {
         text: String,
         task: bool,
     },
-    /// Markdown of the model; `done` when no more will come. `edition` counts how often the text became another
-    /// one instead of growing.
+    /// Markdown of the model; `done` when no more will come. `edition` counts how often the text
+    /// became another one instead of growing.
     Text {
         text: String,
         done: bool,
@@ -119,7 +119,8 @@ pub(super) fn end_of(text: &str, bytes: usize) -> &str {
     &text[start..]
 }
 
-/// Keeps the end of a text; lets it grow by half before it cuts, so that each byte is moved a bounded number of times.
+/// Keeps the end of a text; lets it grow by half before it cuts, so that each byte is moved a
+/// bounded number of times.
 pub(super) fn keep_end(text: &mut String, bytes: usize) {
     if text.len() > bytes + bytes / 2 {
         *text = end_of(text, bytes).to_owned();

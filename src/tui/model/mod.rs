@@ -218,7 +218,8 @@ pub struct Queue {
     pub next_id: u64,
     /// When the last one was queued.
     pub last: Duration,
-    /// Bytes at the start of the draft that came back when the turn was stopped, and how many messages they are.
+    /// Bytes at the start of the draft that came back when the turn was stopped, and how many
+    /// messages they are.
     pub returned: (usize, usize),
 }
 

@@ -1,4 +1,5 @@
-//! What covers the body: lists, pickers, help, the reader, "Cancel which?" and "Background which?". At most one at a time.
+//! What covers the body: lists, pickers, help, the reader, "Cancel which?" and "Background which?".
+//! At most one at a time.
 
 use crate::protocol::{AgentPath, Mode, QuestionId, SessionId};
 use crate::tui::composer::Buffer;
@@ -175,7 +176,8 @@ impl Wish {
 }
 
 impl Which {
-    /// The keys that pick one: `1–3 or ↑↓ Enter picks`. Numbers are those of the panes, and only nine have a key.
+    /// The keys that pick one: `1–3 or ↑↓ Enter picks`. Numbers are those of the panes, and only
+    /// nine have a key.
     #[must_use]
     pub fn keys(&self, model: &Model) -> String {
         let agents = self.rows.iter().filter_map(|path| model.agents.get(path));

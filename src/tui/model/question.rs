@@ -72,8 +72,9 @@ pub struct OpenQuestion {
     pub stage: Stage,
     /// Lines scrolled down in the content.
     pub scroll: usize,
-    /// Width of the screen on which the last line of the content stood when the user pressed a key or turned the wheel.
-    /// Another width wraps the content anew, and its end has to be shown again.
+    /// Width of the screen on which the last line of the content stood when the user pressed a key
+    /// or turned the wheel. Another width wraps the content anew, and its end has to be shown
+    /// again.
     pub seen_at: Option<u16>,
     /// Why the last answer was refused.
     pub problem: Option<String>,
@@ -219,15 +220,16 @@ impl Questions {
 }
 
 impl Model {
-    /// The open question as it is on the screen now; `None` before it was drawn, and while something covers it.
+    /// The open question as it is on the screen now; `None` before it was drawn, and while
+    /// something covers it.
     #[must_use]
     pub fn question_frame(&self) -> Option<&QuestionFrame> {
         let open = self.questions.open.as_ref()?;
         self.metrics.question.as_ref().filter(|frame| frame.id == open.id)
     }
 
-    /// The digits that answer the open question now. No and its variants always do; the others only when they are on
-    /// the screen, and once the end of what they allow was.
+    /// The digits that answer the open question now. No and its variants always do; the others only
+    /// when they are on the screen, and once the end of what they allow was.
     #[must_use]
     pub fn answers(&self) -> Vec<u8> {
         let Some((_, waiting)) = self.questions.shown() else { return Vec::new() };

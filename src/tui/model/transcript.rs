@@ -1,4 +1,5 @@
-//! The conversation of one agent as the screen keeps it: a list of items, the same for the main agent and sub-agents.
+//! The conversation of one agent as the screen keeps it: a list of items, the same for the main
+//! agent and sub-agents.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,7 +8,8 @@ use crate::protocol::ToolUseId;
 
 use super::item::{Call, CallResult, Item, ItemId, ItemKind, OUTPUT_KEPT, end_of, keep_end};
 
-/// How many changes are remembered, so that a view can bring its cache up to date without looking at every item.
+/// How many changes are remembered, so that a view can bring its cache up to date without looking
+/// at every item.
 const RECENT: usize = 64;
 
 /// Tools whose calls in a row share one line.
@@ -244,7 +246,8 @@ impl Transcript {
         self.open_calls.push((id, item));
     }
 
-    /// A call was denied. What was said about it first stays: the answer of the user, before the gate's reason.
+    /// A call was denied. What was said about it first stays: the answer of the user, before the
+    /// gate's reason.
     pub fn call_denied(&mut self, id: &ToolUseId, name: String, summary: String, words: String) {
         if self.open_item(id).is_none() {
             self.settle();
@@ -298,7 +301,8 @@ impl Transcript {
         self.bound();
     }
 
-    /// The call that started an agent: the item becomes `kind`, or disappears where another item stands for it.
+    /// The call that started an agent: the item becomes `kind`, or disappears where another item
+    /// stands for it.
     pub fn replace_call(&mut self, id: &ToolUseId, kind: ItemKind) -> Option<ItemId> {
         let found = self.open_item(id)?;
         self.item(found)?.kind = kind;
@@ -384,7 +388,8 @@ impl Transcript {
         }
     }
 
-    /// Removes all items, for another conversation. Ids are not reused, so that no view takes old items for new ones.
+    /// Removes all items, for another conversation. Ids are not reused, so that no view takes old
+    /// items for new ones.
     pub fn clear(&mut self) {
         *self = Self {
             first: self.ids().end,

@@ -6,7 +6,8 @@ use super::{Agent, Model};
 const WAIT_TOOL: &str = "agent_wait";
 
 impl Model {
-    /// The agents that the turn waits for: those in the foreground, and those that a running call names to wait for.
+    /// The agents that the turn waits for: those in the foreground, and those that a running call
+    /// names to wait for.
     #[must_use]
     pub fn waited_for(&self) -> Vec<&Agent> {
         let waits = self.run.tools.iter().filter(|tool| tool.name == WAIT_TOOL);

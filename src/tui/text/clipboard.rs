@@ -19,8 +19,8 @@ pub enum CopyError {
     Terminal(String),
 }
 
-/// The sequence that puts `text` on the clipboard of the terminal's owner, as the screen shows it: what is pasted into a
-/// shell holds nothing that could not be seen. Tabs and newlines stay.
+/// The sequence that puts `text` on the clipboard of the terminal's owner, as the screen shows it:
+/// what is pasted into a shell holds nothing that could not be seen. Tabs and newlines stay.
 pub fn osc52(text: &str) -> Result<String, CopyError> {
     let text = sanitize_with_tabs(text);
     if text.len() > COPY_LIMIT {

@@ -14,9 +14,9 @@ struct Change<'a> {
     text: &'a str,
 }
 
-/// The body of a unified diff, with line numbers (the new ones, for removed lines the old ones). The file names at
-/// its head are left out, `⋮` stands between hunks. At most `max_rows` lines, the last of which then tells how many
-/// lines of the diff are missing.
+/// The body of a unified diff, with line numbers (the new ones, for removed lines the old ones).
+/// The file names at its head are left out, `⋮` stands between hunks. At most `max_rows` lines, the
+/// last of which then tells how many lines of the diff are missing.
 #[must_use]
 pub fn diff_lines(diff: &str, width: u16, max_rows: usize, theme: &Theme) -> Vec<Line<'static>> {
     lines_of(diff, width, max_rows, theme, &|text| sanitize(text).into_owned())
@@ -71,8 +71,9 @@ fn lines_of(
     out
 }
 
-/// The lines of a diff. A carriage return alone ends a line too, as for those who write diffs: otherwise an added line
-/// could pass for a part of the removed one before it. It stays, to be seen.
+/// The lines of a diff. A carriage return alone ends a line too, as for those who write diffs:
+/// otherwise an added line could pass for a part of the removed one before it. It stays, to be
+/// seen.
 fn source_lines(diff: &str) -> impl Iterator<Item = &str> {
     let lines = diff.lines();
     lines.flat_map(|line| line.split_inclusive('\r').chain(line.is_empty().then_some("")))

@@ -1,7 +1,7 @@
 //! Colours for code: syntect's syntaxes, mapped to a handful of roles that every theme has.
 //!
-//! The syntaxes take a while to load, so that happens on a thread of its own when the first fence needs them; until
-//! then code is plain.
+//! The syntaxes take a while to load, so that happens on a thread of its own when the first fence
+//! needs them; until then code is plain.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-//! Makes foreign text harmless: no escape sequence, control character or invisible trick reaches the terminal.
+//! Makes foreign text harmless: no escape sequence, control character or invisible trick reaches
+//! the terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -16,9 +17,10 @@ const MARK_LIMIT: usize = 4;
 
 /// The text without anything that a terminal obeys. Newlines stay, `\r\n` becomes `\n`, tabs become spaces.
 ///
-/// Escape sequences are dropped whole (an unterminated one up to the end of its line), other control characters
-/// become control pictures, characters that reorder or smuggle text become `⟨U+202E⟩`, invisible ones go.
-/// Sanitise whole lines rather than pieces of a stream: a sequence cut in two shows its second half.
+/// Escape sequences are dropped whole (an unterminated one up to the end of its line), other
+/// control characters become control pictures, characters that reorder or smuggle text become
+/// `⟨U+202E⟩`, invisible ones go. Sanitise whole lines rather than pieces of a stream: a sequence
+/// cut in two shows its second half.
 #[must_use]
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     let Some(start) = first(text, is_suspect) else { return Cow::Borrowed(text) };
@@ -36,9 +38,11 @@ pub fn sanitize_with_tabs(text: &str) -> Cow<'_, str> {
     Cow::Owned(cleaner.out)
 }
 
-/// The text with a visible sign for everything that [`sanitize`] would drop, for each blank other than a space, a tab and a
-/// newline, and for each character that a terminal may not show, such as one that Unicode does not assign, so that nothing in it can hide or pass for what it is not: for what the user is asked to allow. To a
-/// shell, `x` and `#` with a no-break space between them are one word, and no comment. Newlines and tabs stay.
+/// The text with a visible sign for everything that [`sanitize`] would drop, for each blank other
+/// than a space, a tab and a newline, and for each character that a terminal may not show, such as
+/// one that Unicode does not assign, so that nothing in it can hide or pass for what it is not: for
+/// what the user is asked to allow. To a shell, `x` and `#` with a no-break space between them are
+/// one word, and no comment. Newlines and tabs stay.
 #[must_use]
 pub fn reveal(text: &str) -> Cow<'_, str> {
     let Some(start) = first(text, |c| is_suspect(c) || !is_seen(None, c, None)) else {
@@ -49,7 +53,8 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(cleaner.out)
 }
 
-/// As [`sanitize`], for places that have one line: each run of newlines becomes one space, and none stands at an end.
+/// As [`sanitize`], for places that have one line: each run of newlines becomes one space, and none
+/// stands at an end.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let clean = sanitize(text.trim());

@@ -16,10 +16,12 @@ pub(super) enum Breaks {
     Cells,
 }
 
-/// Finds the lines of `text`, which has no newline: calls `emit` with the bytes of each, in order, at least once.
+/// Finds the lines of `text`, which has no newline: calls `emit` with the bytes of each, in order,
+/// at least once.
 ///
-/// `first` and `rest` are the cells of the first and the other lines, at least 1. A space at which a line ends
-/// belongs to no line. What is wider than a whole line (a wide character in one cell) is left out.
+/// `first` and `rest` are the cells of the first and the other lines, at least 1. A space at which
+/// a line ends belongs to no line. What is wider than a whole line (a wide character in one cell)
+/// is left out.
 pub(super) fn find_lines(
     text: &str,
     first: usize,
@@ -256,8 +258,8 @@ pub fn tail_lines(text: &str, width: u16, count: usize, style: Style) -> Vec<Lin
     out
 }
 
-/// The end of a line, of `bytes` to twice that many. Its start moves seldom while the line grows, so that a tail
-/// drawn again and again stands still.
+/// The end of a line, of `bytes` to twice that many. Its start moves seldom while the line grows,
+/// so that a tail drawn again and again stands still.
 fn end_of(line: &str, bytes: usize) -> &str {
     let mut from = (line.len().saturating_sub(bytes) / bytes) * bytes;
     while !line.is_char_boundary(from) {

@@ -119,7 +119,8 @@ pub static ASCII: Glyphs = Glyphs {
 };
 
 impl Glyphs {
-    /// The characters for the terminal that `TERM` names, and for the locale. A locale that is not set says nothing.
+    /// The characters for the terminal that `TERM` names, and for the locale. A locale that is not
+    /// set says nothing.
     #[must_use]
     pub fn for_terminal(env: &EnvOverlay) -> &'static Self {
         let few = matches!(env.non_empty("TERM"), Some("linux" | "dumb" | "vt100" | "vt220"));

@@ -16,8 +16,8 @@ use crate::tui::surface::Surface;
 use crate::tui::terminal::{GuardOptions, TerminalGuard};
 use crate::tui::theme::Theme;
 
-/// Asks on the terminal and gives it back, with what was typed behind the answer. Has to run on the thread that calls
-/// it, as the screen has.
+/// Asks on the terminal and gives it back, with what was typed behind the answer. Has to run on the
+/// thread that calls it, as the screen has.
 ///
 /// # Errors
 /// When there is no terminal, or no such theme.

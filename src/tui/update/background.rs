@@ -1,4 +1,5 @@
-//! Agents and commands in the background: sending them there, going on with ended ones, and what their ends bring.
+//! Agents and commands in the background: sending them there, going on with ended ones, and what
+//! their ends bring.
 
 use crate::protocol::{AgentPath, Command, End, EventKind, Outcome, PromptId, Sender, ShellId};
 use crate::tui::figures::count;
@@ -120,8 +121,8 @@ pub fn kill(model: &mut Model, id: &str, effects: &mut Vec<Effect>) {
     model.say(format!("{id} is being killed"));
 }
 
-/// What came without the person: the result or a message of an agent, the end of a command. `None` when it is a
-/// prompt of the person.
+/// What came without the person: the result or a message of an agent, the end of a command. `None`
+/// when it is a prompt of the person.
 pub fn report(
     model: &mut Model,
     reader: &AgentPath,
@@ -146,7 +147,8 @@ pub fn report(
     Some(ItemKind::Report { head, text: text.to_owned() })
 }
 
-/// `explore-1 reports · turn limit, partial`, and the agent's own words without what the model is told about them.
+/// `explore-1 reports · turn limit, partial`, and the agent's own words without what the model is
+/// told about them.
 fn reported<'a>(agent: &Agent, outcome: &'a Outcome) -> (String, &'a str) {
     let name = &agent.info.name;
     let head = match &outcome.end {

@@ -123,8 +123,8 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
         EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
         EventKind::ModeChanged { mode } => mode_changed(model, mode),
         EventKind::ModelChanged { provider, model: name, context_window } => {
-            // The first one is what the program starts with, unless there was none to start with; a session that is
-            // opened later names the same one again.
+            // The first one is what the program starts with, unless there was none to start with; a
+            // session that is opened later names the same one again.
             let same = model.session.model == name
                 && model.session.provider.as_ref().is_none_or(|known| *known == provider);
             let known = model.session.provider.is_some() || model.session.first_run.is_some();

@@ -8,8 +8,8 @@ use crate::tui::msg::Effect;
 
 use super::{background, events};
 
-/// The start of a history on the clock of the screen: later than anything that happens while the program runs, so that
-/// spans of time of the two never overlap.
+/// The start of a history on the clock of the screen: later than anything that happens while the
+/// program runs, so that spans of time of the two never overlap.
 const HISTORY: Duration = Duration::from_secs(1 << 32);
 
 /// Shows a session that was opened, from its history.

@@ -1,4 +1,5 @@
-//! Changes the model for each thing that happens, and says what has to be done outside. Pure: no clock, no files.
+//! Changes the model for each thing that happens, and says what has to be done outside. Pure: no
+//! clock, no files.
 
 mod agent_list;
 mod background;

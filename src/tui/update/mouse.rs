@@ -1,5 +1,5 @@
-//! The mouse: a click focuses a pane, a second one zooms, the wheel scrolls what is under it, and drawing over text
-//! copies it.
+//! The mouse: a click focuses a pane, a second one zooms, the wheel scrolls what is under it, and
+//! drawing over text copies it.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;

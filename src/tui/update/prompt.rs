@@ -196,7 +196,8 @@ pub fn edited(model: &mut Model, effects: &mut Vec<Effect>) {
     refresh_menu(model, effects);
 }
 
-/// Asks for what the menu may offer besides files. Only when the draft was changed: an answer asks for nothing.
+/// Asks for what the menu may offer besides files. Only when the draft was changed: an answer asks
+/// for nothing.
 fn look_up(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(trigger) = model.composer.trigger() else { return };
     match trigger.kind {

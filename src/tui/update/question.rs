@@ -88,8 +88,8 @@ pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
     }
 }
 
-/// The user said no: the call's line says so. The gate closes the question before it reports the denial, so these words
-/// come before its own.
+/// The user said no: the call's line says so. The gate closes the question before it reports the
+/// denial, so these words come before its own.
 fn show_denied(model: &mut Model, answered: &Answered) {
     let Answer::No { reason } = &answered.answer else { return };
     let question = &answered.waiting.question;
@@ -208,8 +208,8 @@ fn select(model: &mut Model, down: bool) {
     open.selected = next.copied();
 }
 
-/// A click on an answer: the question takes the keyboard, and the answer is selected if it can be given. A click on
-/// another one selects nothing, so that Enter does not give an earlier choice.
+/// A click on an answer: the question takes the keyboard, and the answer is selected if it can be
+/// given. A click on another one selects nothing, so that Enter does not give an earlier choice.
 pub fn point_at(model: &mut Model, digit: u8) {
     let can = model.answers().contains(&digit);
     if let Some(open) = &mut model.questions.open {
@@ -240,8 +240,8 @@ fn page(model: &mut Model, forward: bool) {
     scroll(model, if forward { step } else { -step });
 }
 
-/// Scrolls the content, no further than its end on the screen. From a frame that holds the answers back, a step down
-/// shows them: the end of the content stood there until the user moved on.
+/// Scrolls the content, no further than its end on the screen. From a frame that holds the answers
+/// back, a step down shows them: the end of the content stood there until the user moved on.
 pub fn scroll(model: &mut Model, lines: isize) {
     let Some(frame) = model.question_frame().cloned() else { return };
     let Some(open) = &mut model.questions.open else { return };
@@ -256,7 +256,8 @@ pub fn scroll(model: &mut Model, lines: isize) {
     }
 }
 
-/// The user acts while the content has the whole screen: its end counts as seen if the frame before that showed it.
+/// The user acts while the content has the whole screen: its end counts as seen if the frame before
+/// that showed it.
 pub fn read_on(model: &mut Model) {
     if !matches!(model.overlay, Some(Overlay::Question { .. })) {
         return;
@@ -285,7 +286,8 @@ fn choose(model: &mut Model, digit: u8, effects: &mut Vec<Effect>) {
         3 => stage(model, Stage::Rule(Buffer::from(rules.as_str()))),
         4 => stage(model, Stage::Reason(Buffer::default())),
         _ => {
-            // The cancel goes first: after a no alone the asker would go on, and might end well before it comes.
+            // The cancel goes first: after a no alone the asker would go on, and might end well
+            // before it comes.
             let mut no = Vec::new();
             answer(model, Answer::No { reason: None }, &mut no);
             if path.is_root() {
@@ -304,8 +306,8 @@ fn stage(model: &mut Model, stage: Stage) {
     }
 }
 
-/// Answers the shown question; its receipt stands for a moment before the next one opens. Where rules come with the
-/// answer there is a receipt only once they count.
+/// Answers the shown question; its receipt stands for a moment before the next one opens. Where
+/// rules come with the answer there is a receipt only once they count.
 pub fn answer(model: &mut Model, answer: Answer, effects: &mut Vec<Effect>) {
     let Some(open) = model.questions.open.clone() else { return };
     let id = open.id;

@@ -138,7 +138,8 @@ pub fn take_back(model: &mut Model, effects: &mut Vec<Effect>) -> bool {
     true
 }
 
-/// Enter on the empty prompt: the newest message is read at the next step, or when the agent is done. Answers false when nothing waits.
+/// Enter on the empty prompt: the newest message is read at the next step, or when the agent is
+/// done. Answers false when nothing waits.
 pub fn toggle_newest(model: &mut Model, effects: &mut Vec<Effect>) -> bool {
     let now = model.now;
     let settled = now.saturating_sub(model.queue.last) >= SETTLED;

@@ -118,7 +118,8 @@ fn search(model: &mut Model, query: String) {
     find(model, Seek::Forward);
 }
 
-/// The next or previous line that contains the search text, round and round. The frame finds it: lines are known there.
+/// The next or previous line that contains the search text, round and round. The frame finds it:
+/// lines are known there.
 fn find(model: &mut Model, seek: Seek) {
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
         reader.seek = (!reader.query.trim().is_empty()).then_some(seek);

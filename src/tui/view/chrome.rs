@@ -82,7 +82,8 @@ pub fn queue(model: &Model, rows: usize, room: u16, pen: Pen<'_>) -> Vec<Line<'s
         .collect()
 }
 
-/// Where the message goes, when it is read, and which keys act on it. The message itself takes what room is left.
+/// Where the message goes, when it is read, and which keys act on it. The message itself takes what
+/// room is left.
 fn queued_words(model: &Model, queued: &Queued, newest: bool, room: usize) -> String {
     let name = model.name(&queued.to);
     let text = one_line(&queued.text);
@@ -130,8 +131,8 @@ fn next_step(model: &Model, queued: &Queued) -> String {
     }
 }
 
-/// What the keys would do, and at the right end the notice that stands now. Where both have no room, the keys of a
-/// question come before the notice, and the notice before all other keys.
+/// What the keys would do, and at the right end the notice that stands now. Where both have no
+/// room, the keys of a question come before the notice, and the notice before all other keys.
 #[must_use]
 pub fn hint(model: &Model, metrics: &Metrics, room: u16, pen: Pen<'_>) -> Line<'static> {
     let theme = pen.theme;

@@ -1,8 +1,9 @@
 //! The permission question: its content first, the answers below it.
 //!
-//! The content is the whole call. It covers what it needs of the body, and the answers that say yes are dead until the
-//! end of the content was on the screen. Answers that would take lines from the content have to wait for the user: they
-//! come once the user has moved past the end of the content.
+//! The content is the whole call. It covers what it needs of the body, and the answers that say yes
+//! are dead until the end of the content was on the screen. Answers that would take lines from the
+//! content have to wait for the user: they come once the user has moved past the end of the
+//! content.
 
 mod answers;
 mod content;
@@ -155,8 +156,8 @@ fn inside(area: Rect) -> (u16, usize) {
     (area.width.saturating_sub(4).max(1), usize::from(area.height.saturating_sub(2)))
 }
 
-/// Shares the lines out. The content goes first, with six lines at least; where the answers have no room beside those,
-/// they get it once the end of the content was seen.
+/// Shares the lines out. The content goes first, with six lines at least; where the answers have no
+/// room beside those, they get it once the end of the content was seen.
 fn fit(
     forms: &[Form],
     content: usize,

@@ -6,8 +6,8 @@ use crate::tui::model::question::Stage;
 use crate::tui::model::{Agent, Model, QuestionFrame, Step};
 use crate::tui::words;
 
-/// What Ctrl+C and Esc would do now, and what else is at hand; the most telling first. `frame` is the question in the
-/// frame that these words are for.
+/// What Ctrl+C and Esc would do now, and what else is at hand; the most telling first. `frame` is
+/// the question in the frame that these words are for.
 pub fn words(model: &Model, frame: Option<&QuestionFrame>) -> Vec<String> {
     match &model.overlay {
         Some(overlay) => overlay_hint(model, overlay),

@@ -1,4 +1,5 @@
-//! Draws the model. Everything that is remembered between frames is here: layouts of text, and where things were drawn.
+//! Draws the model. Everything that is remembered between frames is here: layouts of text, and
+//! where things were drawn.
 
 mod agent_list;
 mod background;
@@ -256,7 +257,8 @@ impl View {
         }
     }
 
-    /// A pane shows its transcript instead of its tail while it is scrolled; a focused one is measured at least.
+    /// A pane shows its transcript instead of its tail while it is scrolled; a focused one is
+    /// measured at least.
     fn scrolled_panes(&mut self, model: &Model, panes: &panes::Places, buffer: &mut Buffer) {
         for (area, path) in panes {
             let Some(agent) = model.agents.get(path) else { continue };

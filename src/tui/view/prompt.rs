@@ -19,7 +19,8 @@ const MENU_ROWS: u16 = 8;
 /// Cells before the draft.
 const MARK: u16 = 2;
 
-/// A draft in lines as wide as the prompt, and where its cursor stands. Long ones are not wrapped again for each frame.
+/// A draft in lines as wide as the prompt, and where its cursor stands. Long ones are not wrapped
+/// again for each frame.
 #[derive(Default)]
 pub struct Draft {
     key: Option<(u64, usize)>,

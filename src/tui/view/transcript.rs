@@ -1,5 +1,6 @@
-//! Draws a transcript: only what is visible is laid out, and its height is remembered. The height of the rest is
-//! guessed until it comes into sight, so that a long conversation costs no more to open than a short one.
+//! Draws a transcript: only what is visible is laid out, and its height is remembered. The height
+//! of the rest is guessed until it comes into sight, so that a long conversation costs no more to
+//! open than a short one.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -25,7 +26,8 @@ const LINES_KEPT: usize = 2000;
 /// A transcript with no more text than this, in bytes, is laid out whole: nothing in it has to be guessed.
 const LAID_AT_ONCE: usize = 32 * 1024;
 
-/// A view that moved by no more than this many pages moves line by line, whatever was guessed about what comes.
+/// A view that moved by no more than this many pages moves line by line, whatever was guessed about
+/// what comes.
 const NEAR: usize = 3;
 
 /// What was laid out of one transcript, at one width and theme.
@@ -58,7 +60,8 @@ struct Anchor {
     line: usize,
 }
 
-/// A line as the piece it belongs to, and its place in it. Piece 0 stands above the first item, piece n is item n - 1.
+/// A line as the piece it belongs to, and its place in it. Piece 0 stands above the first item,
+/// piece n is item n - 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Spot {
     piece: usize,
@@ -291,7 +294,8 @@ impl Laid {
         }
     }
 
-    /// Brings heights up to date: only items that changed are laid out, and of a long transcript that is new here none.
+    /// Brings heights up to date: only items that changed are laid out, and of a long transcript
+    /// that is new here none.
     fn refresh(&mut self, sight: &Sight<'_>, width: u16) {
         let transcript = sight.transcript;
         let ids = transcript.ids();

@@ -98,7 +98,8 @@ async fn t35_a_cancel_is_told_once_and_cannot_be_blocked() {
     assert_eq!(scene.server.requests_of(PARENT).len(), 1);
 }
 
-/// In a call a panic becomes the call's result; outside of one nothing but the run itself is there to catch it.
+/// In a call a panic becomes the call's result; outside of one nothing but the run itself is there
+/// to catch it.
 fn faults() -> [Value; 2] {
     [json!({}), json!({ "outside": true })]
 }

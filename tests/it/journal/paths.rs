@@ -1,4 +1,5 @@
-//! Directories whose names are not UTF-8: frames and files tell of them as well as they can, and nothing breaks.
+//! Directories whose names are not UTF-8: frames and files tell of them as well as they can, and
+//! nothing breaks.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

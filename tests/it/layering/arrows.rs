@@ -2,8 +2,9 @@
 
 use super::source::{Source, has_word};
 
-/// A module at the top of the crate, and what of ours it may use. `x::Y` allows that item alone; `*` is anything.
-/// Going down the table, a module uses only what stands above it, single items aside.
+/// A module at the top of the crate, and what of ours it may use. `x::Y` allows that item alone;
+/// `*` is anything. Going down the table, a module uses only what stands above it, single items
+/// aside.
 const ARROWS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("markdown", &[]),

@@ -90,8 +90,8 @@ pub fn screen_effects(source: &Source) -> Vec<String> {
     any(source, &["std::fs", "tokio::fs", "std::net", "tokio::net", "fs::read", "fs::write"])
 }
 
-/// serde refuses a path that is not UTF-8, and with it everything around the path: a field of a type that is written
-/// says how its path becomes text.
+/// serde refuses a path that is not UTF-8, and with it everything around the path: a field of a
+/// type that is written says how its path becomes text.
 pub fn serialized_paths(source: &Source) -> Vec<String> {
     let mut found = Vec::new();
     let (mut serialized, mut before) = (false, "");

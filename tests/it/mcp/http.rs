@@ -138,8 +138,8 @@ async fn with_web() -> (Scene, Web) {
     (scene, web)
 }
 
-/// Calls a tool that fails in its way and then one that works: the first must not spoil the second, nor wait for its
-/// time limit. Answers with the first result's text.
+/// Calls a tool that fails in its way and then one that works: the first must not spoil the second,
+/// nor wait for its time limit. Answers with the first result's text.
 async fn called(scene: &Scene, tool: &str) -> String {
     let call = tool_use(&format!("mcp__web__{tool}"), json!({}));
     let echo = tool_use("mcp__web__echo", json!({"text": "still here"}));

@@ -11,7 +11,8 @@ use crate::support::run::Finished;
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash};
 use crate::support::script::{text, tool_use};
 
-/// A request, a frame or a line of a session without what differs from run to run: ids, times, and which tool it was.
+/// A request, a frame or a line of a session without what differs from run to run: ids, times, and
+/// which tool it was.
 fn plain(value: &Value) -> Value {
     const DROPPED: [&str; 14] = [
         "uuid",

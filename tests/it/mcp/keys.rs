@@ -1,4 +1,5 @@
-//! Keys of servers, as they are written and as variables fill them in: shown nowhere, whatever a server gives away.
+//! Keys of servers, as they are written and as variables fill them in: shown nowhere, whatever a
+//! server gives away.
 
 use serde_json::json;
 

@@ -112,7 +112,8 @@ async fn tools_that_come_later_are_offered_with_the_next_prompt() {
     scene.server.finish();
 }
 
-/// Runs until so many marked processes are there, ends the run by this signal or in good order, and looks for them again.
+/// Runs until so many marked processes are there, ends the run by this signal or in good order, and
+/// looks for them again.
 async fn assert_gone_after_the_end(
     scene: &Scene,
     marker: &str,

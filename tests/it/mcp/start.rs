@@ -1,4 +1,5 @@
-//! Where servers start: the user's own run nothing of a project before the user accepts that for this project.
+//! Where servers start: the user's own run nothing of a project before the user accepts that for
+//! this project.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,8 @@ async fn go(scene: &Scene, args: &[&str]) -> Finished {
     run
 }
 
-/// The words of a server that writes down where it starts, what lies there and its last argument, and then is the stub.
+/// The words of a server that writes down where it starts, what lies there and its last argument,
+/// and then is the stub.
 fn looking(log: &Path, last: &str) -> Vec<String> {
     let script = "{ pwd -P; ls -A | wc -l; printf '%s\\n' \"$2\" \"$CALIBAN_PROJECT_DIR\"; } >\"$1\"; exec bash \"$0\"";
     let words = ["-c", script, &stub().display().to_string(), &log.display().to_string(), last];

@@ -1,5 +1,5 @@
-//! Keys on their way in: none is lost to an editor or to a terminal that says something unasked, and the person's own map
-//! says what they do.
+//! Keys on their way in: none is lost to an editor or to a terminal that says something unasked,
+//! and the person's own map says what they do.
 
 use crate::support::pty::{CTRL_C, ESC_ALONE, SHIFT_TAB, Screen};
 use crate::support::scene::Scene;

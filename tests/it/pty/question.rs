@@ -1,5 +1,5 @@
-//! Questions and choices of agents, on a real terminal: what is answered was on the screen, and a number means the
-//! agent whose pane has it.
+//! Questions and choices of agents, on a real terminal: what is answered was on the screen, and a
+//! number means the agent whose pane has it.
 
 use serde_json::json;
 

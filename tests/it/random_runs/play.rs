@@ -1,4 +1,5 @@
-//! What the models of a random run say: a tree of agents with nested ones, forks and commands, in a network that fails.
+//! What the models of a random run say: a tree of agents with nested ones, forks and commands, in a
+//! network that fails.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

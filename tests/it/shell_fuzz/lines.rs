@@ -36,7 +36,8 @@ pub const SEEDS: &[&str] = &[
     "git status --short; git log --oneline -5",
 ];
 
-/// What leaves a mark when it runs: programs on `PATH` and in the working directory, and a builtin that writes.
+/// What leaves a mark when it runs: programs on `PATH` and in the working directory, and a builtin
+/// that writes.
 const PAYLOADS: &[&str] = &["pwn", "./pwn", "pwn x", "touch new", "echo a >new"];
 
 /// Ways to run a payload, which stands at `@`.
@@ -213,7 +214,8 @@ pub fn next(random: &mut Rng) -> String {
     line
 }
 
-/// Puts a form with a payload at one place of a seed, and nothing else: each pair of the two turns up by itself.
+/// Puts a form with a payload at one place of a seed, and nothing else: each pair of the two turns
+/// up by itself.
 pub fn plain(random: &mut Rng) -> String {
     let mut line = choose(random, SEEDS).to_owned();
     line.insert_str(place(&line, random), &form(random));

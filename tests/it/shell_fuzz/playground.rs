@@ -1,5 +1,5 @@
-//! Runs lines in a real bash that can do no harm: in a temporary folder, under the launcher that lets it write nowhere
-//! else, and as an ordinary user.
+//! Runs lines in a real bash that can do no harm: in a temporary folder, under the launcher that
+//! lets it write nowhere else, and as an ordinary user.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -1,4 +1,5 @@
-//! Work in the background: its results and failures reach the main agent once, between two steps, also when it is idle.
+//! Work in the background: its results and failures reach the main agent once, between two steps,
+//! also when it is idle.
 
 use serde_json::{Value, json};
 

@@ -173,7 +173,8 @@ async fn s2_28_frames_of_a_grandchild_name_the_call_that_started_it_and_not_its_
         let found = frames_of(&run, kind).into_iter().filter(|f| f.to_string().contains(needle));
         found.map(|frame| frame["parent_tool_use_id"].clone()).collect()
     };
-    // The calls are numbered through: the first is main's, the second the child's, the third the grandchild's.
+    // The calls are numbered through: the first is main's, the second the child's, the third the
+    // grandchild's.
     assert_eq!(parents_of("assistant", "SAID-A"), ["toolu_0001"]);
     assert_eq!(parents_of("assistant", "\"id\":\"toolu_0002\""), ["toolu_0001"], "\n{run}");
     assert_eq!(parents_of("assistant", "\"id\":\"toolu_0003\""), ["toolu_0002"], "\n{run}");

@@ -82,8 +82,8 @@ async fn to_a_running_child() -> (Scene, Finished) {
     (scene, run)
 }
 
-/// Main makes a second call while its child is at work. Also how many sockets the program has after that call, beside
-/// those to the server.
+/// Main makes a second call while its child is at work. Also how many sockets the program has after
+/// that call, beside those to the server.
 async fn while_a_child_is_at_work(config: &str, call: Reply) -> (Scene, Finished, usize) {
     let scene = Scene::new();
     scene.world.config(config);

@@ -1,4 +1,5 @@
-//! What an agent does not share with others: variables, the shell's place, the list of what is to do, what it has read.
+//! What an agent does not share with others: variables, the shell's place, the list of what is to
+//! do, what it has read.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;

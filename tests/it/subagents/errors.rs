@@ -1,4 +1,5 @@
-//! What the failures of a child's provider come to: a soft result that says what failed, and a parent that goes on.
+//! What the failures of a child's provider come to: a soft result that says what failed, and a
+//! parent that goes on.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -229,8 +230,8 @@ async fn t26_an_attempt_that_broke_off_is_paid_for_once() {
     scene.server.finish();
 }
 
-/// The fields of a request and of all that it holds, as paths, with the kinds of its blocks. What a tool takes is its
-/// own matter.
+/// The fields of a request and of all that it holds, as paths, with the kinds of its blocks. What a
+/// tool takes is its own matter.
 fn shape(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => {

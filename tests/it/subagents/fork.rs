@@ -1,7 +1,7 @@
 //! T19: forks, which go on with the conversation of the one that they are a copy of.
 //!
-//! A fork's conversation begins with its original's prompt, so one script answers both: it looks whether the fork's own
-//! prompt stands in a message of the user.
+//! A fork's conversation begins with its original's prompt, so one script answers both: it looks
+//! whether the fork's own prompt stands in a message of the user.
 
 use serde_json::{Value, json};
 
@@ -184,8 +184,8 @@ async fn t19_a_copy_of_a_sub_agent_is_no_more_than_that_one() {
     scene.server.finish();
 }
 
-/// An agent with 10 000 tokens that has used 2000 makes a fork under this policy, which works without end at 1000
-/// tokens a turn: how many requests the fork makes.
+/// An agent with 10 000 tokens that has used 2000 makes a fork under this policy, which works
+/// without end at 1000 tokens a turn: how many requests the fork makes.
 async fn forked_under(policy: Option<&str>) -> usize {
     let scene = scene("max_depth = 2\ndefault_budget = 3000");
     let parent = json!({ "prompt": "CHILD-A look", "budget": { "max_tokens": 10_000 } });

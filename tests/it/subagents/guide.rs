@@ -1,4 +1,5 @@
-//! The guide, `docs/subagents.md`: its examples are run, and its table of requirements is held against the tests.
+//! The guide, `docs/subagents.md`: its examples are run, and its table of requirements is held
+//! against the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

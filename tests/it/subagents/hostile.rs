@@ -1,4 +1,5 @@
-//! T23: what a sub-agent says is a report, and nothing else; S2.27: unless its definition lets it speak for itself.
+//! T23: what a sub-agent says is a report, and nothing else; S2.27: unless its definition lets it
+//! speak for itself.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! S1: a sub-agent is always and only a tool. What cannot be seen from outside (S1.2, S1.5, S1.6) stands in `layering`.
+//! S1: a sub-agent is always and only a tool. What cannot be seen from outside (S1.2, S1.5, S1.6)
+//! stands in `layering`.
 
 use std::collections::BTreeSet;
 

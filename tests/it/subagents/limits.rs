@@ -19,8 +19,8 @@ fn scene(more: &str) -> Scene {
     scene
 }
 
-/// An endless agent under this budget, each of whose answers costs 1000 tokens and makes `calls` calls: how many
-/// requests it makes, and how it ends.
+/// An endless agent under this budget, each of whose answers costs 1000 tokens and makes `calls`
+/// calls: how many requests it makes, and how it ends.
 async fn spend(config: &str, budget: Value, calls: usize) -> (usize, String) {
     let scene = scene(config);
     let mut input = task("CHILD-A");

@@ -86,7 +86,8 @@ async fn what_a_definition_starts_counts_as_it_was_at_the_start_of_the_session()
     scene.server.finish();
 }
 
-/// An agent that may write files could otherwise send a conversation elsewhere, or take the limits from another agent.
+/// An agent that may write files could otherwise send a conversation elsewhere, or take the limits
+/// from another agent.
 #[tokio::test]
 async fn a_definition_that_changes_narrows_at_once_and_widens_from_the_next_start() {
     let scene = Scene::new();

@@ -1,4 +1,5 @@
-//! Sub-agents that go on by their id: with their transcript, in the background, also after the program was killed.
+//! Sub-agents that go on by their id: with their transcript, in the background, also after the
+//! program was killed.
 
 mod isolated;
 
@@ -97,7 +98,8 @@ fn press_r(screen: &Screen, how: &str) {
     screen.keys(ESC);
 }
 
-/// After the program was killed: goes on with the session, and with the child by its id. The child's last request.
+/// After the program was killed: goes on with the session, and with the child by its id. The
+/// child's last request.
 async fn go_on_with_the_child(scene: &Scene, how: &str) -> Recorded {
     let before = scene.server.requests().len();
     scene.server.when("CHILD-A").reply(text("RESUMED-77"));

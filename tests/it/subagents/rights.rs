@@ -145,7 +145,8 @@ async fn s2_18_what_is_described_and_what_is_allowed_are_two_gates() {
 
 #[tokio::test]
 async fn c1_a_definitions_mode_narrows_and_only_own_lets_it_widen() {
-    // Whose definition, its mode, what the configuration says, and whether its command runs where nobody can be asked.
+    // Whose definition, its mode, what the configuration says, and whether its command runs where
+    // nobody can be asked.
     let rows = [
         ("user", "plan", "ceiling", &["--dangerously-skip-permissions"][..], false),
         ("user", "default", "ceiling", &["--dangerously-skip-permissions"][..], false),

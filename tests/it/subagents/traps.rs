@@ -1,4 +1,5 @@
-//! The traps that simpler implementations fall into. T1's and T10's other halves stand in `cancel`, T14 in `session`.
+//! The traps that simpler implementations fall into. T1's and T10's other halves stand in `cancel`,
+//! T14 in `session`.
 
 use std::time::Duration;
 
@@ -309,7 +310,8 @@ async fn c10_and_t7_a_name_in_the_wrong_case_is_dropped_and_the_output_tells_of_
     scene.server.finish();
 }
 
-/// The program on a terminal that is not read, its child's command at work; the terminal is closed. How it ends.
+/// The program on a terminal that is not read, its child's command at work; the terminal is closed.
+/// How it ends.
 async fn ended_by_a_closed_terminal(scene: &Scene, at_work: Fifo) -> u32 {
     let terminal = native_pty_system().openpty(PtySize::default()).unwrap();
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_caliban"));

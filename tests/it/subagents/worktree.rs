@@ -385,7 +385,8 @@ async fn after_a_sigkill_git_names_the_worktree_that_is_left() {
     scene.server.finish();
 }
 
-/// Settings of a repository that name a program, such as a filter for the files that a worktree is filled with.
+/// Settings of a repository that name a program, such as a filter for the files that a worktree is
+/// filled with.
 #[tokio::test]
 async fn a_repository_whose_settings_name_a_program_gives_no_worktree_and_starts_nothing() {
     let scene = scene();

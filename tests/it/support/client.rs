@@ -1,5 +1,6 @@
-//! A program that drives the real binary over its standard streams, as strict as one can be: each request of ours is
-//! answered once, each question of the binary has an id of its own, and nothing is a frame that is no JSON object.
+//! A program that drives the real binary over its standard streams, as strict as one can be: each
+//! request of ours is answered once, each question of the binary has an id of its own, and nothing
+//! is a frame that is no JSON object.
 
 use std::collections::{BTreeSet, VecDeque};
 

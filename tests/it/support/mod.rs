@@ -1,5 +1,5 @@
-//! What the integration tests stand on: a strict scripted model server, the real binary in a clean world, and the
-//! real binary on a real pseudo-terminal.
+//! What the integration tests stand on: a strict scripted model server, the real binary in a clean
+//! world, and the real binary on a real pseudo-terminal.
 
 use std::io::Write;
 use std::time::Duration;

@@ -20,7 +20,8 @@ pub fn signal(pid: u32, signal: Signal) {
     }
 }
 
-/// A time for `sleep` that no other test asks for, nor another run of the tests beside this one: it marks a process.
+/// A time for `sleep` that no other test asks for, nor another run of the tests beside this one: it
+/// marks a process.
 pub fn marked_seconds(seconds: u32) -> String {
     format!("{seconds}.{:07}", std::process::id())
 }
@@ -30,8 +31,9 @@ pub fn with_argument(marker: &str) -> Vec<u32> {
     all().filter(|pid| command_line(*pid).contains(marker)).collect()
 }
 
-/// Waits until no process has this unique text in its command line, for at most `limit`; answers with those left.
-/// Nothing tells of the end of processes that are not our own children, so they are looked for again and again.
+/// Waits until no process has this unique text in its command line, for at most `limit`; answers
+/// with those left. Nothing tells of the end of processes that are not our own children, so they
+/// are looked for again and again.
 pub async fn left_after(limit: Duration, marker: &str) -> Vec<u32> {
     let until = Instant::now() + limit;
     loop {
@@ -43,7 +45,8 @@ pub async fn left_after(limit: Duration, marker: &str) -> Vec<u32> {
     }
 }
 
-/// Waits until a look from outside sees what is expected: where nothing tells of it, one looks again and again.
+/// Waits until a look from outside sees what is expected: where nothing tells of it, one looks
+/// again and again.
 pub async fn eventually(seen: impl Fn() -> bool) {
     let until = Instant::now() + DEADLINE;
     while !seen() {
@@ -119,7 +122,8 @@ impl Fifo {
     }
 }
 
-/// The sockets of a process by their inodes: those that others could connect to, and how many there are in all.
+/// The sockets of a process by their inodes: those that others could connect to, and how many there
+/// are in all.
 pub fn sockets(pid: u32) -> (Vec<String>, usize) {
     let links = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     let inode = |link: PathBuf| {

@@ -107,8 +107,8 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// A run by an ordinary user, whom the world then belongs to: root may look where others may not. Under an ordinary
-    /// user it is a run as any. `None` where no other user can be had.
+    /// A run by an ordinary user, whom the world then belongs to: root may look where others may
+    /// not. Under an ordinary user it is a run as any. `None` where no other user can be had.
     pub fn by_ordinary_user(mut self) -> Option<Self> {
         if !std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
             return Some(self);

@@ -1,7 +1,7 @@
 //! A scripted model server on loopback, as strict as the real ones. One per test.
 //!
-//! A request that the vendor would refuse gets the vendor's error, and fails the test at the end. Which script
-//! answers is decided by a unique word in the conversation's first user text.
+//! A request that the vendor would refuse gets the vendor's error, and fails the test at the end.
+//! Which script answers is decided by a unique word in the conversation's first user text.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr};

@@ -7,7 +7,8 @@ use caliban::subagent::worktree::{Finished, Worktree};
 
 use super::Source;
 
-/// A filter that tries to write and read where an agent may not be asked about, and changes the worktree's links.
+/// A filter that tries to write and read where an agent may not be asked about, and changes the
+/// worktree's links.
 const ESCAPE: &str = "exec 2> /dev/null\n\
     echo x >> ran.log\n\
     touch $HOME/escaped\n\

@@ -92,8 +92,8 @@ impl CompilerWord<'_> {
         })
     }
 
-    /// The danger in one word, which `before` precedes. An option at the end of a list has its value in a word that may
-    /// stand anywhere.
+    /// The danger in one word, which `before` precedes. An option at the end of a list has its
+    /// value in a word that may stand anywhere.
     fn part(&self, word: &str, before: Option<&str>, is_last: bool) -> Option<String> {
         if let Some(option) = loads(word) {
             return Some(option.to_owned());

@@ -32,7 +32,8 @@ fn a_path_rule_holds_for_every_name_of_a_file_and_for_commands_that_name_it() {
 
 #[test]
 fn what_shows_more_than_it_names_is_asked_about_while_a_rule_restricts_reading() {
-    // A rule for the program frees the last four where there is no such file; what commits hold nobody has looked at.
+    // A rule for the program frees the last four where there is no such file; what commits hold
+    // nobody has looked at.
     let lines =
         ["git log -p", "git show HEAD", "git show HEAD:a", "git diff", "rg x", "grep -r x ."];
     for (at, line) in lines.into_iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Agents that nobody's turn waits for: which those are, and the rows between the body and the prompt that they have.
+//! Agents that nobody's turn waits for: which those are, and the rows between the body and the
+//! prompt that they have.
 
 use std::time::Duration;
 

@@ -26,8 +26,8 @@ impl Agents {
         }
     }
 
-    /// Marks the cancelled agents of the open batch as stopped with main. A history does not record that main was
-    /// being stopped while they ended.
+    /// Marks the cancelled agents of the open batch as stopped with main. A history does not record
+    /// that main was being stopped while they ended.
     pub fn cancelled_with_main(&mut self) {
         for agent in self.list.iter_mut().filter(|agent| agent.shown && !agent.aside) {
             agent.with_main |= matches!(agent.run.phase, Phase::Ended(End::Cancelled { .. }));

@@ -1,8 +1,8 @@
 //! The block structure of Markdown, read line by line, each line once.
 //!
-//! A line is final as soon as the next one is known, so what was drawn of it never changes. For that, this reader
-//! departs from CommonMark in small ways: links by reference stay text, and only a paragraph of one line becomes a
-//! heading by the line under it.
+//! A line is final as soon as the next one is known, so what was drawn of it never changes. For
+//! that, this reader departs from CommonMark in small ways: links by reference stay text, and only
+//! a paragraph of one line becomes a heading by the line under it.
 
 use super::inline;
 use super::line::{self, Fence};

@@ -1,8 +1,8 @@
 //! Markdown that is still being written: each piece of text costs its own size, not that of the whole.
 //!
-//! Lines that are whole become rows once (`block`, `inline`, `table`), rows become styled lines once per width
-//! (`layout`). Only the open line, an open paragraph and the first rows of a table are done again for each picture;
-//! all of them are bounded.
+//! Lines that are whole become rows once (`block`, `inline`, `table`), rows become styled lines
+//! once per width (`layout`). Only the open line, an open paragraph and the first rows of a table
+//! are done again for each picture; all of them are bounded.
 
 use std::sync::Arc;
 
@@ -68,7 +68,8 @@ struct Colours {
     wanted: bool,
 }
 
-/// The cells that lines may take: prose is easier to read when it is not too wide, code and tables want all there is.
+/// The cells that lines may take: prose is easier to read when it is not too wide, code and tables
+/// want all there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Widths {
     pub prose: u16,
@@ -149,7 +150,8 @@ impl MarkdownStream {
         self.picture.fresh = false;
     }
 
-    /// Takes what the reader has ready. Rows of a table that became wider are laid out again, and with them all before.
+    /// Takes what the reader has ready. Rows of a table that became wider are laid out again, and
+    /// with them all before.
     fn take_rows(&mut self) {
         self.rows.append(&mut self.reader.rows);
         for Reshaped { from, to } in std::mem::take(&mut self.reader.reshaped) {
@@ -301,8 +303,9 @@ impl Colours {
 }
 
 impl Pending {
-    /// The end of the piece that starts at `start`, if the line is to be cut. Depends on nothing but the line's
-    /// bytes up to that end and one more, so that the pieces are the same however the text came.
+    /// The end of the piece that starts at `start`, if the line is to be cut. Depends on nothing
+    /// but the line's bytes up to that end and one more, so that the pieces are the same however
+    /// the text came.
     fn next_cut(&mut self, start: usize, whole: bool) -> Option<usize> {
         let bytes = self.text.as_bytes();
         if bytes.len() - start <= PIECE {

@@ -1,4 +1,5 @@
-//! The open paragraph: the only text that is parsed more than once, and never more than [`PARAGRAPH_LIMIT`] of it.
+//! The open paragraph: the only text that is parsed more than once, and never more than
+//! [`PARAGRAPH_LIMIT`] of it.
 
 use super::inline::{BREAK, Balance};
 

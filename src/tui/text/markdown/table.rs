@@ -14,9 +14,9 @@ use crate::tui::theme::Theme;
 
 /// Rows that take part in the first choice of the widths. A later one that does not fit widens them.
 ///
-/// States of a table: waiting (rows are kept) → chosen (rows flow) → chosen again, any number of times; each choice is
-/// wider than the one before by a quarter at least, so that their number stays small. With a new choice the rows that
-/// are out already get its shape, see [`Reshaped`].
+/// States of a table: waiting (rows are kept) → chosen (rows flow) → chosen again, any number of
+/// times; each choice is wider than the one before by a quarter at least, so that their number
+/// stays small. With a new choice the rows that are out already get its shape, see [`Reshaped`].
 const ROWS_MEASURED: usize = 10;
 /// A cell of no more than this is worth a wider column; of a longer one, the words are.
 const SHORT_CELL: usize = 24;

@@ -29,8 +29,8 @@ pub enum Form {
     Stacked,
     /// One behind the other.
     Packed,
-    /// The same in fewer words, where the end of the content was not shown yet: they name no grant, so they allow
-    /// nothing.
+    /// The same in fewer words, where the end of the content was not shown yet: they name no grant,
+    /// so they allow nothing.
     Brief,
 }
 

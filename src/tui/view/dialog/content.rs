@@ -1,7 +1,8 @@
-//! The content of a question: the whole call, where it would run, why it is asked, and what is special about it.
+//! The content of a question: the whole call, where it would run, why it is asked, and what is
+//! special about it.
 //!
-//! Nothing of a call is left out or cut, and what a terminal would not show has a visible sign. A call that is too
-//! large to be shown like that cannot be allowed.
+//! Nothing of a call is left out or cut, and what a terminal would not show has a visible sign. A
+//! call that is too large to be shown like that cannot be allowed.
 
 use std::path::Path;
 
@@ -53,7 +54,8 @@ impl Content {
         &self.by_width[at].1
     }
 
-    /// Whether the call is too large to be shown: then there is no end of it to see, and it cannot be allowed.
+    /// Whether the call is too large to be shown: then there is no end of it to see, and it cannot
+    /// be allowed.
     pub fn is_too_large(&mut self, question: &Question, theme: &Theme) -> bool {
         self.turn_to(question, theme);
         self.too_large

@@ -27,8 +27,8 @@ pub fn words(question: &Question) -> String {
     }
 }
 
-/// `these 5 commands`, where each rule is for exactly one command that the call itself shows in full. Rules that allow
-/// more than the call are never summed up.
+/// `these 5 commands`, where each rule is for exactly one command that the call itself shows in
+/// full. Rules that allow more than the call are never summed up.
 fn above(question: &Question) -> Option<String> {
     let Access::Command { line, .. } = &question.access else { return None };
     let shown = |rule: &String| {
@@ -81,8 +81,8 @@ impl Grant {
         Self { verb, object }
     }
 
-    /// The object behind the verb: `all files in src/` of edits, which [`words`] puts otherwise where a call needs nothing
-    /// else.
+    /// The object behind the verb: `all files in src/` of edits, which [`words`] puts otherwise
+    /// where a call needs nothing else.
     fn object(&self) -> String {
         match folder(&self.object).filter(|_| self.verb == "edit") {
             Some(folder) => format!("all files in {folder}"),

@@ -1,4 +1,5 @@
-//! One item of a transcript as it was laid out: its height, guessed or measured, and its lines while they are needed.
+//! One item of a transcript as it was laid out: its height, guessed or measured, and its lines
+//! while they are needed.
 
 use ratatui::text::Line;
 

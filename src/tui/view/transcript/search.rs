@@ -28,8 +28,8 @@ impl Laid {
         self.found
     }
 
-    /// Counts the lines that match; where a key asked for one, answers with the start of a page that has it in the
-    /// middle. `top` is where the page would start without.
+    /// Counts the lines that match; where a key asked for one, answers with the start of a page
+    /// that has it in the middle. `top` is where the page would start without.
     pub(super) fn find(
         &mut self,
         sight: &Sight<'_>,
@@ -111,7 +111,8 @@ impl LaidItem {
     }
 }
 
-/// The numbers of the lines with this text, in lower case. A text that is wrapped belongs to the line where it starts.
+/// The numbers of the lines with this text, in lower case. A text that is wrapped belongs to the
+/// line where it starts.
 fn lines_with(lines: &[Line<'_>], query: &str, room: u16) -> Vec<usize> {
     let texts: Vec<String> = lines.iter().map(|line| line.to_string().to_lowercase()).collect();
     let full = usize::from(room).saturating_sub(EDGE);

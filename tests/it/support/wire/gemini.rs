@@ -118,8 +118,8 @@ pub struct Signatures {
     pub of_text: Option<String>,
 }
 
-/// A thought's signature stands on the call that follows, or else at the end. Newer models sign the first call of an
-/// answer in any case.
+/// A thought's signature stands on the call that follows, or else at the end. Newer models sign the
+/// first call of an answer in any case.
 pub fn signatures(reply: &Stream, newer: bool) -> Signatures {
     let mut found = Signatures::default();
     let mut first = newer;

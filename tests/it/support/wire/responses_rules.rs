@@ -192,7 +192,8 @@ fn check_answered(open: &BTreeSet<&str>) -> Result<(), Refusal> {
     ensure(open.is_empty(), || format!("No tool output found for function calls {open:?}."))
 }
 
-/// Thoughts come back as they were sent, none without what followed it, and within a tool loop none is missing.
+/// Thoughts come back as they were sent, none without what followed it, and within a tool loop none
+/// is missing.
 fn check_thoughts(input: &[Value], issued: &Issued) -> Result<(), Refusal> {
     for (place, item) in input.iter().enumerate() {
         if item["type"] != "reasoning" {
