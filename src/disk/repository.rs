@@ -26,7 +26,7 @@ mod settings;
 mod user;
 
 pub use index::TrackedFiles;
-pub use inert::check_starts_nothing;
+pub use inert::{Within, check_starts_nothing};
 pub use user::GitConfigPaths;
 
 use settings::Settings;

@@ -39,9 +39,22 @@ const STEPS: [&str; 22] = [
     "b",
 ];
 
+/// The most folders of a checkout in which repositories are looked for.
+const MAX_FOLDERS: usize = 20_000;
+
+/// Which repositories within a checkout a check is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// Those that git knows.
+    Submodules,
+    /// All that lie there: a command may add one to those that git knows, and the next one looks
+    /// into it.
+    All,
+}
+
 /// Checks that no command of git starts a program that the checkout around `dir` names, by its
 /// settings or as a hook, nor one of a repository on this machine that the settings lead to. The
-/// same for each repository within.
+/// same for the repositories within.
 ///
 /// # Errors
 ///
@@ -50,24 +63,53 @@ pub fn check_starts_nothing(
     dir: &Path,
     home: Option<&Path>,
     user_config: &GitConfigPaths,
+    within: Within,
 ) -> Result<(), String> {
     let checkout = own_checkout(dir, home)?;
     let users = user_config.settings();
     let mut seen = HashSet::new();
-    visit(checkout, |checkout| {
+    let mut look = |checkout: &Path| {
         let within = look_into(checkout, home, &users)?;
         let git = look_for_programs(checkout, home, &users)?;
         seen.extend(fs::canonicalize(git.common));
         Ok(within)
-    })?;
+    };
+    visit(checkout, &mut look)?;
+    if within == Within::All {
+        for other in checkouts_below(checkout)? {
+            look(&other)?;
+        }
+    }
     // Git fills a submodule from its folder in there, with the settings and hooks that lie in it.
     let modules = GitDir::of(checkout)?.common.join("modules");
-    let mut others =
-        repositories_below(&modules)?.into_iter().filter_map(|it| fs::canonicalize(it).ok());
+    let others = repositories_below(&modules)?.into_iter();
+    let mut others = others.filter_map(|it| fs::canonicalize(it).ok());
     match others.all(|other| seen.contains(&other)) {
         true => Ok(()),
         false => Err("it has the repository of a submodule that is not checked out".to_owned()),
     }
+}
+
+/// All folders below the checkout that have a `.git`. Follows no link.
+fn checkouts_below(checkout: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    let mut pending = vec![checkout.to_owned()];
+    let mut looked_into = 0;
+    while let Some(folder) = pending.pop() {
+        looked_into += 1;
+        if looked_into > MAX_FOLDERS || found.len() > MAX_REPOSITORIES {
+            return Err("the project is too large to look for repositories in it".to_owned());
+        }
+        // What cannot be read here, git cannot read either.
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if entry.file_name() == ".git" {
+                found.extend((folder != checkout).then(|| folder.clone()));
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                pending.push(entry.path());
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Looks at one checkout, and returns where its git files are.
@@ -191,7 +233,7 @@ mod tests {
     }
 
     fn check(project: &Path, user: &EnvOverlay) -> Result<(), String> {
-        check_starts_nothing(project, None, &GitConfigPaths::new(user))
+        check_starts_nothing(project, None, &GitConfigPaths::new(user), Within::Submodules)
     }
 
     #[test]
@@ -214,6 +256,22 @@ mod tests {
         assert!(why.contains("a submodule that is not checked out"), "{why}");
         fs::remove_dir_all(&module).unwrap();
         assert_eq!(check(&project, &nobody), Ok(()));
+    }
+
+    #[test]
+    fn a_repository_within_counts_where_a_command_may_make_it_a_submodule() {
+        let root = tempfile::tempdir().unwrap();
+        let project = fs::canonicalize(root.path()).unwrap().join("project");
+        let inner = project.join("a/b");
+        git(root.path(), &["init", "-q", project.to_str().unwrap()]);
+        git(root.path(), &["init", "-q", inner.to_str().unwrap()]);
+        let config = GitConfigPaths::default();
+        let check = |within| check_starts_nothing(&project, None, &config, within);
+        assert_eq!((check(Within::Submodules), check(Within::All)), (Ok(()), Ok(())));
+        git(&inner, &["config", "filter.x.clean", "x"]);
+        assert_eq!(check(Within::Submodules), Ok(()));
+        let why = check(Within::All).unwrap_err();
+        assert!(why.contains("filter.clean"), "{why}");
     }
 
     #[test]

@@ -7,10 +7,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::disk::{
-    check_starts_nothing, checkout_around, checkout_root, common_git_dir, has_dot_git, resolve,
+    Within, check_starts_nothing, checkout_around, checkout_root, common_git_dir, has_dot_git,
+    resolve,
 };
 use crate::permission::bases::runs_git;
-use crate::permission::facts::{Facts, Shell};
+use crate::permission::facts::{Facts, Shell, Unit};
 use crate::permission::path::Places;
 use crate::permission::script::{SimpleCommand, Word};
 
@@ -64,11 +65,13 @@ pub fn elsewhere(
     if !named.is_general {
         return None;
     }
+    let is_git = |unit: &&Unit| matches!(unit, Unit::Command(command) if runs_git(command));
+    let has_others = facts.units.iter().filter(is_git).count() > 1;
+    let within = if has_others { Within::All } else { Within::Submodules };
+    let home = places.home.as_deref();
     let has_repository = |base: &&PathBuf| checkout_around(base).is_some();
-    let why = bases
-        .iter()
-        .filter(has_repository)
-        .find_map(|base| check_starts_nothing(base, places.home.as_deref(), &places.git).err())?;
+    let mut bases = bases.iter().filter(has_repository);
+    let why = bases.find_map(|base| check_starts_nothing(base, home, &places.git, within).err())?;
     Some(format!("{why} (to allow it here, put the rule into the project's own settings)"))
 }
 
@@ -245,6 +248,14 @@ mod tests {
             assert_eq!(general.bash("git commit -m x"), Ask, "{settings}");
             assert_eq!(general.bash("git status"), Allow, "{settings}");
         }
+        // A repository within, which the first command makes a submodule that the second looks into.
+        fs::write(general.root.join("project/.git/config"), "").unwrap();
+        let inner = general.root.join("project/src");
+        repository(&inner);
+        fs::write(inner.join(".git/config"), "[filter \"f\"]\n\tclean = ./x\n").unwrap();
+        assert_eq!(general.bash("git commit -m x"), Allow);
+        assert_eq!(general.bash("git commit -m x && git commit -am y"), Ask);
+        fs::remove_dir_all(inner.join(".git")).unwrap();
         // In the place of a remote that no setting names.
         fs::write(general.root.join("project/.git/config"), "").unwrap();
         assert_eq!(general.bash("git commit -m x"), Allow);
