@@ -11,7 +11,7 @@ mod scope;
 
 pub use folder::{Folder, open};
 pub use repository::{
-    GitConfigPaths, Within, branch, check_checkout, check_repository, check_starts_nothing,
+    GitConfigPaths, branch, check_checkout, check_repository, check_starts_nothing,
     checkout_around, checkout_root, common_git_dir, folders_of_repository, has_dot_git,
     has_own_repository, repository_root, roots_around,
 };

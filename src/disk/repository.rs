@@ -26,7 +26,7 @@ mod settings;
 mod user;
 
 pub use index::TrackedFiles;
-pub use inert::{Within, check_starts_nothing};
+pub use inert::check_starts_nothing;
 pub use user::GitConfigPaths;
 
 use settings::Settings;
@@ -66,7 +66,19 @@ pub fn check_repository(
     user_config: &GitConfigPaths,
 ) -> Result<(), String> {
     let users = user_config.settings();
-    visit(own_checkout(dir, home)?, |checkout| look_into(checkout, home, &users))
+    let mut pending = vec![own_checkout(dir, home)?.to_owned()];
+    let mut seen = 0;
+    while let Some(checkout) = pending.pop() {
+        seen += 1;
+        if seen > MAX_REPOSITORIES {
+            return Err("the repository holds too many others".to_owned());
+        }
+        let within = look_into(&checkout, home, &users)?;
+        // Git leaves alone what is not filled.
+        let within = within.into_iter().map(|path| checkout.join(path));
+        pending.extend(within.filter(|path| has_dot_git(path)));
+    }
+    Ok(())
 }
 
 /// The checkout around `dir`, unless it holds the user's home and `dir` does not.
@@ -76,28 +88,6 @@ fn own_checkout<'a>(dir: &'a Path, home: Option<&Path>) -> Result<&'a Path, Stri
         return Err("the repository around it holds your whole home folder".to_owned());
     }
     Ok(checkout)
-}
-
-/// Looks into the checkout, and into all repositories within: `look` returns those that it finds,
-/// relative to its own.
-fn visit(
-    checkout: &Path,
-    mut look: impl FnMut(&Path) -> Result<Vec<PathBuf>, String>,
-) -> Result<(), String> {
-    let mut pending = vec![checkout.to_owned()];
-    let mut seen = 0;
-    while let Some(checkout) = pending.pop() {
-        seen += 1;
-        if seen > MAX_REPOSITORIES {
-            return Err("the repository holds too many others".to_owned());
-        }
-        let within = look(&checkout)?;
-        pending.extend(within.into_iter().map(|path| checkout.join(path)).filter(|path| {
-            // Git leaves alone what is not filled.
-            has_dot_git(path)
-        }));
-    }
-    Ok(())
 }
 
 /// Checks that git starts no program and writes nowhere else when it adds a worktree to the
@@ -285,6 +275,10 @@ fn read_settings(checkout: &Path) -> Result<(GitDir, Settings), String> {
     // Git passes over one that no setting names.
     if !is_missing(&own) && !settings.has_worktree_file {
         return Err("the repository has a config.worktree, and no setting that names it".to_owned());
+    }
+    // Git stays in the folder where it starts, so that each relative path means another one.
+    if settings.is_bare && git.own == git.common {
+        return Err("its .git is that of a bare repository".to_owned());
     }
     let sha256 = settings.sha256;
     settings.add(&own)?;

@@ -144,7 +144,18 @@ impl Rule {
                         && !pattern.is_misled(command, &shell.line, bases)
                         && self.elsewhere(pattern, command, facts, places).is_none()
                 };
-                pattern.is_line(&shell.line) && starts_in_project(shell, facts, places)
+                // The very line was thought of, but not all projects where a user's rule holds.
+                let is_meant_here = || match unit {
+                    _ if !self.is_general() => true,
+                    Unit::Command(command) => {
+                        self.elsewhere(pattern, command, facts, places).is_none()
+                    }
+                    Unit::Other => !shell.line.contains("git"),
+                    _ => true,
+                };
+                pattern.is_line(&shell.line)
+                    && starts_in_project(shell, facts, places)
+                    && is_meant_here()
                     || matches!(unit, Unit::Command(command) if covers(command))
             }
             (Covers::Path { effect, tool, pattern }, Unit::Read(target) | Unit::Write(target)) => {
@@ -254,6 +265,11 @@ impl Rule {
         is_covered.then(why).flatten().map(Exception::Elsewhere)
     }
 
+    /// Whether the rule is for all projects.
+    fn is_general(&self) -> bool {
+        matches!(self.origin, Origin::UserFile(_))
+    }
+
     /// Why the rule means something else where the command runs. One in a file of the user's is for
     /// all projects.
     fn elsewhere(
@@ -263,8 +279,7 @@ impl Rule {
         facts: &Facts,
         places: &Places,
     ) -> Option<String> {
-        let is_general = matches!(self.origin, Origin::UserFile(_));
-        let named = RuleMatch { words: pattern.words(), is_general };
+        let named = RuleMatch { words: pattern.words(), is_general: self.is_general() };
         elsewhere(command, named, facts.shell.as_ref()?, facts, places)
     }
 

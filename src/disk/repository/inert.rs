@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use super::user::{GitConfigPaths, GitSettings, expand};
 use super::{
-    GitDir, MAX_REPOSITORIES, is_empty, is_missing, look_into, own_checkout, read_settings,
-    read_short, visit,
+    GitDir, MAX_REPOSITORIES, NO_REPOSITORY, is_empty, is_missing, look_into, own_checkout,
+    read_settings, read_short,
 };
+use crate::disk::{normalize, resolve};
 use crate::protocol::printable_line;
 
 /// The steps of a rebase, a revert or a pick that start no program, in full and as one letter.
@@ -42,16 +43,6 @@ const STEPS: [&str; 22] = [
 /// The most folders of a checkout in which repositories are looked for.
 const MAX_FOLDERS: usize = 20_000;
 
-/// Which repositories within a checkout a check is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Within {
-    /// Those that git knows.
-    Submodules,
-    /// All that lie there: a command may add one to those that git knows, and the next one looks
-    /// into it.
-    All,
-}
-
 /// Checks that no command of git starts a program that the checkout around `dir` names, by its
 /// settings or as a hook, nor one of a repository on this machine that the settings lead to. The
 /// same for the repositories within.
@@ -63,36 +54,29 @@ pub fn check_starts_nothing(
     dir: &Path,
     home: Option<&Path>,
     user_config: &GitConfigPaths,
-    within: Within,
 ) -> Result<(), String> {
     let checkout = own_checkout(dir, home)?;
     let users = user_config.settings();
     let mut seen = HashSet::new();
-    let mut look = |checkout: &Path| {
-        let within = look_into(checkout, home, &users)?;
-        let git = look_for_programs(checkout, home, &users)?;
+    let mut modules = Vec::new();
+    // A command may make a submodule of one that git does not know yet, and look into it.
+    for checkout in checkouts_below(checkout)? {
+        look_into(&checkout, home, &users)?;
+        let git = look_for_programs(&checkout, home, &users)?;
+        // Git fills a submodule from its folder in there, with the settings and hooks of that one.
+        modules.extend(repositories_below(&git.common.join("modules"))?);
         seen.extend(fs::canonicalize(git.common));
-        Ok(within)
-    };
-    visit(checkout, &mut look)?;
-    if within == Within::All {
-        for other in checkouts_below(checkout)? {
-            look(&other)?;
-        }
     }
-    // Git fills a submodule from its folder in there, with the settings and hooks that lie in it.
-    let modules = GitDir::of(checkout)?.common.join("modules");
-    let others = repositories_below(&modules)?.into_iter();
-    let mut others = others.filter_map(|it| fs::canonicalize(it).ok());
-    match others.all(|other| seen.contains(&other)) {
+    let mut modules = modules.into_iter().filter_map(|module| fs::canonicalize(module).ok());
+    match modules.all(|module| seen.contains(&module)) {
         true => Ok(()),
         false => Err("it has the repository of a submodule that is not checked out".to_owned()),
     }
 }
 
-/// All folders below the checkout that have a `.git`. Follows no link.
+/// The checkout, and all folders below it that have a `.git`. Follows no link.
 fn checkouts_below(checkout: &Path) -> Result<Vec<PathBuf>, String> {
-    let mut found = Vec::new();
+    let mut found = vec![checkout.to_owned()];
     let mut pending = vec![checkout.to_owned()];
     let mut looked_into = 0;
     while let Some(folder) = pending.pop() {
@@ -135,10 +119,21 @@ fn look_for_programs(
         }
     }
     let named = settings.hook_folders.iter().map(|path| expand(checkout, home, path));
-    // A folder elsewhere is the user's own.
-    let users = users.hook_folders(checkout).into_iter().filter(|path| path.starts_with(checkout));
-    let mut hooks = named.chain(users).chain([git.common.join("hooks")]);
-    match hooks.all(|folder| has_no_hooks(&folder)) {
+    let users = users.hook_folders(checkout);
+    // What git fills with files may hold a hook the next moment.
+    let real = |path: &Path| resolve(&normalize(path));
+    let (top, own) = (real(checkout), real(&git.common));
+    let (Some(top), Some(own)) = (top, own) else { return Err(NO_REPOSITORY.to_owned()) };
+    let is_of_checkout = |folder: &PathBuf| {
+        let Some(real) = real(folder) else { return true };
+        !real.starts_with(&own) && (real.starts_with(&top) || folder.starts_with(checkout))
+    };
+    // A folder of the user's elsewhere is the user's own.
+    let hooks: Vec<PathBuf> = named.chain([git.common.join("hooks")]).collect();
+    if hooks.iter().chain(&users).any(is_of_checkout) {
+        return Err("git takes hooks from a folder of the project".to_owned());
+    }
+    match hooks.iter().all(|folder| has_no_hooks(folder)) {
         true => Ok(git),
         false => Err("it has hooks, which git may start".to_owned()),
     }
@@ -233,7 +228,7 @@ mod tests {
     }
 
     fn check(project: &Path, user: &EnvOverlay) -> Result<(), String> {
-        check_starts_nothing(project, None, &GitConfigPaths::new(user), Within::Submodules)
+        check_starts_nothing(project, None, &GitConfigPaths::new(user))
     }
 
     #[test]
@@ -259,18 +254,16 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_within_counts_where_a_command_may_make_it_a_submodule() {
+    fn a_repository_within_counts_before_git_knows_it() {
         let root = tempfile::tempdir().unwrap();
         let project = fs::canonicalize(root.path()).unwrap().join("project");
         let inner = project.join("a/b");
         git(root.path(), &["init", "-q", project.to_str().unwrap()]);
         git(root.path(), &["init", "-q", inner.to_str().unwrap()]);
         let config = GitConfigPaths::default();
-        let check = |within| check_starts_nothing(&project, None, &config, within);
-        assert_eq!((check(Within::Submodules), check(Within::All)), (Ok(()), Ok(())));
+        assert_eq!(check_starts_nothing(&project, None, &config), Ok(()));
         git(&inner, &["config", "filter.x.clean", "x"]);
-        assert_eq!(check(Within::Submodules), Ok(()));
-        let why = check(Within::All).unwrap_err();
+        let why = check_starts_nothing(&project, None, &config).unwrap_err();
         assert!(why.contains("filter.clean"), "{why}");
     }
 
@@ -309,11 +302,18 @@ mod tests {
             let settings = format!("[core]\nhooksPath = {}\n", folder.display());
             fs::write(root.join(".gitconfig"), settings).unwrap();
             let user = EnvOverlay::from_iter([("HOME", root.as_path())]);
-            assert_eq!(check(&project, &user), Ok(()));
-            fs::create_dir_all(project.join(".githooks")).unwrap();
-            fs::write(project.join(".githooks/pre-commit"), "").unwrap();
+            // Also one that is not there: a checkout may bring it.
             assert_eq!(check(&project, &user).is_ok(), is_allowed, "{}", folder.display());
-            fs::remove_dir_all(project.join(".githooks")).unwrap();
         }
+        let nobody = EnvOverlay::default();
+        for folder in [".git/hooks", "../hooks", "checks"] {
+            git(&project, &["config", "core.hooksPath", folder]);
+            let checked = check(&project, &nobody);
+            assert_eq!(checked.is_ok(), folder == ".git/hooks", "{folder}: {checked:?}");
+        }
+        git(&project, &["config", "--unset", "core.hooksPath"]);
+        fs::remove_dir_all(project.join(".git/hooks")).unwrap();
+        std::os::unix::fs::symlink("../checks", project.join(".git/hooks")).unwrap();
+        assert!(check(&project, &nobody).is_err());
     }
 }

@@ -22,6 +22,8 @@ pub struct Settings {
     pub worktrees: Vec<PathBuf>,
     /// Each worktree may have a file of settings of its own.
     pub has_worktree_file: bool,
+    /// Git takes the folder for a repository without files, if it is not a linked one.
+    pub is_bare: bool,
     /// Objects have names of 32 bytes in place of 20.
     pub sha256: bool,
     /// The remotes from which git fetches what is missing, as soon as something asks for it.
@@ -59,7 +61,7 @@ impl Settings {
         let text = text.ok_or("the settings of the repository are no plain text")?;
         let mut section = Section::default();
         for line in text.split('\n') {
-            match read(line) {
+            match read(line.strip_suffix('\r').unwrap_or(line)) {
                 Some(Line::Nothing) => {}
                 Some(Line::Section(name, of)) => {
                     section = Section { name: name.to_ascii_lowercase(), of: of.to_owned() };
@@ -158,7 +160,11 @@ impl Settings {
             ("extensions", "partialclone") if !is_plain(value) => {
                 return Err(unusual(&setting, value));
             }
-            ("extensions", "worktreeconfig") => self.has_worktree_file = true,
+            ("extensions", "worktreeconfig") if matches!(value, "true" | "false") => {
+                self.has_worktree_file = value == "true";
+            }
+            ("extensions", "worktreeconfig") => return Err(unusual(&setting, value)),
+            ("core", "bare") => self.is_bare |= value != "false",
             // Others name a folder in which the branches are.
             ("extensions", "refstorage") if !matches!(value, "files" | "reftable") => {
                 return Err(format!("the repository's setting {setting} may lead elsewhere"));
@@ -287,7 +293,11 @@ enum Line<'a> {
 /// Reads one line; `None` for any other form, such as a setting behind a section's name or a value
 /// that goes on in the next line.
 fn read(line: &str) -> Option<Line<'_>> {
-    let line = line.trim_matches([' ', '\t', '\r']);
+    // Git takes one within a line for a blank, or for a part of a value.
+    if line.contains('\r') {
+        return None;
+    }
+    let line = line.trim_matches([' ', '\t']);
     if line.is_empty() || line.starts_with(['#', ';']) {
         return Some(Line::Nothing);
     }
@@ -487,6 +497,9 @@ mod tests {
             "[core\nabbrev = 7",
             "\u{feff}[core]\nabbrev = 7",
             "[core]\n\u{b}abbrev = 7",
+            "[core]\nhooksPath = \rtools",
+            "\r[core]\nabbrev = 7",
+            "[extensions]\nworktreeConfig = no",
         ] {
             assert!(judge(text).is_err(), "{text:?}");
         }

@@ -291,6 +291,8 @@ fn settings_and_files_that_git_reads_otherwise_are_refused() {
     fs::write(&config, [&plain[..], b"[core]\n\tworktree = ../x\n\tworktree = ..\n"].concat())
         .unwrap();
     bench.refuses("a", "core.worktree");
+    fs::write(&config, [&plain[..], b"[core]\n\tbare = yes\n"].concat()).unwrap();
+    bench.refuses("a", "a bare repository");
     fs::write(&config, &plain).unwrap();
     bench.write("a/.git/config.worktree", "[core]\n\tworktree = ..\n");
     bench.refuses("a", "no setting that names it");

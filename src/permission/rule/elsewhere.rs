@@ -7,11 +7,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::disk::{
-    Within, check_starts_nothing, checkout_around, checkout_root, common_git_dir, has_dot_git,
-    resolve,
+    check_starts_nothing, checkout_around, checkout_root, common_git_dir, has_dot_git, resolve,
 };
 use crate::permission::bases::runs_git;
-use crate::permission::facts::{Facts, Shell, Unit};
+use crate::permission::facts::{Facts, Shell};
 use crate::permission::path::Places;
 use crate::permission::script::{SimpleCommand, Word};
 
@@ -65,13 +64,10 @@ pub fn elsewhere(
     if !named.is_general {
         return None;
     }
-    let is_git = |unit: &&Unit| matches!(unit, Unit::Command(command) if runs_git(command));
-    let has_others = facts.units.iter().filter(is_git).count() > 1;
-    let within = if has_others { Within::All } else { Within::Submodules };
     let home = places.home.as_deref();
     let has_repository = |base: &&PathBuf| checkout_around(base).is_some();
     let mut bases = bases.iter().filter(has_repository);
-    let why = bases.find_map(|base| check_starts_nothing(base, home, &places.git, within).err())?;
+    let why = bases.find_map(|base| check_starts_nothing(base, home, &places.git).err())?;
     Some(format!("{why} (to allow it here, put the rule into the project's own settings)"))
 }
 
@@ -196,6 +192,21 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_for_all_projects_has_its_conditions_also_where_it_names_the_whole_line() {
+        let mut bench = Bench::new();
+        let origin = Origin::UserFile(bench.root.join("home/config.toml"));
+        let project = bench.places.project.clone();
+        let base = Base { project: &project, home: None };
+        let rules = ["Bash(git stash)", "Bash(ls -la; git tag x)", "Bash(echo $(date))"];
+        bench.rules.add(List::Allow, &rules, &origin, base).unwrap();
+        bench.allows(["git stash", "ls -la; git tag x", "echo $(date)"]);
+        fs::create_dir_all(project.join(".git/hooks")).unwrap();
+        fs::write(project.join(".git/hooks/reference-transaction"), "").unwrap();
+        bench.asks(["git stash", "ls -la; git tag x"]);
+        bench.allows(["echo $(date)"]);
+    }
+
+    #[test]
     fn a_rule_for_all_projects_trusts_no_settings_and_no_hooks_of_the_one_at_hand() {
         let with = |list_file: &str| {
             let mut bench = Bench::new();
@@ -248,13 +259,12 @@ mod tests {
             assert_eq!(general.bash("git commit -m x"), Ask, "{settings}");
             assert_eq!(general.bash("git status"), Allow, "{settings}");
         }
-        // A repository within, which the first command makes a submodule that the second looks into.
+        // A repository within, which a command may make a submodule.
         fs::write(general.root.join("project/.git/config"), "").unwrap();
         let inner = general.root.join("project/src");
         repository(&inner);
         fs::write(inner.join(".git/config"), "[filter \"f\"]\n\tclean = ./x\n").unwrap();
-        assert_eq!(general.bash("git commit -m x"), Allow);
-        assert_eq!(general.bash("git commit -m x && git commit -am y"), Ask);
+        assert_eq!(general.bash("git commit -m x"), Ask);
         fs::remove_dir_all(inner.join(".git")).unwrap();
         // In the place of a remote that no setting names.
         fs::write(general.root.join("project/.git/config"), "").unwrap();
