@@ -72,6 +72,16 @@ impl Places {
             && bases.iter().all(|base| self.finds_from(base, program))
     }
 
+    /// Whether a program may find others to start in the project, since `PATH` leads there.
+    #[must_use]
+    pub fn has_programs_of_project(&self, bases: &[PathBuf]) -> bool {
+        let is_of_project = |base: &PathBuf| {
+            let mut folders = self.programs.iter().map(|folder| base.join(folder));
+            folders.any(|folder| folder.is_dir() && !self.is_outside(base, &folder))
+        };
+        bases.iter().any(is_of_project)
+    }
+
     /// Whether a command finds the system's own program by this name. One elsewhere may look for
     /// another to start in its place, as those of version managers do.
     #[must_use]

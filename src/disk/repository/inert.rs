@@ -1,44 +1,57 @@
 //! Whether any command of git may start what a repository brings, not only one that looks.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirEntry};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::user::{GitConfigPaths, GitSettings, expand};
 use super::{
     GitDir, MAX_REPOSITORIES, NO_REPOSITORY, is_empty, is_missing, look_into, own_checkout,
-    read_settings, read_short,
+    path_of, read_settings, read_short,
 };
 use crate::disk::{normalize, resolve};
 use crate::protocol::printable_line;
 
-/// The steps of a rebase, a revert or a pick that start no program, in full and as one letter.
-const STEPS: [&str; 22] = [
-    "pick",
-    "p",
-    "revert",
-    "reword",
-    "r",
-    "edit",
-    "e",
-    "squash",
-    "s",
-    "fixup",
-    "f",
-    "drop",
-    "d",
-    "noop",
-    "label",
-    "l",
-    "reset",
-    "t",
-    "update-ref",
-    "u",
-    "break",
-    "b",
+/// What lies in a git folder after a clone, everyday commands and a merge under way: git starts
+/// nothing because of it, once settings and hooks are looked at. Other files hold the rest of a
+/// command, with the options, programs and paths that were given to it.
+const ENTRIES: [&str; 30] = [
+    "AUTO_MERGE",
+    "CHERRY_PICK_HEAD",
+    "COMMIT_EDITMSG",
+    "FETCH_HEAD",
+    "HEAD",
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "ORIG_HEAD",
+    "REVERT_HEAD",
+    "SQUASH_MSG",
+    "branches",
+    "commondir",
+    "config",
+    "config.worktree",
+    "description",
+    "gitdir",
+    "gk",
+    "hooks",
+    "index",
+    "index.lock",
+    "info",
+    "lfs",
+    "locked",
+    "logs",
+    "modules",
+    "objects",
+    "packed-refs",
+    "refs",
+    "shallow",
 ];
+
+/// The same for the folder `info`.
+const INFO_ENTRIES: [&str; 3] = ["exclude", "refs", "sparse-checkout"];
 
 /// The most folders of a checkout in which repositories are looked for.
 const MAX_FOLDERS: usize = 20_000;
@@ -64,7 +77,8 @@ pub fn check_starts_nothing(
         look_into(&checkout, home, &users)?;
         let git = look_for_programs(&checkout, home, &users)?;
         // Git fills a submodule from its folder in there, with the settings and hooks of that one.
-        modules.extend(repositories_below(&git.common.join("modules"))?);
+        // A linked worktree has its own.
+        modules.extend(repositories_below(&git.own.join("modules"))?);
         seen.extend(fs::canonicalize(git.common));
     }
     let mut modules = modules.into_iter().filter_map(|module| fs::canonicalize(module).ok());
@@ -113,10 +127,17 @@ fn look_for_programs(
         let name = printable_line(&remote.to_string_lossy());
         return Err(format!("git may take {name} for a remote, and start its hooks"));
     }
-    for folder in ["rebase-merge", "rebase-apply", "sequencer"].map(|name| git.own.join(name)) {
-        if !is_plain_sequence(&folder) {
-            return Err("it is in the middle of a rebase that may start programs".to_owned());
+    let infos = [&git.own, &git.common].map(|folder| (folder.join("info"), &INFO_ENTRIES[..]));
+    let folders = [&git.own, &git.common].map(|folder| (folder.clone(), &ENTRIES[..]));
+    for (folder, known) in folders.into_iter().chain(infos) {
+        if let Some(name) = other_entry(&folder, known) {
+            let file = printable_line(&folder.join(name).to_string_lossy());
+            return Err(format!("git may take more from {file} than a clone brings"));
         }
+    }
+    if let Some(name) = lost_worktree(&git.common) {
+        let name = printable_line(&name.to_string_lossy());
+        return Err(format!("its worktree {name} is at a place that does not name it"));
     }
     let named = settings.hook_folders.iter().map(|path| expand(checkout, home, path));
     let users = users.hook_folders(checkout);
@@ -139,23 +160,24 @@ fn look_for_programs(
     }
 }
 
-/// Whether what git has yet to do, by its files in the folder, starts no program: a list may name
-/// commands, and the options a strategy, which is a program.
-fn is_plain_sequence(folder: &Path) -> bool {
-    let is_step = |line: &str| {
-        let word = line.split_whitespace().next();
-        word.is_none_or(|word| word.starts_with('#') || STEPS.contains(&word))
+/// A linked worktree whose place is none: git writes to the place that the repository names.
+fn lost_worktree(common: &Path) -> Option<OsString> {
+    let names_place = |own: &Path| {
+        let dot_git = own.join(path_of(&read_short(&own.join("gitdir"))?)?);
+        let text = read_short(&dot_git)?;
+        let named = dot_git.parent()?.join(path_of(text.strip_prefix(b"gitdir: ")?)?);
+        Some(fs::canonicalize(named).ok()? == fs::canonicalize(own).ok()?)
     };
-    let is_plain_list = |name: &str| {
-        let file = folder.join(name);
-        let text = read_short(&file).and_then(|text| String::from_utf8(text).ok());
-        is_missing(&file) || text.is_some_and(|text| text.lines().all(is_step))
-    };
-    is_missing(folder)
-        || ["git-rebase-todo", "todo"].into_iter().all(is_plain_list)
-            && ["opts", "strategy", "strategy_opts"]
-                .iter()
-                .all(|name| is_missing(&folder.join(name)))
+    let worktrees = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
+    let is_lost = |entry: &DirEntry| names_place(&entry.path()) != Some(true);
+    worktrees.filter(is_lost).map(|entry| entry.file_name()).next()
+}
+
+/// An entry of the folder with a name that is not among these. Worktrees have folders of their own.
+fn other_entry(folder: &Path, known: &[&str]) -> Option<OsString> {
+    let is_known = |name: &OsStr| known.iter().any(|it| name == *it) || name == "worktrees";
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).find(|name| !is_known(name))
 }
 
 /// Whether nothing lies in the folder but git's examples.
@@ -174,7 +196,7 @@ fn repositories_below(modules: &Path) -> Result<Vec<PathBuf>, String> {
     let mut looked_into = 0;
     while let Some(folder) = pending.pop() {
         looked_into += 1;
-        if looked_into > MAX_REPOSITORIES {
+        if looked_into > MAX_FOLDERS {
             return Err("the repository has too many submodules".to_owned());
         }
         if is_missing(&folder) {
@@ -182,14 +204,13 @@ fn repositories_below(modules: &Path) -> Result<Vec<PathBuf>, String> {
         }
         let entries = fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let entries = entries.map_err(|_| "the repositories of its submodules cannot be read")?;
-        match entries.iter().any(|entry| entry.file_name() == "HEAD") {
-            true => {
-                // A submodule has submodules of its own.
-                pending.push(folder.join("modules"));
-                found.push(folder);
-            }
-            false => pending.extend(entries.iter().map(fs::DirEntry::path)),
+        let has = |name: &str| entries.iter().any(|entry| entry.file_name() == name);
+        if has("HEAD") && (has("objects") || has("commondir")) {
+            found.push(folder);
         }
+        // One may lie in another, by the names of submodules and as a submodule of it.
+        let folders = entries.iter().filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir()));
+        pending.extend(folders.map(DirEntry::path));
     }
     Ok(found)
 }
@@ -251,6 +272,10 @@ mod tests {
         assert!(why.contains("a submodule that is not checked out"), "{why}");
         fs::remove_dir_all(&module).unwrap();
         assert_eq!(check(&project, &nobody), Ok(()));
+        // By the name of a submodule, one lies in another.
+        fs::create_dir_all(module.join("other/objects")).unwrap();
+        fs::write(module.join("other/HEAD"), "").unwrap();
+        assert!(check(&project, &nobody).is_err());
     }
 
     #[test]
@@ -268,25 +293,52 @@ mod tests {
     }
 
     #[test]
-    fn a_rebase_under_way_counts_by_its_steps() {
+    fn a_worktree_and_its_place_name_each_other() {
+        let root = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        let project = with_submodule(&root);
+        git(&project, &["worktree", "add", "-q", "../tree"]);
+        for checkout in [&project, &root.join("tree")] {
+            assert_eq!(check(checkout, &EnvOverlay::default()), Ok(()));
+        }
+        fs::write(
+            project.join(".git/worktrees/tree/gitdir"),
+            root.join("x/.git").as_os_str().as_encoded_bytes(),
+        )
+        .unwrap();
+        let why = check(&project, &EnvOverlay::default()).unwrap_err();
+        assert!(why.contains("its worktree tree"), "{why}");
+    }
+
+    #[test]
+    fn what_is_left_of_a_command_counts() {
         let root = tempfile::tempdir().unwrap();
         let project = fs::canonicalize(root.path()).unwrap().join("project");
-        git(root.path(), &["init", "-q", project.to_str().unwrap()]);
-        for (folder, file, text, is_allowed) in [
-            ("rebase-merge", "git-rebase-todo", "pick 1234 a\nf 2345 b\n\n# exec x\n", true),
-            ("rebase-merge", "git-rebase-todo", "pick 1234 a\nexec x\n", false),
-            ("rebase-merge", "git-rebase-todo", "x y\n", false),
-            ("rebase-merge", "strategy", "x", false),
-            ("sequencer", "todo", "pick 1234 a\n", true),
-            ("sequencer", "opts", "[options]\nstrategy = x\n", false),
-            ("rebase-apply", "next", "1", true),
+        git(root.path(), &["init", "-q", "-b", "main", project.to_str().unwrap()]);
+        fs::write(project.join("f"), "one").unwrap();
+        git(&project, &["add", "f"]);
+        git(&project, &["commit", "-qm", "first"]);
+        git(&project, &["checkout", "-q", "-b", "other"]);
+        git(&project, &["commit", "-q", "--allow-empty", "-m", "second"]);
+        git(&project, &["merge", "-q", "--no-commit", "--no-ff", "main"]);
+        assert_eq!(check(&project, &EnvOverlay::default()), Ok(()));
+        for file in [
+            "rebase-apply/apply-opt",
+            "rebase-merge/git-rebase-todo",
+            "sequencer/todo",
+            "MERGE_RR",
+            "info/attributes",
         ] {
-            let folder = project.join(".git").join(folder);
-            fs::create_dir(&folder).unwrap();
-            fs::write(folder.join(file), text).unwrap();
-            let checked = check(&project, &EnvOverlay::default());
-            assert_eq!(checked.is_ok(), is_allowed, "{file}: {text}: {checked:?}");
-            fs::remove_dir_all(folder).unwrap();
+            let file = project.join(".git").join(file);
+            let had_folder = file.parent().unwrap().exists();
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, "").unwrap();
+            let why = check(&project, &EnvOverlay::default()).unwrap_err();
+            assert!(why.contains("than a clone brings"), "{why}");
+            match had_folder {
+                true => fs::remove_file(file).unwrap(),
+                false => fs::remove_dir_all(file.parent().unwrap()).unwrap(),
+            }
         }
     }
 

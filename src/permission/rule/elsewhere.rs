@@ -13,6 +13,7 @@ use crate::permission::bases::runs_git;
 use crate::permission::facts::{Facts, Shell};
 use crate::permission::path::Places;
 use crate::permission::script::{SimpleCommand, Word};
+use crate::permission::wrapper;
 
 /// What a rule says of a command.
 #[derive(Clone, Copy)]
@@ -38,9 +39,9 @@ pub fn elsewhere(
     if let Some(word) = words.find(|word| is_other_file(word, bases, &tops)) {
         return Some(format!("{} is not the project's own there", word.raw));
     }
-    if let Some(program) = command.words.first().filter(|_| named.is_general)
-        && places.shadows_yours(&program.text, bases)
-    {
+    let programs = wrapper::views(command).into_iter().filter_map(|words| words.first());
+    let mut programs = programs.filter(|_| named.is_general);
+    if let Some(program) = programs.find(|program| places.shadows_yours(&program.text, bases)) {
         return Some(format!(
             "the project has a program {} that PATH finds before yours",
             program.raw
@@ -63,6 +64,9 @@ pub fn elsewhere(
     }
     if !named.is_general {
         return None;
+    }
+    if places.has_programs_of_project(bases) {
+        return Some("PATH leads into the project, where git may find programs".to_owned());
     }
     let home = places.home.as_deref();
     let has_repository = |base: &&PathBuf| checkout_around(base).is_some();
@@ -248,6 +252,11 @@ mod tests {
         fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
         let system = shadowed.places.programs.clone();
         shadowed.places.programs = std::iter::once(bin).chain(system.iter().cloned()).collect();
+        let file = Origin::UserFile(shadowed.root.join("home/config.toml"));
+        let base = Base { project: &shadowed.places.project.clone(), home: None };
+        let rules = ["Bash(timeout 60 git:*)"];
+        shadowed.rules.add(List::Allow, &rules, &file, base).unwrap();
+        assert_eq!(shadowed.bash("timeout 60 git commit -m x"), Ask);
         let why = shadowed.bash_judgement("git commit -m x").why;
         assert!(
             why.contains("the project has a program git that PATH finds before yours"),
