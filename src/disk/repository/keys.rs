@@ -57,7 +57,7 @@ const INERT: &[(&str, &str)] = &[
         "abbrev autocrlf bare bigfilethreshold checkstat commentchar compression deltabasecachelimit eol \
          filemode fscache fsmonitor fsync fsyncmethod fsyncobjectfiles hidedotfiles hookspath ignorecase ignorestat \
          logallrefupdates longpaths loosecompression multipackindex packedgitlimit packedgitwindowsize precomposeunicode \
-         preloadindex protecthfs protectntfs quotepath repositoryformatversion safecrlf sharedrepository sparsecheckout \
+         preloadindex quotepath repositoryformatversion safecrlf sharedrepository sparsecheckout \
          sparsecheckoutcone symlinks trustctime untrackedcache warnambiguousrefs whitespace worktree",
     ),
     ("credential", "usehttppath username"),
@@ -131,7 +131,7 @@ const HARMLESS: &[(&str, &str)] = &[
     ("checkout", "*"),
     ("clean", "*"),
     ("commit", "*"),
-    ("core", "editor"),
+    ("core", "editor protecthfs protectntfs"),
     ("diff", "funcname guitool tool xfuncname"),
     ("feature", "*"),
     ("fetch", "*"),

@@ -190,7 +190,9 @@ impl Settings {
         let is_inert = is_inert(&section.name, key)
             && match (section.name.as_str(), key) {
                 ("remote", "url" | "pushurl") => is_plain_address(value),
-                ("submodule", "url") => is_plain_address(value) || value.starts_with("../"),
+                ("submodule", "url") => {
+                    is_plain(value) && (is_plain_address(value) || value.starts_with("../"))
+                }
                 // Else a program that watches files.
                 ("core", "fsmonitor") => matches!(value, "true" | "false"),
                 ("submodule", "update") => {
@@ -214,7 +216,8 @@ impl Settings {
         if key == "url" {
             self.addressed.insert(remote.of.clone());
         }
-        if names_helper(value) {
+        // Git takes quotes and escapes out, and what is left may be another address.
+        if names_helper(value) || !is_plain(value) {
             self.program = setting();
         } else if key == "url" && !is_plain_address(value) {
             self.fetching = setting();
@@ -432,6 +435,9 @@ mod tests {
             ("[remote \"o\"]\nuploadpack = x", "remote.uploadpack"),
             ("[remote \"o\"]\nurl = ext::sh -c x", "remote.url"),
             ("[remote \"o\"]\npushurl = \"ssh::x\"", "remote.pushurl"),
+            ("[remote \"o\"]\nurl = ext:\"\":x", "remote.url"),
+            ("[remote \"o\"]\nurl = file:\"//\"/srv/x", "remote.url"),
+            ("[remote \"o\"]\nurl = h:x # y", "remote.url"),
             ("[url \"ext::x\"]\ninsteadOf = https", "url.insteadof"),
         ] {
             assert_eq!(judge(text), Ok(()), "{text}");

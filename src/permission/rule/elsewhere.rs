@@ -65,6 +65,9 @@ pub fn elsewhere(
     if !named.is_general {
         return None;
     }
+    if places.has_start_file {
+        return Some("your BASH_ENV file may lead PATH into the project".to_owned());
+    }
     if places.has_programs_of_project(bases) {
         return Some("PATH leads into the project, where git may find programs".to_owned());
     }
@@ -221,7 +224,7 @@ mod tests {
             bench.rules.add(List::Allow, &["Bash(git commit:*)"], &origin, base).unwrap();
             bench
         };
-        let (general, own) =
+        let (mut general, own) =
             (with("home/config.toml"), with("project/.claude/settings.local.json"));
         for bench in [&general, &own] {
             assert_eq!(bench.bash("git commit -m x"), Allow, "a plain repository");
@@ -262,6 +265,9 @@ mod tests {
             why.contains("the project has a program git that PATH finds before yours"),
             "{why}"
         );
+        general.places.has_start_file = true;
+        assert_eq!(general.bash("git commit -m x"), Ask, "PATH is not known");
+        general.places.has_start_file = false;
         // What only a command that changes something starts.
         for settings in ["[core]\n\teditor = ./x\n", "[remote \"origin\"]\n\turl = ./up.git\n"] {
             fs::write(general.root.join("project/.git/config"), settings).unwrap();
