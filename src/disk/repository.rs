@@ -26,7 +26,7 @@ mod settings;
 mod user;
 
 pub use index::TrackedFiles;
-pub use inert::check_starts_nothing;
+pub use inert::{check_starts_nothing, check_within};
 pub use user::GitConfigPaths;
 
 use settings::Settings;
@@ -46,6 +46,14 @@ const MAX_BRANCH: usize = 200;
 const INDEX_HOOK: &str = "post-index-change";
 
 const NO_REPOSITORY: &str = "the folder it runs in has no git repository of its own";
+
+/// Whether the repository around `dir` has a remote by this name, which git takes for a path
+/// otherwise. `None` where its settings are not all understood.
+#[must_use]
+pub fn has_remote(dir: &Path, name: &str) -> Option<bool> {
+    let (_, settings) = read_settings(checkout_of(dir)?).ok()?;
+    Some(settings.has_remote(name))
+}
 
 /// Whether git, started in `dir`, finds a repository by its `.git`. A folder that merely looks like
 /// a bare repository can be part of any checkout, and its settings can name programs to run.

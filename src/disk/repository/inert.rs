@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::user::{GitConfigPaths, GitSettings, expand};
 use super::{
-    GitDir, MAX_REPOSITORIES, NO_REPOSITORY, is_empty, is_missing, look_into, own_checkout,
-    path_of, read_settings, read_short,
+    GitDir, MAX_REPOSITORIES, NO_REPOSITORY, checkout_of, is_empty, is_missing, look_into,
+    own_checkout, path_of, read_settings, read_short,
 };
 use crate::disk::{normalize, resolve};
 use crate::protocol::printable_line;
@@ -88,6 +89,32 @@ pub fn check_starts_nothing(
     }
 }
 
+/// Checks that git starts no program when it looks into a repository that lies within the checkout
+/// around `dir`, as it does once that is a submodule: as [`check_repository`](super::check_repository) does, for those that
+/// git does not know yet too. Those in `trusted` folders are left out.
+///
+/// # Errors
+///
+/// Names the repository and what stands in the way. In a very large project nothing is looked for.
+pub fn check_within(
+    dir: &Path,
+    home: Option<&Path>,
+    user_config: &GitConfigPaths,
+    trusted: &[PathBuf],
+) -> Result<(), String> {
+    let Some(checkout) = checkout_of(dir) else { return Ok(()) };
+    let users = user_config.settings();
+    let within = checkouts_below(checkout).unwrap_or_default();
+    let others = within.iter().skip(1).filter(|other| !trusted.contains(other));
+    for other in others {
+        if let Err(why) = look_into(other, home, &users) {
+            let name = printable_line(&other.to_string_lossy());
+            return Err(format!("{name} is a repository of its own, and {why}"));
+        }
+    }
+    Ok(())
+}
+
 /// The checkout, and all folders below it that have a `.git`. Follows no link.
 fn checkouts_below(checkout: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = vec![checkout.to_owned()];
@@ -98,8 +125,13 @@ fn checkouts_below(checkout: &Path) -> Result<Vec<PathBuf>, String> {
         if looked_into > MAX_FOLDERS || found.len() > MAX_REPOSITORIES {
             return Err("the project is too large to look for repositories in it".to_owned());
         }
-        // What cannot be read here, git cannot read either.
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            entries => entries.and_then(Iterator::collect::<Result<Vec<_>, _>>),
+        };
+        // One that cannot be listed may be entered.
+        let name = printable_line(&folder.to_string_lossy());
+        for entry in entries.map_err(|_| format!("{name} cannot be listed"))? {
             if entry.file_name() == ".git" {
                 found.extend((folder != checkout).then(|| folder.clone()));
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -290,6 +322,18 @@ mod tests {
         git(&inner, &["config", "filter.x.clean", "x"]);
         let why = check_starts_nothing(&project, None, &config).unwrap_err();
         assert!(why.contains("filter.clean"), "{why}");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_listed_may_hold_a_repository() {
+        let root = tempfile::tempdir().unwrap();
+        let project = fs::canonicalize(root.path()).unwrap().join("project");
+        git(root.path(), &["init", "-q", project.to_str().unwrap()]);
+        // Root lists every folder; nobody lists a file.
+        let links = project.join("f");
+        fs::write(&links, "").unwrap();
+        assert_eq!(checkouts_below(&project), Ok(vec![project]));
+        assert!(checkouts_below(&links).unwrap_err().contains("cannot be listed"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use super::{Danger, Spelling};
-use crate::disk::checkout_root;
+use crate::disk::{checkout_root, has_remote};
 
 /// Sub-commands with the options that take the next word as a value, and those without a value that
 /// often stand before the repository. Behind any other option, the next word may be its value or
@@ -122,7 +122,12 @@ fn danger(word: &Spelling<'_>, at: usize, bases: &[PathBuf]) -> Option<Danger> {
             };
             // It goes to the top of the checkout first.
             let tops = bases.iter().map(|base| checkout_root(base));
-            bases.is_empty() || bases.iter().any(exists) || tops.into_iter().any(|it| exists(&it))
+            // One that is no remote may be a folder by the time that the command runs.
+            let may_come = |base: &PathBuf| has_remote(base, name) == Some(false);
+            bases.is_empty()
+                || bases.iter().any(exists)
+                || tops.into_iter().any(|it| exists(&it))
+                || bases.iter().any(may_come)
         }
         Some(_) => false,
         // A glob can come to the name of a folder.

@@ -31,6 +31,8 @@ impl Bench {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
         fs::write(root.join("project/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        let remote = "[remote \"origin\"]\n\turl = https://example.org/project.git\n";
+        fs::write(root.join("project/.git/config"), remote).unwrap();
         symlink(root.join("outside"), root.join("project/escape")).unwrap();
         symlink(root.join("outside/new"), root.join("project/src/dangling")).unwrap();
         let places = Places {

@@ -7,13 +7,20 @@
 use std::path::{Path, PathBuf};
 
 use crate::disk::{
-    check_starts_nothing, checkout_around, checkout_root, common_git_dir, has_dot_git, resolve,
+    check_starts_nothing, check_within, checkout_around, checkout_root, common_git_dir,
+    has_dot_git, resolve,
 };
 use crate::permission::bases::runs_git;
 use crate::permission::facts::{Facts, Shell};
 use crate::permission::path::Places;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
+
+/// Programs that run a file or a folder which they are given, by names without version numbers.
+const INTERPRETERS: [&str; 12] = [
+    "bun", "deno", "lua", "node", "nodejs", "perl", "php", "pypy", "python", "ruby", "ts-node",
+    "tsx",
+];
 
 /// What a rule says of a command.
 #[derive(Clone, Copy)]
@@ -35,8 +42,12 @@ pub fn elsewhere(
     let tops = tops(facts, places);
     let bases = shell.bases.known();
     let is_at_top = !bases.is_empty() && bases.iter().all(|base| is_top(base, &tops));
+    let is_other = |word: &Word| match runs_files(command) {
+        true => is_other_entry(word, bases, &tops),
+        false => is_other_file(word, bases, &tops),
+    };
     let mut words = command.words.iter().take(named.words).filter(|_| !is_at_top);
-    if let Some(word) = words.find(|word| is_other_file(word, bases, &tops)) {
+    if let Some(word) = words.find(|word| is_other(word)) {
         return Some(format!("{} is not the project's own there", word.raw));
     }
     let programs = wrapper::views(command).into_iter().filter_map(|words| words.first());
@@ -47,8 +58,14 @@ pub fn elsewhere(
             program.raw
         ));
     }
-    if !runs_git(command) || is_at_top && !named.is_general {
+    if !runs_git(command) {
         return None;
+    }
+    let home = places.home.as_deref();
+    if is_at_top && !named.is_general {
+        let within = |base: &PathBuf| check_within(base, home, &places.git, &tops).err();
+        let why = bases.iter().find_map(within)?;
+        return Some(format!("{why} (--add-dir trusts it)"));
     }
     if bases.is_empty() {
         return Some("the folder that git runs in is only known when the line runs".to_owned());
@@ -71,7 +88,6 @@ pub fn elsewhere(
     if places.has_programs_of_project(bases) {
         return Some("PATH leads into the project, where git may find programs".to_owned());
     }
-    let home = places.home.as_deref();
     let has_repository = |base: &&PathBuf| checkout_around(base).is_some();
     let mut bases = bases.iter().filter(has_repository);
     let why = bases.find_map(|base| check_starts_nothing(base, home, &places.git).err())?;
@@ -122,6 +138,32 @@ fn is_other_file(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     bases.iter().any(is_other)
 }
 
+/// Whether the program may run what a word names in a way of its own: a folder, or a file without
+/// the end of its name.
+fn runs_files(command: &SimpleCommand) -> bool {
+    let name = |word: &Word| {
+        wrapper::base_name(&word.text)
+            .trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+            .to_owned()
+    };
+    let mut programs = wrapper::views(command).into_iter().filter_map(|words| words.first());
+    programs.any(|word| INTERPRETERS.contains(&name(word).as_str()))
+}
+
+/// Whether the word may lead an interpreter to anything that is not the project's own.
+fn is_other_entry(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
+    let name = Path::new(&word.text);
+    if name.is_absolute() || word.text.starts_with(['~', '-']) || !word.literal {
+        return false;
+    }
+    let is_other = |base: &PathBuf| {
+        let entry = resolve(&base.join(name));
+        let is_own = tops.iter().any(|top| entry.is_some() && resolve(&top.join(name)) == entry);
+        (word.text.contains('/') || base.join(name).exists()) && !is_own
+    };
+    bases.is_empty() || bases.iter().any(is_other)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -150,6 +192,8 @@ mod tests {
         [
             "./run.sh",
             "python3 check.py",
+            "python3 src",
+            "node ./tools/build",
             "npm test",
             "git commit:*",
             "git push:*",
@@ -169,6 +213,11 @@ mod tests {
             let judgement = bench.bash_in("unpacked", line);
             assert_eq!(judgement.decision, Ask, "{line}: {}", judgement.why);
             assert_eq!(bench.bash(&format!("cd unpacked && {line}")), Ask, "{line}");
+        }
+        fs::create_dir_all(bench.root.join("project/unpacked/src")).unwrap();
+        for line in ["python3 src", "node ./tools/build"] {
+            assert_eq!(bench.bash(line), Allow, "{line}");
+            assert_eq!(bench.bash_in("unpacked", line).decision, Ask, "{line}");
         }
         let why = bench.bash_in("unpacked", "git push").why;
         assert!(why.contains("unpacked is a repository of its own (--add-dir "), "{why}");
@@ -274,13 +323,17 @@ mod tests {
             assert_eq!(general.bash("git commit -m x"), Ask, "{settings}");
             assert_eq!(general.bash("git status"), Allow, "{settings}");
         }
-        // A repository within, which a command may make a submodule.
-        fs::write(general.root.join("project/.git/config"), "").unwrap();
-        let inner = general.root.join("project/src");
-        repository(&inner);
-        fs::write(inner.join(".git/config"), "[filter \"f\"]\n\tclean = ./x\n").unwrap();
-        assert_eq!(general.bash("git commit -m x"), Ask);
-        fs::remove_dir_all(inner.join(".git")).unwrap();
+        // A repository within, which a command may make a submodule, whoever has written the rule.
+        for bench in [&general, &own] {
+            fs::write(bench.root.join("project/.git/config"), "").unwrap();
+            let inner = bench.root.join("project/src");
+            repository(&inner);
+            assert_eq!(bench.bash("git commit -m x"), Allow);
+            let filter = "[filter \"f\"]\n\tclean = ./x\n";
+            fs::write(inner.join(".git/config"), filter).unwrap();
+            assert_eq!(bench.bash("git commit -m x"), Ask);
+            fs::remove_dir_all(inner.join(".git")).unwrap();
+        }
         // In the place of a remote that no setting names.
         fs::write(general.root.join("project/.git/config"), "").unwrap();
         assert_eq!(general.bash("git commit -m x"), Allow);

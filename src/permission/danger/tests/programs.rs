@@ -80,8 +80,15 @@ fn a_repository_on_this_machine_is_named_by_the_rule_or_asked_about() {
 
 #[test]
 fn a_name_that_git_may_take_for_a_folder_is_asked_about() {
-    let bench = || Bench::new().allow("Bash(git push:*)");
+    let bench = || {
+        let bench = Bench::new().allow("Bash(git push:*)");
+        let remote = "[remote \"fx\"]\n\turl = https://example.org/fx.git\n";
+        fs::write(bench.root.join("project/.git/config"), remote).unwrap();
+        bench
+    };
     assert_eq!(bench().bash("git push fx main"), Allow);
+    // A folder by the time that the command runs.
+    bench().asks(["git push up main", "git push f? main"]);
     let with_folder = |name: &str| {
         let bench = bench();
         fs::create_dir(bench.places.project.join(name)).unwrap();
