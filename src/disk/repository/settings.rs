@@ -187,7 +187,11 @@ impl Settings {
 
     /// Notes what [`Self::check_inert`] has to know.
     fn look_for_activity(&mut self, section: &Section, key: &str, value: &str) {
+        // Git hands the name to a command of its own, where one that looks like an option is one.
+        let is_named = matches!(section.name.as_str(), "branch" | "remote" | "submodule");
+        let is_option = is_named && section.of.starts_with('-');
         let is_inert = is_inert(&section.name, key)
+            && !is_option
             && match (section.name.as_str(), key) {
                 ("remote", "url" | "pushurl") => is_plain_address(value),
                 ("submodule", "url") => {
@@ -471,6 +475,8 @@ mod tests {
             ("[remote \"origin\"]\nurl = file:///srv/x", "remote.url"),
             ("[remote \"origin\"]\nurl = https://h/x\npushurl = /srv/x", "remote.pushurl"),
             ("[url \"./up.git\"]\ninsteadOf = https://h/x", "url.insteadof"),
+            ("[remote \"--upload-pack=x\"]\nurl = https://h/x", "remote.url"),
+            ("[remote \"origin\"]\nurl = h:x\npushurl = file:\"//\"/x", "remote.pushurl"),
             ("[branch \"main\"]\nmergeOptions = -s x", "branch.mergeoptions"),
             ("[pull]\ntwohead = x", "pull.twohead"),
             ("[init]\ntemplateDir = x", "init.templatedir"),

@@ -132,7 +132,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("ar", "-M --output --plugin"),
     (
         "ld ld.bfd ld.gold ld.lld ld.mold ld64.lld lld gold mold",
-        "=* -plugin -load-pass-plugin -run -c -Map -dependency-file -out-implib -reproduce -time-trace",
+        "=* -plugin -load-pass-plugin -error-handling-script -run -c -Map -dependency-file -out-implib -reproduce -time-trace",
     ),
     ("dlltool dllwrap windres windmc", "-S --as --preprocessor --driver-name"),
     ("nvcc", "=* -ccbin -compiler-bindir -optf -options-file -fplugin -wrapper"),

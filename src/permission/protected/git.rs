@@ -9,6 +9,9 @@ use crate::disk::{GitConfigPaths, checkout_around, has_dot_git};
 /// A longer file is none that git writes here. Bytes.
 const MAX_FILE: u64 = 1 << 20;
 
+/// Names of files, folded, with which a folder begins to look like a repository.
+const STARTS: &[&str] = &["commondir", "head"];
+
 /// Names of files and folders that make a repository of a folder with a file `HEAD`.
 const PARTS: &[&str] = &["commondir", "config", "objects", "refs"];
 
@@ -24,7 +27,9 @@ pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
         let entry = fold(&entry.unwrap_or_default().to_string_lossy());
         let holds =
             |name: &str| entry == fold(name) || folder.join(name).symlink_metadata().is_ok();
-        if holds("HEAD") && PARTS.iter().any(|part| holds(part)) {
+        // One call can write several files, each judged before the others are there.
+        let begins = path.parent() == Some(folder) && STARTS.contains(&entry.as_str());
+        if begins || holds("HEAD") && PARTS.iter().any(|part| holds(part)) {
             return Some(folder.to_owned());
         }
     }

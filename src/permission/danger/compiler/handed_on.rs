@@ -130,13 +130,14 @@ fn one_dash(word: &str) -> Option<&str> {
     word.starts_with('-').then(|| if word.starts_with("--") { &word[1..] } else { word })
 }
 
-/// An option of the linker that loads a plugin or a file of options.
+/// An option of the linker that loads a plugin or a file of options, or starts a script.
 fn loads(word: &str) -> Option<&'static str> {
     let name = word.split('=').next().unwrap_or_default();
     match name {
         _ if word.starts_with('@') => Some("@"),
         "-plugin" | "--plugin" => Some("-plugin"),
         "-load-pass-plugin" | "--load-pass-plugin" => Some("-load-pass-plugin"),
+        "-error-handling-script" | "--error-handling-script" => Some("-error-handling-script"),
         _ => None,
     }
 }

@@ -163,6 +163,8 @@ fn letters_behind_one_that_takes_a_value_are_that_value() {
 #[test]
 fn what_a_compiler_writes_stays_below_the_folder() {
     asked_about(&[
+        ("Bash(gcc:*)", "gcc -Wl,--error-handling-script=./x a.c"),
+        ("Bash(ld:*)", "ld --error-handling-script=x a.o"),
         ("Bash(gcc:*)", "gcc -Wl,-Map=/x a.c"),
         ("Bash(gcc:*)", "gcc -Wl,-Map,/x a.c"),
         ("Bash(gcc -Wl,-Map=a.map:*)", "gcc -Wl,-Map=a.map,-o,/x a.c"),
