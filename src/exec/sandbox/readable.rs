@@ -94,11 +94,9 @@ fn without(folder: PathBuf, working: &[PathBuf]) -> Vec<PathBuf> {
         return vec![folder];
     }
     let entries = fs::read_dir(&real).into_iter().flatten().flatten();
-    let is_working = |entry: &PathBuf| {
-        let real = fs::canonicalize(entry);
-        real.is_ok_and(|real| working.iter().any(|it| real.starts_with(it)))
-    };
-    let others = entries.map(|entry| entry.path()).filter(|entry| !is_working(entry));
+    // A link may lead anywhere; what it leads to in here is an entry itself.
+    let others = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
+    let others = others.map(|entry| entry.path()).filter(|entry| !working.contains(entry));
     others.flat_map(|entry| without(entry, working)).collect()
 }
 
@@ -160,7 +158,9 @@ mod tests {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
         fs::write(root.join("brew/lib/libz.so"), "").unwrap();
-        std::os::unix::fs::symlink("project/bin", root.join("brew/lib/link")).unwrap();
+        for (target, link) in [("project/bin", "brew/lib/link"), ("../../home", "brew/lib/home")] {
+            std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+        }
         let path = root.join("brew/bin").display().to_string();
         let env = EnvOverlay::from_iter([("PATH", path.as_str())]);
         let readable = files(&[root.join("brew/lib/project")], &env, false);
