@@ -18,7 +18,7 @@ use crate::protocol::printable_line;
 /// What lies in a git folder after a clone, everyday commands and a merge under way: git starts
 /// nothing because of it, once settings and hooks are looked at. Other files hold the rest of a
 /// command, with the options, programs and paths that were given to it.
-const ENTRIES: [&str; 30] = [
+const ENTRIES: [&str; 31] = [
     "AUTO_MERGE",
     "CHERRY_PICK_HEAD",
     "COMMIT_EDITMSG",
@@ -48,6 +48,7 @@ const ENTRIES: [&str; 30] = [
     "objects",
     "packed-refs",
     "refs",
+    "rr-cache",
     "shallow",
 ];
 
@@ -207,9 +208,14 @@ fn lost_worktree(common: &Path) -> Option<OsString> {
 
 /// An entry of the folder with a name that is not among these. Worktrees have folders of their own.
 fn other_entry(folder: &Path, known: &[&str]) -> Option<OsString> {
-    let is_known = |name: &OsStr| known.iter().any(|it| name == *it) || name == "worktrees";
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name()).find(|name| !is_known(name))
+    let is_known = |entry: &DirEntry| {
+        let name = entry.file_name();
+        // It lists what a merge could not settle, and stays when all of that is done.
+        let is_done = || name == "MERGE_RR" && entry.metadata().is_ok_and(|it| it.len() == 0);
+        known.iter().any(|it| name == *it) || name == "worktrees" || is_done()
+    };
+    let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.find(|entry| !is_known(entry)).map(|entry| entry.file_name())
 }
 
 /// Whether nothing lies in the folder but git's examples.
@@ -376,7 +382,7 @@ mod tests {
             let file = project.join(".git").join(file);
             let had_folder = file.parent().unwrap().exists();
             fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(&file, "").unwrap();
+            fs::write(&file, "x").unwrap();
             let why = check(&project, &EnvOverlay::default()).unwrap_err();
             assert!(why.contains("than a clone brings"), "{why}");
             match had_folder {

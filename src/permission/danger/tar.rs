@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use super::place::leads_out_or_is_hidden;
 use super::{Danger, Spelling};
 
-/// Letters that take a value, in all versions of tar.
-const VALUES: &str = "CFHIKLNTVXbfg";
+/// Letters that take a value, in GNU's tar and in that of the BSDs: the same word may end with a
+/// letter in one and go on with a value in the other.
+const VALUES: [&str; 2] = ["CFHIKLNTVXbfg", "CITWXbfs"];
 
 /// Long options with such a value, and the letter that does the same.
 const LONG: &[(&str, char)] = &[("--file", 'f'), ("--directory", 'C'), ("--cd", 'C')];
@@ -17,7 +18,12 @@ const WRITES: &[&str] =
 
 /// Finds values of `-f` and `-C` that lead out of the folder, one of `bases`, or into a hidden one.
 pub fn find(words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
-    let (values, writes) = read(words);
+    VALUES.iter().flat_map(|letters| find_with(letters, words, bases)).collect()
+}
+
+/// The same where these letters take a value.
+fn find_with(letters: &str, words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
+    let (values, writes) = read(letters, words);
     let mut dangers = Vec::new();
     // Where the folders entered so far lead, from the first one. A later name may start in there.
     let mut entered = PathBuf::new();
@@ -48,7 +54,7 @@ pub fn find(words: &[Spelling<'_>], bases: &[PathBuf]) -> Vec<Danger> {
 }
 
 /// The values of the options of interest with their places, and whether an archive is written.
-fn read(words: &[Spelling<'_>]) -> (Vec<(char, String, usize)>, bool) {
+fn read(letters: &str, words: &[Spelling<'_>]) -> (Vec<(char, String, usize)>, bool) {
     let (mut values, mut writes, mut at) = (Vec::new(), false, 1);
     while let Some(word) = words.get(at) {
         let text = word.outline();
@@ -76,7 +82,7 @@ fn read(words: &[Spelling<'_>]) -> (Vec<(char, String, usize)>, bool) {
         };
         for (index, letter) in cluster.char_indices() {
             writes |= "Acru".contains(letter);
-            if !VALUES.contains(letter) {
+            if !letters.contains(letter) {
                 continue;
             }
             let rest = &cluster[index + letter.len_utf8()..];

@@ -50,6 +50,10 @@ pub fn elsewhere(
     if let Some(word) = words.find(|word| is_other(word)) {
         return Some(format!("{} is not the project's own there", word.raw));
     }
+    if bases.iter().any(|base| !base.is_dir()) && (runs_git(command) || names_file(command, named))
+    {
+        return Some("the line itself makes the folder that it runs in".to_owned());
+    }
     let programs = wrapper::views(command).into_iter().filter_map(|words| words.first());
     let mut programs = programs.filter(|_| named.is_general);
     if let Some(program) = programs.find(|program| places.shadows_yours(&program.text, bases)) {
@@ -138,6 +142,12 @@ fn is_other_file(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     bases.iter().any(is_other)
 }
 
+/// Whether a word of the rule says where a file is.
+fn names_file(command: &SimpleCommand, named: RuleMatch) -> bool {
+    let mut words = command.words.iter().take(named.words);
+    runs_files(command) || words.any(|word| word.text.contains('/') && !word.text.starts_with('/'))
+}
+
 /// Whether the program may run what a word names in a way of its own: a folder, or a file without
 /// the end of its name.
 fn runs_files(command: &SimpleCommand) -> bool {
@@ -215,6 +225,8 @@ mod tests {
             assert_eq!(bench.bash(&format!("cd unpacked && {line}")), Ask, "{line}");
         }
         fs::create_dir_all(bench.root.join("project/unpacked/src")).unwrap();
+        bench.asks(["cd new && ./run.sh", "cd new && git commit -m x"]);
+        assert_eq!(bench.bash("cd new && npm test"), Allow);
         for line in ["python3 src", "node ./tools/build"] {
             assert_eq!(bench.bash(line), Allow, "{line}");
             assert_eq!(bench.bash_in("unpacked", line).decision, Ask, "{line}");

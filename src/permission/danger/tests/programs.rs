@@ -268,6 +268,8 @@ fn archives_stay_below_the_folder() {
         ("Bash(tar:*)", "tar cf ../x a"),
         ("Bash(tar:*)", "tar -czf ~/x a"),
         ("Bash(tar:*)", "tar -cf.git/hooks/x a"),
+        ("Bash(tar:*)", "tar -cLf /x a"),
+        ("Bash(bsdtar:*)", "bsdtar -cHf ../x a"),
         ("Bash(tar:*)", "tar -c -f a/../../x a"),
         ("Bash(tar:*)", "tar --create --file=/x a"),
         ("Bash(tar:*)", "tar --crea --fil /x a"),
