@@ -46,6 +46,9 @@ struct State {
     moved_by: Option<usize>,
 }
 
+/// Variables by which bash does not read the text that we start it with, or starts in another way.
+const BASH_MODES: [&str; 3] = ["BASHOPTS", "POSIXLY_CORRECT", "SHELLOPTS"];
+
 /// How deep bash is in other shells. The first one below a login over ssh may read other files at its start.
 const SHELL_LEVEL: &str = "1";
 
@@ -214,7 +217,7 @@ impl Shell {
         let read_only = self.sandbox.as_ref().zip(call.read_only);
         let read_only = read_only.map(|(sandbox, bounds)| sandbox.read_only(bounds.clone()));
         let confine = read_only.as_ref().or(self.confine.as_ref());
-        let mut env = child_env(call.env, call.depth, &self.secrets);
+        let mut env = child_env(call.env, call.depth, &self.secrets).without(BASH_MODES);
         if call.read_only.is_some() {
             env = env.without(START_FILES);
         }
@@ -436,6 +439,8 @@ mod tests {
             ("HOME", place.base().into_os_string()),
             ("SSH_CLIENT", "127.0.0.1 1 2".into()),
             ("SHLVL", "0".into()),
+            ("POSIXLY_CORRECT", "1".into()),
+            ("SHELLOPTS", "posix".into()),
         ]);
         let line = "echo $MARK; git config user.name; git config core.fsmonitor";
         assert_eq!(place.run(line).await.report(), "1\nme\nfalse");

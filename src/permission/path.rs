@@ -75,9 +75,9 @@ impl Places {
     /// Whether a program may find others to start in the project, since `PATH` leads there.
     #[must_use]
     pub fn has_programs_of_project(&self, bases: &[PathBuf]) -> bool {
+        // Also into a folder that is not there yet.
         let is_of_project = |base: &PathBuf| {
-            let mut folders = self.programs.iter().map(|folder| base.join(folder));
-            folders.any(|folder| folder.is_dir() && !self.is_outside(base, &folder))
+            self.programs.iter().any(|folder| !self.is_outside(base, &base.join(folder)))
         };
         bases.iter().any(is_of_project)
     }
@@ -94,7 +94,7 @@ impl Places {
                 && resolve(&file).is_some_and(|file| is_of_system(&file))
                 && self.is_outside(base, &file)
         };
-        !self.has_start_file && bases.iter().all(is_found)
+        !self.has_start_file && !self.has_programs_of_project(bases) && bases.iter().all(is_found)
     }
 
     /// Whether `PATH` finds a program in the project that has the name of one outside, which the

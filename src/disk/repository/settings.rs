@@ -188,8 +188,9 @@ impl Settings {
     /// Notes what [`Self::check_inert`] has to know.
     fn look_for_activity(&mut self, section: &Section, key: &str, value: &str) {
         // Git hands the name to a command of its own, where one that looks like an option is one.
-        let is_named = matches!(section.name.as_str(), "branch" | "remote" | "submodule");
-        let is_option = is_named && section.of.starts_with('-');
+        let is_named = matches!(section.name.as_str(), "branch" | "submodule");
+        let is_option = is_named && section.of.starts_with('-')
+            || section.name == "remote" && !section.of.is_empty() && !is_remote_name(&section.of);
         let is_inert = is_inert(&section.name, key)
             && !is_option
             && match (section.name.as_str(), key) {
@@ -217,7 +218,7 @@ impl Settings {
 
     fn take_address(&mut self, remote: &Section, key: &str, value: &str) {
         let setting = || Some(format!("remote.{key}"));
-        if key == "url" {
+        if key == "url" && is_remote_name(&remote.of) {
             self.addressed.insert(remote.of.clone());
         }
         // Git takes quotes and escapes out, and what is left may be another address.
@@ -240,7 +241,15 @@ struct Section {
 
 /// Whether git takes the value as it is written: without quotes, escapes and comments inside.
 fn is_plain(value: &str) -> bool {
-    !value.contains(['"', '\\', '#', ';'])
+    // Older versions of git take a tab for a blank.
+    !value.contains(['"', '\\', '#', ';', '\t'])
+}
+
+/// Whether git takes this for the name of a remote wherever it stands: not for an option, and not
+/// for a path.
+fn is_remote_name(name: &str) -> bool {
+    let is_known = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
+    name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_known)
 }
 
 fn unusual(setting: &str, value: &str) -> String {
@@ -476,6 +485,9 @@ mod tests {
             ("[remote \"origin\"]\nurl = https://h/x\npushurl = /srv/x", "remote.pushurl"),
             ("[url \"./up.git\"]\ninsteadOf = https://h/x", "url.insteadof"),
             ("[remote \"--upload-pack=x\"]\nurl = https://h/x", "remote.url"),
+            ("[remote \"/proc/self/cwd/up.git\"]\nurl = https://h/x", "remote.url"),
+            ("[remote \"up\tx\"]\nurl = https://h/x", "remote.url"),
+            ("[branch \"main\"]\nremote = up\tx", "branch.remote"),
             ("[remote \"origin\"]\nurl = h:x\npushurl = file:\"//\"/x", "remote.pushurl"),
             ("[branch \"main\"]\nmergeOptions = -s x", "branch.mergeoptions"),
             ("[pull]\ntwohead = x", "pull.twohead"),

@@ -57,10 +57,10 @@ const AUTOMATION: &[&str] = &[
     // Git hooks.
     "captainhook.config.json captainhook.json",
     "grumphp.dist.yaml grumphp.dist.yml grumphp.yaml grumphp.yaml.dist grumphp.yml grumphp.yml.dist",
-    "hk.local.pkl hk.pkl prek.toml",
+    "hk.local.pkl hk.pkl hk.toml hk.yaml prek.toml",
     "simple-git-hooks.cjs simple-git-hooks.js simple-git-hooks.json",
     // Versions and variables that a shell takes on when it enters the folder.
-    "devbox.json devenv.local.nix devenv.local.yaml devenv.nix devenv.yaml mise.toml pkgx.yaml pkgx.yml",
+    "devbox.json devenv.local.nix devenv.local.yaml devenv.nix devenv.yaml flake.nix mise.toml pkgx.yaml pkgx.yml shell.nix",
     // Build servers.
     "appveyor.yml bitbucket-pipelines.yml bitrise.yaml bitrise.yml buddy.yml",
     "buildkite.json buildkite.yaml buildkite.yml buildspec.yaml buildspec.yml",
@@ -69,10 +69,10 @@ const AUTOMATION: &[&str] = &[
     "codeship-services.yml codeship-steps.yml jenkins-x.yml readthedocs.yaml readthedocs.yml",
     "screwdriver.yaml shippable.yml wercker.yml zuul.yaml",
     // Hosts that build and start what was pushed.
-    "amplify.yml appspec.yaml appspec.yml heroku.yml netlify.toml now.json",
-    "railway.json railway.toml render.yaml vercel.json",
+    "amplify.yml appspec.yaml appspec.yml firebase.json fly.toml heroku.yml netlify.toml now.json",
+    "nixpacks.toml railway.json railway.toml render.yaml vercel.json wrangler.toml",
     // Workspaces, and agents that start servers.
-    "crush.json devfile.yaml devfile.yml opencode.json opencode.jsonc",
+    "codebuff.json conductor.json crush.json devfile.yaml devfile.yml opencode.json opencode.jsonc",
 ];
 
 /// The same, by how the name begins.
