@@ -22,6 +22,7 @@ mod name;
 #[cfg(test)]
 mod tests;
 
+pub use git::begins_repository;
 pub use name::is_protected_name;
 
 /// A file or folder to protect.

@@ -9,9 +9,6 @@ use crate::disk::{GitConfigPaths, checkout_around, has_dot_git};
 /// A longer file is none that git writes here. Bytes.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Names of files, folded, with which a folder begins to look like a repository.
-const STARTS: &[&str] = &["commondir", "head"];
-
 /// Names of files and folders that make a repository of a folder with a file `HEAD`.
 const PARTS: &[&str] = &["commondir", "config", "objects", "refs"];
 
@@ -27,13 +24,17 @@ pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
         let entry = fold(&entry.unwrap_or_default().to_string_lossy());
         let holds =
             |name: &str| entry == fold(name) || folder.join(name).symlink_metadata().is_ok();
-        // One call can write several files, each judged before the others are there.
-        let begins = path.parent() == Some(folder) && STARTS.contains(&entry.as_str());
-        if begins || holds("HEAD") && PARTS.iter().any(|part| holds(part)) {
+        if holds("HEAD") && PARTS.iter().any(|part| holds(part)) {
             return Some(folder.to_owned());
         }
     }
     None
+}
+
+/// Whether a folder begins to look like a repository with a file of this name.
+pub fn begins_repository(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    matches!(fold(&name.to_string_lossy()).as_str(), "commondir" | "head")
 }
 
 /// The folders that the `.git` of the checkout around `dir` names, the folders of its hooks, what

@@ -531,9 +531,8 @@ fn the_file_that_completes_a_repository_is_protected_whichever_it_is() {
         ("p/c/head", true),
         ("p/d/HEAD", true),
         ("p/e/HEAD", true),
-        ("p/HEAD", true),
-        ("p/src/HEAD", true),
-        ("p/src/HEAD/x", false),
+        ("p/HEAD", false),
+        ("p/src/HEAD", false),
         ("p/config/objects/refs", false),
     ]);
 }

@@ -222,6 +222,8 @@ fn allow_rules_count_by_where_a_path_really_leads_and_not_for_protected_files_th
 #[test]
 fn a_write_through_a_link_is_judged_by_where_the_link_really_leads() {
     let bench = Bench::new().mode(Mode::AcceptEdits);
+    bench.allows(["echo x > src/a"]);
+    bench.asks(["echo x > src/HEAD", "echo x > src/HEAD; echo ../a > src/commondir"]);
     let project = bench.root.join("project");
     fs::create_dir_all(project.join("src/deep/er")).unwrap();
     symlink("src/deep/er", project.join("d")).unwrap();
