@@ -93,8 +93,17 @@ impl Bases {
             is_open |= !enter_options(command, &mut lookup);
         }
         let is_certain = is_certain(script, &commands, home);
-        Self { shell, all: lookup.bases, is_certain, is_open }
+        let (shell, all) = (with_real(shell), with_real(lookup.bases));
+        Self { shell, all, is_certain, is_open }
     }
+}
+
+/// The folders, and behind them where those lead that are links: programs look around them there.
+fn with_real(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    let real = folders.iter().filter_map(|folder| resolve(folder));
+    let real: Vec<PathBuf> = real.filter(|real| !folders.contains(real)).collect();
+    folders.extend(real);
+    folders
 }
 
 /// Whether the command is git's, or runs one.

@@ -90,9 +90,9 @@ pub fn check_starts_nothing(
     }
 }
 
-/// Checks that git starts no program when it looks into a repository that lies within the checkout
-/// around `dir`, as it does once that is a submodule: as [`check_repository`](super::check_repository) does, for those that
-/// git does not know yet too. Those in `trusted` folders are left out.
+/// Checks that git starts no program when it works in a repository that lies within the checkout
+/// around `dir`, as it does once that is a submodule, for those that git does not know yet too. Those
+/// in `trusted` folders are left out.
 ///
 /// # Errors
 ///
@@ -108,7 +108,9 @@ pub fn check_within(
     let within = checkouts_below(checkout).unwrap_or_default();
     let others = within.iter().skip(1).filter(|other| !trusted.contains(other));
     for other in others {
-        if let Err(why) = look_into(other, home, &users) {
+        // Git fetches, checks out and starts hooks in a submodule too.
+        let looked = look_into(other, home, &users);
+        if let Err(why) = looked.and_then(|_| look_for_programs(other, home, &users)) {
             let name = printable_line(&other.to_string_lossy());
             return Err(format!("{name} is a repository of its own, and {why}"));
         }

@@ -62,7 +62,12 @@ pub fn elsewhere(
             program.raw
         ));
     }
-    if !runs_git(command) {
+    // In a script that the command gets, or by a name that is only known when it runs.
+    let may_run_git = || {
+        command.words.iter().any(|word| word.text.contains("git") || word.raw.contains("git"))
+            || command.words.first().is_some_and(|word| !word.literal)
+    };
+    if !(runs_git(command) || named.is_general && may_run_git()) {
         return None;
     }
     let home = places.home.as_deref();
@@ -231,6 +236,14 @@ mod tests {
             assert_eq!(bench.bash(line), Allow, "{line}");
             assert_eq!(bench.bash_in("unpacked", line).decision, Ask, "{line}");
         }
+        fs::create_dir_all(bench.root.join("project/unpacked/sub")).unwrap();
+        std::os::unix::fs::symlink("unpacked/sub", bench.root.join("project/link")).unwrap();
+        bench.asks(["cd link && git commit -m x", "git -C link commit"]);
+        assert_eq!(bench.bash("cd link && git status"), Allow);
+        let filter = "[filter \"f\"]\n\tclean = ./x\n";
+        fs::write(bench.root.join("project/unpacked/.git/config"), filter).unwrap();
+        bench.asks(["cd link && git status", "cd link && git commit -m x", "git commit -m x"]);
+        fs::write(bench.root.join("project/unpacked/.git/config"), "").unwrap();
         let why = bench.bash_in("unpacked", "git push").why;
         assert!(why.contains("unpacked is a repository of its own (--add-dir "), "{why}");
         let why = bench.bash_in("unpacked", "./run.sh").why;
@@ -265,12 +278,23 @@ mod tests {
         let origin = Origin::UserFile(bench.root.join("home/config.toml"));
         let project = bench.places.project.clone();
         let base = Base { project: &project, home: None };
-        let rules = ["Bash(git stash)", "Bash(ls -la; git tag x)", "Bash(echo $(date))"];
+        let rules = [
+            "Bash(git stash)",
+            "Bash(ls -la; git tag x)",
+            "Bash(echo $(date))",
+            "Bash(sh -c 'git stash')",
+            "Bash(trap 'git stash' EXIT)",
+        ];
         bench.rules.add(List::Allow, &rules, &origin, base).unwrap();
         bench.allows(["git stash", "ls -la; git tag x", "echo $(date)"]);
         fs::create_dir_all(project.join(".git/hooks")).unwrap();
         fs::write(project.join(".git/hooks/reference-transaction"), "").unwrap();
-        bench.asks(["git stash", "ls -la; git tag x"]);
+        bench.asks([
+            "git stash",
+            "ls -la; git tag x",
+            "sh -c 'git stash'",
+            "trap 'git stash' EXIT",
+        ]);
         bench.allows(["echo $(date)"]);
     }
 
