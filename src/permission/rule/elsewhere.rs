@@ -22,6 +22,10 @@ const INTERPRETERS: [&str; 12] = [
     "tsx",
 ];
 
+/// Programs that run git in the folder where they start, besides those with git in their name.
+const FRONT_ENDS: [&str; 9] =
+    ["gh", "glab", "hub", "husky", "jj", "lefthook", "pre-commit", "prek", "tig"];
+
 /// What a rule says of a command.
 #[derive(Clone, Copy)]
 pub struct RuleMatch {
@@ -62,9 +66,16 @@ pub fn elsewhere(
             program.raw
         ));
     }
-    // In a script that the command gets, or by a name that is only known when it runs.
+    // By a program that works with git, in a script that the command gets, or by a name that is
+    // only known when it runs.
     let may_run_git = || {
-        command.words.iter().any(|word| word.text.contains("git") || word.raw.contains("git"))
+        let programs = wrapper::views(command).into_iter().filter_map(|words| words.first());
+        let mut names = programs.map(|word| wrapper::base_name(&word.text));
+        names.any(|name| FRONT_ENDS.contains(&name))
+            || command
+                .words
+                .iter()
+                .any(|word| word.text.contains("git") || word.raw.contains("git"))
             || command.words.first().is_some_and(|word| !word.literal)
     };
     if !(runs_git(command) || named.is_general && may_run_git()) {
@@ -283,13 +294,15 @@ mod tests {
             "Bash(ls -la; git tag x)",
             "Bash(echo $(date))",
             "Bash(sh -c 'git stash')",
+            "Bash(gh pr create:*)",
             "Bash(trap 'git stash' EXIT)",
         ];
         bench.rules.add(List::Allow, &rules, &origin, base).unwrap();
-        bench.allows(["git stash", "ls -la; git tag x", "echo $(date)"]);
+        bench.allows(["gh pr create", "git stash", "ls -la; git tag x", "echo $(date)"]);
         fs::create_dir_all(project.join(".git/hooks")).unwrap();
         fs::write(project.join(".git/hooks/reference-transaction"), "").unwrap();
         bench.asks([
+            "gh pr create",
             "git stash",
             "ls -la; git tag x",
             "sh -c 'git stash'",
