@@ -75,9 +75,13 @@ pub fn check_starts_nothing(
     let mut seen = HashSet::new();
     let mut modules = Vec::new();
     // A command may make a submodule of one that git does not know yet, and look into it.
-    for checkout in checkouts_below(checkout)? {
+    let top = checkout;
+    for checkout in checkouts_below(top)? {
         look_into(&checkout, home, &users)?;
         let git = look_for_programs(&checkout, home, &users)?;
+        if lies_among_files(&git, top) {
+            return Err("its git folder lies among the files of the project".to_owned());
+        }
         // Git fills a submodule from its folder in there, with the settings and hooks of that one.
         // A linked worktree has its own.
         modules.extend(repositories_below(&git.own.join("modules"))?);
@@ -206,6 +210,18 @@ fn lost_worktree(common: &Path) -> Option<OsString> {
     let worktrees = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
     let is_lost = |entry: &DirEntry| names_place(&entry.path()) != Some(true);
     worktrees.filter(is_lost).map(|entry| entry.file_name()).next()
+}
+
+/// Whether git itself may write files of the project into the git folder: it spares only what lies
+/// below a `.git`.
+fn lies_among_files(git: &GitDir, top: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let Some(top) = real(top) else { return true };
+    [&git.own, &git.common].into_iter().any(|folder| {
+        let Some(folder) = real(folder) else { return true };
+        let inside = folder.strip_prefix(&top);
+        inside.is_ok_and(|inside| !inside.components().any(|part| part.as_os_str() == ".git"))
+    })
 }
 
 /// An entry of the folder with a name that is not among these. Worktrees have folders of their own.
@@ -342,6 +358,21 @@ mod tests {
         fs::write(&links, "").unwrap();
         assert_eq!(checkouts_below(&project), Ok(vec![project]));
         assert!(checkouts_below(&links).unwrap_err().contains("cannot be listed"));
+    }
+
+    #[test]
+    fn a_git_folder_among_the_files_of_the_project_is_not_gits_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        let project = root.join("project");
+        for (store, is_allowed) in [(root.join("store"), true), (project.join("store"), false)] {
+            let words = ["init", "-q", "--separate-git-dir", store.to_str().unwrap()];
+            git(&root, &[&words[..], &[project.to_str().unwrap()]].concat());
+            git(&project, &["config", "core.worktree", project.to_str().unwrap()]);
+            let checked = check(&project, &EnvOverlay::default());
+            assert_eq!(checked.is_ok(), is_allowed, "{checked:?}");
+            fs::remove_dir_all(&project).unwrap();
+        }
     }
 
     #[test]
