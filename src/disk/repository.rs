@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access};
 
+use super::normalize;
 use crate::protocol::printable_line;
 
 mod config_file;
@@ -297,7 +298,12 @@ fn read_settings(checkout: &Path) -> Result<(GitDir, Settings), String> {
         return Err("the settings of the repository are in unusual files".to_owned());
     }
     let real = |path: &Path| fs::canonicalize(path).ok();
-    let leads_here = |path: &PathBuf| real(&git.own.join(path)) == real(checkout);
+    // A link on the way may be a file of the project, which git writes.
+    let leads_here = |path: &PathBuf| {
+        real(&git.own)
+            .map(|own| normalize(&own.join(path)))
+            .is_some_and(|it| Some(it) == real(checkout))
+    };
     if !settings.worktrees.iter().all(leads_here) {
         return Err("the repository's setting core.worktree leads to another folder".to_owned());
     }

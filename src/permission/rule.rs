@@ -144,13 +144,14 @@ impl Rule {
                         && !pattern.is_misled(command, &shell.line, bases)
                         && self.elsewhere(pattern, command, facts, places).is_none()
                 };
-                // The very line was thought of, but not all projects where a user's rule holds.
+                // The very line was thought of, but not all that it may come to elsewhere.
                 let is_meant_here = || match unit {
-                    _ if !self.is_general() => true,
                     Unit::Command(command) => {
                         self.elsewhere(pattern, command, facts, places).is_none()
                     }
-                    Unit::Other => !shell.line.contains("git"),
+                    Unit::Other | Unit::Unclear(_) if self.is_general() => {
+                        !shell.line.contains("git")
+                    }
                     _ => true,
                 };
                 pattern.is_line(&shell.line)

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::user::{GitConfigPaths, GitSettings, expand};
 use super::{
-    GitDir, MAX_REPOSITORIES, NO_REPOSITORY, checkout_of, is_empty, is_missing, look_into,
+    GitDir, MAX_REPOSITORIES, NO_REPOSITORY, checkout_around, is_empty, is_missing, look_into,
     own_checkout, path_of, read_settings, read_short,
 };
 use crate::disk::{normalize, resolve};
@@ -55,6 +55,9 @@ const ENTRIES: [&str; 31] = [
 /// The same for the folder `info`.
 const INFO_ENTRIES: [&str; 3] = ["exclude", "refs", "sparse-checkout"];
 
+/// What is said of a checkout with more folders than that.
+const TOO_LARGE: &str = "the project is too large to look for repositories in it";
+
 /// The most folders of a checkout in which repositories are looked for.
 const MAX_FOLDERS: usize = 20_000;
 
@@ -75,9 +78,17 @@ pub fn check_starts_nothing(
     let mut seen = HashSet::new();
     let mut modules = Vec::new();
     // A command may make a submodule of one that git does not know yet, and look into it.
-    let top = checkout;
+    let top = &fs::canonicalize(checkout).map_err(|_| NO_REPOSITORY)?;
     for checkout in checkouts_below(top)? {
-        look_into(&checkout, home, &users)?;
+        let within = look_into(&checkout, home, &users)?;
+        // Git looks into the repository that a link in the place of a submodule leads to.
+        let place = within.iter().map(|path| checkout.join(path));
+        if place
+            .filter_map(|it| fs::canonicalize(&it).ok().map(|real| (it, real)))
+            .any(|(it, real)| it != real)
+        {
+            return Err("it has a link in the place of a submodule".to_owned());
+        }
         let git = look_for_programs(&checkout, home, &users)?;
         if lies_among_files(&git, top) {
             return Err("its git folder lies among the files of the project".to_owned());
@@ -107,9 +118,12 @@ pub fn check_within(
     user_config: &GitConfigPaths,
     trusted: &[PathBuf],
 ) -> Result<(), String> {
-    let Some(checkout) = checkout_of(dir) else { return Ok(()) };
+    let Some(checkout) = checkout_around(dir) else { return Ok(()) };
     let users = user_config.settings();
-    let within = checkouts_below(checkout).unwrap_or_default();
+    let within = match checkouts_below(checkout) {
+        Err(why) if why == TOO_LARGE => return Ok(()),
+        within => within?,
+    };
     let others = within.iter().skip(1).filter(|other| !trusted.contains(other));
     for other in others {
         // Git fetches, checks out and starts hooks in a submodule too.
@@ -129,8 +143,11 @@ fn checkouts_below(checkout: &Path) -> Result<Vec<PathBuf>, String> {
     let mut looked_into = 0;
     while let Some(folder) = pending.pop() {
         looked_into += 1;
-        if looked_into > MAX_FOLDERS || found.len() > MAX_REPOSITORIES {
-            return Err("the project is too large to look for repositories in it".to_owned());
+        if found.len() > MAX_REPOSITORIES {
+            return Err("the project holds too many repositories".to_owned());
+        }
+        if looked_into > MAX_FOLDERS {
+            return Err(TOO_LARGE.to_owned());
         }
         let entries = match fs::read_dir(&folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
@@ -218,6 +235,11 @@ fn lies_among_files(git: &GitDir, top: &Path) -> bool {
     let real = |path: &Path| fs::canonicalize(path).ok();
     let Some(top) = real(top) else { return true };
     [&git.own, &git.common].into_iter().any(|folder| {
+        // A link on the way may be a file of the project.
+        let has_link = real(folder).is_none_or(|real| real != normalize(folder));
+        if folder.starts_with(&top) && has_link {
+            return true;
+        }
         let Some(folder) = real(folder) else { return true };
         let inside = folder.strip_prefix(&top);
         inside.is_ok_and(|inside| !inside.components().any(|part| part.as_os_str() == ".git"))
@@ -323,6 +345,10 @@ mod tests {
         assert_eq!(check(&project, &nobody), Err("it has hooks, which git may start".to_owned()));
         // Not checked out: git would fill it from there.
         fs::remove_dir_all(project.join("lib")).unwrap();
+        std::os::unix::fs::symlink(root.path(), project.join("lib")).unwrap();
+        let why = check(&project, &nobody).unwrap_err();
+        assert!(why.contains("a link in the place of a submodule"), "{why}");
+        fs::remove_file(project.join("lib")).unwrap();
         fs::create_dir(project.join("lib")).unwrap();
         let why = check(&project, &nobody).unwrap_err();
         assert!(why.contains("a submodule that is not checked out"), "{why}");

@@ -82,11 +82,6 @@ pub fn elsewhere(
         return None;
     }
     let home = places.home.as_deref();
-    if is_at_top && !named.is_general {
-        let within = |base: &PathBuf| check_within(base, home, &places.git, &tops).err();
-        let why = bases.iter().find_map(within)?;
-        return Some(format!("{why} (--add-dir trusts it)"));
-    }
     if bases.is_empty() {
         return Some("the folder that git runs in is only known when the line runs".to_owned());
     }
@@ -100,7 +95,9 @@ pub fn elsewhere(
         ));
     }
     if !named.is_general {
-        return None;
+        let within = |base: &PathBuf| check_within(base, home, &places.git, &tops).err();
+        let why = bases.iter().find_map(within)?;
+        return Some(format!("{why} (--add-dir trusts it)"));
     }
     if places.has_start_file {
         return Some("your BASH_ENV file may lead PATH into the project".to_owned());
@@ -254,6 +251,7 @@ mod tests {
         let filter = "[filter \"f\"]\n\tclean = ./x\n";
         fs::write(bench.root.join("project/unpacked/.git/config"), filter).unwrap();
         bench.asks(["cd link && git status", "cd link && git commit -m x", "git commit -m x"]);
+        bench.asks(["cd src && git commit -m x"]);
         fs::write(bench.root.join("project/unpacked/.git/config"), "").unwrap();
         let why = bench.bash_in("unpacked", "git push").why;
         assert!(why.contains("unpacked is a repository of its own (--add-dir "), "{why}");
