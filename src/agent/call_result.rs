@@ -1,4 +1,4 @@
-//! What a call's outcome becomes for the model, the screen and the log.
+//! Turns the outcome of a call into results for the model, the screen and the log.
 
 use std::any::Any;
 

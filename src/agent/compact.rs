@@ -104,8 +104,8 @@ impl Agent {
         self.context(&self.specs) > size::room(&self.setup.model.get())
     }
 
-    /// Whether a summary could make room: once, and not of a prompt alone. A conversation that ends
-    /// with a piece of an answer cannot be gone on with anyway.
+    /// Whether a summary could make room: at most once in a run, and never of a single prompt. A
+    /// conversation that ends with part of an answer cannot continue in any case.
     fn may_compact(&self, run: &Run<'_>) -> bool {
         let history = &self.history;
         let ends_with_user = history.last().is_some_and(|last| last.role == Role::User);

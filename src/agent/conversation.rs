@@ -1,5 +1,5 @@
-//! What an agent takes into its conversation: written to the journal first, so that the file never
-//! lags behind.
+//! Adds to an agent's conversation. Each message goes to the journal first, so the file never lags
+//! behind.
 
 use std::sync::Arc;
 

@@ -133,8 +133,8 @@ impl Agent {
         self.setup.hooks.tell(&Moment::Notification(need), self.here(run.events));
     }
 
-    /// Lets hooks look at a prompt of the person, and adds what they add to it. `None`: they refuse
-    /// it, which is told.
+    /// Runs the hooks on a prompt of the user's, and adds their context to it. Returns `None` if a
+    /// hook refuses the prompt; an event then says so.
     pub async fn let_in(
         &self,
         prompt: Prompt,

@@ -1,5 +1,5 @@
-//! What waits for an agent to be read: prompts of a person, messages and results of other agents.
-//! Put in by anyone, taken out by the agent between two steps.
+//! The inbox of an agent: prompts of the user, and messages and results of other agents. Anyone adds
+//! to it; the agent takes from it between two steps.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Agent, Run, Stop};
 use crate::protocol::{ContentBlock, End, NoticeLevel, clock};
 
-/// What an agent gives away while it only waits for work in the background, such as its place among
-/// those that run.
+/// Resources that an agent releases while it only waits for background work, such as its slot among
+/// the running agents.
 #[async_trait]
 pub trait Respite: Send + Sync {
     /// The wait begins.

@@ -267,8 +267,8 @@ impl Agent {
         if std::mem::take(&mut self.was_stopped) {
             blocks.push(ContentBlock::aside(WAS_STOPPED));
         }
-        // What others said while nobody worked goes first; what the person has sent since the
-        // prompt goes behind it.
+        // Messages of other agents that arrived while this one was idle go before the prompt; those
+        // that the user has sent since go after it.
         let typed = prompt.as_ref().is_some_and(|prompt| prompt.from == Sender::Person);
         // What was stopped before it began reads nothing more: the person gets it back.
         let stopped = run.cancel.is_cancelled();

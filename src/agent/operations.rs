@@ -1,6 +1,6 @@
-//! What holds for each request and tool call of all agents of a session: how many go on at the same
-//! time, first come first served, how long a call may take, whatever tool it is of, and the threads
-//! for what blocks.
+//! Limits for the requests and tool calls of all agents of a session: how many run at the same time
+//! (first come, first served), how long a call of any tool may take, and the threads for blocking
+//! work.
 //!
 //! An agent that waits for its tools holds no place, and neither does a tool that only waits for
 //! other work, so that agents below agents come to their end under any limit.

@@ -111,7 +111,7 @@ impl Agent {
         held.map_err(|reason| ToolError::soft(SoftKind::Denied, reason))
     }
 
-    /// What the gate is asked.
+    /// The call as the gate judges it.
     pub(super) fn asked_call<'a>(
         &'a self,
         tool: &'a dyn Tool,

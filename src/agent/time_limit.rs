@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::protocol::{Access, ResultBlock, clock};
 use crate::tool::{FileGuard, FileLock, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
-/// What the model is told of a call that was stopped and says nothing itself.
+/// The result that the model gets for a stopped call that has no result of its own.
 const CANCELLED: &str = "This call was cancelled.";
 
 /// The time that one call may take, without the time for which its agent's clock stands still.

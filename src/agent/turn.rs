@@ -348,8 +348,8 @@ impl Attempt {
         self.partial.push(event)
     }
 
-    /// Whether what has come so far is paid for. What ends an answer is let through: stopping would
-    /// save nothing.
+    /// Checks that the budget covers the answer so far. The end of an answer always passes, because
+    /// stopping there would save nothing.
     fn cover(&mut self, event: &StreamEvent) -> Result<(), UsedUp> {
         let ends = match event {
             StreamEvent::MessageDelta { stop_reason, .. } => stop_reason.is_some(),
