@@ -8,6 +8,8 @@ mod folder;
 mod repository;
 mod resolve;
 mod scope;
+#[cfg(test)]
+pub mod testing;
 
 pub use folder::{Folder, open};
 pub use repository::{

@@ -295,23 +295,9 @@ fn repositories_below(modules: &Path) -> Result<Vec<PathBuf>, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
+    use crate::disk::testing::git;
     use crate::protocol::EnvOverlay;
-
-    fn git(dir: &Path, words: &[&str]) {
-        let output = Command::new("git")
-            .args(["-c", "user.name=A", "-c", "user.email=a@example.com"])
-            .args(["-c", "protocol.file.allow=always"])
-            .args(words)
-            .current_dir(dir)
-            .env_clear()
-            .envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/nowhere")])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    }
 
     /// A repository with a submodule `lib`, both with addresses elsewhere.
     fn with_submodule(root: &Path) -> PathBuf {

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::budget::{Budget, Limits};
+use crate::disk::testing::git as run_git;
 use crate::exec::BlockingPool;
 use crate::protocol::{EventQueue, Span, ToolUseId};
 use crate::tool::{BuiltinSettings, FileLock, ToolContext, ToolRegistry, builtin};
@@ -93,20 +94,6 @@ impl Place {
         let branches = self.git(&["for-each-ref", "refs/heads/caliban/"]).lines().count();
         (worktrees, branches, count(&self.root))
     }
-}
-
-fn run_git(dir: &Path, words: &[&str]) -> String {
-    let author = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
-    let output = Command::new("git")
-        .args(author)
-        .args(words)
-        .current_dir(dir)
-        .env_clear()
-        .envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/nowhere")])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
 }
 
 #[tokio::test]
