@@ -106,18 +106,6 @@ fn with_real(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether the command is git's, or runs one.
-#[must_use]
-pub fn runs_git(command: &SimpleCommand) -> bool {
-    let is_git = |words: &[Word]| {
-        words.first().is_some_and(|word| {
-            let name = wrapper::base_name(&word.text);
-            name == "git" || name.starts_with("git-")
-        })
-    };
-    wrapper::views(command).into_iter().any(is_git)
-}
-
 /// Adds where the step may lead; false where it may lead elsewhere.
 fn follow(
     step: &Move<'_>,

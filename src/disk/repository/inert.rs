@@ -75,6 +75,9 @@ pub fn check_starts_nothing(
 ) -> Result<(), String> {
     let checkout = own_checkout(dir, home)?;
     let users = user_config.settings();
+    if users.has_unread {
+        return Err("your environment sets GIT_CONFIG_PARAMETERS, which only git reads".to_owned());
+    }
     let mut seen = HashSet::new();
     let mut modules = Vec::new();
     // A command may make a submodule of one that git does not know yet, and look into it.

@@ -136,6 +136,15 @@ fn settings_count_in_each_file_that_the_environment_names() {
         let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env));
         assert!(why.is_err_and(|why| why.contains("post-index-change")), "{name}");
     }
+    let env = EnvOverlay::from_iter([
+        ("GIT_CONFIG_COUNT", "2"),
+        ("GIT_CONFIG_KEY_0", "user.name"),
+        ("GIT_CONFIG_VALUE_0", "Ann"),
+        ("GIT_CONFIG_KEY_1", "core.hooksPath"),
+        ("GIT_CONFIG_VALUE_1", ".husky"),
+    ]);
+    let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env));
+    assert!(why.is_err_and(|why| why.contains("post-index-change")));
     assert_eq!(bench.check("a"), Ok(()));
 }
 

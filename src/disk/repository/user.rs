@@ -27,6 +27,10 @@ pub struct GitConfigPaths {
     files: Vec<PathBuf>,
     /// The folder in which git looks for more files of the user. Absolute.
     folder: Option<PathBuf>,
+    /// What the environment itself sets.
+    in_env: Vec<Setting>,
+    /// The environment hands on settings of a git that ran before.
+    is_handed_on: bool,
 }
 
 /// Settings, and the files that they are from.
@@ -37,6 +41,8 @@ pub struct GitSettings {
     home: Option<PathBuf>,
     /// Each with the folder of its file.
     settings: Vec<(PathBuf, Setting)>,
+    /// There are others, in a form that only git reads.
+    pub has_unread: bool,
 }
 
 impl GitConfigPaths {
@@ -55,7 +61,8 @@ impl GitConfigPaths {
         files.extend(set("GIT_CONFIG_GLOBAL"));
         files.extend(home.as_ref().map(|home| home.join(".gitconfig")));
         files.extend(folder.as_ref().map(|folder| folder.join("config")));
-        Self { home, files, folder }
+        let is_handed_on = env.get_os("GIT_CONFIG_PARAMETERS").is_some_and(|it| !it.is_empty());
+        Self { home, files, folder, in_env: settings_in(env), is_handed_on }
     }
 
     /// The paths of a user with this home, where no more is known.
@@ -75,7 +82,11 @@ impl GitConfigPaths {
 
     /// The same, with the files of a repository, which git reads with them.
     pub fn settings_with(&self, own: impl IntoIterator<Item = PathBuf>) -> GitSettings {
-        let mut all = GitSettings { home: self.home.clone(), ..GitSettings::default() };
+        let mut all = GitSettings {
+            home: self.home.clone(),
+            has_unread: self.is_handed_on,
+            ..GitSettings::default()
+        };
         let first = self.files.iter().cloned().chain(own).map(|file| (file, 0));
         let mut pending: VecDeque<(PathBuf, usize)> = first.collect();
         let mut seen = HashSet::new();
@@ -97,6 +108,8 @@ impl GitConfigPaths {
             }
             all.files.push(file);
         }
+        let in_env = self.in_env.iter().cloned();
+        all.settings.extend(in_env.map(|setting| (PathBuf::from("/"), setting)));
         all
     }
 }
@@ -136,6 +149,20 @@ impl GitSettings {
         let settings = config_file::parse(&String::from_utf8_lossy(&text)).into_iter();
         self.settings.extend(settings.map(|setting| (folder.to_owned(), setting)));
     }
+}
+
+/// The settings that variables hold: `GIT_CONFIG_COUNT` says how many pairs of `GIT_CONFIG_KEY_n`
+/// and `GIT_CONFIG_VALUE_n` there are.
+fn settings_in(env: &EnvOverlay) -> Vec<Setting> {
+    let count = env.get("GIT_CONFIG_COUNT").and_then(|count| count.trim().parse().ok());
+    // Git stops at a pair that is missing.
+    let pair = |at: usize| {
+        let key = env.get(&format!("GIT_CONFIG_KEY_{at}"))?.to_lowercase();
+        let value = env.get(&format!("GIT_CONFIG_VALUE_{at}"))?.to_owned();
+        let (section, key) = key.rsplit_once('.')?;
+        Some(Setting { section: section.to_owned(), key: key.to_owned(), value })
+    };
+    (0..count.unwrap_or(0)).map_while(pair).collect()
 }
 
 /// The first word of the section, without the name of a subsection.

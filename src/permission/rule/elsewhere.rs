@@ -10,7 +10,6 @@ use crate::disk::{
     check_starts_nothing, check_within, checkout_around, checkout_root, common_git_dir,
     has_dot_git, resolve,
 };
-use crate::permission::bases::runs_git;
 use crate::permission::facts::{Facts, Shell};
 use crate::permission::path::Places;
 use crate::permission::script::{SimpleCommand, Word};
@@ -54,7 +53,7 @@ pub fn elsewhere(
     if let Some(word) = words.find(|word| is_other(word)) {
         return Some(format!("{} is not the project's own there", word.raw));
     }
-    if bases.iter().any(|base| !base.is_dir()) && (runs_git(command) || names_file(command, named))
+    if bases.iter().any(|base| !base.is_dir()) && (names_git(command) || names_file(command, named))
     {
         return Some("the line itself makes the folder that it runs in".to_owned());
     }
@@ -78,7 +77,7 @@ pub fn elsewhere(
                 .any(|word| word.text.contains("git") || word.raw.contains("git"))
             || command.words.first().is_some_and(|word| !word.literal)
     };
-    if !(runs_git(command) || named.is_general && may_run_git()) {
+    if !(names_git(command) || named.is_general && may_run_git()) {
         return None;
     }
     let home = places.home.as_deref();
@@ -173,6 +172,19 @@ fn runs_files(command: &SimpleCommand) -> bool {
     programs.any(|word| INTERPRETERS.contains(&name(word).as_str()))
 }
 
+/// Whether git or a program that works with it is what the command runs, or is in what it hands
+/// on to another program.
+fn names_git(command: &SimpleCommand) -> bool {
+    let is_git = |text: &str| {
+        let name = wrapper::base_name(text);
+        name == "git" || name.starts_with("git-")
+    };
+    let is_part = |c: char| !(c.is_ascii_alphanumeric() || "._-/".contains(c));
+    let program = command.words.first().map(|word| wrapper::base_name(&word.text));
+    program.is_some_and(|name| FRONT_ENDS.contains(&name))
+        || command.words.iter().any(|word| word.text.split(is_part).any(is_git))
+}
+
 /// Whether the word may lead an interpreter to anything that is not the project's own.
 fn is_other_entry(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     let name = Path::new(&word.text);
@@ -193,9 +205,11 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
 
+    use crate::disk::GitConfigPaths;
     use crate::permission::judge::Decision::{Allow, Ask};
     use crate::permission::judge::testing::Bench;
     use crate::permission::rule::{Base, List, Origin};
+    use crate::protocol::EnvOverlay;
 
     fn repository(at: &Path) {
         for folder in ["objects", "refs"] {
@@ -220,6 +234,8 @@ mod tests {
             "npm test",
             "git commit:*",
             "git push:*",
+            "ssh-agent git:*",
+            "prlimit sh -c 'cd .; git gc'",
             "for f in a; do ./run.sh; done",
         ]
         .into_iter()
@@ -253,6 +269,10 @@ mod tests {
         bench.asks(["cd link && git status", "cd link && git commit -m x", "git commit -m x"]);
         bench.asks(["cd src && git commit -m x"]);
         fs::write(bench.root.join("project/unpacked/.git/config"), "").unwrap();
+        for line in ["ssh-agent git push", "prlimit sh -c 'cd .; git gc'"] {
+            assert_eq!(bench.bash(line), Allow, "{line}");
+            assert_eq!(bench.bash_in("unpacked", line).decision, Ask, "{line}");
+        }
         let why = bench.bash_in("unpacked", "git push").why;
         assert!(why.contains("unpacked is a repository of its own (--add-dir "), "{why}");
         let why = bench.bash_in("unpacked", "./run.sh").why;
@@ -296,6 +316,11 @@ mod tests {
             "Bash(trap 'git stash' EXIT)",
         ];
         bench.rules.add(List::Allow, &rules, &origin, base).unwrap();
+        let handed_on = EnvOverlay::from_iter([("GIT_CONFIG_PARAMETERS", "'core.hooksPath'='x'")]);
+        let plain = std::mem::take(&mut bench.places.git);
+        bench.places.git = GitConfigPaths::new(&handed_on);
+        bench.asks(["gh pr create", "git stash"]);
+        bench.places.git = plain;
         bench.allows(["gh pr create", "git stash", "ls -la; git tag x", "echo $(date)"]);
         fs::create_dir_all(project.join(".git/hooks")).unwrap();
         fs::write(project.join(".git/hooks/reference-transaction"), "").unwrap();
