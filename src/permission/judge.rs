@@ -12,7 +12,6 @@ use super::bounds::Bound;
 use super::facts::{Facts, Unit};
 use super::lookalike;
 use super::path::{Places, Target};
-use super::protected::begins_repository;
 use super::read_only::{self, ReadRules, check_read_only};
 use super::restriction::Restriction;
 use super::rule::{Exception, Rule, RuleSet, read_rules};
@@ -373,9 +372,6 @@ fn free(unit: &Unit, mode: Mode, facts: &Facts, places: &Places) -> Result<(), S
             } else if let Some(protection) = places.protections(target).first() {
                 let reason = &protection.reason;
                 Err(format!("{name} is protected: {reason}, so edits are always asked about"))
-            } else if facts.shell.is_some() && target.names().any(begins_repository) {
-                // A line can write several files, each judged before the others are there.
-                Err(format!("{name} may make git take the folder for a repository"))
             } else {
                 Ok(())
             }

@@ -22,7 +22,6 @@ mod name;
 #[cfg(test)]
 mod tests;
 
-pub use git::begins_repository;
 pub use name::is_protected_name;
 
 /// A file or folder to protect.
@@ -257,7 +256,10 @@ impl Places {
         // The way to the working directory or to the home directory says nothing about the files in it.
         let base = inside.or_else(|| home.map(folded).filter(|home| file.starts_with(home)));
         let below = &file[base.map_or(0, |base| base.len())..];
-        let mut protections: Vec<_> = place.into_iter().chain(name::protection(below)).collect();
+        let first = below.last().filter(|name| git::begins_repository(name));
+        let first = first.map(|name| Protection { name: name.clone(), reason: Reason::Git });
+        let named = name::protection(below).or(first);
+        let mut protections: Vec<_> = place.into_iter().chain(named).collect();
         if protections.is_empty()
             && let Some(folder) = git::folder_of(path)
         {

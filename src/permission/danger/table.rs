@@ -24,6 +24,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("git/interpret-trailers", "--in-place"),
     ("git/push", "--repo"),
     ("git/bundle", "create"),
+    ("git/gc git/repack", "--expire-to --filter-to"),
     ("git/maintenance", "start register"),
     ("git/help", "-w --web -i --info"),
     ("git/checkout-index", "--prefix"),

@@ -143,6 +143,8 @@ fn a_dangerous_option_never_rides_on_a_rule_that_does_not_name_it() {
         ("Bash(git fast-export:*)", "git fast-export --export-marks=out --all"),
         ("Bash(git read-tree:*)", "git read-tree --index-output out HEAD"),
         ("Bash(git:*)", "git bundle create ../out HEAD"),
+        ("Bash(git gc:*)", "git gc --cruft --expire-to=../out"),
+        ("Bash(git repack:*)", "git repack --filter-to ../out"),
         ("Bash(git bundle:*)", "git bundle create ../out HEAD"),
         ("Bash(git:*)", "git merge-index ./x -a"),
         ("Bash(git:*)", "git maintenance start"),

@@ -14,12 +14,10 @@ const PARTS: &[&str] = &["commondir", "config", "objects", "refs"];
 
 /// The folder of git's that holds the path: one that looks to git like a repository, or begins to
 /// with this file. So the file that completes one is protected, whichever it is. The search ends at
-/// a checkout, which can lie in such a folder.
+/// a checkout, which can lie in such a folder; but where git makes nothing of its `.git`, it takes
+/// the checkout itself for a repository.
 pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
     for folder in path.ancestors().skip(1) {
-        if has_dot_git(folder) {
-            return None;
-        }
         let entry = path.strip_prefix(folder).ok().and_then(|below| below.iter().next());
         let entry = fold(&entry.unwrap_or_default().to_string_lossy());
         let holds =
@@ -27,14 +25,18 @@ pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
         if holds("HEAD") && PARTS.iter().any(|part| holds(part)) {
             return Some(folder.to_owned());
         }
+        if has_dot_git(folder) {
+            return None;
+        }
     }
     None
 }
 
-/// Whether a folder begins to look like a repository with a file of this name.
-pub fn begins_repository(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default();
-    matches!(fold(&name.to_string_lossy()).as_str(), "commondir" | "head")
+/// Whether a folder begins to look like a repository with a file of this name, wherever the rest
+/// comes from: one line or one answer of the model can write several files, and each is judged
+/// before the others are there.
+pub(super) fn begins_repository(name: &str) -> bool {
+    matches!(name, "commondir" | "head")
 }
 
 /// The folders that the `.git` of the checkout around `dir` names, the folders of its hooks, what

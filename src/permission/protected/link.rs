@@ -18,13 +18,22 @@ pub(super) fn inside(place: &ProtectedPlace) -> Vec<ProtectedPlace> {
     links.map(|(_, target)| ProtectedPlace { path: target, ..place.clone() }).collect()
 }
 
-/// Where the dot links of a folder lead, and those of the folders above it in the same checkout.
+/// How deep dot folders of a project are looked into, as far as `.github/workflows`.
+const DOT_DEPTH: usize = 1;
+
+/// Where the dot links of a folder and those in its dot folders lead, and those of the folders above
+/// it in the same checkout.
 pub(super) fn dot_links(folder: &Path, home: Option<&Path>) -> Vec<ProtectedPlace> {
     let folder = resolve(folder).unwrap_or_else(|| folder.to_owned());
     let root = repository_root(&folder, home).unwrap_or(&folder);
     let folders = folder.ancestors().take_while(|above| above.starts_with(root));
-    let links = folders.flat_map(dots).filter_map(|entry| link(&entry)).collect();
-    places(links, &folder)
+    let links = folders.flat_map(dots).flat_map(|entry| match is_link(&entry) {
+        true => link(&entry).into_iter().collect(),
+        // What lies in git's folder has its own places.
+        false if entry.file_name() == ".git" => Vec::new(),
+        false => links_below(&entry.path(), DOT_DEPTH),
+    });
+    places(links.collect(), &folder)
 }
 
 /// Where the dot links of the home directory lead, and those in its dot folders.

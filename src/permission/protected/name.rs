@@ -69,8 +69,9 @@ const AUTOMATION: &[&str] = &[
     "codeship-services.yml codeship-steps.yml jenkins-x.yml readthedocs.yaml readthedocs.yml",
     "screwdriver.yaml shippable.yml wercker.yml zuul.yaml",
     // Hosts that build and start what was pushed.
-    "amplify.yml appspec.yaml appspec.yml firebase.json fly.toml heroku.yml netlify.toml now.json",
-    "nixpacks.toml railway.json railway.toml render.yaml vercel.json wrangler.toml",
+    "amplify.yml appspec.yaml appspec.yml firebase.json fly.toml heroku.yml netlify.toml",
+    "nixpacks.toml now.json procfile railway.json railway.toml render.yaml vercel.json",
+    "wrangler.json wrangler.jsonc wrangler.toml",
     // Workspaces, and agents that start servers.
     "codebuff.json conductor.json crush.json devfile.yaml devfile.yml opencode.json opencode.jsonc",
 ];

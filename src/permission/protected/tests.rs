@@ -139,6 +139,8 @@ fn files_that_run_by_being_there_are_protected_and_ordinary_files_are_not() {
         "devfile.yaml",
         "opencode.json",
         "netlify.toml",
+        "Procfile",
+        "wrangler.jsonc",
         "vercel.json",
         "wercker.yml",
         ".mise.toml",
@@ -273,14 +275,18 @@ fn the_home_directory_brings_its_programs_and_what_its_dot_links_lead_to() {
 #[test]
 fn dot_links_of_the_folders_above_count_in_a_folder_that_they_lead_into() {
     let bench = Bench::new("p/tools")
-        .folders(&["p/.git", "p/tools/gh", "outside"])
+        .folders(&["p/.git", "p/tools/gh", "p/.vscode", "p/.forgejo/workflows", "outside"])
         .link("p/tools/hooks.yaml", "p/.pre-commit-config.yaml")
         .link("p/tools/gh", "p/.github")
         .link("p/tools", "p/.tools")
+        .link("p/tools/tasks", "p/.vscode/tasks.json")
+        .link("p/tools/build", "p/.forgejo/workflows/ci.yml")
         .link("p/tools/far", ".far");
     bench.assert(&[
         ("p/tools/hooks.yaml", true),
         ("p/tools/gh/x.yml", true),
+        ("p/tools/tasks", true),
+        ("p/tools/build", true),
         ("p/tools/a.rs", false),
         ("p/tools/far", false),
     ]);
@@ -531,8 +537,12 @@ fn the_file_that_completes_a_repository_is_protected_whichever_it_is() {
         ("p/c/head", true),
         ("p/d/HEAD", true),
         ("p/e/HEAD", true),
-        ("p/HEAD", false),
-        ("p/src/HEAD", false),
+        ("p/src/HEAD", true),
+        ("p/src/commondir", true),
+        ("p/src/HEAD/a.rs", false),
         ("p/config/objects/refs", false),
     ]);
+    // Git passes over a `.git` that is no repository.
+    let bench = Bench::new("p").folders(&["p/a/.git", "p/a/objects"]).file("p/a/HEAD", "");
+    bench.assert(&[("p/a/config", true), ("p/a/src/a.rs", true), ("p/a/src/.git/x", true)]);
 }

@@ -215,6 +215,7 @@ fn allow_rules_count_by_where_a_path_really_leads_and_not_for_protected_files_th
     assert_eq!(only_edit.write("project/escape/a"), Ask);
     assert_eq!(only_edit.write("project/src/dangling"), Ask);
     assert_eq!(only_edit.bash("echo hi > src/a"), Allow);
+    only_edit.asks(["echo x > src/HEAD", "echo x > src/a && echo ../a > src/commondir"]);
     let all = Bench::new().allow("Edit");
     assert_eq!((all.write("project/a"), all.write("project/.git/config")), (Allow, Ask));
 }
