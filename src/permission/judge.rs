@@ -15,6 +15,7 @@ use super::path::{Places, Target};
 use super::read_only::{self, ReadRules, check_read_only};
 use super::restriction::Restriction;
 use super::rule::{Exception, Rule, RuleSet, read_rules};
+use super::script::SimpleCommand;
 use super::suggest;
 use crate::protocol::{Access, Mode, ReadOnly, ToolUseId};
 
@@ -244,56 +245,14 @@ fn beyond_bound(facts: &Facts, places: &Places) -> Option<String> {
 
 /// Allows the call when every unit of it is allowed or free.
 fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement {
-    let places = policy.places;
-    let mut why_allowed = None;
-    let mut missing = Missing::default();
-    let mut free_commands = Vec::new();
-    for unit in &facts.units {
-        let mut rules = policy.rules.allow.iter().chain(policy.grants);
-        if let Some(rule) = rules.find(|rule| rule.allows(unit, facts, places))
-            && !(policy.mode == Mode::Plan && *unit == Unit::Other)
-        {
-            why_allowed.get_or_insert_with(|| format!("{} allows it", rule.describe(places)));
-            continue;
-        }
-        match (free(unit, policy.mode, facts, places), unit) {
-            (Ok(()), Unit::Command(command)) => free_commands.push((unit, command)),
-            (Ok(()), _) => {}
-            (Err(bare), _) => {
-                let shown = exception(unit, policy, facts).unwrap_or_else(|| bare.clone());
-                missing.add(unit, bare, shown);
-            }
-        }
-    }
-    let writes = facts.units.iter().any(|unit| matches!(unit, Unit::Write(_)));
-    let only_reads = why_allowed.is_none() && !writes && missing.units.is_empty();
-    let bases = facts.shell.as_ref().map(|shell| shell.bases.known()).unwrap_or_default();
-    let uses = |program: &str| {
-        free_commands.iter().any(|(_, it)| it.words.first().is_some_and(|it| it.text == program))
-    };
-    // Git needs files of settings that other programs must not read, and ripgrep reads whatever an
-    // ignore file leads to.
-    let (uses_git, uses_ripgrep) = (uses("git"), uses("rg"));
-    for (unit, command) in free_commands {
-        let why = match command.words.first() {
-            Some(program) if only_reads && uses_ripgrep && program.text == "git" => {
-                "free only in a line without rg"
-            }
-            _ if only_reads || read_only::is_free_unconfined(command, bases, places) => continue,
-            _ => "free only in a line that only reads",
-        };
-        let bare = format!("no rule allows {}, which is {why}", suggest::short(command));
-        let shown = exception(unit, policy, facts).unwrap_or_else(|| bare.clone());
-        missing.add(unit, bare, shown);
-    }
-    if missing.units.is_empty() {
-        let shell = facts.shell.as_ref().filter(|_| only_reads);
-        let folders = shell.map(|shell| places.readable(&shell.bases.shell));
-        let read_only = folders.map(|folders| ReadOnly { folders, uses_git });
-        let why = why_allowed.unwrap_or_else(|| format!("{} mode allows it", policy.mode.name()));
+    let mut units = Units::of(policy, facts);
+    let read_only = units.confine(policy, facts);
+    let Missing { units: missing, bare, shown: reasons } = units.missing;
+    if missing.is_empty() {
+        let by_mode = || format!("{} mode allows it", policy.mode.name());
+        let why = units.why_allowed.unwrap_or_else(by_mode);
         return Judgement { read_only, ..Judgement::new(Decision::Allow, why) };
     }
-    let Missing { units: missing, bare, shown: reasons } = missing;
     let why = reasons.join("; ");
     let mut judgement = match policy.mode {
         Mode::DontAsk => {
@@ -302,11 +261,99 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
         _ => Judgement::new(Decision::Ask, why),
     };
     judgement.reasons = bare;
-    judgement.warnings = warnings(facts, access, places);
+    judgement.warnings = warnings(facts, access, policy.places);
     if policy.mode != Mode::Plan {
-        judgement.suggestions = suggest::rules(&missing, facts, places);
+        judgement.suggestions = suggest::rules(&missing, facts, policy.places);
     }
     judgement
+}
+
+/// The units of a call, by what lets them run.
+#[derive(Default)]
+struct Units<'a> {
+    /// The first rule that was needed, as a reason.
+    why_allowed: Option<String>,
+    /// Commands that run without a rule as long as they are confined.
+    free: Vec<(&'a Unit, &'a SimpleCommand)>,
+    missing: Missing<'a>,
+}
+
+impl<'a> Units<'a> {
+    fn of(policy: &Policy<'_>, facts: &'a Facts) -> Self {
+        let mut units = Self::default();
+        for unit in &facts.units {
+            if let Some(rule) = rule_for(unit, policy, facts, |rule| !rule.is_general()) {
+                units.allow(rule, policy);
+                continue;
+            }
+            match (free(unit, policy.mode, facts, policy.places), unit) {
+                // Nobody thought of this project when a rule for all of them was written: what is
+                // free without it stays as bound as it is then.
+                (Ok(()), Unit::Command(command)) => units.free.push((unit, command)),
+                (Ok(()), _) => {}
+                (Err(bare), _) => match rule_for(unit, policy, facts, Rule::is_general) {
+                    Some(rule) => units.allow(rule, policy),
+                    None => units.missing.add(unit, bare, policy, facts),
+                },
+            }
+        }
+        units
+    }
+
+    fn allow(&mut self, rule: &Rule, policy: &Policy<'_>) {
+        let why = || format!("{} allows it", rule.describe(policy.places));
+        self.why_allowed.get_or_insert_with(why);
+    }
+
+    /// Returns the bounds of a call that only reads. In any other, the free commands are not
+    /// confined: they need a rule, unless they do no harm as they are.
+    fn confine(&mut self, policy: &Policy<'_>, facts: &Facts) -> Option<ReadOnly> {
+        let places = policy.places;
+        let writes = facts.units.iter().any(|unit| matches!(unit, Unit::Write(_)));
+        let only_reads = self.why_allowed.is_none() && !writes && self.missing.units.is_empty();
+        let uses = |program: &str| {
+            let mut programs = self.free.iter().filter_map(|(_, command)| command.words.first());
+            programs.any(|word| word.text == program)
+        };
+        // Git needs files of settings that other programs must not read, and ripgrep reads
+        // whatever an ignore file leads to.
+        let (uses_git, uses_ripgrep) = (uses("git"), uses("rg"));
+        if only_reads && !(uses_git && uses_ripgrep) {
+            let folders = places.readable(&facts.shell.as_ref()?.bases.shell);
+            return Some(ReadOnly { folders, uses_git });
+        }
+        let bases = facts.shell.as_ref().map(|shell| shell.bases.known()).unwrap_or_default();
+        for (unit, command) in std::mem::take(&mut self.free) {
+            if let Some(rule) = rule_for(unit, policy, facts, Rule::is_general) {
+                self.allow(rule, policy);
+            } else if !read_only::is_free_unconfined(command, bases, places) {
+                let program = command.words.first().map_or("", |word| &word.text);
+                let why = match program {
+                    "git" if only_reads => "free only in a line without rg",
+                    "rg" if only_reads => "free only in a line without git",
+                    _ => "free only in a line that only reads",
+                };
+                let bare = format!("no rule allows {}, which is {why}", suggest::short(command));
+                self.missing.add(unit, bare, policy, facts);
+            }
+        }
+        None
+    }
+}
+
+/// The first allow rule of the kind that covers the unit.
+fn rule_for<'a>(
+    unit: &Unit,
+    policy: &'a Policy<'_>,
+    facts: &Facts,
+    is_kind: impl Fn(&Rule) -> bool,
+) -> Option<&'a Rule> {
+    // In plan mode nobody but a person lets run what nothing is known of.
+    if policy.mode == Mode::Plan && *unit == Unit::Other {
+        return None;
+    }
+    let mut rules = policy.rules.allow.iter().chain(policy.grants);
+    rules.find(|rule| is_kind(rule) && rule.allows(unit, facts, policy.places))
 }
 
 /// The units of a call that nothing allows.
@@ -320,7 +367,8 @@ struct Missing<'a> {
 }
 
 impl<'a> Missing<'a> {
-    fn add(&mut self, unit: &'a Unit, bare: String, shown: String) {
+    fn add(&mut self, unit: &'a Unit, bare: String, policy: &Policy<'_>, facts: &Facts) {
+        let shown = exception(unit, policy, facts).unwrap_or_else(|| bare.clone());
         self.units.push(unit);
         self.bare.push(bare);
         if !self.shown.contains(&shown) {

@@ -267,7 +267,7 @@ impl Rule {
     }
 
     /// Whether the rule is for all projects.
-    fn is_general(&self) -> bool {
+    pub(super) fn is_general(&self) -> bool {
         matches!(self.origin, Origin::UserFile(_))
     }
 

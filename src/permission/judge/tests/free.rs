@@ -1,6 +1,29 @@
 //! Commands that run without a rule because they only read.
 
 use super::*;
+use crate::permission::rule::{Base, List, Origin};
+
+#[test]
+fn a_rule_for_all_projects_unbinds_nothing_that_is_free_without_it() {
+    let mut bench = Bench::new();
+    let project = bench.places.project.clone();
+    let base = Base { project: &project, home: None };
+    let users = Origin::UserFile(bench.root.join("home/config.toml"));
+    bench.rules.add(List::Allow, &["Bash(git:*)"], &users, base).unwrap();
+    let is_confined = |bench: &Bench, line: &str| {
+        let judgement = bench.bash_judgement(line);
+        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+        judgement.read_only.is_some()
+    };
+    assert!(is_confined(&bench, "git status"));
+    assert!(is_confined(&bench, "git diff | head"));
+    let bench = bench.mode(Mode::AcceptEdits);
+    for line in ["git tag x", "git diff > src/a", "git tag x && git status"] {
+        assert!(!is_confined(&bench, line), "{line}");
+    }
+    let own = Bench::new().allow("Bash(git:*)");
+    assert!(!is_confined(&own, "git status"));
+}
 
 #[test]
 fn only_commands_that_certainly_read_inside_run_without_a_rule() {
