@@ -111,6 +111,7 @@ fn gate(mode: Mode, dirs: Vec<PathBuf>) -> Gate {
         project_dir: "/".into(),
         protected: Vec::new(),
         env: EnvOverlay::default(),
+        has_sandbox: true,
         bypass_disabled: false,
     })
 }

@@ -84,6 +84,11 @@ pub(super) fn starts(loaded: &Loaded, dirs: &Dirs, cwd: &Path, env: &EnvOverlay)
     })
 }
 
+/// The means to confine commands, where the kernel has them.
+fn sandbox() -> Option<Sandbox> {
+    config::env::program().ok().and_then(|program| Sandbox::new(&program))
+}
+
 /// The files that a project's imports and links may read.
 pub(super) fn scope(loaded: &Loaded) -> ProjectScope {
     ProjectScope::new(&loaded.project.folders, &loaded.config.permissions.additional_dirs)
@@ -105,6 +110,7 @@ impl Setup {
             project_dir: self.loaded.project.config_root.clone(),
             protected: self.protected(),
             env: self.command_env(),
+            has_sandbox: sandbox().is_some(),
             bypass_disabled: self.loaded.bypass_disabled,
         };
         Ok(Gate::following(settings, Box::new(files)))
@@ -177,7 +183,7 @@ impl Setup {
             let unreadable = judge.unreadable(cwd, place);
             move |file| unreadable.contains(file)
         });
-        let sandbox = config::env::program().ok().and_then(|program| Sandbox::new(&program));
+        let sandbox = sandbox();
         Parts {
             hooks: self.hooks(&secrets),
             events: wishes.events,

@@ -137,8 +137,7 @@ impl RuleFiles {
     fn allow_skills(&self, rules: &mut RuleSet, base: Base<'_>) {
         for folder in std::iter::once(&self.dirs.config).chain(&self.dirs.claude) {
             let rule = format!("Read(/{}/skills/**)", folder.display());
-            let origin = Origin::Flag("the place of your skills".to_owned());
-            if let Err(error) = rules.add(List::Allow, &[rule], &origin, base) {
+            if let Err(error) = rules.add(List::Allow, &[rule], &Origin::Skills, base) {
                 tracing::warn!(%error, "files beside skills are asked about");
             }
         }

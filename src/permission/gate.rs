@@ -42,6 +42,8 @@ pub struct GateSettings {
     pub protected: Vec<ProtectedPlace>,
     /// The environment of commands.
     pub env: EnvOverlay,
+    /// Whether the kernel confines commands that only read.
+    pub has_sandbox: bool,
     /// Whether no agent may ever be in the mode `bypassPermissions`.
     pub bypass_disabled: bool,
 }
@@ -123,6 +125,7 @@ impl Gate {
             protected: Arc::new(ProtectedPlaces::new(settings.protected)),
             programs: [].into(),
             has_start_file: false,
+            has_sandbox: settings.has_sandbox,
         };
         let places = places.with_env(&settings.env);
         let state = State {

@@ -35,6 +35,8 @@ pub struct Places {
     pub programs: Arc<[PathBuf]>,
     /// Bash reads a file of the user's before each command that is not confined. It may set another `PATH`.
     pub has_start_file: bool,
+    /// The kernel confines the commands that only read.
+    pub has_sandbox: bool,
 }
 
 impl Places {
@@ -61,11 +63,20 @@ impl Places {
         self.dirs.containing(resolved).is_some()
     }
 
-    /// Whether `PATH` leads from the program's name to a file outside of the working directories
-    /// and of the checkouts around them, or to none: what an agent or a checkout can bring is no
-    /// such program.
+    /// Whether a command that only reads may start what `PATH` leads to from the program's name: the
+    /// system's own program, or where commands are confined, any that no agent and no checkout can
+    /// bring.
     #[must_use]
-    pub fn finds_outside(&self, program: &str, bases: &[PathBuf]) -> bool {
+    pub fn finds_reader(&self, program: &str, bases: &[PathBuf]) -> bool {
+        match self.has_sandbox {
+            true => self.finds_outside(program, bases),
+            false => self.finds_in_system(program, bases),
+        }
+    }
+
+    /// Whether `PATH` leads from the program's name to a file outside of the working directories
+    /// and of the checkouts around them, or to none.
+    fn finds_outside(&self, program: &str, bases: &[PathBuf]) -> bool {
         // Bash reads a leading `~` as somebody's home.
         let is_home = |folder: &PathBuf| folder.as_os_str().as_encoded_bytes().starts_with(b"~");
         !self.programs.iter().any(is_home)
@@ -94,7 +105,7 @@ impl Places {
                 && resolve(&file).is_some_and(|file| is_of_system(&file))
                 && self.is_outside(base, &file)
         };
-        !self.has_start_file && !self.has_programs_of_project(bases) && bases.iter().all(is_found)
+        bases.iter().all(is_found)
     }
 
     /// Whether `PATH` finds a program in the project that has the name of one outside, which the

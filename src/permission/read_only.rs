@@ -296,8 +296,9 @@ pub fn check_read_only(
 #[must_use]
 pub fn is_free_unconfined(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> bool {
     let Some(program) = command.words.first().map(|word| word.text.as_str()) else { return false };
+    let is_known = !places.has_start_file && !places.has_programs_of_project(bases);
     BUILTINS.contains(&program)
-        || !STARTERS.contains(&program) && places.finds_in_system(program, bases)
+        || is_known && !STARTERS.contains(&program) && places.finds_in_system(program, bases)
 }
 
 impl Reader {
@@ -340,8 +341,13 @@ impl Reader {
             }
             check_repository(base, places.home.as_deref(), &places.git)?;
         }
-        if !BUILTINS.contains(&program) && !places.finds_outside(program, bases) {
-            return Err(format!("PATH finds {program} in a working directory, or nowhere"));
+        if !BUILTINS.contains(&program) && !places.finds_reader(program, bases) {
+            return Err(match places.has_sandbox {
+                true => format!("PATH finds {program} in a working directory, or nowhere"),
+                false => {
+                    format!("nothing confines it here, and {program} is no program of the system")
+                }
+            });
         }
         Ok(())
     }

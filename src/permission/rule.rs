@@ -36,6 +36,8 @@ pub enum Origin {
     File(PathBuf),
     /// A file of the user's, which is for all projects.
     UserFile(PathBuf),
+    /// The place of the user's own skills, whose texts name files beside them.
+    Skills,
     /// A command-line option, such as `--allowed-tools`.
     Flag(String),
     /// A person's answer in this session.
@@ -47,6 +49,7 @@ impl Origin {
     fn show(&self, places: &Places) -> String {
         match self {
             Self::File(path) | Self::UserFile(path) => format!("in {}", places.show(path)),
+            Self::Skills => "from the place of your skills".to_owned(),
             Self::Flag(name) => format!("from {name}"),
             Self::Session => "granted in this session".to_owned(),
         }
@@ -158,6 +161,10 @@ impl Rule {
                     && starts_in_project(shell, facts, places)
                     && is_meant_here()
                     || matches!(unit, Unit::Command(command) if covers(command))
+            }
+            // It is for the tools that read. A line with such a file would lose its bounds.
+            (Covers::Path { .. }, _) if self.origin == Origin::Skills && facts.shell.is_some() => {
+                false
             }
             (Covers::Path { effect, tool, pattern }, Unit::Read(target) | Unit::Write(target)) => {
                 let writes = matches!(unit, Unit::Write(_));

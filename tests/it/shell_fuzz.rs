@@ -46,6 +46,7 @@ fn gate(project: PathBuf) -> Gate {
         project_dir: project,
         protected: Vec::new(),
         env: EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]),
+        has_sandbox: true,
         bypass_disabled: false,
     })
 }

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use toml::Value;
+
 use super::{Sources, check, defaults, read};
 use crate::config::error::{ConfigError, shown};
 use crate::config::hooks::{self, HookConfig};
-use crate::config::layers::Layers;
+use crate::config::layers::{Layers, Setting};
 use crate::config::overrides;
 use crate::config::project::Project;
 use crate::config::schema::SCHEMA;
@@ -13,6 +15,7 @@ use crate::config::settings_file::{self, Owner, SettingsFile};
 use crate::config::settings_layer::{self, Variables};
 use crate::config::start::Starts;
 use crate::config::untrusted::Untrusted;
+use crate::disk::{normalize, resolve};
 use crate::protocol::{RuleFile, printable_path};
 
 /// Reads the layers, and holds what has been read so far.
@@ -70,8 +73,37 @@ impl<'a> LayerReader<'a> {
         let path = self.sources.dirs.config_file();
         let settings = read(&path, self.sources.cwd, &SCHEMA)?;
         self.look_for(path, settings.is_some());
-        self.layers.add(settings.unwrap_or_default());
+        self.add_own(settings.unwrap_or_default());
         Ok(())
+    }
+
+    /// A layer from a file of the user's own, without the relative folders that a link of the project
+    /// leads elsewhere: the file is for all projects.
+    fn add_own(&mut self, mut layer: Vec<Setting>) {
+        let cwd = self.sources.cwd;
+        let named = |text: &str| resolve(cwd).map(|cwd| normalize(&cwd.join(text)));
+        let leads_to = |text: &str| {
+            let is_relative = !Path::new(text).is_absolute() && !text.starts_with('~');
+            let real = resolve(&cwd.join(text)).filter(|_| is_relative)?;
+            (Some(&real) != named(text).as_ref()).then_some(real)
+        };
+        for setting in layer.iter_mut().filter(|it| it.key() == "permissions.additional_dirs") {
+            let Value::Array(entries) = &mut setting.value else { continue };
+            let origins = std::mem::take(&mut setting.origins);
+            for (entry, origin) in std::mem::take(entries).into_iter().zip(origins) {
+                if let Some(real) = entry.as_str().and_then(leads_to) {
+                    let real = printable_path(&real);
+                    self.notices.push(format!(
+                        "{origin}: the folder {entry} does not count, because in this project a link leads it to {real}; \
+                         to add that folder, write its full path"
+                    ));
+                } else {
+                    entries.push(entry);
+                    setting.origins.push(origin);
+                }
+            }
+        }
+        self.layers.add(layer);
     }
 
     /// One of the project's two configurations.
@@ -120,10 +152,12 @@ impl<'a> LayerReader<'a> {
         let (mut layer, notice) = settings_layer::layer(&file);
         self.notices.extend(notice);
         let own = !file.owner.is_project();
-        if !own {
+        if own {
+            self.add_own(layer);
+        } else {
             layer = self.untrusted.admit(layer, &self.layers.merged);
+            self.layers.add(layer);
         }
-        self.layers.add(layer);
         for variable in settings_layer::variables(&file)? {
             if own || self.untrusted.admits(variable.inert()) {
                 self.variables.set(variable);

@@ -28,6 +28,7 @@ impl Bench {
             project_dir,
             protected: Vec::new(),
             env: EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]),
+            has_sandbox: true,
             bypass_disabled: false,
         });
         Self { dir, queue: EventQueue::unhurried(), gate }

@@ -41,6 +41,7 @@ impl Bench {
             shell_home: Some(root.join("home")),
             project: root.join("project"),
             programs: ["/usr/bin", "/bin"].map(PathBuf::from).into(),
+            has_sandbox: true,
             ..Places::default()
         };
         let (rules, mode) = (RuleSet::default(), Mode::Default);

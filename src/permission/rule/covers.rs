@@ -86,7 +86,9 @@ pub fn covers(text: &str, list: List, base: Base<'_>) -> Result<Covers, String> 
     }
     let path = |effect, tool: Option<&str>| -> Result<Covers, String> {
         let pattern = match pattern {
-            None | Some("*" | "**") => None,
+            None => None,
+            // For reading and writing everything, the tool's name stands alone.
+            Some("*" | "**") if list != List::Allow => None,
             Some(text) => Some(PathPattern::parse(text, base.project, base.home)?),
         };
         // What keeps a file from one tool keeps it from all that have the same effect, commands included.

@@ -103,6 +103,26 @@ fn a_folder_that_a_project_brings_is_told_by_where_it_leads() {
     assert_eq!(world.inert(&world.load().unwrap()), [docs]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_relative_folder_of_the_users_does_not_count_where_a_link_of_the_project_leads_it_elsewhere() {
+    let own = "permissions.additional_dirs = [\"docs\", \"../notes\", \"~/notes\"]";
+    let settings = r#"{"permissions": {"additionalDirectories": ["docs/deep"]}}"#;
+    let files = [("home/config.toml", own), ("home/.claude/settings.json", settings)];
+    let mut world = World::new(&files);
+    world.dirs.claude = Some(world.top.path().join("home/.claude"));
+    fs::create_dir_all(world.top.path().join("repo/docs/deep")).unwrap();
+    let loaded = world.load().unwrap();
+    assert_eq!((loaded.config.permissions.additional_dirs.len(), loaded.inert.len()), (4, 0));
+    fs::remove_dir_all(world.top.path().join("repo/docs")).unwrap();
+    std::os::unix::fs::symlink("/usr", world.top.path().join("repo/docs")).unwrap();
+    let loaded = world.load().unwrap();
+    assert_eq!(loaded.config.permissions.additional_dirs.len(), 2);
+    let why =
+        "the folder \"docs\" does not count, because in this project a link leads it to /usr;";
+    assert!(loaded.notices.iter().any(|notice| notice.contains(why)), "{:?}", loaded.notices);
+}
+
 #[test]
 fn a_project_that_chooses_its_own_provider_starts_without_it_until_it_is_accepted() {
     let text = "[model]\nprovider = \"work\"\nname = \"coder\"\nmax_tokens = 9\n\

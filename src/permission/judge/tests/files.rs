@@ -216,6 +216,12 @@ fn allow_rules_count_by_where_a_path_really_leads_and_not_for_protected_files_th
     assert_eq!(only_edit.write("project/src/dangling"), Ask);
     assert_eq!(only_edit.bash("echo hi > src/a"), Allow);
     only_edit.asks(["echo x > src/HEAD", "echo x > src/a && echo ../a > src/commondir"]);
+    for rule in ["Edit(**)", "Edit(*)"] {
+        let bench = Bench::new().allow(rule);
+        assert_eq!(bench.write("project/src/a"), Allow, "{rule}");
+        assert_eq!(bench.write("outside/a"), Ask, "{rule}");
+    }
+    assert_eq!(Bench::new().allow("Edit").write("outside/a"), Allow);
     let all = Bench::new().allow("Edit");
     assert_eq!((all.write("project/a"), all.write("project/.git/config")), (Allow, Ask));
 }

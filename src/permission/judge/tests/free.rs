@@ -174,6 +174,17 @@ fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
     assert_eq!((bench.bash("cat src/a"), bench.bash("ls")), (Ask, Allow));
     bench.places.programs = [system.clone(), bin.clone()].into();
     assert_eq!(bench.bash("ls"), Allow);
+    // A program of a version manager may start one that the project names.
+    let shims = bench.root.join("outside/shims");
+    fs::create_dir_all(&shims).unwrap();
+    write(shims.join("ls"));
+    bench.places.programs = [shims, system.clone()].into();
+    assert_eq!((bench.bash("ls"), bench.bash("cat src/a")), (Allow, Allow));
+    bench.places.has_sandbox = false;
+    let judgement = bench.bash_judgement("ls");
+    assert!(judgement.why.contains("nothing confines it here"), "{}", judgement.why);
+    assert_eq!((judgement.decision, bench.bash("cat src/a")), (Ask, Allow));
+    bench.places.has_sandbox = true;
     // What bash cannot run does not end its search, and a leading `~` is a home.
     let early = bench.root.join("outside/bin");
     fs::create_dir_all(early.join("ls")).unwrap();
