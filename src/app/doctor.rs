@@ -22,6 +22,9 @@ use crate::subagent::registry::{DefinitionSources, Definitions};
 /// How long MCP servers may take to answer: with their end, less than a check may.
 const MCP_PATIENCE: Duration = Duration::from_secs(5);
 
+/// What the programs that are asked about themselves get of the environment.
+const CHECK_VARIABLES: [&str; 5] = ["HOME", "LANG", "PATH", "TERM", "TMUX"];
+
 /// What an examination starts from. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Doctor {
@@ -143,7 +146,9 @@ impl Doctor {
     }
 
     fn of_machine(&self, checks: &mut Vec<Check>) {
-        let env = without_programs_of(&self.cwd, &child_env(&self.env, 0, &[]));
+        // Under which names keys stand is not known where the configuration cannot be read.
+        let known = self.env.iter().filter(|(name, _)| CHECK_VARIABLES.iter().any(|it| name == it));
+        let env = without_programs_of(&self.cwd, &child_env(&known.collect(), 0, &[]));
         let on_terminal = std::io::stdout().is_terminal();
         let look = terminal::variables(&self.env, on_terminal);
         let (cwd, tmux_env) = (self.cwd.clone(), env.clone());

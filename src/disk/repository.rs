@@ -19,6 +19,7 @@ use super::normalize;
 use crate::protocol::printable_line;
 
 mod config_file;
+mod drivers;
 mod entries;
 mod index;
 mod inert;
@@ -270,6 +271,7 @@ fn look_into(
     if !hooks.iter().all(|folder| is_missing(&folder.join(INDEX_HOOK))) {
         return Err(format!("the repository has a hook {INDEX_HOOK}, which git may start"));
     }
+    drivers::check(checkout, &git, settings.hash_length(), users)?;
     Ok(index::commits(&git.index(), settings.hash_length())?)
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::descendants::{self, Process};
+use super::env::without_programs_of;
 use super::sandbox::Confinement;
 use super::service::ServiceCommand;
 use super::supervisor::Supervisor;
@@ -86,9 +87,14 @@ exec "$@"
 /// Starts a program below a supervisor: as a shell does, which also runs scripts that name no interpreter.
 const SERVE_SUPERVISED: &str = r#"exec "$@""#;
 
-/// Bash where Linux has it: the name alone could be found in a folder of the project that is on
-/// `PATH`. Elsewhere the user's own is newer than the system's.
-const BASH: &[&str] = if cfg!(target_os = "linux") { &["/bin/bash", "/usr/bin/bash"] } else { &[] };
+/// Bash where systems have it: the name alone could be found in a folder of the project that is on
+/// `PATH`. On a Mac, Homebrew's is newer than the system's.
+const BASH: &[&str] = match cfg!(target_os = "macos") {
+    true => &["/opt/homebrew/bin/bash", "/usr/local/bin/bash", "/bin/bash"],
+    false => {
+        &["/bin/bash", "/usr/bin/bash", "/run/current-system/sw/bin/bash", "/usr/local/bin/bash"]
+    }
+};
 
 /// How often it is looked whether a killed group is gone: nobody tells of the end of processes that
 /// are not our own.
@@ -129,14 +135,26 @@ pub struct ShellCommand<'a> {
     pub supervisor: Option<&'a Supervisor>,
 }
 
+/// The bash for a command that runs in `cwd`: where systems have it, or else where `PATH` finds it
+/// outside of the project.
+fn bash(cwd: &Path, env: &EnvOverlay) -> Option<PathBuf> {
+    let known = BASH.iter().map(PathBuf::from).find(|bash| bash.exists());
+    known.or_else(|| {
+        let env = without_programs_of(cwd, env);
+        let mut found = env.program_folders().map(|folder| folder.join("bash"));
+        found.find(|bash| bash.is_absolute() && bash.is_file())
+    })
+}
+
 impl Group {
     /// Starts a bash command.
     pub fn spawn(start: ShellCommand<'_>) -> io::Result<Self> {
         let ShellCommand { line, cwd, env, start, confine, supervisor } = start;
-        let bash = BASH.iter().find(|bash| Path::new(bash).exists()).unwrap_or(&"bash");
+        let bash = bash(cwd, env).ok_or(io::ErrorKind::NotFound)?;
         let mut words = vec![start.into()];
         words.extend(confine.map(Confinement::launcher).unwrap_or_default());
-        words.extend([bash, "-c", line].map(OsString::from));
+        words.push(bash.into());
+        words.extend(["-c", line].map(OsString::from));
         let script = if supervisor.is_some() { START_SUPERVISED } else { START };
         let mut child = spawn(command(shell_words(script, words), env, supervisor, None), cwd)?;
         let leash = child.stdin().take().map(ChildStdin::into_owned_fd).transpose()?;

@@ -259,6 +259,12 @@ const STARTERS: [&str; 2] = ["git", "rg"];
 /// Free programs that bash has itself, wherever `PATH` leads.
 const BUILTINS: [&str; 5] = ["cd", "echo", "pwd", "test", "true"];
 
+/// Whether bash has the program itself, of those that are free.
+#[must_use]
+pub fn is_builtin(program: &str) -> bool {
+    BUILTINS.contains(&program)
+}
+
 /// Whether the text is `3p`, `3,9p` or `3,$p`.
 fn is_line_range(text: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -297,7 +303,7 @@ pub fn check_read_only(
 pub fn is_free_unconfined(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> bool {
     let Some(program) = command.words.first().map(|word| word.text.as_str()) else { return false };
     let is_known = !places.has_start_file && !places.has_programs_of_project(bases);
-    BUILTINS.contains(&program)
+    is_builtin(program)
         || is_known && !STARTERS.contains(&program) && places.finds_in_system(program, bases)
 }
 
@@ -341,7 +347,7 @@ impl Reader {
             }
             check_repository(base, places.home.as_deref(), &places.git)?;
         }
-        if !BUILTINS.contains(&program) && !places.finds_reader(program, bases) {
+        if !is_builtin(program) && !places.finds_reader(program, bases) {
             return Err(match places.has_sandbox {
                 true => format!("PATH finds {program} in a working directory, or nowhere"),
                 false => {

@@ -1,7 +1,7 @@
 //! Git's index, read as far as it says which files of a checkout git tracks, and which of its
 //! folders are repositories of their own.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -81,6 +81,13 @@ impl TrackedFiles {
     pub fn lie_below(&self, folder: &Path) -> bool {
         let start = [folder.as_os_str().as_bytes(), b"/"].concat();
         self.first_from(&start).is_some_and(|name| name.starts_with(&start))
+    }
+
+    /// The paths of all files by this name, from the top of the checkout.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Path> {
+        let paths = (0..self.ends.len()).filter_map(|at| self.name(at));
+        let paths = paths.map(|path| Path::new(OsStr::from_bytes(path)));
+        paths.filter(move |path| path.file_name().is_some_and(|it| it == name))
     }
 
     /// The first name that is not less than this one.

@@ -88,6 +88,42 @@ fn what_git_makes_is_accepted() {
 }
 
 #[test]
+fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused_where_attributes_pick_it() {
+    let bench = Bench::new();
+    bench
+        .write("home/.gitconfig", "[filter \"Nb\"]\n\tclean = \"python3\" -m nb\n\tsmudge = cat\n");
+    assert_eq!(bench.check("a"), Ok(()), "nothing picks it");
+    for file in ["a/src/.gitattributes", "a/.git/info/attributes", "home/.config/git/attributes"] {
+        bench.write(file, "*.ipynb filter=Nb\n");
+        bench.refuses("a", "your git setting filter.nb.clean starts a program in it");
+        fs::remove_file(bench.path(file)).unwrap();
+        assert_eq!(bench.check("a"), Ok(()), "{file}");
+    }
+    bench.write("a/.gitattributes", "*.bin filter=lfs diff=Nb\n");
+    let lfs = "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tprocess = /usr/bin/git-lfs filter-process\n";
+    bench.write("home/.gitconfig", lfs);
+    assert_eq!(bench.check("a"), Ok(()), "it takes nothing but data from the project");
+    for command in ["./git-lfs clean", "git-lfs clean; ./x", "npx x", "$(./x)", "git-lfs clean `x`"]
+    {
+        bench.write("home/.gitconfig", &format!("[filter \"lfs\"]\n\tclean = '{command}'\n"));
+        bench.refuses("a", "filter.lfs.clean");
+    }
+    bench.write("home/.gitconfig", "[diff \"nb\"]\n\ttextconv = python3 -m nb\n");
+    bench.refuses("a", "diff.nb.textconv");
+    // What is tracked and not checked out, git reads from the index.
+    bench.git("a", &["add", ".gitattributes"]);
+    bench.refuses("a", "diff.nb.textconv");
+    fs::remove_file(bench.path("a/.gitattributes")).unwrap();
+    bench.refuses("a", "diff.nb.textconv");
+    bench.git("a", &["rm", "-q", "--cached", ".gitattributes"]);
+    assert_eq!(bench.check("a"), Ok(()));
+    bench.write("home/.gitconfig", "[diff]\n\texternal = difft\n");
+    assert_eq!(bench.check("a"), Ok(()));
+    bench.write("home/.gitconfig", "[diff]\n\texternal = python3 -m difference\n");
+    bench.refuses("a", "diff.external");
+}
+
+#[test]
 fn settings_count_in_each_file_that_git_reads() {
     let bench = Bench::new();
     bench.git("a", &["worktree", "add", "-q", "../w"]);

@@ -41,6 +41,8 @@ pub struct GitSettings {
     home: Option<PathBuf>,
     /// Each with the folder of its file.
     settings: Vec<(PathBuf, Setting)>,
+    /// The file of attributes that git looks for when no setting names another one.
+    attributes: Option<PathBuf>,
     /// There are others, in a form that only git reads.
     pub has_unread: bool,
 }
@@ -84,6 +86,7 @@ impl GitConfigPaths {
     pub fn settings_with(&self, own: impl IntoIterator<Item = PathBuf>) -> GitSettings {
         let mut all = GitSettings {
             home: self.home.clone(),
+            attributes: self.file("attributes"),
             has_unread: self.is_handed_on,
             ..GitSettings::default()
         };
@@ -117,10 +120,21 @@ impl GitConfigPaths {
 impl GitSettings {
     /// The folders of hooks, for a repository with this checkout.
     pub fn hook_folders(&self, checkout: &Path) -> Vec<PathBuf> {
-        let settings = self.settings.iter().map(|(_, setting)| setting);
-        let named = settings.filter(|it| is_set(it, "core") && it.key == "hookspath");
+        let named = self.all().filter(|it| is_set(it, "core") && it.key == "hookspath");
         let path = |it: &Setting| expand(checkout, self.home.as_deref(), Path::new(&it.value));
         named.map(path).collect()
+    }
+
+    /// All settings, in the order in which git reads them.
+    pub fn all(&self) -> impl Iterator<Item = &Setting> {
+        self.settings.iter().map(|(_, setting)| setting)
+    }
+
+    /// The files in which the user keeps attributes of files, for a repository with this checkout.
+    pub fn attribute_files(&self, checkout: &Path) -> Vec<PathBuf> {
+        let named = self.all().filter(|it| is_set(it, "core") && it.key == "attributesfile");
+        let path = |it: &Setting| expand(checkout, self.home.as_deref(), Path::new(&it.value));
+        named.map(path).chain(self.attributes.clone()).collect()
     }
 
     /// The files that settings with these sections and keys name.

@@ -12,6 +12,7 @@ use crate::disk::{
 };
 use crate::permission::facts::{Facts, Shell};
 use crate::permission::path::Places;
+use crate::permission::read_only;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
 
@@ -57,6 +58,10 @@ pub fn elsewhere(
     {
         return Some("the line itself makes the folder that it runs in".to_owned());
     }
+    let is_builtin = command.words.first().is_some_and(|word| read_only::is_builtin(&word.text));
+    if named.is_general && places.has_start_file && !is_builtin {
+        return Some("your BASH_ENV file may lead PATH into the project".to_owned());
+    }
     let programs = wrapper::views(command).into_iter().filter_map(|words| words.first());
     let mut programs = programs.filter(|_| named.is_general);
     if let Some(program) = programs.find(|program| places.shadows_yours(&program.text, bases)) {
@@ -97,9 +102,6 @@ pub fn elsewhere(
         let within = |base: &PathBuf| check_within(base, home, &places.git, &tops).err();
         let why = bases.iter().find_map(within)?;
         return Some(format!("{why} (--add-dir trusts it)"));
-    }
-    if places.has_start_file {
-        return Some("your BASH_ENV file may lead PATH into the project".to_owned());
     }
     if places.has_programs_of_project(bases) {
         return Some("PATH leads into the project, where git may find programs".to_owned());
@@ -388,6 +390,10 @@ mod tests {
         );
         general.places.has_start_file = true;
         assert_eq!(general.bash("git commit -m x"), Ask, "PATH is not known");
+        let users = Origin::UserFile(general.root.join("home/config.toml"));
+        let base = Base { project: &general.places.project.clone(), home: None };
+        general.rules.add(List::Allow, &["Bash(date)"], &users, base).unwrap();
+        assert_eq!(general.bash("date"), Ask, "PATH is not known");
         general.places.has_start_file = false;
         // What only a command that changes something starts.
         for settings in ["[core]\n\teditor = ./x\n", "[remote \"origin\"]\n\turl = ./up.git\n"] {
