@@ -13,7 +13,7 @@ use super::doctor::Doctor;
 use super::models::Models;
 use crate::custom::{CustomSources, Customs, Place};
 use crate::disk::branch;
-use crate::exec::child_env;
+use crate::exec::{child_env, without_programs_of};
 use crate::protocol::{EnvOverlay, count, lossy_path};
 use crate::session::SessionStore;
 use crate::subagent::definition::Definition;
@@ -157,12 +157,14 @@ impl Host for Machine {
         tokio::fs::write(file.path(), format!("{draft}\n"))
             .await
             .map_err(|error| error.to_string())?;
+        // What a project has by the name of an editor is not the user's.
+        let env = without_programs_of(&self.cwd, &child_env(&self.env, 0, &self.secrets));
         let status = tokio::process::Command::new("/bin/sh")
             .args(["-c", &format!("{editor} \"$1\""), "sh"])
             .arg(file.path())
             .current_dir(&self.cwd)
             .env_clear()
-            .envs(child_env(&self.env, 0, &self.secrets).iter())
+            .envs(env.iter())
             .stdin(Stdio::inherit())
             .status()
             .await

@@ -302,9 +302,14 @@ pub fn check_read_only(
 #[must_use]
 pub fn is_free_unconfined(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> bool {
     let Some(program) = command.words.first().map(|word| word.text.as_str()) else { return false };
-    let is_known = !places.has_start_file && !places.has_programs_of_project(bases);
+    // What such a file starts, it starts in the folder of the line.
+    if places.has_start_file {
+        return false;
+    }
     is_builtin(program)
-        || is_known && !STARTERS.contains(&program) && places.finds_in_system(program, bases)
+        || !STARTERS.contains(&program)
+            && !places.has_programs_of_project(bases)
+            && places.finds_in_system(program, bases)
 }
 
 impl Reader {

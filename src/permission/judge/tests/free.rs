@@ -26,6 +26,15 @@ fn a_rule_for_all_projects_unbinds_nothing_that_is_free_without_it() {
 }
 
 #[test]
+fn nothing_that_is_not_confined_is_free_where_bash_reads_a_file_first() {
+    let mut bench = Bench::new().mode(Mode::AcceptEdits).allow("Bash(make)");
+    bench.allows(["echo x > src/a", "make | tail -3", "echo x"]);
+    bench.places.has_start_file = true;
+    bench.asks(["echo x > src/a", "make | tail -3"]);
+    bench.allows(["echo x", "make"]);
+}
+
+#[test]
 fn only_commands_that_certainly_read_inside_run_without_a_rule() {
     let bench = Bench::new();
     bench.allows([
