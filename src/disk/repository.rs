@@ -27,6 +27,7 @@ mod keys;
 mod settings;
 mod user;
 
+pub use drivers::is_plain as is_plain_driver;
 pub use index::TrackedFiles;
 pub use inert::{check_starts_nothing, check_within};
 pub use user::GitConfigPaths;

@@ -137,7 +137,8 @@ pub struct ShellCommand<'a> {
 
 /// The bash for a command that runs in `cwd`: where systems have it, or else where `PATH` finds it
 /// outside of the project.
-fn bash(cwd: &Path, env: &EnvOverlay) -> Option<PathBuf> {
+#[must_use]
+pub fn bash(cwd: &Path, env: &EnvOverlay) -> Option<PathBuf> {
     let known = BASH.iter().map(PathBuf::from).find(|bash| bash.exists());
     known.or_else(|| {
         let env = without_programs_of(cwd, env);

@@ -30,6 +30,7 @@ pub use background::{BackgroundShell, Unread};
 pub use clean::Cleaner;
 pub use env::{GIT_SETTINGS, child_env, without_programs_of};
 pub use filter::{Filter, Filtered, Kept};
+pub use group::bash;
 pub use memory::hide_memory;
 pub use outcome::{Exit, ShellOutcome, ShellState};
 pub use output::{Capture, Captured, LeftOut};

@@ -1,6 +1,7 @@
 //! Running the hooks of one moment, side by side.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::answer::{self, Answer, first_line};
 use super::said::{Opinion, Said};
 use super::set::{Command, Hook, Runner};
-use crate::exec::{Exit, Filter, Filtered, ServiceCommand, StartDirs, child_env};
+use crate::exec::{Exit, Filter, Filtered, ServiceCommand, StartDirs, bash, child_env};
 use crate::protocol::event::{HookOutcome, HookRun};
 use crate::protocol::{
     EnvOverlay, EventKind, EventSink, HookEvent, NoticeLevel, PeerRequest, Redactor, SharedPeer,
@@ -169,8 +170,9 @@ impl Round {
             }
         };
         let args = ["-c", &command.line].map(OsString::from);
+        let program = bash(&start.cwd, &start.env);
         let bash = ServiceCommand {
-            program: "bash",
+            program: program.as_deref().and_then(Path::to_str).unwrap_or("bash"),
             args: &args,
             cwd: &start.cwd,
             env: &start.env,

@@ -198,7 +198,7 @@ async fn a_repository_written_file_by_file_is_not_completed_unasked() {
     let scene = Scene::new();
     let project = scene.world.project_dir();
     let (head, config) = ("ref: refs/heads/main\n", "[core]\n\tbare = true\n");
-    // Each group in its order; the last file of the first one and all but the first of the second are held.
+    // The file that git looks for first is held in each group.
     let groups = [
         [("a/refs/x", "x"), ("a/objects/info/x", "x"), ("a/config", config), ("a/HEAD", head)],
         [("b/HEAD", head), ("b/config", config), ("b/objects/info/x", "x"), ("b/refs/x", "x")],
@@ -208,7 +208,7 @@ async fn a_repository_written_file_by_file_is_not_completed_unasked() {
         files.iter().map(|(file, content)| tool_use("Write", write(&project.join(file), content)));
     let run = run(&scene, writes, &EDITS).await;
     let made: Vec<bool> = files.iter().map(|(file, _)| scene.world.exists(file)).collect();
-    assert_eq!(made, [true, true, true, false, true, false, false, false], "{run}");
+    assert_eq!(made, [true, true, true, false, false, true, true, true], "{run}");
     let request = scene.server.requests().remove(4);
     let error = request.tool_results().pop().unwrap().text;
     assert!(error.contains("a/HEAD is protected: git takes settings and hooks"), "{error}");

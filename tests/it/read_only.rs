@@ -8,11 +8,13 @@ use crate::support::scene::{DONE, PARENT, Scene, bash};
 use crate::support::script::{text, tool_use};
 use crate::support::skip;
 
-/// A scene with a changed file, for which the user's own git settings start `filter`.
+/// A scene with a changed file, for which the user's own git settings start `filter` by the name of
+/// a program that is known.
 fn with_filter(filter: &str) -> Scene {
-    let scene = Scene::new();
-    let settings = format!("[filter \"x\"]\n\tclean = \"{filter}\"\n\trequired = true\n");
-    std::fs::write(scene.world.home_dir().join(".gitconfig"), settings).unwrap();
+    let mut scene = Scene::new();
+    scene.world.program("git-lfs", filter);
+    let settings = "[filter \"x\"]\n\tclean = git-lfs clean -- %f\n\trequired = true\n";
+    scene.world.home(".gitconfig", settings);
     scene.world.write("f", "one\n");
     for words in ["init -q", "add f"] {
         let mut git = Command::new("git");
@@ -51,6 +53,18 @@ async fn free_and_allowed(
         check(&scene, &text, is_allowed);
         scene.server.finish();
     }
+}
+
+#[tokio::test]
+async fn git_asks_where_it_would_start_a_program_that_may_run_files_of_the_project() {
+    let scene = with_filter("cat");
+    let module = "open('mark', 'w')\nimport sys\nsys.stdout.write(sys.stdin.read())\n";
+    scene.world.write("x.py", module);
+    scene.world.home(".gitconfig", "[filter \"x\"]\n\tclean = python3 -m x\n");
+    let text = diff(&scene, &[]).await;
+    assert!(text.contains("your git setting filter.x.clean starts a program in it"), "{text}");
+    assert!(!scene.world.exists("mark"));
+    scene.server.finish();
 }
 
 #[tokio::test]
@@ -127,6 +141,7 @@ async fn a_free_command_that_may_start_others_is_asked_about_where_nothing_confi
     assert!(results[4].text.contains("free only in a line that only reads"), "{results:?}");
     let last = &results.last().unwrap().text;
     assert!(last.contains("git diff, which is free only in a line without rg"), "{last}");
+    assert!(last.contains("rg, which is free only in a line without git"), "{last}");
     scene.server.finish();
 }
 
@@ -148,7 +163,7 @@ async fn what_a_free_command_starts_is_no_program_of_the_project_until_a_rule_al
 }
 
 #[tokio::test]
-async fn beside_others_only_the_systems_programs_are_free_and_none_with_a_start_file() {
+async fn beside_others_only_the_systems_programs_are_free_and_nothing_with_a_start_file() {
     let mut scene = Scene::new();
     scene.world.write("f", "one\n");
     // It could look for a program to start in the project, as those of version managers do.
@@ -161,7 +176,7 @@ async fn beside_others_only_the_systems_programs_are_free_and_none_with_a_start_
     scene.world.env("PATH", &path);
     let lines = ["cat f", "cat f > x", "head f > x", "echo f > x"];
     for (start_file, free) in
-        [(None, [true, false, true, true]), (Some("/dev/null"), [true, false, false, true])]
+        [(None, [true, false, true, true]), (Some("/dev/null"), [true, false, false, false])]
     {
         if let Some(file) = start_file {
             scene.world.env("BASH_ENV", file);

@@ -98,8 +98,10 @@ pub fn check(
     drivers.iter().find(is_picked).map_or(Ok(()), refusal)
 }
 
-/// Whether the command is one program that is known, with plain words.
-fn is_plain(command: &str) -> bool {
+/// Whether the command is one program that is known to take nothing but data from the folder in
+/// which it starts, with plain words.
+#[must_use]
+pub fn is_plain(command: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " -_./%=,:+".contains(c);
     let program = command.split_whitespace().next().unwrap_or_default();
     let (folder, name) = program.rsplit_once('/').unwrap_or(("/", program));

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+use crate::disk::is_plain_driver;
 use crate::exec::{
     Confinement, ExecError, Exit, Filter, Filtered, GIT_SETTINGS, ServiceCommand,
     without_programs_of,
@@ -165,16 +166,17 @@ impl Git {
 }
 
 impl WorktreeGit {
-    /// Git in the worktree at `path`, confined; without a confinement it runs no filter.
+    /// Git in the worktree at `path`, confined. It runs no filter that may load files of the
+    /// worktree, and without a confinement none at all.
     pub fn new(
         path: &Path,
         confinement: Option<Confinement>,
         context: &GitContext,
     ) -> Result<Self, GitError> {
         let mut git = Git { confinement, ..Git::new(path, context) };
-        if git.confinement.is_none() {
-            let settings =
-                without_filters(&git.output(["config", "--null", "--name-only", "--list"])?);
+        let settings = git.output(["config", "--null", "--list"])?;
+        let settings = without_filters(&settings, git.confinement.is_some());
+        if !settings.is_empty() {
             let count = settings.len().to_string();
             let numbered = settings.into_iter().enumerate().flat_map(|(number, (key, value))| {
                 [
@@ -210,14 +212,19 @@ impl WorktreeGit {
     }
 }
 
-/// Settings that take the commands of all filters away; `names` are those of the settings that there are.
-fn without_filters(names: &[u8]) -> Vec<(OsString, &'static str)> {
-    let filter = |name: &[u8]| {
-        let name = name.strip_prefix(b"filter.")?;
+/// Settings that take the commands of filters away: of all, or where `is_confined` of those that
+/// name a program that is not known. `list` has all settings, each with its value on the next line.
+fn without_filters(list: &[u8], is_confined: bool) -> Vec<(OsString, &'static str)> {
+    let filter = |setting: &[u8]| {
+        let end = setting.iter().position(|byte| *byte == b'\n').unwrap_or(setting.len());
+        let (key, value) = (&setting[..end], setting.get(end + 1..).unwrap_or_default());
+        let name = key.strip_prefix(b"filter.")?;
         let dot = name.iter().rposition(|byte| *byte == b'.')?;
-        Some(name[..dot].to_owned())
+        let is_command = [&b"clean"[..], b"smudge", b"process"].contains(&&name[dot + 1..]);
+        let is_known = is_confined && std::str::from_utf8(value).is_ok_and(is_plain_driver);
+        (is_command && !is_known).then(|| name[..dot].to_owned())
     };
-    let filters: BTreeSet<Vec<u8>> = names.split(|byte| *byte == 0).filter_map(filter).collect();
+    let filters: BTreeSet<Vec<u8>> = list.split(|byte| *byte == 0).filter_map(filter).collect();
     let settings = [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")];
     let keys = filters.iter().flat_map(|filter| {
         settings.map(|(key, value)| {

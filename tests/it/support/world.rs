@@ -1,5 +1,6 @@
 //! A clean world for the real binary: a home, a settings folder and a project, all thrown away afterwards.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::run::Run;
@@ -115,6 +116,19 @@ impl World {
     /// Writes a file below the user's home.
     pub fn home(&self, path: &str, content: &str) {
         write(&self.home_dir().join(path), content);
+    }
+
+    /// Writes a program of the user's, a shell script, which `PATH` finds first.
+    pub fn program(&mut self, name: &str, script: &str) {
+        let bin = self.root.path().join("tools/bin");
+        let file = bin.join(name);
+        write(&file, &format!("#!/bin/sh\n{script}\n"));
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = self.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
+        let path = path.filter(|path| !path.starts_with(bin.to_str().unwrap()));
+        if let Some(path) = path {
+            self.env("PATH", &format!("{}:{path}", bin.display()));
+        }
     }
 
     /// Writes a sub-agent definition of the user.

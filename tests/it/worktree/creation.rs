@@ -20,9 +20,11 @@ const ESCAPE: &str = "exec 2> /dev/null\n\
 async fn a_filter_that_git_runs_in_a_worktree_does_not_leave_it() {
     let test = "a_filter_that_git_runs_in_a_worktree_does_not_leave_it";
     // The repository brings the file that the user's settings name. Git writes it after those that it is for.
-    let filter = "clean = sh ./filter.sh\nsmudge = \"sh ./filter.sh || cat\"";
     let files = [(".gitignore", "ran.log\n"), ("filter.sh", ESCAPE), ("z.txt", "z\n")];
-    let Some(source) = Source::with_filter(test, filter, &files) else { return };
+    let Some(source) = Source::with_filter(test, "sh ./filter.sh", "sh ./filter.sh || cat", &files)
+    else {
+        return;
+    };
     std::fs::write(source.base.join("home/key"), "KEY-13\n").unwrap();
     let escaped = source.base.join("home/escaped");
     let tree = Worktree::create(source.wish()).await.unwrap();
@@ -52,10 +54,27 @@ async fn a_filter_that_git_runs_in_a_worktree_does_not_leave_it() {
 }
 
 #[tokio::test]
+async fn a_filter_that_may_load_what_lies_in_the_worktree_does_not_run() {
+    let test = "a_filter_that_may_load_what_lies_in_the_worktree_does_not_run";
+    let files = [(".gitignore", "ran.log\n"), ("filter.sh", ESCAPE)];
+    let Some(source) = Source::with_filter(test, "cat", "cat", &files) else { return };
+    let settings =
+        "[filter \"f\"]\nclean = sh ./filter.sh\nsmudge = sh ./filter.sh\nrequired = true\n";
+    std::fs::write(source.base.join("home/.gitconfig"), settings).unwrap();
+    let tree = Worktree::create(source.wish()).await.unwrap();
+    assert_eq!(std::fs::read_to_string(tree.path().join("src/a.txt")).unwrap(), "one\n");
+    // Git has to look into the file.
+    std::fs::write(tree.path().join("src/a.txt"), "one\n").unwrap();
+    let log = tree.path().join("ran.log");
+    assert!(!log.exists());
+    assert_eq!(tree.finish().await, Finished::Removed);
+}
+
+#[tokio::test]
 async fn a_worktree_that_a_filter_fails_in_is_kept() {
     let test = "a_worktree_that_a_filter_fails_in_is_kept";
-    let filter = "clean = test ! -e bad && cat\nsmudge = cat\nrequired = true";
-    let Some(source) = Source::with_filter(test, filter, &[]) else { return };
+    let clean = "test ! -e bad && cat";
+    let Some(source) = Source::with_filter(test, clean, "cat", &[]) else { return };
     let tree = Worktree::create(source.wish()).await.unwrap();
     std::fs::write(tree.path().join("src/a.txt"), "one\n").unwrap();
     std::fs::write(tree.path().join("bad"), "").unwrap();
@@ -68,8 +87,7 @@ async fn a_worktree_that_a_filter_fails_in_is_kept() {
 #[tokio::test]
 async fn programs_that_git_starts_see_no_keys() {
     let test = "programs_that_git_starts_see_no_keys";
-    let filter = "smudge = \"env > seen; cat\"";
-    let Some(mut source) = Source::with_filter(test, filter, &[]) else { return };
+    let Some(mut source) = Source::with_filter(test, "cat", "env > seen; cat", &[]) else { return };
     let keys = [("ANTHROPIC_API_KEY", "KEY-77"), ("MY_KEY", "KEY-88"), ("LANG", "C")];
     source.env = source.env.with(keys);
     let tree = Worktree::create(source.wish()).await.unwrap();
@@ -84,15 +102,12 @@ async fn programs_that_git_starts_see_no_keys() {
 async fn a_creation_that_nobody_waits_for_ends_git_and_leaves_nothing() {
     let test = "a_creation_that_nobody_waits_for_ends_git_and_leaves_nothing";
     // Every process of the checkout holds the pipe, to read: a filter writes nowhere else.
-    let filter = "smudge = \"exec 9<$HELD; sleep 1000; cat\"\nclean = cat";
-    let Some(mut source) = Source::with_filter(test, filter, &[]) else { return };
+    let smudge = "exec 9<$HELD; sleep 1000; cat";
+    let Some(mut source) = Source::with_filter(test, "cat", smudge, &[]) else { return };
     // Where a filter may read: among the user's programs.
-    let bin = source.base.join("bin");
-    std::fs::create_dir(&bin).unwrap();
-    let pipe = bin.join("held.fifo");
+    let pipe = source.base.join("bin/held.fifo");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let path = format!("{}:{}", source.env.get("PATH").unwrap(), bin.display());
-    source.env = source.env.with([("HELD", pipe.display().to_string()), ("PATH", path)]);
+    source.env = source.env.with([("HELD", pipe.display().to_string())]);
     let mut create = Box::pin(Worktree::create(source.wish()));
     // There is no sender before somebody reads.
     let opened = async {
