@@ -62,7 +62,8 @@ async fn git_asks_where_it_would_start_a_program_that_may_run_files_of_the_proje
     scene.world.write("x.py", module);
     scene.world.home(".gitconfig", "[filter \"x\"]\n\tclean = python3 -m x\n");
     let text = diff(&scene, &[]).await;
-    assert!(text.contains("your git setting filter.x.clean starts a program in it"), "{text}");
+    let why = "your git setting filter.x.clean starts a program that may run the project's code";
+    assert!(text.contains(why), "{text}");
     assert!(!scene.world.exists("mark"));
     scene.server.finish();
 }

@@ -83,9 +83,7 @@ pub fn check(
     let Some(first) = drivers.first() else { return Ok(()) };
     let refusal = |driver: &Driver| {
         let setting = printable_line(&driver.setting);
-        Err(format!(
-            "your git setting {setting} starts a program in it, which may run what lies there"
-        ))
+        Err(format!("your git setting {setting} starts a program that may run the project's code"))
     };
     if let Some(driver) = drivers.iter().find(|driver| driver.name.is_none()) {
         return refusal(driver);

@@ -95,7 +95,9 @@ fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused_where_att
     assert_eq!(bench.check("a"), Ok(()), "nothing picks it");
     for file in ["a/src/.gitattributes", "a/.git/info/attributes", "home/.config/git/attributes"] {
         bench.write(file, "*.ipynb filter=Nb\n");
-        bench.refuses("a", "your git setting filter.nb.clean starts a program in it");
+        let why =
+            "your git setting filter.nb.clean starts a program that may run the project's code";
+        bench.refuses("a", why);
         fs::remove_file(bench.path(file)).unwrap();
         assert_eq!(bench.check("a"), Ok(()), "{file}");
     }
