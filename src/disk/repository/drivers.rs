@@ -66,6 +66,16 @@ struct Driver {
     command: String,
 }
 
+/// Checks that the user's settings name no program that may run what lies in a checkout: what git
+/// fills with files may pick it the next moment.
+///
+/// # Errors
+///
+/// Names the setting.
+pub fn check_all_plain(users: &GitSettings) -> Result<(), String> {
+    unknown(users).first().map_or(Ok(()), Driver::refuse)
+}
+
 /// Checks that no attribute of the checkout picks a program of the user's that may run what lies
 /// there.
 ///
@@ -78,22 +88,24 @@ pub fn check(
     hash: usize,
     users: &GitSettings,
 ) -> Result<(), String> {
-    let mut drivers = drivers(users);
-    drivers.retain(|driver| !is_plain(&driver.command));
+    let drivers = unknown(users);
     let Some(first) = drivers.first() else { return Ok(()) };
-    let refusal = |driver: &Driver| {
-        let setting = printable_line(&driver.setting);
-        Err(format!("your git setting {setting} starts a program that may run the project's code"))
-    };
     if let Some(driver) = drivers.iter().find(|driver| driver.name.is_none()) {
-        return refusal(driver);
+        return driver.refuse();
     }
-    let Some(texts) = attributes(checkout, git, hash, users) else { return refusal(first) };
+    let Some(texts) = attributes(checkout, git, hash, users) else { return first.refuse() };
     let is_picked = |driver: &&Driver| {
         let named = driver.name.as_ref().map(|name| format!("={name}"));
         named.is_some_and(|named| texts.iter().any(|text| text.contains(&named)))
     };
-    drivers.iter().find(is_picked).map_or(Ok(()), refusal)
+    drivers.iter().find(is_picked).map_or(Ok(()), Driver::refuse)
+}
+
+impl Driver {
+    fn refuse(&self) -> Result<(), String> {
+        let setting = printable_line(&self.setting);
+        Err(format!("your git setting {setting} starts a program that may run the project's code"))
+    }
 }
 
 /// Whether the command is one program that is known to take nothing but data from the folder in
@@ -150,8 +162,8 @@ fn read(file: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&text).to_lowercase())
 }
 
-/// The programs that the user's settings name.
-fn drivers(users: &GitSettings) -> Vec<Driver> {
+/// The programs that the user's settings name and that are not known.
+fn unknown(users: &GitSettings) -> Vec<Driver> {
     let driver = |it: &Setting| {
         let (kind, name) = split(&it.section);
         let key = (kind, it.key.as_str());
@@ -163,7 +175,7 @@ fn drivers(users: &GitSettings) -> Vec<Driver> {
         let setting = format!("{}.{}", it.section.replace(' ', "."), it.key);
         is_driver.then(|| Driver { setting, name, command: it.value.clone() })
     };
-    users.all().filter_map(driver).collect()
+    users.all().filter_map(driver).filter(|driver| !is_plain(&driver.command)).collect()
 }
 
 /// The kind of a section and the name in it: `filter "x"` or, as git once wrote it, `filter.x`.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::user::{GitConfigPaths, GitSettings, expand};
 use super::{
-    GitDir, MAX_REPOSITORIES, NO_REPOSITORY, checkout_around, is_empty, is_missing, look_into,
-    own_checkout, path_of, read_settings, read_short,
+    GitDir, MAX_REPOSITORIES, NO_REPOSITORY, checkout_around, drivers, is_empty, is_missing,
+    look_into, own_checkout, path_of, read_settings, read_short,
 };
 use crate::disk::{normalize, resolve};
 use crate::protocol::printable_line;
@@ -78,6 +78,7 @@ pub fn check_starts_nothing(
     if users.has_unread {
         return Err("your environment sets GIT_CONFIG_PARAMETERS, which only git reads".to_owned());
     }
+    drivers::check_all_plain(&users)?;
     let mut seen = HashSet::new();
     let mut modules = Vec::new();
     // A command may make a submodule of one that git does not know yet, and look into it.

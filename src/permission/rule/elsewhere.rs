@@ -322,6 +322,15 @@ mod tests {
         let plain = std::mem::take(&mut bench.places.git);
         bench.places.git = GitConfigPaths::new(&handed_on);
         bench.asks(["gh pr create", "git stash"]);
+        // No attribute picks it yet: what git checks out may.
+        let home = bench.root.join("home");
+        let filter = "[filter \"x\"]\n\tclean = python3 -m x\n";
+        fs::write(home.join(".gitconfig"), filter).unwrap();
+        bench.places.git = GitConfigPaths::at_home(Some(&home));
+        bench.asks(["git stash"]);
+        fs::write(home.join(".gitconfig"), filter.replace("python3 -m x", "git-lfs clean"))
+            .unwrap();
+        bench.allows(["git stash"]);
         bench.places.git = plain;
         bench.allows(["gh pr create", "git stash", "ls -la; git tag x", "echo $(date)"]);
         fs::create_dir_all(project.join(".git/hooks")).unwrap();
