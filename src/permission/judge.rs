@@ -273,6 +273,8 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
 struct Units<'a> {
     /// The first rule that was needed, as a reason.
     why_allowed: Option<String>,
+    /// A rule for commands was needed, and not only one for files.
+    allows_command: bool,
     /// Commands that run without a rule as long as they are confined.
     free: Vec<(&'a Unit, &'a SimpleCommand)>,
     missing: Missing<'a>,
@@ -303,11 +305,12 @@ impl<'a> Units<'a> {
     fn allow(&mut self, rule: &Rule, policy: &Policy<'_>) {
         let why = || format!("{} allows it", rule.describe(policy.places));
         self.why_allowed.get_or_insert_with(why);
+        self.allows_command |= !rule.is_for_files();
     }
 
     /// Returns the bounds of a call that only reads. In any other, the free commands are not
     /// confined: they need a rule, unless they do no harm as they are.
-    fn confine(&mut self, policy: &Policy<'_>, facts: &Facts) -> Option<ReadOnly> {
+    fn confine(&mut self, policy: &Policy<'_>, facts: &'a Facts) -> Option<ReadOnly> {
         let places = policy.places;
         let writes = facts.units.iter().any(|unit| matches!(unit, Unit::Write(_)));
         let only_reads = self.why_allowed.is_none() && !writes && self.missing.units.is_empty();
@@ -322,7 +325,16 @@ impl<'a> Units<'a> {
             let folders = places.readable(&facts.shell.as_ref()?.bases.shell);
             return Some(ReadOnly { folders, uses_git });
         }
-        let bases = facts.shell.as_ref().map(|shell| shell.bases.known()).unwrap_or_default();
+        let shell = facts.shell.as_ref()?;
+        let bases = shell.bases.known();
+        // What such a file starts, it starts in the folder of the line.
+        if places.has_start_file && !self.allows_command {
+            let file = |unit: &&Unit| matches!(unit, Unit::Read(_) | Unit::Write(_));
+            let why = "no rule allows running your BASH_ENV file there";
+            for unit in facts.units.iter().filter(file) {
+                self.missing.add(unit, why.to_owned(), policy, facts);
+            }
+        }
         for (unit, command) in std::mem::take(&mut self.free) {
             if let Some(rule) = rule_for(unit, policy, facts, Rule::is_general) {
                 self.allow(rule, policy);

@@ -273,6 +273,11 @@ impl Rule {
         is_covered.then(why).flatten().map(Exception::Elsewhere)
     }
 
+    /// Whether the rule is for reading or writing files.
+    pub(super) fn is_for_files(&self) -> bool {
+        matches!(self.covers, Covers::Path { .. })
+    }
+
     /// Whether the rule is for all projects.
     pub(super) fn is_general(&self) -> bool {
         matches!(self.origin, Origin::UserFile(_))

@@ -30,7 +30,10 @@ fn nothing_that_is_not_confined_is_free_where_bash_reads_a_file_first() {
     let mut bench = Bench::new().mode(Mode::AcceptEdits).allow("Bash(make)");
     bench.allows(["echo x > src/a", "make | tail -3", "echo x"]);
     bench.places.has_start_file = true;
-    bench.asks(["echo x > src/a", "make | tail -3"]);
+    bench.asks(["echo x > src/a", "make | tail -3", "> src/a", "x=1; > src/a", "{ > src/a; }"]);
+    let bench = bench.allow("Edit(src/**)");
+    bench.asks(["> src/a", "for i in a; do > src/a; done"]);
+    bench.allows(["make > src/a"]);
     bench.allows(["echo x", "make"]);
 }
 
