@@ -5,6 +5,7 @@
 //! that appears in between makes the open fail, so what was judged is what is touched.
 
 mod folder;
+mod programs;
 mod repository;
 mod resolve;
 mod scope;
@@ -12,6 +13,7 @@ mod scope;
 pub mod testing;
 
 pub use folder::{Folder, open};
+pub use programs::{is_of_system, programs_named};
 pub use repository::{
     GitConfigPaths, branch, check_checkout, check_repository, check_starts_nothing, check_within,
     checkout_around, checkout_root, common_git_dir, folders_of_repository, has_dot_git,

@@ -66,7 +66,9 @@ pub fn has_own_repository(dir: &Path) -> bool {
 }
 
 /// Checks that git starts no program when it looks at the checkout around `dir`, and that what it
-/// shows is that checkout's own. `home` is the user's. The settings of `user_config` are trusted.
+/// shows is that checkout's own. `home` is the user's. Of the programs that `user_config` names, those
+/// count that may run what lies in the checkout; those that show contents only where the command
+/// does.
 ///
 /// # Errors
 ///
@@ -75,6 +77,7 @@ pub fn check_repository(
     dir: &Path,
     home: Option<&Path>,
     user_config: &GitConfigPaths,
+    shows_contents: bool,
 ) -> Result<(), String> {
     let users = user_config.settings();
     let mut pending = vec![own_checkout(dir, home)?.to_owned()];
@@ -84,7 +87,7 @@ pub fn check_repository(
         if seen > MAX_REPOSITORIES {
             return Err("the repository holds too many others".to_owned());
         }
-        let within = look_into(&checkout, home, &users)?;
+        let within = look_into(&checkout, home, &users, shows_contents)?;
         // Git leaves alone what is not filled.
         let within = within.into_iter().map(|path| checkout.join(path));
         pending.extend(within.filter(|path| has_dot_git(path)));
@@ -259,7 +262,11 @@ fn look_into(
     checkout: &Path,
     home: Option<&Path>,
     users: &GitSettings,
+    shows_contents: bool,
 ) -> Result<Vec<PathBuf>, String> {
+    if users.has_unread {
+        return Err("your environment has settings that only git reads, in GIT_CONFIG_PARAMETERS or GIT_ATTR_SOURCE".to_owned());
+    }
     let (git, settings) = read_settings(checkout)?;
     if settings.is_partial() {
         return Err(
@@ -272,7 +279,7 @@ fn look_into(
     if !hooks.iter().all(|folder| is_missing(&folder.join(INDEX_HOOK))) {
         return Err(format!("the repository has a hook {INDEX_HOOK}, which git may start"));
     }
-    drivers::check(checkout, &git, settings.hash_length(), users)?;
+    drivers::check(checkout, &git, settings.hash_length(), users, shows_contents)?;
     Ok(index::commits(&git.index(), settings.hash_length())?)
 }
 

@@ -3,16 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nix::unistd::{AccessFlags, access};
-
 use super::protected::{ProtectedPlaces, WorkingDirs};
 pub(super) use crate::disk::resolve;
-use crate::disk::{GitConfigPaths, folders_of_repository, roots_around};
+use crate::disk::{
+    GitConfigPaths, folders_of_repository, is_of_system, programs_named, roots_around,
+};
 use crate::protocol::EnvOverlay;
 pub use crate::protocol::Target;
-
-/// Folders of programs that only an administrator installs, as they are without links.
-const SYSTEM: [&str; 6] = ["/usr", "/bin", "/sbin", "/nix/store", "/gnu/store", "/opt/homebrew"];
 
 /// Where things are: the folders that agents work in, the project and the home.
 #[derive(Clone, Debug, Default)]
@@ -97,13 +94,9 @@ impl Places {
     /// another to start in its place, as those of version managers do.
     #[must_use]
     pub fn finds_in_system(&self, program: &str, bases: &[PathBuf]) -> bool {
-        let is_of_system = |file: &Path| SYSTEM.iter().any(|folder| file.starts_with(folder));
         let is_found = |base: &PathBuf| {
-            let Some(file) = self.programs_named(program, base).next() else { return false };
-            let folder = file.parent().and_then(resolve);
-            folder.is_some_and(|folder| is_of_system(&folder))
-                && resolve(&file).is_some_and(|file| is_of_system(&file))
-                && self.is_outside(base, &file)
+            let found = self.programs_named(program, base).next();
+            found.is_some_and(|file| is_of_system(&file) && self.is_outside(base, &file))
         };
         bases.iter().all(is_found)
     }
@@ -127,9 +120,8 @@ impl Places {
 
     /// The programs of this name, in the order of `PATH`.
     fn programs_named(&self, program: &str, base: &Path) -> impl Iterator<Item = PathBuf> {
-        let files = self.programs.iter().map(move |folder| base.join(folder).join(program));
-        // Bash passes over folders, and over files that it may not run.
-        files.filter(|file| file.is_file() && access(file, AccessFlags::X_OK).is_ok())
+        let folders: Vec<PathBuf> = self.programs.iter().map(|folder| base.join(folder)).collect();
+        programs_named(program, folders)
     }
 
     fn is_outside(&self, base: &Path, file: &Path) -> bool {

@@ -6,9 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::path::{Places, Target};
+use super::path::{Places, Target, resolve};
 use super::script::{SimpleCommand, Word};
-use crate::disk::check_repository;
+use crate::disk::{check_repository, checkout_around};
 
 /// One program (or sub-command) that only reads.
 struct Reader {
@@ -265,6 +265,12 @@ pub fn is_builtin(program: &str) -> bool {
     BUILTINS.contains(&program)
 }
 
+/// Whether some command of the program is free: it is git, or one that reads and starts nothing.
+#[must_use]
+pub fn is_reader(program: &str) -> bool {
+    READERS.iter().any(|reader| reader.words[0] == program)
+}
+
 /// Whether the text is `3p`, `3,9p` or `3,$p`.
 fn is_line_range(text: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -350,7 +356,8 @@ impl Reader {
             if places.shell_home != places.home {
                 return Err("its HOME, where git finds settings, is not your own".to_owned());
             }
-            check_repository(base, places.home.as_deref(), &places.git)?;
+            let shows_contents = matches!(self.words.get(1), Some(&("diff" | "log" | "show")));
+            check_repository(base, places.home.as_deref(), &places.git, shows_contents)?;
         }
         if !is_builtin(program) && !places.finds_reader(program, bases) {
             return Err(match places.has_sandbox {
@@ -418,11 +425,20 @@ impl Reader {
         let text = word.text.as_str();
         let is_inside =
             || bases.iter().all(|base| Target::new(base, Path::new(text)).is_inside(places));
+        // Elsewhere git compares files without a repository, and goes by attributes that lie there.
+        let is_in_checkout = |base: &PathBuf| {
+            let target = Target::new(base, Path::new(text)).resolved;
+            let checkout = checkout_around(base).and_then(resolve);
+            target.zip(checkout).is_some_and(|(target, checkout)| target.starts_with(checkout))
+        };
         match text {
             // `cd -` goes back to where nobody knows; others read what is piped in.
             "-" if self.words != ["cd"] => Ok(()),
             // What stands behind `--` and looks like an option is asked about.
             text if text.starts_with('-') => Err(format!("{text} may be an option")),
+            _ if self.words[0] == "git" && !bases.iter().all(is_in_checkout) => {
+                Err(format!("{text} is outside the repository"))
+            }
             _ if is_inside() => Ok(()),
             _ => Err(format!("{text} is outside the working directories")),
         }

@@ -8,48 +8,44 @@ use crate::support::scene::{DONE, PARENT, Scene, bash};
 use crate::support::script::{text, tool_use};
 use crate::support::skip;
 
-/// A scene with a changed file, for which the user's own git settings start `filter` by the name of
-/// a program that is known.
-fn with_filter(filter: &str) -> Scene {
+/// A scene with a changed file, in which `rg` is a script of the user's.
+fn with_program(script: &str) -> Scene {
     let mut scene = Scene::new();
-    scene.world.program("git-lfs", filter);
-    let settings = "[filter \"x\"]\n\tclean = git-lfs clean -- %f\n\trequired = true\n";
-    scene.world.home(".gitconfig", settings);
+    scene.world.program("rg", script);
     scene.world.write("f", "one\n");
     for words in ["init -q", "add f"] {
         let mut git = Command::new("git");
         git.args(words.split(' ')).current_dir(scene.world.project_dir());
         assert!(git.env("HOME", scene.world.root()).status().unwrap().success());
     }
-    scene.world.write(".gitattributes", "f filter=x\n");
     scene.world.write("f", "two\n");
     scene
 }
 
-/// The result of `git diff` in a session with these arguments.
-async fn diff(scene: &Scene, args: &[&str]) -> String {
-    scene.server.when(PARENT).reply(tool_use("Bash", bash("git diff"))).then(text(DONE));
+/// The result of `line` in a session with these arguments.
+async fn result(scene: &Scene, line: &str, args: &[&str]) -> String {
+    scene.server.when(PARENT).reply(tool_use("Bash", bash(line))).then(text(DONE));
     let run = scene.world.run(["-p", "PARENT-1 go"]).args(args.iter().copied()).finish().await;
     run.assert_code(0);
     scene.server.requests_of(PARENT)[1].tool_result().text
 }
 
-/// Runs `git diff` with `filter` in two scenes: one without a rule, and one with a rule that allows
-/// it. `check` gets the scene, the result and whether there is the rule.
+/// Runs `rg a` with `script` in two scenes: one without a rule, and one with a rule that allows it.
+/// `check` gets the scene, the result and whether there is the rule.
 async fn free_and_allowed(
     test: &str,
-    filter: &str,
+    script: &str,
     prepare: impl Fn(&Scene),
     check: impl Fn(&Scene, &str, bool),
 ) {
     if !caliban::exec::sandbox::available() {
         return skip(test, "there is no Landlock here");
     }
-    let rule = ["--allowed-tools", "Bash(git diff:*)"];
+    let rule = ["--allowed-tools", "Bash(rg:*)"];
     for (args, is_allowed) in [(&[][..], false), (&rule, true)] {
-        let scene = with_filter(filter);
+        let scene = with_program(script);
         prepare(&scene);
-        let text = diff(&scene, args).await;
+        let text = result(&scene, "rg a", args).await;
         check(&scene, &text, is_allowed);
         scene.server.finish();
     }
@@ -57,11 +53,12 @@ async fn free_and_allowed(
 
 #[tokio::test]
 async fn git_asks_where_it_would_start_a_program_that_may_run_files_of_the_project() {
-    let scene = with_filter("cat");
+    let scene = with_program("cat f");
     let module = "open('mark', 'w')\nimport sys\nsys.stdout.write(sys.stdin.read())\n";
     scene.world.write("x.py", module);
+    scene.world.write(".gitattributes", "f filter=x\n");
     scene.world.home(".gitconfig", "[filter \"x\"]\n\tclean = python3 -m x\n");
-    let text = diff(&scene, &[]).await;
+    let text = result(&scene, "git diff", &[]).await;
     let why = "your git setting filter.x.clean starts a program that may run the project's code";
     assert!(text.contains(why), "{text}");
     assert!(!scene.world.exists("mark"));
@@ -72,12 +69,12 @@ async fn git_asks_where_it_would_start_a_program_that_may_run_files_of_the_proje
 async fn what_a_free_command_starts_writes_nothing_until_a_rule_allows_the_command() {
     free_and_allowed(
         "what_a_free_command_starts_writes_nothing_until_a_rule_allows_the_command",
-        "touch mark && cat",
+        "touch mark && cat f",
         |_| {},
         |scene, text, writes| {
             assert_eq!(scene.world.exists("mark"), writes, "{text}");
-            assert_eq!(text.contains("+two"), writes, "{text}");
-            assert_eq!(text.contains("it ran where it can only read"), !writes, "{text}");
+            assert_eq!(text.lines().any(|line| line == "two"), writes, "{text}");
+            assert_eq!(text.contains("ran where it can only read"), !writes, "{text}");
         },
     )
     .await;
@@ -87,15 +84,15 @@ async fn what_a_free_command_starts_writes_nothing_until_a_rule_allows_the_comma
 async fn what_a_free_command_starts_reads_only_the_project_until_a_rule_allows_the_command() {
     free_and_allowed(
         "what_a_free_command_starts_reads_only_the_project_until_a_rule_allows_the_command",
-        "cat ~/key ../key && cat",
+        "cat ~/key ../key && cat f",
         |scene| {
             for folder in [scene.world.home_dir(), scene.world.project_dir().join("..")] {
                 std::fs::write(folder.join("key"), "KEY-11\n").unwrap();
             }
         },
         |_, text, reads| {
-            assert_eq!(text.contains("+KEY-11"), reads, "{text}");
-            assert_eq!(text.contains("it ran where it can only read"), !reads, "{text}");
+            assert_eq!(text.contains("KEY-11"), reads, "{text}");
+            assert_eq!(text.contains("ran where it can only read"), !reads, "{text}");
         },
     )
     .await;
@@ -105,7 +102,7 @@ async fn what_a_free_command_starts_reads_only_the_project_until_a_rule_allows_t
 async fn what_a_free_command_starts_changes_no_mode_and_no_time() {
     free_and_allowed(
         "what_a_free_command_starts_changes_no_mode_and_no_time",
-        "{ touch -d @0 ~/key; chmod 666 ~/key; } && cat",
+        "{ touch -d @0 ~/key; chmod 666 ~/key; } && cat f",
         |scene| {
             let key = scene.world.home_dir().join("key");
             std::fs::write(&key, "").unwrap();
@@ -117,7 +114,7 @@ async fn what_a_free_command_starts_changes_no_mode_and_no_time() {
             assert_eq!(mode, if changes { 0o666 } else { 0o600 }, "{text}");
             let is_old = key.modified().unwrap() == std::time::UNIX_EPOCH;
             assert_eq!(is_old, changes, "{text}");
-            assert_eq!(text.contains("+two"), changes, "{text}");
+            assert_eq!(text.lines().any(|line| line == "two"), changes, "{text}");
         },
     )
     .await;
@@ -125,7 +122,7 @@ async fn what_a_free_command_starts_changes_no_mode_and_no_time() {
 
 #[tokio::test]
 async fn a_free_command_that_may_start_others_is_asked_about_where_nothing_confines_it() {
-    let scene = with_filter("cat");
+    let scene = with_program("cat");
     let mut calls = tool_use("Bash", bash("git diff"));
     let others =
         ["touch x; git diff", "git diff > x", "git log > x", "touch x; rg a", "rg a; git diff"];
@@ -157,7 +154,7 @@ async fn what_a_free_command_starts_is_no_program_of_the_project_until_a_rule_al
             std::fs::set_permissions(&prog, std::fs::Permissions::from_mode(0o755)).unwrap();
         },
         |_, text, starts| {
-            assert_eq!(text.contains("+RAN-12"), starts, "{text}");
+            assert_eq!(text.contains("RAN-12"), starts, "{text}");
         },
     )
     .await;
@@ -255,7 +252,7 @@ async fn what_a_free_command_starts_reaches_nobody_until_a_rule_allows_the_comma
     let port = listener.local_addr().unwrap().port();
     free_and_allowed(
         "what_a_free_command_starts_reaches_nobody_until_a_rule_allows_the_command",
-        &format!("bash -c ': </dev/tcp/127.0.0.1/{port}' && cat"),
+        &format!("bash -c ': </dev/tcp/127.0.0.1/{port}'"),
         |_| {},
         |_, text, reaches| {
             assert_eq!(listener.accept().is_ok(), reaches, "{text}");

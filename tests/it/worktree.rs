@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -77,17 +76,9 @@ impl Source {
     }
 
     /// The same with a filter in the user's settings, which holds for `*.txt`, and more files in
-    /// the repository. It is a program that is known, by its name, which runs one of two scripts.
+    /// the repository.
     fn with_filter(test: &str, clean: &str, smudge: &str, files: &[(&str, &str)]) -> Option<Self> {
-        let mut source = Self::new(test)?;
-        let bin = source.base.join("bin");
-        std::fs::create_dir(&bin).unwrap();
-        let script = format!("#!/bin/sh\ncase $1 in\nclean) {clean} ;;\n*) {smudge} ;;\nesac\n");
-        std::fs::write(bin.join("git-lfs"), script).unwrap();
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(bin.join("git-lfs"), mode).unwrap();
-        let path = format!("{}:{}", bin.display(), source.env.get("PATH").unwrap());
-        source.env = source.env.with([("PATH", path)]);
+        let source = Self::new(test)?;
         for (name, text) in [(".gitattributes", "*.txt filter=f\n")].iter().chain(files) {
             std::fs::write(source.main.join(name), text).unwrap();
         }
@@ -96,12 +87,17 @@ impl Source {
             git.args(words.split(' ')).current_dir(&source.main);
             assert!(git.env("HOME", source.base.join("home")).status().unwrap().success());
         }
-        let settings = source.base.join("home/.gitconfig");
+        source.set_filter(clean, smudge);
+        Some(source)
+    }
+
+    /// Adds the filter to the user's settings.
+    fn set_filter(&self, clean: &str, smudge: &str) {
+        let settings = self.base.join("home/.gitconfig");
         let text = std::fs::read_to_string(&settings).unwrap();
         let filter =
-            "[filter \"f\"]\nclean = git-lfs clean\nsmudge = git-lfs smudge\nrequired = true\n";
+            format!("[filter \"f\"]\nclean = {clean}\nsmudge = {smudge}\nrequired = true\n");
         std::fs::write(settings, format!("{text}{filter}")).unwrap();
-        Some(source)
     }
 
     fn wish(&self) -> NewWorktree {

@@ -1,26 +1,27 @@
 //! Programs that the user's settings of git name for files which a project picks: filters, programs
-//! that show a file as text, and those that compare.
+//! that show a file as text, and those that compare or merge.
 //!
 //! Attributes say for which files, and any checkout can bring some. The programs start in the
 //! checkout, where an interpreter such as `python -m` takes its modules from.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::config_file::Setting;
 use super::user::GitSettings;
 use super::{GitDir, index, is_missing};
+use crate::disk::{is_of_system, programs_named};
 use crate::protocol::printable_line;
 
-/// Programs that take nothing but data from the folder in which they start.
-const PLAIN: [&str; 22] = [
+/// Programs that take nothing but data from the folder in which they start: they have no settings
+/// there and start nothing else.
+const PLAIN: [&str; 20] = [
     "antiword",
     "cat",
     "catdoc",
-    "delta",
     "difft",
-    "docx2txt",
-    "exiftool",
+    "false",
     "git-crypt",
     "git-lfs",
     "gzip",
@@ -34,12 +35,12 @@ const PLAIN: [&str; 22] = [
     "sort",
     "strings",
     "tr",
+    "true",
     "xxd",
-    "zcat",
 ];
 
-/// The settings that name such programs, by section and key; those of `diff` and `filter` stand in
-/// sections with a name, by which attributes pick them.
+/// The settings that name a program, by section and key. They stand in sections with a name, by
+/// which attributes pick them.
 const DRIVERS: [(&str, &str); 6] = [
     ("diff", "command"),
     ("diff", "textconv"),
@@ -49,6 +50,9 @@ const DRIVERS: [(&str, &str); 6] = [
     ("merge", "driver"),
 ];
 
+/// The name of the driver that git takes for files without an attribute.
+const DEFAULT: &str = "default";
+
 /// More folders are not looked through for attributes.
 const MAX_FOLDERS: usize = 20_000;
 
@@ -57,13 +61,17 @@ const MAX_FILE: u64 = 1 << 20;
 
 const ATTRIBUTES: &str = ".gitattributes";
 
+/// Not all of what may pick a driver is known.
+struct Unreadable;
+
 /// One program, as a setting has it.
 struct Driver {
+    /// `diff`, `filter` or `merge`.
+    kind: &'static str,
     /// As git names the setting, such as `filter.x.clean`. In lower case.
     setting: String,
     /// The name that attributes have for it; `None` where git starts it for every file.
     name: Option<String>,
-    command: String,
 }
 
 /// Checks that the user's settings name no program that may run what lies in a checkout: what git
@@ -77,7 +85,7 @@ pub fn check_all_plain(users: &GitSettings) -> Result<(), String> {
 }
 
 /// Checks that no attribute of the checkout picks a program of the user's that may run what lies
-/// there.
+/// there, for a command that merges nothing. Only one that `shows_contents` starts those of `diff`.
 ///
 /// # Errors
 ///
@@ -87,13 +95,21 @@ pub fn check(
     git: &GitDir,
     hash: usize,
     users: &GitSettings,
+    shows_contents: bool,
 ) -> Result<(), String> {
-    let drivers = unknown(users);
-    let Some(first) = drivers.first() else { return Ok(()) };
+    let mut drivers = unknown(users);
+    drivers.retain(|it| it.kind == "filter" || it.kind == "diff" && shows_contents);
+    if drivers.is_empty() {
+        return Ok(());
+    }
     if let Some(driver) = drivers.iter().find(|driver| driver.name.is_none()) {
         return driver.refuse();
     }
-    let Some(texts) = attributes(checkout, git, hash, users) else { return first.refuse() };
+    let texts = attributes(checkout, git, hash, users);
+    let texts = texts.map_err(|Unreadable| {
+        let setting = printable_line(&drivers[0].setting);
+        format!("not all attributes of the project can be read, which may pick your git setting {setting}")
+    })?;
     let is_picked = |driver: &&Driver| {
         let named = driver.name.as_ref().map(|name| format!("={name}"));
         named.is_some_and(|named| texts.iter().any(|text| text.contains(&named)))
@@ -108,74 +124,108 @@ impl Driver {
     }
 }
 
+/// The programs that the user's settings name and that are not known.
+fn unknown(users: &GitSettings) -> Vec<Driver> {
+    let driver = |it: &Setting| {
+        let (section, name) = split(&it.section);
+        let is_driver = match name {
+            Some(_) => DRIVERS.contains(&(section, it.key.as_str())),
+            None => (section, it.key.as_str()) == ("diff", "external"),
+        };
+        let kinds = ["diff", "filter", "merge"];
+        let kind = kinds.into_iter().find(|kind| *kind == section && is_driver)?;
+        let name = name.filter(|name| *name != DEFAULT).map(str::to_owned);
+        let setting = format!("{}.{}", it.section.replace(' ', "."), it.key);
+        (!is_plain(&it.value, &users.programs)).then_some(Driver { kind, setting, name })
+    };
+    users.all().filter_map(driver).collect()
+}
+
 /// Whether the command is one program that is known to take nothing but data from the folder in
-/// which it starts, with plain words.
+/// which it starts, with plain words. `programs` are the folders of `PATH`: the program has to be the
+/// system's own.
 #[must_use]
-pub fn is_plain(command: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || " -_./%=,:+".contains(c);
+pub fn is_plain(command: &str, programs: &[PathBuf]) -> bool {
+    let is_plain_char = |c: char| c.is_ascii_alphanumeric() || " -_./%=,:+".contains(c);
     let program = command.split_whitespace().next().unwrap_or_default();
-    let (folder, name) = program.rsplit_once('/').unwrap_or(("/", program));
-    command.chars().all(is_plain) && folder.starts_with('/') && PLAIN.contains(&name)
+    let name = program.rsplit('/').next().unwrap_or_default();
+    let path = match program.contains('/') {
+        true => Some(PathBuf::from(program)),
+        // Which one a relative folder has depends on where git runs.
+        false => {
+            let mut folders = programs.iter().take_while(|folder| folder.is_absolute());
+            folders.find_map(|folder| programs_named(program, [folder.clone()]).next())
+        }
+    };
+    let is_known = PLAIN.contains(&name) && command.chars().all(is_plain_char);
+    is_known && path.is_some_and(|path| path.is_absolute() && is_of_system(&path))
         || command.trim().is_empty()
 }
 
-/// All that may hold attributes of files in the checkout, in lower case; `None` where not all of it
-/// can be read.
+/// All that may hold attributes of files in the checkout, in lower case.
 fn attributes(
     checkout: &Path,
     git: &GitDir,
     hash: usize,
     users: &GitSettings,
-) -> Option<Vec<String>> {
+) -> Result<Vec<String>, Unreadable> {
     let mut files = vec![PathBuf::from("/etc/gitattributes")];
     files.extend(users.attribute_files(checkout));
     files.extend([&git.common, &git.own].map(|folder| folder.join("info/attributes")));
-    let mut pending = vec![checkout.to_owned()];
-    let mut looked_into = 0;
-    while let Some(folder) = pending.pop() {
-        looked_into += 1;
-        if looked_into > MAX_FOLDERS {
-            return None;
-        }
-        for entry in fs::read_dir(&folder).ok()? {
-            let entry = entry.ok()?;
-            if entry.file_name() == ATTRIBUTES {
-                files.push(entry.path());
-            } else if entry.file_name() != ".git" && entry.file_type().ok()?.is_dir() {
-                pending.push(entry.path());
-            }
+    let mut texts = Vec::new();
+    for file in files.iter().filter(|file| !is_missing(file)) {
+        texts.push(read(file)?);
+    }
+    for folder in folders_below(checkout)? {
+        let file = folder.join(ATTRIBUTES);
+        match file.symlink_metadata() {
+            // Git follows no link there, and looks into the index instead.
+            Ok(found) if found.is_file() => texts.push(read(&file)?),
+            Ok(_) => return Err(Unreadable),
+            Err(_) => {}
         }
     }
     // Git takes from the index what is not checked out.
-    let tracked = index::files(&git.index(), hash).ok()?;
-    if tracked.named(ATTRIBUTES).any(|file| is_missing(&checkout.join(file))) {
-        return None;
+    let tracked = index::named(&git.index(), hash, ATTRIBUTES).map_err(|_| Unreadable)?;
+    match tracked.iter().any(|file| is_missing(&checkout.join(file))) {
+        true => Err(Unreadable),
+        false => Ok(texts),
     }
-    let files = files.into_iter().filter(|file| !is_missing(file));
-    files.map(|file| read(&file)).collect()
 }
 
-fn read(file: &Path) -> Option<String> {
-    let found = file.metadata().ok()?;
-    let is_readable = found.is_file() && found.len() <= MAX_FILE;
-    let text = is_readable.then(|| fs::read(file).ok())??;
-    Some(String::from_utf8_lossy(&text).to_lowercase())
-}
-
-/// The programs that the user's settings name and that are not known.
-fn unknown(users: &GitSettings) -> Vec<Driver> {
-    let driver = |it: &Setting| {
-        let (kind, name) = split(&it.section);
-        let key = (kind, it.key.as_str());
-        let is_driver = match name {
-            Some(_) => DRIVERS.contains(&key),
-            None => key == ("diff", "external"),
+/// The folder and all below it that git could list. Follows no link.
+fn folders_below(checkout: &Path) -> Result<Vec<PathBuf>, Unreadable> {
+    let mut folders = vec![checkout.to_owned()];
+    let mut at = 0;
+    while let Some(folder) = folders.get(at) {
+        at += 1;
+        let entries = match fs::read_dir(folder) {
+            Err(error) if is_closed(error.kind()) => continue,
+            entries => entries.map_err(|_| Unreadable)?,
         };
-        let name = name.map(str::to_owned);
-        let setting = format!("{}.{}", it.section.replace(' ', "."), it.key);
-        is_driver.then(|| Driver { setting, name, command: it.value.clone() })
-    };
-    users.all().filter_map(driver).filter(|driver| !is_plain(&driver.command)).collect()
+        for entry in entries {
+            let entry = entry.map_err(|_| Unreadable)?;
+            if entry.file_name() != ".git" && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(entry.path());
+            }
+        }
+        if folders.len() > MAX_FOLDERS {
+            return Err(Unreadable);
+        }
+    }
+    Ok(folders)
+}
+
+/// Whether git cannot look into the folder either.
+fn is_closed(error: ErrorKind) -> bool {
+    matches!(error, ErrorKind::NotFound | ErrorKind::PermissionDenied)
+}
+
+fn read(file: &Path) -> Result<String, Unreadable> {
+    let found = file.metadata().map_err(|_| Unreadable)?;
+    let is_readable = found.is_file() && found.len() <= MAX_FILE;
+    let text = is_readable.then(|| fs::read(file).ok()).flatten().ok_or(Unreadable)?;
+    Ok(String::from_utf8_lossy(&text).to_lowercase())
 }
 
 /// The kind of a section and the name in it: `filter "x"` or, as git once wrote it, `filter.x`.

@@ -1,7 +1,7 @@
 //! Git's index, read as far as it says which files of a checkout git tracks, and which of its
 //! folders are repositories of their own.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -40,6 +40,24 @@ pub fn commits(path: &Path, hash: usize) -> Result<Vec<PathBuf>, &'static str> {
         }
     })?;
     Ok(commits)
+}
+
+/// The paths of all files and links by this name, from the top of the checkout. `hash` is the length
+/// of an object's name in bytes.
+///
+/// # Errors
+///
+/// As for [`commits`].
+pub fn named(path: &Path, hash: usize, name: &str) -> Result<Vec<PathBuf>, &'static str> {
+    let mut found = Vec::new();
+    read(path, hash, &mut |entry, file| {
+        let is_last = |before: &[u8]| before.is_empty() || before.ends_with(b"/");
+        let is_named = file.strip_suffix(name.as_bytes()).is_some_and(is_last);
+        if entry != Entry::Commit && is_named {
+            found.push(PathBuf::from(OsString::from_vec(file.to_owned())));
+        }
+    })?;
+    Ok(found)
 }
 
 /// The regular files that the index at `path` names. `hash` is the length of an object's name in bytes.
@@ -81,13 +99,6 @@ impl TrackedFiles {
     pub fn lie_below(&self, folder: &Path) -> bool {
         let start = [folder.as_os_str().as_bytes(), b"/"].concat();
         self.first_from(&start).is_some_and(|name| name.starts_with(&start))
-    }
-
-    /// The paths of all files by this name, from the top of the checkout.
-    pub fn named(&self, name: &str) -> impl Iterator<Item = &Path> {
-        let paths = (0..self.ends.len()).filter_map(|at| self.name(at));
-        let paths = paths.map(|path| Path::new(OsStr::from_bytes(path)));
-        paths.filter(move |path| path.file_name().is_some_and(|it| it == name))
     }
 
     /// The first name that is not less than this one.

@@ -75,16 +75,13 @@ pub fn check_starts_nothing(
 ) -> Result<(), String> {
     let checkout = own_checkout(dir, home)?;
     let users = user_config.settings();
-    if users.has_unread {
-        return Err("your environment sets GIT_CONFIG_PARAMETERS, which only git reads".to_owned());
-    }
     drivers::check_all_plain(&users)?;
     let mut seen = HashSet::new();
     let mut modules = Vec::new();
     // A command may make a submodule of one that git does not know yet, and look into it.
     let top = &fs::canonicalize(checkout).map_err(|_| NO_REPOSITORY)?;
     for checkout in checkouts_below(top)? {
-        let within = look_into(&checkout, home, &users)?;
+        let within = look_into(&checkout, home, &users, true)?;
         // Git looks into the repository that a link in the place of a submodule leads to.
         let place = within.iter().map(|path| checkout.join(path));
         if place
@@ -131,7 +128,7 @@ pub fn check_within(
     let others = within.iter().skip(1).filter(|other| !trusted.contains(other));
     for other in others {
         // Git fetches, checks out and starts hooks in a submodule too.
-        let looked = look_into(other, home, &users);
+        let looked = look_into(other, home, &users, true);
         if let Err(why) = looked.and_then(|_| look_for_programs(other, home, &users)) {
             let name = printable_line(&other.to_string_lossy());
             return Err(format!("{name} is a repository of its own, and {why}"));
@@ -214,9 +211,12 @@ fn look_for_programs(
     if hooks.iter().chain(&users).any(is_of_checkout) {
         return Err("git takes hooks from a folder of the project".to_owned());
     }
-    match hooks.iter().all(|folder| has_no_hooks(folder)) {
-        true => Ok(git),
-        false => Err("it has hooks, which git may start".to_owned()),
+    match hooks.iter().find_map(|folder| hook_in(folder)) {
+        None => Ok(git),
+        Some(name) => {
+            let name = printable_line(&name.to_string_lossy());
+            Err(format!("the repository has hooks that git may start, such as {name}"))
+        }
     }
 }
 
@@ -262,13 +262,15 @@ fn other_entry(folder: &Path, known: &[&str]) -> Option<OsString> {
     entries.find(|entry| !is_known(entry)).map(|entry| entry.file_name())
 }
 
-/// Whether nothing lies in the folder but git's examples.
-fn has_no_hooks(folder: &Path) -> bool {
+/// A file in the folder that is none of git's examples, or the folder itself where it cannot be read.
+fn hook_in(folder: &Path) -> Option<OsString> {
     let is_sample = |name: &OsStr| name.as_bytes().ends_with(b".sample");
-    is_missing(folder)
-        || fs::read_dir(folder).is_ok_and(|mut entries| {
-            entries.all(|entry| entry.is_ok_and(|entry| is_sample(&entry.file_name())))
-        })
+    if is_missing(folder) {
+        return None;
+    }
+    let Ok(entries) = fs::read_dir(folder) else { return Some(folder.into()) };
+    let mut names = entries.map(|entry| entry.map_or_else(|_| folder.into(), |it| it.file_name()));
+    names.find(|name| !is_sample(name))
 }
 
 /// The repositories of submodules, whose names may have several parts.
@@ -332,7 +334,10 @@ mod tests {
         assert!(why.contains("core.sshcommand"), "{why}");
         git(&project.join("lib"), &["config", "--unset", "core.sshCommand"]);
         fs::write(module.join("hooks/post-checkout"), "").unwrap();
-        assert_eq!(check(&project, &nobody), Err("it has hooks, which git may start".to_owned()));
+        assert_eq!(
+            check(&project, &nobody),
+            Err("the repository has hooks that git may start, such as pre-commit".to_owned())
+        );
         // Not checked out: git would fill it from there.
         fs::remove_dir_all(project.join("lib")).unwrap();
         std::os::unix::fs::symlink(root.path(), project.join("lib")).unwrap();

@@ -57,7 +57,7 @@ impl Bench {
 
     fn check(&self, folder: &str) -> Result<(), String> {
         let home = self.path("home");
-        check_repository(&self.path(folder), Some(&home), &GitConfigPaths::at_home(Some(&home)))
+        check_repository(&self.path(folder), Some(&home), &users(&home), true)
     }
 
     fn refuses(&self, folder: &str, words: &str) {
@@ -87,42 +87,85 @@ fn what_git_makes_is_accepted() {
     }
 }
 
+/// The settings of the user with this home, who has the system's programs.
+fn users(home: &Path) -> GitConfigPaths {
+    let path = ("PATH", OsStr::new("/usr/bin:/bin"));
+    GitConfigPaths::new(&EnvOverlay::from_iter([("HOME", home.as_os_str()), path]))
+}
+
 #[test]
 fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused_where_attributes_pick_it() {
     let bench = Bench::new();
-    bench
-        .write("home/.gitconfig", "[filter \"Nb\"]\n\tclean = \"python3\" -m nb\n\tsmudge = cat\n");
-    assert_eq!(bench.check("a"), Ok(()), "nothing picks it");
+    let check = |shows: bool| {
+        let home = bench.path("home");
+        check_repository(&bench.path("a"), Some(&home), &users(&home), shows)
+    };
+    let refuses = |setting: &str| {
+        let why = check(true).unwrap_err();
+        let start = format!("your git setting {setting} starts a program that may run");
+        assert!(why.starts_with(&start), "{setting}: {why}");
+    };
+    let driver = |section: &str, key: &str, command: &str| {
+        bench.write("home/.gitconfig", &format!("[{section}]\n\t{key} = {command}\n"));
+    };
+    driver("filter \"Nb\"", "clean", "\"python3\" -m nb");
+    assert_eq!(check(true), Ok(()), "nothing picks it");
     for file in ["a/src/.gitattributes", "a/.git/info/attributes", "home/.config/git/attributes"] {
         bench.write(file, "*.ipynb filter=Nb\n");
-        let why =
-            "your git setting filter.nb.clean starts a program that may run the project's code";
-        bench.refuses("a", why);
+        refuses("filter.nb.clean");
         fs::remove_file(bench.path(file)).unwrap();
-        assert_eq!(bench.check("a"), Ok(()), "{file}");
+        assert_eq!(check(true), Ok(()), "{file}");
     }
-    bench.write("a/.gitattributes", "*.bin filter=lfs diff=Nb\n");
-    let lfs = "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tprocess = /usr/bin/git-lfs filter-process\n";
-    bench.write("home/.gitconfig", lfs);
-    assert_eq!(bench.check("a"), Ok(()), "it takes nothing but data from the project");
-    for command in ["./git-lfs clean", "git-lfs clean; ./x", "npx x", "$(./x)", "git-lfs clean `x`"]
-    {
-        bench.write("home/.gitconfig", &format!("[filter \"lfs\"]\n\tclean = '{command}'\n"));
-        bench.refuses("a", "filter.lfs.clean");
+    bench.write("a/.gitattributes", "*.bin filter=x diff=x merge=x\n");
+    for (kind, key) in [
+        ("filter", "clean"),
+        ("filter", "smudge"),
+        ("filter", "process"),
+        ("diff", "textconv"),
+        ("diff", "command"),
+    ] {
+        let section = format!("{kind} \"x\"");
+        for plain in ["cat -- %f", "/usr/bin/sort", ""] {
+            driver(&section, key, plain);
+            assert_eq!(check(true), Ok(()), "{key} {plain}: it takes nothing but data");
+        }
+        for command in ["./cat", "cat; ./x", "npx x", "$(./x)", "cat `x`", "no-such", "/tmp/cat"] {
+            driver(&section, key, &format!("'{command}'"));
+            refuses(&format!("{kind}.x.{key}"));
+        }
+        assert_eq!(check(false).is_ok(), kind == "diff", "{key}: without contents");
     }
-    bench.write("home/.gitconfig", "[diff \"nb\"]\n\ttextconv = python3 -m nb\n");
-    bench.refuses("a", "diff.nb.textconv");
-    // What is tracked and not checked out, git reads from the index.
+    driver("merge \"x\"", "driver", "npx x");
+    assert_eq!(check(true), Ok(()), "nothing merges");
+    driver("diff \"x\"", "textconv", "python3 -m x");
+    // Git reads no link there, and what is tracked and not checked out it reads from the index.
     bench.git("a", &["add", ".gitattributes"]);
-    bench.refuses("a", "diff.nb.textconv");
     fs::remove_file(bench.path("a/.gitattributes")).unwrap();
-    bench.refuses("a", "diff.nb.textconv");
+    let unread = "not all attributes of the project can be read";
+    assert!(check(true).is_err_and(|why| why.starts_with(unread)));
+    bench.write("a/plain", "");
+    std::os::unix::fs::symlink("plain", bench.path("a/.gitattributes")).unwrap();
+    assert!(check(true).is_err_and(|why| why.starts_with(unread)));
+    fs::remove_file(bench.path("a/.gitattributes")).unwrap();
     bench.git("a", &["rm", "-q", "--cached", ".gitattributes"]);
-    assert_eq!(bench.check("a"), Ok(()));
-    bench.write("home/.gitconfig", "[diff]\n\texternal = difft\n");
-    assert_eq!(bench.check("a"), Ok(()));
-    bench.write("home/.gitconfig", "[diff]\n\texternal = python3 -m difference\n");
-    bench.refuses("a", "diff.external");
+    assert_eq!(check(true), Ok(()));
+    for (section, key) in [("diff", "external"), ("diff \"default\"", "textconv")] {
+        driver(section, key, "cat");
+        assert_eq!(check(true), Ok(()));
+        driver(section, key, "python3 -m x");
+        assert!(check(true).is_err() && check(false).is_ok(), "{key} needs no attribute");
+    }
+    driver("user", "name", "Ann");
+    let home = bench.path("home");
+    for (name, why) in [
+        ("GIT_EXTERNAL_DIFF", "your git setting diff.external"),
+        ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_PARAMETERS"),
+        ("GIT_ATTR_SOURCE", "GIT_ATTR_SOURCE"),
+    ] {
+        let env = EnvOverlay::from_iter([("HOME", home.as_os_str()), (name, OsStr::new("x"))]);
+        let found = check_repository(&bench.path("a"), None, &GitConfigPaths::new(&env), true);
+        assert!(found.unwrap_err().contains(why), "{name}");
+    }
 }
 
 #[test]
@@ -171,7 +214,7 @@ fn settings_count_in_each_file_that_the_environment_names() {
         ("GIT_CONFIG_SYSTEM", "xdg/git/config"),
     ] {
         let env = EnvOverlay::from_iter([("HOME", &home)]).with([(name, bench.path(value))]);
-        let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env));
+        let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env), true);
         assert!(why.is_err_and(|why| why.contains("post-index-change")), "{name}");
     }
     let env = EnvOverlay::from_iter([
@@ -181,7 +224,7 @@ fn settings_count_in_each_file_that_the_environment_names() {
         ("GIT_CONFIG_KEY_1", "core.hooksPath"),
         ("GIT_CONFIG_VALUE_1", ".husky"),
     ]);
-    let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env));
+    let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env), true);
     assert!(why.is_err_and(|why| why.contains("post-index-change")));
     assert_eq!(bench.check("a"), Ok(()));
 }
@@ -242,7 +285,7 @@ fn a_git_folder_that_git_may_read_otherwise_or_that_is_anothers_is_refused() {
         bench.write(&format!("c/g/{file}"), text);
     }
     bench.write("c/.git", "gitdir: g\n");
-    assert!(check_repository(&claim, None, &GitConfigPaths::default()).is_err());
+    assert!(check_repository(&claim, None, &GitConfigPaths::default(), true).is_err());
 }
 
 #[test]

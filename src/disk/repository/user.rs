@@ -29,8 +29,10 @@ pub struct GitConfigPaths {
     folder: Option<PathBuf>,
     /// What the environment itself sets.
     in_env: Vec<Setting>,
-    /// The environment hands on settings of a git that ran before.
-    is_handed_on: bool,
+    /// The environment has settings in a form that only git reads.
+    has_unread: bool,
+    /// The folders of `PATH`.
+    programs: Vec<PathBuf>,
 }
 
 /// Settings, and the files that they are from.
@@ -45,6 +47,8 @@ pub struct GitSettings {
     attributes: Option<PathBuf>,
     /// There are others, in a form that only git reads.
     pub has_unread: bool,
+    /// The folders of `PATH`, in which git finds the programs that settings name.
+    pub programs: Vec<PathBuf>,
 }
 
 impl GitConfigPaths {
@@ -63,8 +67,10 @@ impl GitConfigPaths {
         files.extend(set("GIT_CONFIG_GLOBAL"));
         files.extend(home.as_ref().map(|home| home.join(".gitconfig")));
         files.extend(folder.as_ref().map(|folder| folder.join("config")));
-        let is_handed_on = env.get_os("GIT_CONFIG_PARAMETERS").is_some_and(|it| !it.is_empty());
-        Self { home, files, folder, in_env: settings_in(env), is_handed_on }
+        let is_set = |name: &&str| env.get_os(name).is_some_and(|value| !value.is_empty());
+        let has_unread = ["GIT_CONFIG_PARAMETERS", "GIT_ATTR_SOURCE"].iter().any(is_set);
+        let programs = env.program_folders().map(Path::to_owned).collect();
+        Self { home, files, folder, in_env: settings_in(env), has_unread, programs }
     }
 
     /// The paths of a user with this home, where no more is known.
@@ -87,7 +93,8 @@ impl GitConfigPaths {
         let mut all = GitSettings {
             home: self.home.clone(),
             attributes: self.file("attributes"),
-            has_unread: self.is_handed_on,
+            has_unread: self.has_unread,
+            programs: self.programs.clone(),
             ..GitSettings::default()
         };
         let first = self.files.iter().cloned().chain(own).map(|file| (file, 0));
@@ -166,17 +173,23 @@ impl GitSettings {
 }
 
 /// The settings that variables hold: `GIT_CONFIG_COUNT` says how many pairs of `GIT_CONFIG_KEY_n`
-/// and `GIT_CONFIG_VALUE_n` there are.
+/// and `GIT_CONFIG_VALUE_n` there are, and one setting has a variable of its own.
 fn settings_in(env: &EnvOverlay) -> Vec<Setting> {
-    let count = env.get("GIT_CONFIG_COUNT").and_then(|count| count.trim().parse().ok());
-    // Git stops at a pair that is missing.
-    let pair = |at: usize| {
-        let key = env.get(&format!("GIT_CONFIG_KEY_{at}"))?.to_lowercase();
-        let value = env.get(&format!("GIT_CONFIG_VALUE_{at}"))?.to_owned();
-        let (section, key) = key.rsplit_once('.')?;
-        Some(Setting { section: section.to_owned(), key: key.to_owned(), value })
+    let value = |name: &str| env.get_os(name).map(|value| value.to_string_lossy().into_owned());
+    let setting = |section: &str, key: &str, value| {
+        let (section, key) = (section.to_owned(), key.to_owned());
+        Setting { section, key, value }
     };
-    (0..count.unwrap_or(0)).map_while(pair).collect()
+    let count = value("GIT_CONFIG_COUNT").and_then(|count| count.trim().parse().ok());
+    // Git refuses to run where a pair is missing.
+    let pair = |at: usize| {
+        let key = value(&format!("GIT_CONFIG_KEY_{at}"))?.to_lowercase();
+        let (section, key) = key.rsplit_once('.')?;
+        Some(setting(section, key, value(&format!("GIT_CONFIG_VALUE_{at}"))?))
+    };
+    let external = value("GIT_EXTERNAL_DIFF").filter(|program| !program.is_empty());
+    let external = external.map(|program| setting("diff", "external", program));
+    (0..count.unwrap_or(0)).map_while(pair).chain(external).collect()
 }
 
 /// The first word of the section, without the name of a subsection.

@@ -1,9 +1,9 @@
 //! Runs git for this program: with no hook of the project, no prompt, no fetch of what is missing,
 //! and no variable that would point it elsewhere.
 //!
-//! In a worktree, git converts files with the filters of the user's settings: programs that may
-//! read what the agent or the commit put there, such as a module in the folder in which they start.
-//! [`WorktreeGit`] is the only git that looks into a worktree, and keeps them to its bounds.
+//! In a worktree, git converts files with the filters of the user's settings. [`WorktreeGit`] is the
+//! only git that looks into one: it runs those alone that are known to take nothing but data from
+//! the folder in which they start, and keeps them to its bounds.
 //!
 //! Git can take long: it waits for another git's lock, checks out a large tree, or runs a filter
 //! that downloads. Each git is a process group of its own, which a token ends with all that it
@@ -175,7 +175,9 @@ impl WorktreeGit {
     ) -> Result<Self, GitError> {
         let mut git = Git { confinement, ..Git::new(path, context) };
         let settings = git.output(["config", "--null", "--list"])?;
-        let settings = without_filters(&settings, git.confinement.is_some());
+        let folders = git.context.env.program_folders().map(Path::to_owned);
+        let programs: Option<Vec<PathBuf>> = git.confinement.is_some().then(|| folders.collect());
+        let settings = without_filters(&settings, programs.as_deref());
         if !settings.is_empty() {
             let count = settings.len().to_string();
             let numbered = settings.into_iter().enumerate().flat_map(|(number, (key, value))| {
@@ -212,16 +214,19 @@ impl WorktreeGit {
     }
 }
 
-/// Settings that take the commands of filters away: of all, or where `is_confined` of those that
-/// name a program that is not known. `list` has all settings, each with its value on the next line.
-fn without_filters(list: &[u8], is_confined: bool) -> Vec<(OsString, &'static str)> {
+/// Settings that take the commands of filters away: of all, or where git finds `programs` in these
+/// folders, of those that name one that is not known. `list` has all settings, each with its value
+/// on the next line.
+fn without_filters(list: &[u8], programs: Option<&[PathBuf]>) -> Vec<(OsString, &'static str)> {
     let filter = |setting: &[u8]| {
         let end = setting.iter().position(|byte| *byte == b'\n').unwrap_or(setting.len());
         let (key, value) = (&setting[..end], setting.get(end + 1..).unwrap_or_default());
         let name = key.strip_prefix(b"filter.")?;
         let dot = name.iter().rposition(|byte| *byte == b'.')?;
         let is_command = [&b"clean"[..], b"smudge", b"process"].contains(&&name[dot + 1..]);
-        let is_known = is_confined && std::str::from_utf8(value).is_ok_and(is_plain_driver);
+        let command = std::str::from_utf8(value).ok();
+        let is_known =
+            command.zip(programs).is_some_and(|(it, folders)| is_plain_driver(it, folders));
         (is_command && !is_known).then(|| name[..dot].to_owned())
     };
     let filters: BTreeSet<Vec<u8>> = list.split(|byte| *byte == 0).filter_map(filter).collect();

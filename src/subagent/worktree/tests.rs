@@ -224,6 +224,18 @@ async fn no_hook_of_the_project_runs() {
     assert!(ran.exists());
 }
 
+#[test]
+fn git_and_what_it_starts_see_no_keys() {
+    let place = Place::new();
+    let keys = [("ANTHROPIC_API_KEY", "KEY-77"), ("MY_KEY", "KEY-88"), ("LANG", "C")];
+    let wish = place.wish("");
+    let wish =
+        NewWorktree { env: wish.env.with(keys), secrets: ["MY_KEY".to_owned()].into(), ..wish };
+    let env = wish.git_context(CancellationToken::new()).env;
+    assert_eq!(env.get("LANG"), Some("C"));
+    assert_eq!((env.get("ANTHROPIC_API_KEY"), env.get("MY_KEY")), (None, None));
+}
+
 #[tokio::test]
 async fn without_a_confinement_no_filter_runs_in_a_worktree() {
     let place = Place::new();

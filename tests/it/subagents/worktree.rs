@@ -438,13 +438,16 @@ async fn t24_an_agent_below_an_isolated_one_works_in_its_worktree_and_cannot_lea
     scene.server.finish();
 }
 
-/// Makes each checkout of the project take so many seconds, which mark its process.
-fn slow_checkout(scene: &mut Scene, seconds: u32) -> String {
-    let marker = process::marked_seconds(seconds);
+/// Makes each checkout of the project wait for a writer of a pipe, whose path marks its process.
+fn slow_checkout(scene: &mut Scene) -> String {
+    // Where a filter may read: among the user's programs.
+    scene.world.program("waiter", "");
+    let pipe = scene.world.root().join("tools/bin/held.fifo");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let marker = pipe.display().to_string();
     // The user's own: a repository whose settings name a program gives no worktree.
-    scene.world.program("git-lfs", &format!("sleep {marker}"));
-    let filter = "[filter \"slow\"]\n\tclean = cat\n\tsmudge = git-lfs smudge -- %f\n";
-    scene.world.home(".gitconfig", filter);
+    let filter = format!("[filter \"slow\"]\n\tclean = cat\n\tsmudge = cat {marker}\n");
+    scene.world.home(".gitconfig", &filter);
     scene.world.write(".gitattributes", "*.txt filter=slow\n");
     git(scene, "add -A");
     git(scene, "commit -qm slow");
@@ -466,7 +469,7 @@ async fn assert_nothing_left(scene: &Scene, marker: &str) {
 #[tokio::test]
 async fn a_signal_ends_the_making_of_a_worktree_and_a_result_is_written() {
     let mut scene = scene();
-    let marker = slow_checkout(&mut scene, 1001);
+    let marker = slow_checkout(&mut scene);
     scene.server.when(PARENT).reply(calls([tidy("CHILD-A")]));
     let running = scene.run().start();
     process::eventually(|| !process::with_argument(&marker).is_empty()).await;
@@ -481,7 +484,7 @@ async fn a_signal_ends_the_making_of_a_worktree_and_a_result_is_written() {
 #[tokio::test]
 async fn the_time_limit_of_an_agent_holds_while_its_worktree_is_made() {
     let mut scene = scene();
-    let marker = slow_checkout(&mut scene, 1002);
+    let marker = slow_checkout(&mut scene);
     scene.world.config("[subagents]\nmax_wall_s = 1\n");
     scene.parent_calls([tidy("CHILD-A")]);
     scene.go().await;
@@ -494,7 +497,7 @@ async fn the_time_limit_of_an_agent_holds_while_its_worktree_is_made() {
 #[tokio::test]
 async fn git_ends_with_an_agent_that_is_stopped_alone_while_its_worktree_is_made() {
     let mut scene = scene();
-    let marker = slow_checkout(&mut scene, 1004);
+    let marker = slow_checkout(&mut scene);
     scene.server.when(PARENT).reply(calls([tidy("CHILD-A")])).then(text(DONE));
     let mut client = Client::start(scene.world.run(ARGS));
     client.initialize(json!({})).await.unwrap();
@@ -519,7 +522,7 @@ async fn main_goes_on_while_many_worktrees_are_made() {
     // More than the runtime has threads that may block.
     const AGENTS: usize = 60;
     let mut scene = scene();
-    let marker = slow_checkout(&mut scene, 1003);
+    let marker = slow_checkout(&mut scene);
     scene.world.config(&format!(
         "[subagents]\nfaces = [\"lifecycle\"]\nmax_concurrent_agents = {AGENTS}\nmax_children_per_agent = {AGENTS}\n"
     ));

@@ -26,6 +26,27 @@ fn a_rule_for_all_projects_unbinds_nothing_that_is_free_without_it() {
 }
 
 #[test]
+fn git_compares_no_files_outside_the_repository_that_it_runs_in() {
+    let mut bench = Bench::new();
+    let nested = bench.root.join("project/sub");
+    for folder in [".git/objects", ".git/refs", "src"] {
+        fs::create_dir_all(nested.join(folder)).unwrap();
+    }
+    fs::write(nested.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    for file in ["a", "b"] {
+        fs::write(bench.root.join("project").join(file), file).unwrap();
+    }
+    bench.places.dirs = vec![bench.root.join("project"), bench.root.join("outside")].into();
+    let outside = bench.root.join("outside/x");
+    fs::write(&outside, "").unwrap();
+    bench.allows(["git diff a b", "git diff HEAD~1 -- src", "cd sub && git diff src"]);
+    bench.asks([
+        "cd sub && git diff ../a ../b".to_owned(),
+        format!("git diff a {}", outside.display()),
+    ]);
+}
+
+#[test]
 fn nothing_that_is_not_confined_is_free_where_bash_reads_a_file_first() {
     let mut bench = Bench::new().mode(Mode::AcceptEdits).allow("Bash(make)");
     bench.allows(["echo x > src/a", "make | tail -3", "echo x"]);
