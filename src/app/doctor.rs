@@ -23,7 +23,8 @@ use crate::subagent::registry::{DefinitionSources, Definitions};
 const MCP_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the programs that are asked about themselves get of the environment.
-const CHECK_VARIABLES: [&str; 5] = ["HOME", "LANG", "PATH", "TERM", "TMUX"];
+const CHECK_VARIABLES: [&str; 7] =
+    ["HOME", "LANG", "LC_ALL", "PATH", "TERM", "TMUX", "XDG_CONFIG_HOME"];
 
 /// What an examination starts from. Cheap to clone.
 #[derive(Clone)]

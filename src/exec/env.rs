@@ -73,8 +73,13 @@ fn without_relative_libraries(env: &EnvOverlay) -> EnvOverlay {
 #[must_use]
 pub fn without_programs_of(dir: &Path, env: &EnvOverlay) -> EnvOverlay {
     let Some(path) = env.get_os("PATH") else { return env.clone() };
-    let mut roots = roots_around(dir, env.get_os("HOME").map(Path::new));
-    roots.push(resolve(dir).unwrap_or_else(|| dir.to_owned()));
+    let home = env.get_os("HOME").map(Path::new);
+    let mut roots = roots_around(dir, home);
+    let dir = resolve(dir).unwrap_or_else(|| dir.to_owned());
+    // Programs below a home are the user's own.
+    if !home.and_then(resolve).is_some_and(|home| home.starts_with(&dir)) {
+        roots.push(dir);
+    }
     let is_outside = |folder: &&[u8]| {
         let folder = resolve(Path::new(OsStr::from_bytes(folder)));
         folder.is_some_and(|folder| !roots.iter().any(|root| folder.starts_with(root)))

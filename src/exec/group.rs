@@ -20,6 +20,7 @@ use super::env::without_programs_of;
 use super::sandbox::Confinement;
 use super::service::ServiceCommand;
 use super::supervisor::Supervisor;
+use crate::disk::programs_named;
 use crate::protocol::EnvOverlay;
 
 /// Begins with its leash at descriptor 3: a watchdog that kills the whole group as soon as that
@@ -88,9 +89,9 @@ exec "$@"
 const SERVE_SUPERVISED: &str = r#"exec "$@""#;
 
 /// Bash where systems have it: the name alone could be found in a folder of the project that is on
-/// `PATH`. On a Mac, Homebrew's is newer than the system's.
+/// `PATH`. On a Mac, those of package managers are newer than the system's.
 const BASH: &[&str] = match cfg!(target_os = "macos") {
-    true => &["/opt/homebrew/bin/bash", "/usr/local/bin/bash", "/bin/bash"],
+    true => &["/opt/homebrew/bin/bash", "/usr/local/bin/bash", "/opt/local/bin/bash", "/bin/bash"],
     false => {
         &["/bin/bash", "/usr/bin/bash", "/run/current-system/sw/bin/bash", "/usr/local/bin/bash"]
     }
@@ -142,8 +143,8 @@ pub fn bash(cwd: &Path, env: &EnvOverlay) -> Option<PathBuf> {
     let known = BASH.iter().map(PathBuf::from).find(|bash| bash.exists());
     known.or_else(|| {
         let env = without_programs_of(cwd, env);
-        let mut found = env.program_folders().map(|folder| folder.join("bash"));
-        found.find(|bash| bash.is_absolute() && bash.is_file())
+        let folders = env.program_folders().filter(|folder| folder.is_absolute());
+        programs_named("bash", folders.map(Path::to_owned)).next()
     })
 }
 
@@ -151,7 +152,8 @@ impl Group {
     /// Starts a bash command.
     pub fn spawn(start: ShellCommand<'_>) -> io::Result<Self> {
         let ShellCommand { line, cwd, env, start, confine, supervisor } = start;
-        let bash = bash(cwd, env).ok_or(io::ErrorKind::NotFound)?;
+        let missing = || io::Error::new(io::ErrorKind::NotFound, "there is no bash");
+        let bash = bash(cwd, env).ok_or_else(missing)?;
         let mut words = vec![start.into()];
         words.extend(confine.map(Confinement::launcher).unwrap_or_default());
         words.push(bash.into());

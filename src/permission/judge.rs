@@ -248,7 +248,7 @@ fn judge_units(policy: &Policy<'_>, facts: &Facts, access: &Access) -> Judgement
     let mut units = Units::of(policy, facts);
     let read_only = units.confine(policy, facts);
     let Missing { units: missing, bare, shown: reasons } = units.missing;
-    if missing.is_empty() {
+    if bare.is_empty() {
         let by_mode = || format!("{} mode allows it", policy.mode.name());
         let why = units.why_allowed.unwrap_or_else(by_mode);
         return Judgement { read_only, ..Judgement::new(Decision::Allow, why) };
@@ -327,27 +327,25 @@ impl<'a> Units<'a> {
         }
         let shell = facts.shell.as_ref()?;
         let bases = shell.bases.known();
-        // What such a file starts, it starts in the folder of the line.
-        if places.has_start_file && !self.allows_command {
-            let file = |unit: &&Unit| matches!(unit, Unit::Read(_) | Unit::Write(_));
-            let why = "no rule allows running your BASH_ENV file there";
-            for unit in facts.units.iter().filter(file) {
-                self.missing.add(unit, why.to_owned(), policy, facts);
-            }
-        }
         for (unit, command) in std::mem::take(&mut self.free) {
             if let Some(rule) = rule_for(unit, policy, facts, Rule::is_general) {
                 self.allow(rule, policy);
             } else if !read_only::is_free_unconfined(command, bases, places) {
-                let program = command.words.first().map_or("", |word| &word.text);
-                let why = match program {
+                let program = command.words.first().map(|word| word.text.clone());
+                let program = program.unwrap_or_default();
+                let why = match program.as_str() {
                     "git" if only_reads => "free only in a line without rg",
                     "rg" if only_reads => "free only in a line without git",
+                    _ if only_reads => "free only in a line without git or rg",
                     _ => "free only in a line that only reads",
                 };
                 let bare = format!("no rule allows {}, which is {why}", suggest::short(command));
                 self.missing.add(unit, bare, policy, facts);
             }
+        }
+        // What such a file starts, it starts in the folder of the line.
+        if places.has_start_file && !self.allows_command {
+            self.missing.note("your BASH_ENV file would run first, and not confined");
         }
         None
     }
@@ -368,9 +366,10 @@ fn rule_for<'a>(
     rules.find(|rule| is_kind(rule) && rule.allows(unit, facts, policy.places))
 }
 
-/// The units of a call that nothing allows.
+/// What stands in the way of a call.
 #[derive(Default)]
 struct Missing<'a> {
+    /// The units that nothing allows.
     units: Vec<&'a Unit>,
     /// Why, without what allow rules say to it.
     bare: Vec<String>,
@@ -379,6 +378,12 @@ struct Missing<'a> {
 }
 
 impl<'a> Missing<'a> {
+    /// Adds a reason that no rule can remove.
+    fn note(&mut self, why: &str) {
+        self.bare.push(why.to_owned());
+        self.shown.push(why.to_owned());
+    }
+
     fn add(&mut self, unit: &'a Unit, bare: String, policy: &Policy<'_>, facts: &Facts) {
         let shown = exception(unit, policy, facts).unwrap_or_else(|| bare.clone());
         self.units.push(unit);

@@ -21,7 +21,7 @@ const MAX_MS: u64 = 600_000;
 const REFUSALS: [&str; 3] =
     ["ermission denied", "peration not permitted", "unction not implemented"];
 
-const CONFINED: &str = "\n[No rule allows this command, so it ran where it can only read the project, without the network.]";
+const CONFINED: &str = "\n[This command ran where it can only read the project, without the network. A rule for it in the project's own settings lifts that.]";
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec::of::<Input>(

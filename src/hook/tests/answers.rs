@@ -31,7 +31,7 @@ async fn exit_codes_mean_go_on_block_and_tell() {
         (before, loud, deny(why), no_line),
         (before, "exit 2", deny("it gave no reason"), no_line),
         (before, "echo oops >&2; echo x >&2; exit 1", none(), ": exit 1: oops"),
-        (before, "no-such-program-here", none(), "bash: line 1: no-such-program-here"),
+        (before, "no-such-program-here", none(), ": exit 127: "),
         (before, "kill -KILL $$", none(), ": SIGKILL"),
         (after, "echo seen", none(), no_line),
         (after, loud, block(why), no_line),

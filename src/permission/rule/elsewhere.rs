@@ -26,6 +26,9 @@ const INTERPRETERS: [&str; 12] = [
 const FRONT_ENDS: [&str; 9] =
     ["gh", "glab", "hub", "husky", "jj", "lefthook", "pre-commit", "prek", "tig"];
 
+/// How the rule can be made to hold.
+const OWN_RULE: &str = "to allow it here, put the rule into the project's own settings";
+
 /// What a rule says of a command.
 #[derive(Clone, Copy)]
 pub struct RuleMatch {
@@ -58,37 +61,43 @@ pub fn elsewhere(
     {
         return Some("the line itself makes the folder that it runs in".to_owned());
     }
-    let is_builtin = command.words.first().is_some_and(|word| read_only::is_builtin(&word.text));
-    if named.is_general && places.has_start_file && !is_builtin {
-        return Some("your BASH_ENV file may lead PATH into the project".to_owned());
+    if named.is_general
+        && let Some(why) = other_program(command, bases, places)
+    {
+        return Some(format!("{why} ({OWN_RULE})"));
     }
-    let programs = wrapper::views(command).into_iter().filter_map(|words| words.first());
-    let mut programs = programs.filter(|_| named.is_general);
-    if let Some(program) = programs.find(|program| places.shadows_yours(&program.text, bases)) {
-        return Some(format!(
-            "the project has a program {} that PATH finds before yours",
-            program.raw
-        ));
-    }
-    // By a program that works with git, in a script that the command gets, or by a name that is
-    // only known when it runs.
-    let may_run_git = || {
-        let programs = wrapper::views(command).into_iter().filter_map(|words| words.first());
-        let mut names = programs.map(|word| wrapper::base_name(&word.text));
-        names.any(|name| FRONT_ENDS.contains(&name))
-            || command
-                .words
-                .iter()
-                .any(|word| word.text.contains("git") || word.raw.contains("git"))
-            || command.words.first().is_some_and(|word| !word.literal)
-    };
-    if !(names_git(command) || named.is_general && may_run_git()) {
+    let runs_git = names_git(command) || named.is_general && may_run_git(command);
+    if !runs_git {
         return None;
     }
-    let home = places.home.as_deref();
     if bases.is_empty() {
         return Some("the folder that git runs in is only known when the line runs".to_owned());
     }
+    other_git(bases, &tops, named, places)
+}
+
+/// Why a program that a rule for all projects names may be another one in this project.
+fn other_program(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> Option<String> {
+    let mut programs = programs(command);
+    let first = command.words.first()?;
+    let is_fixed = first.text.starts_with('/') || read_only::is_builtin(&first.text);
+    if places.has_start_file && (programs.len() > 1 || !is_fixed) {
+        return Some("your BASH_ENV file may lead PATH into the project".to_owned());
+    }
+    programs.retain(|program| places.shadows_yours(&program.text, bases));
+    let program = programs.first()?;
+    Some(format!("the project has a program {} that PATH finds before yours", program.raw))
+}
+
+/// Why a command of git in one of `bases` may work on another repository than that of the project,
+/// or start what one brings.
+fn other_git(
+    bases: &[PathBuf],
+    tops: &[PathBuf],
+    named: RuleMatch,
+    places: &Places,
+) -> Option<String> {
+    let home = places.home.as_deref();
     let own: Vec<PathBuf> = tops.iter().map(|top| checkout_root(top)).collect();
     let mut roots = bases.iter().map(|base| checkout_root(base));
     if let Some(other) = roots.find(|root| is_other_repository(root, &own)) {
@@ -99,7 +108,7 @@ pub fn elsewhere(
         ));
     }
     if !named.is_general {
-        let within = |base: &PathBuf| check_within(base, home, &places.git, &tops).err();
+        let within = |base: &PathBuf| check_within(base, home, &places.git, tops).err();
         let why = bases.iter().find_map(within)?;
         return Some(format!("{why} (--add-dir trusts it)"));
     }
@@ -109,7 +118,7 @@ pub fn elsewhere(
     let has_repository = |base: &&PathBuf| checkout_around(base).is_some();
     let mut bases = bases.iter().filter(has_repository);
     let why = bases.find_map(|base| check_starts_nothing(base, home, &places.git).err())?;
-    Some(format!("{why} (to allow it here, put the rule into the project's own settings)"))
+    Some(format!("{why} ({OWN_RULE})"))
 }
 
 /// Whether the checkout has git files of its own, and not those of one of the `own` ones.
@@ -174,17 +183,32 @@ fn runs_files(command: &SimpleCommand) -> bool {
     programs.any(|word| INTERPRETERS.contains(&name(word).as_str()))
 }
 
-/// Whether git or a program that works with it is what the command runs, or is in what it hands
-/// on to another program.
+/// The words by which the command starts programs.
+fn programs(command: &SimpleCommand) -> Vec<&Word> {
+    wrapper::views(command).into_iter().filter_map(|words| words.first()).collect()
+}
+
+/// Whether the command runs git or a program that works with it, or hands its name on to another
+/// program, which may run it.
 fn names_git(command: &SimpleCommand) -> bool {
     let is_git = |text: &str| {
         let name = wrapper::base_name(text);
         name == "git" || name.starts_with("git-")
     };
     let is_part = |c: char| !(c.is_ascii_alphanumeric() || "._-/".contains(c));
-    let program = command.words.first().map(|word| wrapper::base_name(&word.text));
-    program.is_some_and(|name| FRONT_ENDS.contains(&name))
-        || command.words.iter().any(|word| word.text.split(is_part).any(is_git))
+    let programs = programs(command);
+    let mut names = programs.iter().map(|word| wrapper::base_name(&word.text));
+    names.any(|name| is_git(name) || FRONT_ENDS.contains(&name))
+        || !command.words.first().is_some_and(|word| read_only::is_reader(&word.text))
+            && command.words.iter().any(|word| word.text.split(is_part).any(is_git))
+}
+
+/// Whether the command may run git in a script that it gets, or by a name that is only known when it
+/// runs.
+fn may_run_git(command: &SimpleCommand) -> bool {
+    let mut words = command.words.iter();
+    words.any(|word| word.text.contains("git") || word.raw.contains("git"))
+        || command.words.first().is_some_and(|word| !word.literal)
 }
 
 /// Whether the word may lead an interpreter to anything that is not the project's own.
@@ -203,6 +227,7 @@ fn is_other_entry(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
@@ -326,10 +351,10 @@ mod tests {
         let home = bench.root.join("home");
         let filter = "[filter \"x\"]\n\tclean = python3 -m x\n";
         fs::write(home.join(".gitconfig"), filter).unwrap();
-        bench.places.git = GitConfigPaths::at_home(Some(&home));
+        let env = [("HOME", home.as_os_str()), ("PATH", OsStr::new("/usr/bin:/bin"))];
+        bench.places.git = GitConfigPaths::new(&EnvOverlay::from_iter(env));
         bench.asks(["git stash"]);
-        fs::write(home.join(".gitconfig"), filter.replace("python3 -m x", "git-lfs clean"))
-            .unwrap();
+        fs::write(home.join(".gitconfig"), filter.replace("python3 -m x", "cat")).unwrap();
         bench.allows(["git stash"]);
         bench.places.git = plain;
         bench.allows(["gh pr create", "git stash", "ls -la; git tag x", "echo $(date)"]);
@@ -368,7 +393,11 @@ mod tests {
         }
         let judgement = general.bash_judgement("git commit -m x");
         assert_eq!(judgement.decision, Ask);
-        assert!(judgement.why.contains("it has hooks"), "{}", judgement.why);
+        assert!(
+            judgement.why.contains("hooks that git may start, such as pre-commit"),
+            "{}",
+            judgement.why
+        );
         assert_eq!(own.bash("git commit -m x"), Allow);
         fs::remove_file(general.root.join("project/.git/hooks/pre-commit")).unwrap();
         fs::create_dir_all(general.root.join("home/x/hooks")).unwrap();
@@ -397,12 +426,16 @@ mod tests {
             why.contains("the project has a program git that PATH finds before yours"),
             "{why}"
         );
-        general.places.has_start_file = true;
-        assert_eq!(general.bash("git commit -m x"), Ask, "PATH is not known");
+        fs::write(general.root.join("project/.git/config"), "").unwrap();
         let users = Origin::UserFile(general.root.join("home/config.toml"));
         let base = Base { project: &general.places.project.clone(), home: None };
-        general.rules.add(List::Allow, &["Bash(date)"], &users, base).unwrap();
-        assert_eq!(general.bash("date"), Ask, "PATH is not known");
+        let rules = ["Bash(date)", "Bash(/usr/bin/date)", "Bash(timeout 9 /usr/bin/date)"];
+        general.rules.add(List::Allow, &rules, &users, base).unwrap();
+        let lines = ["git commit -m x", "date", "timeout 9 /usr/bin/date"];
+        general.allows(lines.into_iter().chain(["/usr/bin/date"]));
+        general.places.has_start_file = true;
+        general.asks(lines);
+        general.allows(["/usr/bin/date"]);
         general.places.has_start_file = false;
         // What only a command that changes something starts.
         for settings in ["[core]\n\teditor = ./x\n", "[remote \"origin\"]\n\turl = ./up.git\n"] {
