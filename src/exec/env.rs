@@ -38,6 +38,11 @@ pub const GIT_SETTINGS: [(&str, &str); 7] = [
     ("status.submoduleSummary", "false"),
 ];
 
+/// What else git gets: it does not write the index just to look, and takes its own texts as they
+/// are in place of starting an editor, for which there is no terminal.
+const GIT_VARIABLES: [(&str, &str); 3] =
+    [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_EDITOR", ":"), ("GIT_SEQUENCE_EDITOR", ":")];
+
 /// The environment of a child: `env` without provider keys and without the names in `secrets`, one
 /// level deeper, in which git finds repositories by their `.git` alone. `depth` counts the hops of
 /// the calling agent below the main agent of this process.
@@ -90,15 +95,15 @@ pub fn without_programs_of(dir: &Path, env: &EnvOverlay) -> EnvOverlay {
 
 /// Adds settings for git, after those that the environment brings, so that they count. Git takes no
 /// folder for a bare repository because it looks like one: any checkout can bring such a folder,
-/// and its settings name programs. It starts no file watcher, does not write the index just to
-/// look, which would start a hook, and does not tidy up by itself, which would start others.
+/// and its settings name programs. It starts no file watcher and no hook by writing the index, and does
+/// not tidy up by itself, which would start others.
 fn with_git_settings(env: &EnvOverlay) -> EnvOverlay {
     let before = env.get(GIT_COUNT).and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
     let settings = GIT_SETTINGS.iter().zip(before..).flat_map(|((key, value), at)| {
         [(format!("GIT_CONFIG_KEY_{at}"), *key), (format!("GIT_CONFIG_VALUE_{at}"), *value)]
     });
     let count = before.saturating_add(GIT_SETTINGS.len()).to_string();
-    env.with(settings).with([(GIT_COUNT, count.as_str()), ("GIT_OPTIONAL_LOCKS", "0")])
+    env.with(settings).with([(GIT_COUNT, count.as_str())]).with(GIT_VARIABLES)
 }
 
 #[cfg(test)]
@@ -148,6 +153,8 @@ mod tests {
             ("GIT_CONFIG_KEY_6", "status.submoduleSummary"),
             ("GIT_CONFIG_VALUE_6", "false"),
             ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_EDITOR", ":"),
+            ("GIT_SEQUENCE_EDITOR", ":"),
         ]);
         assert_eq!(child, expected);
     }

@@ -169,8 +169,7 @@ fn attributes(
     hash: usize,
     users: &GitSettings,
 ) -> Result<Vec<String>, Unreadable> {
-    let mut files = vec![PathBuf::from("/etc/gitattributes")];
-    files.extend(users.attribute_files(checkout));
+    let mut files = users.attribute_files(checkout);
     files.extend([&git.common, &git.own].map(|folder| folder.join("info/attributes")));
     let mut texts = Vec::new();
     for file in files.iter().filter(|file| !is_missing(file)) {

@@ -336,7 +336,7 @@ mod tests {
         fs::write(module.join("hooks/post-checkout"), "").unwrap();
         assert_eq!(
             check(&project, &nobody),
-            Err("the repository has hooks that git may start, such as pre-commit".to_owned())
+            Err("the repository has hooks that git may start, such as post-checkout".to_owned())
         );
         // Not checked out: git would fill it from there.
         fs::remove_dir_all(project.join("lib")).unwrap();

@@ -206,12 +206,15 @@ fn settings_count_in_each_file_that_git_reads() {
 fn settings_count_in_each_file_that_the_environment_names() {
     let bench = Bench::new();
     bench.write("a/.husky/post-index-change", "");
-    bench.write("xdg/git/config", "[core]\n\thooksPath = .husky\n");
+    for file in ["xdg/git/config", "prefix/etc/gitconfig"] {
+        bench.write(file, "[core]\n\thooksPath = .husky\n");
+    }
     let home = bench.path("home");
     for (name, value) in [
         ("XDG_CONFIG_HOME", "xdg"),
         ("GIT_CONFIG_GLOBAL", "xdg/git/config"),
         ("GIT_CONFIG_SYSTEM", "xdg/git/config"),
+        ("PATH", "prefix/bin"),
     ] {
         let env = EnvOverlay::from_iter([("HOME", &home)]).with([(name, bench.path(value))]);
         let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env), true);

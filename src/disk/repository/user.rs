@@ -27,6 +27,8 @@ pub struct GitConfigPaths {
     files: Vec<PathBuf>,
     /// The folder in which git looks for more files of the user. Absolute.
     folder: Option<PathBuf>,
+    /// The files of attributes that git looks for when no setting names another one.
+    attributes: Vec<PathBuf>,
     /// What the environment itself sets.
     in_env: Vec<Setting>,
     /// The environment has settings in a form that only git reads.
@@ -43,8 +45,8 @@ pub struct GitSettings {
     home: Option<PathBuf>,
     /// Each with the folder of its file.
     settings: Vec<(PathBuf, Setting)>,
-    /// The file of attributes that git looks for when no setting names another one.
-    attributes: Option<PathBuf>,
+    /// The files of attributes that git looks for.
+    attributes: Vec<PathBuf>,
     /// There are others, in a form that only git reads.
     pub has_unread: bool,
     /// The folders of `PATH`, in which git finds the programs that settings name.
@@ -60,17 +62,25 @@ impl GitConfigPaths {
             path.filter(|path| path.is_absolute())
         };
         let home = set("HOME");
-        let system = set("GIT_CONFIG_SYSTEM").unwrap_or_else(|| "/etc/gitconfig".into());
         let own = set("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
         let folder = own.map(|own| own.join("git"));
-        let mut files = vec![system];
+        // Git looks beside the folder that it was installed in, whichever of `PATH` that is.
+        let prefixes = env.program_folders().filter(|folder| folder.ends_with("bin"));
+        let prefixes = prefixes.filter(|folder| folder.is_absolute()).filter_map(Path::parent);
+        let mut system = vec![PathBuf::from("/etc")];
+        system.extend(prefixes.map(|prefix| prefix.join("etc")));
+        let mut files: Vec<_> = system.iter().map(|folder| folder.join("gitconfig")).collect();
+        files.extend(set("GIT_CONFIG_SYSTEM"));
         files.extend(set("GIT_CONFIG_GLOBAL"));
         files.extend(home.as_ref().map(|home| home.join(".gitconfig")));
         files.extend(folder.as_ref().map(|folder| folder.join("config")));
         let is_set = |name: &&str| env.get_os(name).is_some_and(|value| !value.is_empty());
         let has_unread = ["GIT_CONFIG_PARAMETERS", "GIT_ATTR_SOURCE"].iter().any(is_set);
         let programs = env.program_folders().map(Path::to_owned).collect();
-        Self { home, files, folder, in_env: settings_in(env), has_unread, programs }
+        let attributes = system.iter().map(|folder| folder.join("gitattributes"));
+        let mut attributes: Vec<PathBuf> = attributes.collect();
+        attributes.extend(folder.as_ref().map(|folder| folder.join("attributes")));
+        Self { home, files, folder, attributes, in_env: settings_in(env), has_unread, programs }
     }
 
     /// The paths of a user with this home, where no more is known.
@@ -92,7 +102,7 @@ impl GitConfigPaths {
     pub fn settings_with(&self, own: impl IntoIterator<Item = PathBuf>) -> GitSettings {
         let mut all = GitSettings {
             home: self.home.clone(),
-            attributes: self.file("attributes"),
+            attributes: self.attributes.clone(),
             has_unread: self.has_unread,
             programs: self.programs.clone(),
             ..GitSettings::default()
