@@ -43,14 +43,18 @@ pub(super) async fn output_of(
 
 /// Whether git is there, and knows this folder. `env` holds no keys.
 pub async fn git(env: EnvOverlay, cwd: PathBuf) -> Vec<Finding> {
-    let version = match output_of("git", &["--version"], &env, &cwd, PATIENCE).await {
+    // A version manager's git would look for another one from the folder where it starts.
+    let root = Path::new("/");
+    let version = match output_of("git", &["--version"], &env, root, PATIENCE).await {
         Ok(text) => text.trim().trim_start_matches("git version ").to_owned(),
         Err(why) => {
             let advice = "install it: agents look at changes with it, and those with a worktree of their own need it";
             return vec![Finding::note("git", format!("git cannot be run ({why}); {advice}"))];
         }
     };
-    let inside = output_of("git", &["rev-parse", "--show-toplevel"], &env, &cwd, PATIENCE).await;
+    let cwd = cwd.to_string_lossy();
+    let look = ["-C", &cwd, "rev-parse", "--show-toplevel"];
+    let inside = output_of("git", &look, &env, root, PATIENCE).await;
     vec![match inside {
         Ok(root) => Finding::ok("git", format!("{version}, repository {}", root.trim())),
         Err(why) if why.contains("not a git repository") => {

@@ -186,9 +186,10 @@ fn attributes(
     }
     // Git takes from the index what is not checked out.
     let tracked = index::named(&git.index(), hash, ATTRIBUTES).map_err(|_| Unreadable)?;
-    match tracked.iter().any(|file| is_missing(&checkout.join(file))) {
-        true => Err(Unreadable),
-        false => Ok(texts),
+    let is_read = |(file, is_file): &(PathBuf, bool)| *is_file && !is_missing(&checkout.join(file));
+    match tracked.iter().all(is_read) {
+        true => Ok(texts),
+        false => Err(Unreadable),
     }
 }
 

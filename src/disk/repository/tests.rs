@@ -146,6 +146,10 @@ fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused_where_att
     bench.write("a/plain", "");
     std::os::unix::fs::symlink("plain", bench.path("a/.gitattributes")).unwrap();
     assert!(check(true).is_err_and(|why| why.starts_with(unread)));
+    bench.git("a", &["add", ".gitattributes"]);
+    fs::remove_file(bench.path("a/.gitattributes")).unwrap();
+    bench.write("a/.gitattributes", "");
+    assert!(check(true).is_err_and(|why| why.starts_with(unread)));
     fs::remove_file(bench.path("a/.gitattributes")).unwrap();
     bench.git("a", &["rm", "-q", "--cached", ".gitattributes"]);
     assert_eq!(check(true), Ok(()));
@@ -220,15 +224,18 @@ fn settings_count_in_each_file_that_the_environment_names() {
         let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env), true);
         assert!(why.is_err_and(|why| why.contains("post-index-change")), "{name}");
     }
-    let env = EnvOverlay::from_iter([
-        ("GIT_CONFIG_COUNT", "2"),
-        ("GIT_CONFIG_KEY_0", "user.name"),
-        ("GIT_CONFIG_VALUE_0", "Ann"),
-        ("GIT_CONFIG_KEY_1", "core.hooksPath"),
-        ("GIT_CONFIG_VALUE_1", ".husky"),
-    ]);
-    let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env), true);
-    assert!(why.is_err_and(|why| why.contains("post-index-change")));
+    let included = bench.path("xdg/git/config").display().to_string();
+    for (key, value) in [("core.hooksPath", ".husky"), ("include.path", &included)] {
+        let env = EnvOverlay::from_iter([
+            ("GIT_CONFIG_COUNT", "2"),
+            ("GIT_CONFIG_KEY_0", "user.name"),
+            ("GIT_CONFIG_VALUE_0", "Ann"),
+            ("GIT_CONFIG_KEY_1", key),
+            ("GIT_CONFIG_VALUE_1", value),
+        ]);
+        let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env), true);
+        assert!(why.is_err_and(|why| why.contains("post-index-change")));
+    }
     assert_eq!(bench.check("a"), Ok(()));
 }
 

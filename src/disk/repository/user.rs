@@ -107,8 +107,11 @@ impl GitConfigPaths {
             programs: self.programs.clone(),
             ..GitSettings::default()
         };
+        let in_env = self.in_env.iter().cloned();
+        all.settings.extend(in_env.map(|setting| (PathBuf::from("/"), setting)));
+        let included = all.included(0).into_iter().map(|file| (file, 1));
         let first = self.files.iter().cloned().chain(own).map(|file| (file, 0));
-        let mut pending: VecDeque<(PathBuf, usize)> = first.collect();
+        let mut pending: VecDeque<(PathBuf, usize)> = first.chain(included).collect();
         let mut seen = HashSet::new();
         // Each file at its lowest depth, so that files which include each other come to an end.
         while let Some((file, depth)) = pending.pop_front() {
@@ -121,15 +124,11 @@ impl GitConfigPaths {
             let before = all.settings.len();
             all.read(&file);
             if depth < MAX_DEPTH {
-                let included = all.paths(before, |section, key| {
-                    matches!(section, "include" | "includeif") && key == "path"
-                });
+                let included = all.included(before).into_iter();
                 pending.extend(included.map(|path| (path, depth + 1)));
             }
             all.files.push(file);
         }
-        let in_env = self.in_env.iter().cloned();
-        all.settings.extend(in_env.map(|setting| (PathBuf::from("/"), setting)));
         all
     }
 }
@@ -157,6 +156,13 @@ impl GitSettings {
     /// The files that settings with these sections and keys name.
     pub fn files_of(&self, keys: &[(&str, &str)]) -> Vec<PathBuf> {
         self.paths(0, |section, key| keys.contains(&(section, key))).collect()
+    }
+
+    /// The files that settings from `first` on include.
+    fn included(&self, first: usize) -> Vec<PathBuf> {
+        let is_include =
+            |section: &str, key: &str| matches!(section, "include" | "includeif") && key == "path";
+        self.paths(first, is_include).collect()
     }
 
     /// The paths from `first` on that start beside the file that names them.

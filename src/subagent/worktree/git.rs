@@ -137,11 +137,13 @@ impl Git {
         let settings = GIT_SETTINGS.into_iter().chain([("core.hooksPath", "/dev/null")]);
         let words = settings.flat_map(|(key, value)| ["-c".to_owned(), format!("{key}={value}")]);
         let mut args: Vec<OsString> = words.map(OsString::from).collect();
+        args.extend(["-C".into(), self.dir.as_os_str().to_owned()]);
         if let Some(repository) = &self.repository {
             args.extend(["--git-dir".into(), repository.as_os_str().to_owned()]);
         }
         args.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
-        let cwd = &self.dir;
+        // A version manager's git would look for another one from the folder where it starts.
+        let cwd = Path::new("/");
         let confinement = self.confinement.as_ref();
         let supervisor = confinement.and_then(Confinement::supervisor);
         let supervisor = supervisor.as_ref();
