@@ -154,9 +154,11 @@ impl Questions {
         self.waiting.remove(at)
     }
 
-    /// Shows a question; one whose answer was refused with what was typed.
+    /// Shows a question; one whose answer was refused with what was typed, and with the keyboard,
+    /// which was in it.
     pub fn show(&mut self, id: QuestionId, keyboard: bool) {
         let refused = self.get(id).and_then(|waiting| waiting.refused.clone());
+        let keyboard = keyboard || refused.is_some();
         let (problem, typed, seen_at) = match refused {
             Some(Refused { why, typed, seen_at }) => (Some(why), typed, seen_at),
             None => (None, None, None),

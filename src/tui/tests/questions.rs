@@ -231,6 +231,16 @@ fn a_refused_rule_comes_back_with_what_was_typed_and_why() {
 }
 
 #[test]
+fn a_refused_rule_takes_the_keyboard_back_from_the_draft() {
+    let (mut screen, _, always) = always();
+    screen.write("a draft");
+    screen.main(EventKind::AnswerRefused { id: QuestionId(1), why: "no".to_owned() });
+    screen.wait(2000).draw().enter();
+    assert_eq!(screen.sent(), [answer(1, always)]);
+    assert_eq!(screen.model.composer.text(), "a draft");
+}
+
+#[test]
 fn a_refused_rule_waits_behind_the_question_that_is_open() {
     let (mut screen, agent, _) = always();
     screen.asks(&agent, 2, "explore-2", "ls").wait(500).draw();
