@@ -280,6 +280,9 @@ fn look_into(
         return Err(format!("the repository has a hook {INDEX_HOOK}, which git may start"));
     }
     drivers::check(checkout, &git, settings.hash_length(), users, shows_contents)?;
+    if shows_contents && drivers::may_fetch(users) {
+        settings.check_fetching()?;
+    }
     Ok(index::commits(&git.index(), settings.hash_length())?)
 }
 

@@ -117,6 +117,16 @@ pub fn check(
     drivers.iter().find(is_picked).map_or(Ok(()), Driver::refuse)
 }
 
+/// Whether a command that shows contents may fetch: for a program of `diff` git makes the file as it
+/// is checked out, and a filter such as git-lfs gets what is missing from the remote.
+pub fn may_fetch(users: &GitSettings) -> bool {
+    let has = |kind: &str, keys: &[&str]| {
+        let is_kind = |it: &Setting| split(&it.section).0 == kind && keys.contains(&&*it.key);
+        users.all().any(is_kind)
+    };
+    has("filter", &["smudge", "process"]) && has("diff", &["textconv", "command", "external"])
+}
+
 impl Driver {
     fn refuse(&self) -> Result<(), String> {
         let setting = printable_line(&self.setting);

@@ -153,6 +153,14 @@ fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused_where_att
     fs::remove_file(bench.path("a/.gitattributes")).unwrap();
     bench.git("a", &["rm", "-q", "--cached", ".gitattributes"]);
     assert_eq!(check(true), Ok(()));
+    // What is missing, a filter gets with the program that the repository names for a fetch.
+    bench.git("a", &["config", "core.sshCommand", "x"]);
+    bench.write("home/.gitconfig", "[filter \"x\"]\n\tsmudge = cat\n");
+    assert_eq!(check(true), Ok(()));
+    bench.write("home/.gitconfig", "[filter \"x\"]\n\tsmudge = cat\n[diff]\n\texternal = cat\n");
+    assert!(check(true).is_err_and(|why| why.contains("core.sshcommand")));
+    assert_eq!(check(false), Ok(()));
+    bench.git("a", &["config", "--unset", "core.sshCommand"]);
     for (section, key) in [("diff", "external"), ("diff \"default\"", "textconv")] {
         driver(section, key, "cat");
         assert_eq!(check(true), Ok(()));
