@@ -27,7 +27,7 @@ mod keys;
 mod settings;
 mod user;
 
-pub use drivers::is_plain as is_plain_driver;
+pub use drivers::is_plain_filter;
 pub use index::TrackedFiles;
 pub use inert::{check_starts_nothing, check_within};
 pub use user::GitConfigPaths;
@@ -37,6 +37,9 @@ use user::{GitSettings, expand};
 
 /// More repositories within one another, or side by side in one, are not looked into.
 const MAX_REPOSITORIES: usize = 64;
+
+/// More folders of a checkout are not looked through.
+const MAX_FOLDERS: usize = 20_000;
 
 /// The longest file that holds nothing but a path. Bytes.
 const MAX_PATH_FILE: u64 = 64 * 1024;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::config_file::Setting;
 use super::user::GitSettings;
-use super::{GitDir, index, is_missing};
+use super::{GitDir, MAX_FOLDERS, index, is_missing};
 use crate::disk::{is_of_system, programs_named};
 use crate::protocol::printable_line;
 
@@ -39,6 +39,9 @@ const PLAIN: [&str; 20] = [
     "xxd",
 ];
 
+/// Of these, the ones for which no name of a file is an option that reads or writes another one.
+const SAFE_WITH_NAMES: [&str; 6] = ["cat", "difft", "false", "git-crypt", "git-lfs", "true"];
+
 /// The settings that name a program, by section and key. They stand in sections with a name, by
 /// which attributes pick them.
 const DRIVERS: [(&str, &str); 6] = [
@@ -52,9 +55,6 @@ const DRIVERS: [(&str, &str); 6] = [
 
 /// The name of the driver that git takes for files without an attribute.
 const DEFAULT: &str = "default";
-
-/// More folders are not looked through for attributes.
-const MAX_FOLDERS: usize = 20_000;
 
 /// A longer file of attributes is not read. Bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -72,6 +72,8 @@ struct Driver {
     setting: String,
     /// The name that attributes have for it; `None` where git starts it for every file.
     name: Option<String>,
+    /// It is known, and only the name of a file could make it do more.
+    is_plain: bool,
 }
 
 /// Checks that the user's settings name no program that may run what lies in a checkout: what git
@@ -102,7 +104,8 @@ pub fn check(
     if drivers.is_empty() {
         return Ok(());
     }
-    if let Some(driver) = drivers.iter().find(|driver| driver.name.is_none()) {
+    let mut for_all = drivers.iter().filter(|driver| driver.name.is_none());
+    if let Some(driver) = for_all.find(|driver| !driver.is_plain) {
         return driver.refuse();
     }
     let texts = attributes(checkout, git, hash, users);
@@ -112,9 +115,17 @@ pub fn check(
     })?;
     let is_picked = |driver: &&Driver| {
         let named = driver.name.as_ref().map(|name| format!("={name}"));
-        named.is_some_and(|named| texts.iter().any(|text| text.contains(&named)))
+        named.is_none_or(|named| texts.iter().any(|text| text.contains(&named)))
     };
-    drivers.iter().find(is_picked).map_or(Ok(()), Driver::refuse)
+    let mut picked = drivers.iter().filter(is_picked);
+    let has_odd_names = || !matches!(index::all_names(&git.index(), hash, is_ordinary), Ok(true));
+    picked.find(|driver| !driver.is_plain || has_odd_names()).map_or(Ok(()), Driver::refuse)
+}
+
+/// Whether a program takes the path for a file and for no option: it begins as those of files do.
+fn is_ordinary(path: &[u8]) -> bool {
+    let is_plain = |first: &u8| first.is_ascii_alphanumeric() || !first.is_ascii();
+    path.first().is_some_and(|first| is_plain(first) || b"._".contains(first))
 }
 
 /// Whether a command that shows contents may fetch: for a program of `diff` git makes the file as it
@@ -134,7 +145,7 @@ impl Driver {
     }
 }
 
-/// The programs that the user's settings name and that are not known.
+/// The programs that the user's settings name and that are not known to take any name of a file.
 fn unknown(users: &GitSettings) -> Vec<Driver> {
     let driver = |it: &Setting| {
         let (section, name) = split(&it.section);
@@ -146,19 +157,40 @@ fn unknown(users: &GitSettings) -> Vec<Driver> {
         let kind = kinds.into_iter().find(|kind| *kind == section && is_driver)?;
         let name = name.filter(|name| *name != DEFAULT).map(str::to_owned);
         let setting = format!("{}.{}", it.section.replace(' ', "."), it.key);
-        (!is_plain(&it.value, &users.programs)).then_some(Driver { kind, setting, name })
+        let is_plain = match kind {
+            "filter" => is_plain_filter(&it.value, &users.programs),
+            _ => is_plain(&it.value, &users.programs),
+        };
+        let is_known = is_plain && (kind == "filter" || takes_any_name(&it.value));
+        (!is_known).then_some(Driver { kind, setting, name, is_plain })
     };
     users.all().filter_map(driver).collect()
 }
 
-/// Whether the command is one program that is known to take nothing but data from the folder in
-/// which it starts, with plain words. `programs` are the folders of `PATH`: the program has to be the
+/// Whether a filter is one program that is known to take nothing but data from the folder in which
+/// it starts, with plain words. `programs` are the folders of `PATH`: the program has to be the
 /// system's own.
 #[must_use]
-pub fn is_plain(command: &str, programs: &[PathBuf]) -> bool {
-    let is_plain_char = |c: char| c.is_ascii_alphanumeric() || " -_./%=,:+".contains(c);
+pub fn is_plain_filter(command: &str, programs: &[PathBuf]) -> bool {
+    // Git puts the name of the file for `%f`.
+    is_plain(command, programs) && (!command.contains('%') || takes_any_name(command))
+}
+
+/// Whether no name of a file is an option of the program that does more.
+fn takes_any_name(command: &str) -> bool {
+    command.trim().is_empty() || SAFE_WITH_NAMES.contains(&program_of(command).1)
+}
+
+/// The program of the command as it is written, and its name.
+fn program_of(command: &str) -> (&str, &str) {
     let program = command.split_whitespace().next().unwrap_or_default();
-    let name = program.rsplit('/').next().unwrap_or_default();
+    (program, program.rsplit('/').next().unwrap_or_default())
+}
+
+/// The same for a program to which git gives no name.
+fn is_plain(command: &str, programs: &[PathBuf]) -> bool {
+    let is_plain_char = |c: char| c.is_ascii_alphanumeric() || " -_./%=,:+".contains(c);
+    let (program, name) = program_of(command);
     let path = match program.contains('/') {
         true => Some(PathBuf::from(program)),
         // Which one a relative folder has depends on where git runs.

@@ -61,6 +61,22 @@ pub fn named(path: &Path, hash: usize, name: &str) -> Result<Vec<(PathBuf, bool)
     Ok(found)
 }
 
+/// Whether all paths of the index at `path` are so, from the top of the checkout. `hash` is the length
+/// of an object's name in bytes.
+///
+/// # Errors
+///
+/// As for [`commits`].
+pub fn all_names(
+    path: &Path,
+    hash: usize,
+    is_so: impl Fn(&[u8]) -> bool,
+) -> Result<bool, &'static str> {
+    let mut all = true;
+    read(path, hash, &mut |_, name| all &= is_so(name))?;
+    Ok(all)
+}
+
 /// The regular files that the index at `path` names. `hash` is the length of an object's name in bytes.
 ///
 /// # Errors

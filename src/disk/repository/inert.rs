@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use super::user::{GitConfigPaths, GitSettings, expand};
 use super::{
-    GitDir, MAX_REPOSITORIES, NO_REPOSITORY, checkout_around, drivers, is_empty, is_missing,
-    look_into, own_checkout, path_of, read_settings, read_short,
+    GitDir, MAX_FOLDERS, MAX_REPOSITORIES, NO_REPOSITORY, checkout_around, drivers, is_empty,
+    is_missing, look_into, own_checkout, path_of, read_settings, read_short,
 };
 use crate::disk::{normalize, resolve};
 use crate::protocol::printable_line;
@@ -57,9 +57,6 @@ const INFO_ENTRIES: [&str; 3] = ["exclude", "refs", "sparse-checkout"];
 
 /// What is said of a checkout with more folders than that.
 const TOO_LARGE: &str = "the project is too large to look for repositories in it";
-
-/// The most folders of a checkout in which repositories are looked for.
-const MAX_FOLDERS: usize = 20_000;
 
 /// Checks that no command of git starts a program that the checkout around `dir` names, by its
 /// settings or as a hook, nor one of a repository on this machine that the settings lead to. The

@@ -137,6 +137,17 @@ fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused_where_att
     }
     driver("merge \"x\"", "driver", "npx x");
     assert_eq!(check(true), Ok(()), "nothing merges");
+    // The name of a file is an option.
+    driver("filter \"x\"", "clean", "sort %f");
+    refuses("filter.x.clean");
+    for (program, is_refused) in [("od", true), ("cat", false)] {
+        driver("diff \"x\"", "textconv", program);
+        assert_eq!(check(true), Ok(()), "{program}");
+        bench.write("a/@odd", "");
+        bench.git("a", &["add", "@odd"]);
+        assert_eq!(check(true).is_err(), is_refused, "{program}");
+        bench.git("a", &["rm", "-qf", "@odd"]);
+    }
     driver("diff \"x\"", "textconv", "python3 -m x");
     // Git reads no link there, and what is tracked and not checked out it reads from the index.
     bench.git("a", &["add", ".gitattributes"]);

@@ -12,14 +12,14 @@ const MAX_ENTRIES: usize = 4000;
 /// How deep folders of definitions go.
 const DEPTH: usize = 3;
 
+/// How deep dot folders of a project are looked into, as far as `.github/workflows`.
+const DOT_DEPTH: usize = 1;
+
 /// Where the links inside a protected place lead.
 pub(super) fn inside(place: &ProtectedPlace) -> Vec<ProtectedPlace> {
     let links = links_below(&place.path, DEPTH).into_iter();
     links.map(|(_, target)| ProtectedPlace { path: target, ..place.clone() }).collect()
 }
-
-/// How deep dot folders of a project are looked into, as far as `.github/workflows`.
-const DOT_DEPTH: usize = 1;
 
 /// Where the dot links of a folder and those in its dot folders lead, and those of the folders above
 /// it in the same checkout.

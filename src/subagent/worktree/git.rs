@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::disk::is_plain_driver;
+use crate::disk::is_plain_filter;
 use crate::exec::{
     Confinement, ExecError, Exit, Filter, Filtered, GIT_SETTINGS, ServiceCommand,
     without_programs_of,
@@ -228,7 +228,7 @@ fn without_filters(list: &[u8], programs: Option<&[PathBuf]>) -> Vec<(OsString, 
         let is_command = [&b"clean"[..], b"smudge", b"process"].contains(&&name[dot + 1..]);
         let command = std::str::from_utf8(value).ok();
         let is_known =
-            command.zip(programs).is_some_and(|(it, folders)| is_plain_driver(it, folders));
+            command.zip(programs).is_some_and(|(it, folders)| is_plain_filter(it, folders));
         (is_command && !is_known).then(|| name[..dot].to_owned())
     };
     let filters: BTreeSet<Vec<u8>> = list.split(|byte| *byte == 0).filter_map(filter).collect();
