@@ -268,7 +268,9 @@ fn look_into(
     shows_contents: bool,
 ) -> Result<Vec<PathBuf>, String> {
     if users.has_unread {
-        return Err("your environment has settings that only git reads, in GIT_CONFIG_PARAMETERS or GIT_ATTR_SOURCE".to_owned());
+        return Err("your git settings have values that only git reads: GIT_CONFIG_PARAMETERS, \
+                    GIT_ATTR_SOURCE, or a path with ~NAME or %(prefix)"
+            .to_owned());
     }
     let (git, settings) = read_settings(checkout)?;
     if settings.is_partial() {

@@ -5,13 +5,14 @@
 //! checkout, where an interpreter such as `python -m` takes its modules from.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use nix::unistd::{AccessFlags, access};
 
 use super::config_file::Setting;
 use super::user::GitSettings;
 use super::{GitDir, MAX_FOLDERS, index, is_missing};
-use crate::disk::{is_of_system, programs_named};
+use crate::disk::{is_of_system, programs_named, resolve};
 use crate::protocol::printable_line;
 
 /// Programs that take nothing but data from the folder in which they start: they have no settings
@@ -235,20 +236,26 @@ fn attributes(
     }
 }
 
-/// The folder and all below it that git could list. Follows no link.
+/// The folder and all below it, apart from those that nobody can enter. A link leads to one of them,
+/// or to a file.
 fn folders_below(checkout: &Path) -> Result<Vec<PathBuf>, Unreadable> {
+    let top = resolve(checkout).ok_or(Unreadable)?;
     let mut folders = vec![checkout.to_owned()];
     let mut at = 0;
     while let Some(folder) = folders.get(at) {
         at += 1;
         let entries = match fs::read_dir(folder) {
-            Err(error) if is_closed(error.kind()) => continue,
+            // Git needs no list of what is in there, but has to get in.
+            Err(_) if access(folder, AccessFlags::X_OK).is_err() => continue,
             entries => entries.map_err(|_| Unreadable)?,
         };
         for entry in entries {
             let entry = entry.map_err(|_| Unreadable)?;
-            if entry.file_name() != ".git" && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let kind = entry.file_type().map_err(|_| Unreadable)?;
+            if entry.file_name() != ".git" && kind.is_dir() {
                 folders.push(entry.path());
+            } else if kind.is_symlink() && !leads_inside(&entry.path(), &top) {
+                return Err(Unreadable);
             }
         }
         if folders.len() > MAX_FOLDERS {
@@ -258,9 +265,13 @@ fn folders_below(checkout: &Path) -> Result<Vec<PathBuf>, Unreadable> {
     Ok(folders)
 }
 
-/// Whether git cannot look into the folder either.
-fn is_closed(error: ErrorKind) -> bool {
-    matches!(error, ErrorKind::NotFound | ErrorKind::PermissionDenied)
+/// Whether the link leads to no folder, or to one that is looked through anyway.
+fn leads_inside(link: &Path, top: &Path) -> bool {
+    let is_own = |folder: &Path| {
+        let below = folder.strip_prefix(top);
+        below.is_ok_and(|below| below.iter().all(|part| part != ".git"))
+    };
+    !link.is_dir() || resolve(link).is_some_and(|folder| is_own(&folder))
 }
 
 fn read(file: &Path) -> Result<String, Unreadable> {

@@ -137,6 +137,23 @@ fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused_where_att
     }
     driver("merge \"x\"", "driver", "npx x");
     assert_eq!(check(true), Ok(()), "nothing merges");
+    // Git looks into folders that it could not list, and where links lead.
+    driver("filter \"x\"", "clean", "npx x");
+    fs::remove_file(bench.path("a/.gitattributes")).unwrap();
+    assert_eq!(check(true), Ok(()));
+    symlink("src", bench.path("a/inside")).unwrap();
+    symlink("/no/such", bench.path("a/nowhere")).unwrap();
+    assert_eq!(check(true), Ok(()));
+    for target in ["/usr", ".git/info"] {
+        symlink(target, bench.path("a/out")).unwrap();
+        assert!(check(true).is_err(), "{target}");
+        fs::remove_file(bench.path("a/out")).unwrap();
+    }
+    for value in ["~ann/x", "%(prefix)/x"] {
+        bench.write("home/.gitconfig", &format!("[include]\n\tpath = {value}\n"));
+        assert!(check(true).is_err_and(|why| why.contains("that only git reads")), "{value}");
+    }
+    bench.write("a/.gitattributes", "*.bin filter=x diff=x merge=x\n");
     // The name of a file is an option.
     driver("filter \"x\"", "clean", "sort %f");
     refuses("filter.x.clean");
@@ -155,7 +172,7 @@ fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused_where_att
     let unread = "not all attributes of the project can be read";
     assert!(check(true).is_err_and(|why| why.starts_with(unread)));
     bench.write("a/plain", "");
-    std::os::unix::fs::symlink("plain", bench.path("a/.gitattributes")).unwrap();
+    symlink("plain", bench.path("a/.gitattributes")).unwrap();
     assert!(check(true).is_err_and(|why| why.starts_with(unread)));
     bench.git("a", &["add", ".gitattributes"]);
     fs::remove_file(bench.path("a/.gitattributes")).unwrap();

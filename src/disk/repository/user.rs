@@ -183,8 +183,10 @@ impl GitSettings {
         let text = file.metadata().is_ok_and(is_small).then(|| fs::read(file).ok()).flatten();
         let Some(text) = text else { return };
         let folder = file.parent().unwrap_or(file);
-        let settings = config_file::parse(&String::from_utf8_lossy(&text)).into_iter();
-        self.settings.extend(settings.map(|setting| (folder.to_owned(), setting)));
+        for setting in config_file::parse(&String::from_utf8_lossy(&text)) {
+            self.has_unread |= is_path(&setting) && !is_plain_path(&setting.value);
+            self.settings.push((folder.to_owned(), setting));
+        }
     }
 }
 
@@ -216,6 +218,19 @@ fn section(setting: &Setting) -> &str {
 
 fn is_set(setting: &Setting, name: &str) -> bool {
     section(setting) == name && !setting.value.is_empty()
+}
+
+/// Whether the value is a path that leads to more settings, hooks or attributes.
+fn is_path(setting: &Setting) -> bool {
+    let section = section(setting);
+    matches!(section, "include" | "includeif") && setting.key == "path"
+        || section == "core" && matches!(&*setting.key, "hookspath" | "attributesfile")
+}
+
+/// Whether [`expand`] finds what git finds: git also knows the homes of others, and where it was
+/// installed.
+fn is_plain_path(path: &str) -> bool {
+    !path.starts_with("%(") && (!path.starts_with('~') || path == "~" || path.starts_with("~/"))
 }
 
 /// A path from a setting: relative ones start at `base`.
