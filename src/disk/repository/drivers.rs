@@ -252,7 +252,8 @@ fn folders_below(checkout: &Path) -> Result<Vec<PathBuf>, Unreadable> {
         for entry in entries {
             let entry = entry.map_err(|_| Unreadable)?;
             let kind = entry.file_type().map_err(|_| Unreadable)?;
-            if entry.file_name() != ".git" && kind.is_dir() {
+            // A commit may name files in `.git` too.
+            if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_symlink() && !leads_inside(&entry.path(), &top) {
                 return Err(Unreadable);
@@ -267,11 +268,7 @@ fn folders_below(checkout: &Path) -> Result<Vec<PathBuf>, Unreadable> {
 
 /// Whether the link leads to no folder, or to one that is looked through anyway.
 fn leads_inside(link: &Path, top: &Path) -> bool {
-    let is_own = |folder: &Path| {
-        let below = folder.strip_prefix(top);
-        below.is_ok_and(|below| below.iter().all(|part| part != ".git"))
-    };
-    !link.is_dir() || resolve(link).is_some_and(|folder| is_own(&folder))
+    !link.is_dir() || resolve(link).is_some_and(|folder| folder.starts_with(top))
 }
 
 fn read(file: &Path) -> Result<String, Unreadable> {
