@@ -26,6 +26,21 @@ fn a_rule_for_all_projects_unbinds_nothing_that_is_free_without_it() {
 }
 
 #[test]
+fn files_of_the_users_skills_are_for_the_tools_that_read_and_for_no_line() {
+    let mut bench = Bench::new();
+    let project = bench.places.project.clone();
+    let base = Base { project: &project, home: None };
+    let folder = bench.root.join("home/skills");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("a.md"), "").unwrap();
+    let rule = format!("Read(/{}/**)", folder.display());
+    bench.rules.add(List::Allow, &[rule], &Origin::Skills, base).unwrap();
+    let file = folder.join("a.md");
+    assert_eq!(bench.judge("Read", &reading(&file)).decision, Allow);
+    bench.asks([format!("true < {}", file.display()), format!("cat {}", file.display())]);
+}
+
+#[test]
 fn git_compares_no_files_outside_the_repository_that_it_runs_in() {
     let mut bench = Bench::new();
     let nested = bench.root.join("project/sub");
