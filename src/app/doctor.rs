@@ -22,7 +22,7 @@ use crate::subagent::registry::{DefinitionSources, Definitions};
 /// How long MCP servers may take to answer: with their end, less than a check may.
 const MCP_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What the programs that are asked about themselves get of the environment.
+/// Variables passed to `git` and `tmux` when they are queried.
 const CHECK_VARIABLES: [&str; 7] =
     ["HOME", "LANG", "LC_ALL", "PATH", "TERM", "TMUX", "XDG_CONFIG_HOME"];
 

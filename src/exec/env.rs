@@ -38,8 +38,8 @@ pub const GIT_SETTINGS: [(&str, &str); 7] = [
     ("status.submoduleSummary", "false"),
 ];
 
-/// What else git gets: it does not write the index just to look, and takes its own texts as they
-/// are in place of starting an editor, for which there is no terminal.
+/// Variables for git: don't rewrite the index to show a status, and accept default messages instead
+/// of starting an editor, since there is no terminal.
 const GIT_VARIABLES: [(&str, &str); 3] =
     [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_EDITOR", ":"), ("GIT_SEQUENCE_EDITOR", ":")];
 

@@ -366,7 +366,7 @@ fn rule_for<'a>(
     rules.find(|rule| is_kind(rule) && rule.allows(unit, facts, policy.places))
 }
 
-/// What stands in the way of a call.
+/// Reasons why a call needs an answer.
 #[derive(Default)]
 struct Missing<'a> {
     /// The units that nothing allows.

@@ -55,7 +55,7 @@ const ENTRIES: [&str; 31] = [
 /// The same for the folder `info`.
 const INFO_ENTRIES: [&str; 3] = ["exclude", "refs", "sparse-checkout"];
 
-/// What is said of a checkout with more folders than that.
+/// Error for a checkout with more than `MAX_FOLDERS` folders.
 const TOO_LARGE: &str = "the project is too large to look for repositories in it";
 
 /// Checks that no command of git starts a program that the checkout around `dir` names, by its

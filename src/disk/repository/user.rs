@@ -29,7 +29,7 @@ pub struct GitConfigPaths {
     folder: Option<PathBuf>,
     /// The files of attributes that git looks for when no setting names another one.
     attributes: Vec<PathBuf>,
-    /// What the environment itself sets.
+    /// Settings from environment variables.
     in_env: Vec<Setting>,
     /// The environment has settings in a form that only git reads.
     has_unread: bool,
