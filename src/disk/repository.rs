@@ -268,8 +268,8 @@ fn look_into(
     shows_contents: bool,
 ) -> Result<Vec<PathBuf>, String> {
     if users.has_unread {
-        return Err("your git settings have values that only git reads: GIT_CONFIG_PARAMETERS, \
-                    GIT_ATTR_SOURCE, or a path with ~NAME or %(prefix)"
+        return Err("your git settings have values that only git reads: GIT_CONFIG_PARAMETERS \
+                    or a path with ~NAME or %(prefix)"
             .to_owned());
     }
     let (git, settings) = read_settings(checkout)?;
@@ -284,7 +284,7 @@ fn look_into(
     if !hooks.iter().all(|folder| is_missing(&folder.join(INDEX_HOOK))) {
         return Err(format!("the repository has a hook {INDEX_HOOK}, which git may start"));
     }
-    drivers::check(checkout, &git, settings.hash_length(), users, shows_contents)?;
+    drivers::check(&git, settings.hash_length(), users, shows_contents)?;
     if shows_contents && drivers::may_fetch(users) {
         settings.check_fetching()?;
     }

@@ -1,18 +1,16 @@
 //! Programs that the user's settings of git name for files which a project picks: filters, programs
 //! that show a file as text, and those that compare or merge.
 //!
-//! Attributes say for which files, and any checkout can bring some. The programs start in the
-//! checkout, where an interpreter such as `python -m` takes its modules from.
+//! Attributes say for which files, and any checkout can bring some, in many places. So each program
+//! that a setting names counts, picked or not. They start in the checkout, where an interpreter such
+//! as `python -m` takes its modules from.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use nix::unistd::{AccessFlags, access};
+use std::path::PathBuf;
 
 use super::config_file::Setting;
 use super::user::GitSettings;
-use super::{GitDir, MAX_FOLDERS, index, is_missing};
-use crate::disk::{is_of_system, programs_named, resolve};
+use super::{GitDir, index};
+use crate::disk::{is_of_system, programs_named};
 use crate::protocol::printable_line;
 
 /// Programs that take nothing but data from the folder in which they start: they have no settings
@@ -54,25 +52,12 @@ const DRIVERS: [(&str, &str); 6] = [
     ("merge", "driver"),
 ];
 
-/// The name of the driver that git takes for files without an attribute.
-const DEFAULT: &str = "default";
-
-/// A longer file of attributes is not read. Bytes.
-const MAX_FILE: u64 = 1 << 20;
-
-const ATTRIBUTES: &str = ".gitattributes";
-
-/// Not all of what may pick a driver is known.
-struct Unreadable;
-
 /// One program, as a setting has it.
 struct Driver {
     /// `diff`, `filter` or `merge`.
     kind: &'static str,
     /// As git names the setting, such as `filter.x.clean`. In lower case.
     setting: String,
-    /// The name that attributes have for it; `None` where git starts it for every file.
-    name: Option<String>,
     /// It is known, and only the name of a file could make it do more.
     is_plain: bool,
 }
@@ -87,40 +72,24 @@ pub fn check_all_plain(users: &GitSettings) -> Result<(), String> {
     unknown(users).first().map_or(Ok(()), Driver::refuse)
 }
 
-/// Checks that no attribute of the checkout picks a program of the user's that may run what lies
-/// there, for a command that merges nothing. Only one that `shows_contents` starts those of `diff`.
+/// Checks that git starts no program of the user's that may run what lies in the checkout, for a
+/// command that merges nothing. Only one that `shows_contents` starts those of `diff`. `hash` is the
+/// length of an object's name in bytes.
 ///
 /// # Errors
 ///
 /// Names the setting.
 pub fn check(
-    checkout: &Path,
     git: &GitDir,
     hash: usize,
     users: &GitSettings,
     shows_contents: bool,
 ) -> Result<(), String> {
-    let mut drivers = unknown(users);
-    drivers.retain(|it| it.kind == "filter" || it.kind == "diff" && shows_contents);
-    if drivers.is_empty() {
-        return Ok(());
-    }
-    let mut for_all = drivers.iter().filter(|driver| driver.name.is_none());
-    if let Some(driver) = for_all.find(|driver| !driver.is_plain) {
-        return driver.refuse();
-    }
-    let texts = attributes(checkout, git, hash, users);
-    let texts = texts.map_err(|Unreadable| {
-        let setting = printable_line(&drivers[0].setting);
-        format!("not all attributes of the project can be read, which may pick your git setting {setting}")
-    })?;
-    let is_picked = |driver: &&Driver| {
-        let named = driver.name.as_ref().map(|name| format!("={name}"));
-        named.is_none_or(|named| texts.iter().any(|text| text.contains(&named)))
-    };
-    let mut picked = drivers.iter().filter(is_picked);
+    let starts = |it: &Driver| it.kind == "filter" || it.kind == "diff" && shows_contents;
     let has_odd_names = || !matches!(index::all_names(&git.index(), hash, is_ordinary), Ok(true));
-    picked.find(|driver| !driver.is_plain || has_odd_names()).map_or(Ok(()), Driver::refuse)
+    let drivers = unknown(users).into_iter().filter(starts);
+    let mut refused = drivers.filter(|driver| !driver.is_plain || has_odd_names());
+    refused.next().map_or(Ok(()), |driver| driver.refuse())
 }
 
 /// Whether a program takes the path for a file and for no option: it begins as those of files do.
@@ -142,7 +111,7 @@ pub fn may_fetch(users: &GitSettings) -> bool {
 impl Driver {
     fn refuse(&self) -> Result<(), String> {
         let setting = printable_line(&self.setting);
-        Err(format!("your git setting {setting} starts a program that may run the project's code"))
+        Err(format!("your git setting {setting} names a program that may run the project's code"))
     }
 }
 
@@ -156,14 +125,13 @@ fn unknown(users: &GitSettings) -> Vec<Driver> {
         };
         let kinds = ["diff", "filter", "merge"];
         let kind = kinds.into_iter().find(|kind| *kind == section && is_driver)?;
-        let name = name.filter(|name| *name != DEFAULT).map(str::to_owned);
         let setting = format!("{}.{}", it.section.replace(' ', "."), it.key);
         let is_plain = match kind {
             "filter" => is_plain_filter(&it.value, &users.programs),
             _ => is_plain(&it.value, &users.programs),
         };
         let is_known = is_plain && (kind == "filter" || takes_any_name(&it.value));
-        (!is_known).then_some(Driver { kind, setting, name, is_plain })
+        (!is_known).then_some(Driver { kind, setting, is_plain })
     };
     users.all().filter_map(driver).collect()
 }
@@ -203,79 +171,6 @@ fn is_plain(command: &str, programs: &[PathBuf]) -> bool {
     let is_known = PLAIN.contains(&name) && command.chars().all(is_plain_char);
     is_known && path.is_some_and(|path| path.is_absolute() && is_of_system(&path))
         || command.trim().is_empty()
-}
-
-/// All that may hold attributes of files in the checkout, in lower case.
-fn attributes(
-    checkout: &Path,
-    git: &GitDir,
-    hash: usize,
-    users: &GitSettings,
-) -> Result<Vec<String>, Unreadable> {
-    let mut files = users.attribute_files(checkout);
-    files.extend([&git.common, &git.own].map(|folder| folder.join("info/attributes")));
-    let mut texts = Vec::new();
-    for file in files.iter().filter(|file| !is_missing(file)) {
-        texts.push(read(file)?);
-    }
-    for folder in folders_below(checkout)? {
-        let file = folder.join(ATTRIBUTES);
-        match file.symlink_metadata() {
-            // Git follows no link there, and looks into the index instead.
-            Ok(found) if found.is_file() => texts.push(read(&file)?),
-            Ok(_) => return Err(Unreadable),
-            Err(_) => {}
-        }
-    }
-    // Git takes from the index what is not checked out.
-    let tracked = index::named(&git.index(), hash, ATTRIBUTES).map_err(|_| Unreadable)?;
-    let is_read = |(file, is_file): &(PathBuf, bool)| *is_file && !is_missing(&checkout.join(file));
-    match tracked.iter().all(is_read) {
-        true => Ok(texts),
-        false => Err(Unreadable),
-    }
-}
-
-/// The folder and all below it, apart from those that nobody can enter. A link leads to one of them,
-/// or to a file.
-fn folders_below(checkout: &Path) -> Result<Vec<PathBuf>, Unreadable> {
-    let top = resolve(checkout).ok_or(Unreadable)?;
-    let mut folders = vec![checkout.to_owned()];
-    let mut at = 0;
-    while let Some(folder) = folders.get(at) {
-        at += 1;
-        let entries = match fs::read_dir(folder) {
-            // Git needs no list of what is in there, but has to get in.
-            Err(_) if access(folder, AccessFlags::X_OK).is_err() => continue,
-            entries => entries.map_err(|_| Unreadable)?,
-        };
-        for entry in entries {
-            let entry = entry.map_err(|_| Unreadable)?;
-            let kind = entry.file_type().map_err(|_| Unreadable)?;
-            // A commit may name files in `.git` too.
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if kind.is_symlink() && !leads_inside(&entry.path(), &top) {
-                return Err(Unreadable);
-            }
-        }
-        if folders.len() > MAX_FOLDERS {
-            return Err(Unreadable);
-        }
-    }
-    Ok(folders)
-}
-
-/// Whether the link leads to no folder, or to one that is looked through anyway.
-fn leads_inside(link: &Path, top: &Path) -> bool {
-    !link.is_dir() || resolve(link).is_some_and(|folder| folder.starts_with(top))
-}
-
-fn read(file: &Path) -> Result<String, Unreadable> {
-    let found = file.metadata().map_err(|_| Unreadable)?;
-    let is_readable = found.is_file() && found.len() <= MAX_FILE;
-    let text = is_readable.then(|| fs::read(file).ok()).flatten().ok_or(Unreadable)?;
-    Ok(String::from_utf8_lossy(&text).to_lowercase())
 }
 
 /// The kind of a section and the name in it: `filter "x"` or, as git once wrote it, `filter.x`.

@@ -42,25 +42,6 @@ pub fn commits(path: &Path, hash: usize) -> Result<Vec<PathBuf>, &'static str> {
     Ok(commits)
 }
 
-/// The paths of all entries by this name, from the top of the checkout, each with whether it is a
-/// regular file. `hash` is the length of an object's name in bytes.
-///
-/// # Errors
-///
-/// As for [`commits`].
-pub fn named(path: &Path, hash: usize, name: &str) -> Result<Vec<(PathBuf, bool)>, &'static str> {
-    let mut found = Vec::new();
-    read(path, hash, &mut |entry, file| {
-        let is_last = |before: &[u8]| before.is_empty() || before.ends_with(b"/");
-        let is_named = file.strip_suffix(name.as_bytes()).is_some_and(is_last);
-        if is_named {
-            let path = PathBuf::from(OsString::from_vec(file.to_owned()));
-            found.push((path, entry == Entry::File));
-        }
-    })?;
-    Ok(found)
-}
-
 /// Whether all paths of the index at `path` are so, from the top of the checkout. `hash` is the length
 /// of an object's name in bytes.
 ///

@@ -4,8 +4,7 @@ use std::process::Command;
 use super::*;
 use crate::protocol::EnvOverlay;
 
-/// More files than are read.
-const MANY: usize = 200;
+mod user;
 
 /// A folder of repositories, made by git.
 struct Bench {
@@ -56,8 +55,15 @@ impl Bench {
     }
 
     fn check(&self, folder: &str) -> Result<(), String> {
+        self.check_command(folder, true)
+    }
+
+    /// The check for a command that shows contents, or for one that does not.
+    fn check_command(&self, folder: &str, shows_contents: bool) -> Result<(), String> {
         let home = self.path("home");
-        check_repository(&self.path(folder), Some(&home), &users(&home), true)
+        let path = ("PATH", OsStr::new("/usr/bin:/bin"));
+        let user = GitConfigPaths::new(&EnvOverlay::from_iter([("HOME", home.as_os_str()), path]));
+        check_repository(&self.path(folder), Some(&home), &user, shows_contents)
     }
 
     fn refuses(&self, folder: &str, words: &str) {
@@ -84,130 +90,6 @@ fn what_git_makes_is_accepted() {
     for version in ["2", "3", "4"] {
         bench.git("b", &["update-index", "--index-version", version]);
         assert_eq!(index::commits(&bench.path("b/.git/index"), 20), Ok(vec!["lib".into()]));
-    }
-}
-
-/// The settings of the user with this home, who has the system's programs.
-fn users(home: &Path) -> GitConfigPaths {
-    let path = ("PATH", OsStr::new("/usr/bin:/bin"));
-    GitConfigPaths::new(&EnvOverlay::from_iter([("HOME", home.as_os_str()), path]))
-}
-
-#[test]
-fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused_where_attributes_pick_it() {
-    let bench = Bench::new();
-    let check = |shows: bool| {
-        let home = bench.path("home");
-        check_repository(&bench.path("a"), Some(&home), &users(&home), shows)
-    };
-    let refuses = |setting: &str| {
-        let why = check(true).unwrap_err();
-        let start = format!("your git setting {setting} starts a program that may run");
-        assert!(why.starts_with(&start), "{setting}: {why}");
-    };
-    let driver = |section: &str, key: &str, command: &str| {
-        bench.write("home/.gitconfig", &format!("[{section}]\n\t{key} = {command}\n"));
-    };
-    driver("filter \"Nb\"", "clean", "\"python3\" -m nb");
-    assert_eq!(check(true), Ok(()), "nothing picks it");
-    for file in ["a/src/.gitattributes", "a/.git/info/attributes", "home/.config/git/attributes"] {
-        bench.write(file, "*.ipynb filter=Nb\n");
-        refuses("filter.nb.clean");
-        fs::remove_file(bench.path(file)).unwrap();
-        assert_eq!(check(true), Ok(()), "{file}");
-    }
-    bench.write("a/.gitattributes", "*.bin filter=x diff=x merge=x\n");
-    for (kind, key) in [
-        ("filter", "clean"),
-        ("filter", "smudge"),
-        ("filter", "process"),
-        ("diff", "textconv"),
-        ("diff", "command"),
-    ] {
-        let section = format!("{kind} \"x\"");
-        for plain in ["cat -- %f", "/usr/bin/sort", ""] {
-            driver(&section, key, plain);
-            assert_eq!(check(true), Ok(()), "{key} {plain}: it takes nothing but data");
-        }
-        for command in ["./cat", "cat; ./x", "npx x", "$(./x)", "cat `x`", "no-such", "/tmp/cat"] {
-            driver(&section, key, &format!("'{command}'"));
-            refuses(&format!("{kind}.x.{key}"));
-        }
-        assert_eq!(check(false).is_ok(), kind == "diff", "{key}: without contents");
-    }
-    driver("merge \"x\"", "driver", "npx x");
-    assert_eq!(check(true), Ok(()), "nothing merges");
-    // Git looks into folders that it could not list, and where links lead.
-    driver("filter \"x\"", "clean", "npx x");
-    fs::remove_file(bench.path("a/.gitattributes")).unwrap();
-    assert_eq!(check(true), Ok(()));
-    symlink("src", bench.path("a/inside")).unwrap();
-    symlink("/no/such", bench.path("a/nowhere")).unwrap();
-    assert_eq!(check(true), Ok(()));
-    symlink("/usr", bench.path("a/out")).unwrap();
-    assert!(check(true).is_err());
-    fs::remove_file(bench.path("a/out")).unwrap();
-    symlink(".git/more", bench.path("a/out")).unwrap();
-    bench.write("a/.git/more/.gitattributes", "* filter=x\n");
-    refuses("filter.x.clean");
-    fs::remove_dir_all(bench.path("a/.git/more")).unwrap();
-    fs::remove_file(bench.path("a/out")).unwrap();
-    for value in ["~ann/x", "%(prefix)/x"] {
-        bench.write("home/.gitconfig", &format!("[include]\n\tpath = {value}\n"));
-        assert!(check(true).is_err_and(|why| why.contains("that only git reads")), "{value}");
-    }
-    bench.write("a/.gitattributes", "*.bin filter=x diff=x merge=x\n");
-    // The name of a file is an option.
-    driver("filter \"x\"", "clean", "sort %f");
-    refuses("filter.x.clean");
-    for (program, is_refused) in [("od", true), ("cat", false)] {
-        driver("diff \"x\"", "textconv", program);
-        assert_eq!(check(true), Ok(()), "{program}");
-        bench.write("a/@odd", "");
-        bench.git("a", &["add", "@odd"]);
-        assert_eq!(check(true).is_err(), is_refused, "{program}");
-        bench.git("a", &["rm", "-qf", "@odd"]);
-    }
-    driver("diff \"x\"", "textconv", "python3 -m x");
-    // Git reads no link there, and what is tracked and not checked out it reads from the index.
-    bench.git("a", &["add", ".gitattributes"]);
-    fs::remove_file(bench.path("a/.gitattributes")).unwrap();
-    let unread = "not all attributes of the project can be read";
-    assert!(check(true).is_err_and(|why| why.starts_with(unread)));
-    bench.write("a/plain", "");
-    symlink("plain", bench.path("a/.gitattributes")).unwrap();
-    assert!(check(true).is_err_and(|why| why.starts_with(unread)));
-    bench.git("a", &["add", ".gitattributes"]);
-    fs::remove_file(bench.path("a/.gitattributes")).unwrap();
-    bench.write("a/.gitattributes", "");
-    assert!(check(true).is_err_and(|why| why.starts_with(unread)));
-    fs::remove_file(bench.path("a/.gitattributes")).unwrap();
-    bench.git("a", &["rm", "-q", "--cached", ".gitattributes"]);
-    assert_eq!(check(true), Ok(()));
-    // What is missing, a filter gets with the program that the repository names for a fetch.
-    bench.git("a", &["config", "core.sshCommand", "x"]);
-    bench.write("home/.gitconfig", "[filter \"x\"]\n\tsmudge = cat\n");
-    assert_eq!(check(true), Ok(()));
-    bench.write("home/.gitconfig", "[filter \"x\"]\n\tsmudge = cat\n[diff]\n\texternal = cat\n");
-    assert!(check(true).is_err_and(|why| why.contains("core.sshcommand")));
-    assert_eq!(check(false), Ok(()));
-    bench.git("a", &["config", "--unset", "core.sshCommand"]);
-    for (section, key) in [("diff", "external"), ("diff \"default\"", "textconv")] {
-        driver(section, key, "cat");
-        assert_eq!(check(true), Ok(()));
-        driver(section, key, "python3 -m x");
-        assert!(check(true).is_err() && check(false).is_ok(), "{key} needs no attribute");
-    }
-    driver("user", "name", "Ann");
-    let home = bench.path("home");
-    for (name, why) in [
-        ("GIT_EXTERNAL_DIFF", "your git setting diff.external"),
-        ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_PARAMETERS"),
-        ("GIT_ATTR_SOURCE", "GIT_ATTR_SOURCE"),
-    ] {
-        let env = EnvOverlay::from_iter([("HOME", home.as_os_str()), (name, OsStr::new("x"))]);
-        let found = check_repository(&bench.path("a"), None, &GitConfigPaths::new(&env), true);
-        assert!(found.unwrap_err().contains(why), "{name}");
     }
 }
 
@@ -243,55 +125,6 @@ fn settings_count_in_each_file_that_git_reads() {
     assert_eq!(bench.check("a"), Ok(()));
     bench.write("home/even/more", "[core]\n\thooksPath = .husky\n");
     bench.refuses("a", "post-index-change");
-}
-
-#[test]
-fn settings_count_in_each_file_that_the_environment_names() {
-    let bench = Bench::new();
-    bench.write("a/.husky/post-index-change", "");
-    for file in ["xdg/git/config", "prefix/etc/gitconfig"] {
-        bench.write(file, "[core]\n\thooksPath = .husky\n");
-    }
-    let home = bench.path("home");
-    for (name, value) in [
-        ("XDG_CONFIG_HOME", "xdg"),
-        ("GIT_CONFIG_GLOBAL", "xdg/git/config"),
-        ("GIT_CONFIG_SYSTEM", "xdg/git/config"),
-        ("PATH", "prefix/bin"),
-    ] {
-        let env = EnvOverlay::from_iter([("HOME", &home)]).with([(name, bench.path(value))]);
-        let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env), true);
-        assert!(why.is_err_and(|why| why.contains("post-index-change")), "{name}");
-    }
-    let included = bench.path("xdg/git/config").display().to_string();
-    for (key, value) in [("core.hooksPath", ".husky"), ("include.path", &included)] {
-        let env = EnvOverlay::from_iter([
-            ("GIT_CONFIG_COUNT", "2"),
-            ("GIT_CONFIG_KEY_0", "user.name"),
-            ("GIT_CONFIG_VALUE_0", "Ann"),
-            ("GIT_CONFIG_KEY_1", key),
-            ("GIT_CONFIG_VALUE_1", value),
-        ]);
-        let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env), true);
-        assert!(why.is_err_and(|why| why.contains("post-index-change")));
-    }
-    assert_eq!(bench.check("a"), Ok(()));
-}
-
-#[test]
-fn files_of_settings_that_include_many_others_come_to_an_end() {
-    let bench = Bench::new();
-    let name = |n: usize| format!("path = {n}\npath = {}\n", n + 1);
-    for n in 0..MANY {
-        bench.write(&format!("home/{n}"), &format!("[include]\n{}", name(n)));
-    }
-    bench.write("home/.gitconfig", "[include]\npath = 0\n");
-    let settings = |home: &str| GitConfigPaths::at_home(Some(&bench.path(home))).settings();
-    let has = |file: usize| settings("home").files.contains(&bench.path(&format!("home/{file}")));
-    assert!(has(9) && !has(10), "git goes no deeper");
-    let all: String = (0..MANY).map(name).collect();
-    bench.write("wide/.gitconfig", &format!("[include]\n{all}"));
-    assert!(settings("wide").files.len() < MANY, "and there is an end to their number");
 }
 
 #[test]

@@ -27,8 +27,6 @@ pub struct GitConfigPaths {
     files: Vec<PathBuf>,
     /// The folder in which git looks for more files of the user. Absolute.
     folder: Option<PathBuf>,
-    /// The files of attributes that git looks for when no setting names another one.
-    attributes: Vec<PathBuf>,
     /// Settings from environment variables.
     in_env: Vec<Setting>,
     /// The environment has settings in a form that only git reads.
@@ -45,8 +43,6 @@ pub struct GitSettings {
     home: Option<PathBuf>,
     /// Each with the folder of its file.
     settings: Vec<(PathBuf, Setting)>,
-    /// The files of attributes that git looks for.
-    attributes: Vec<PathBuf>,
     /// There are others, in a form that only git reads.
     pub has_unread: bool,
     /// The folders of `PATH`, in which git finds the programs that settings name.
@@ -74,13 +70,10 @@ impl GitConfigPaths {
         files.extend(set("GIT_CONFIG_GLOBAL"));
         files.extend(home.as_ref().map(|home| home.join(".gitconfig")));
         files.extend(folder.as_ref().map(|folder| folder.join("config")));
-        let is_set = |name: &&str| env.get_os(name).is_some_and(|value| !value.is_empty());
-        let has_unread = ["GIT_CONFIG_PARAMETERS", "GIT_ATTR_SOURCE"].iter().any(is_set);
+        let parameters = env.get_os("GIT_CONFIG_PARAMETERS");
+        let has_unread = parameters.is_some_and(|value| !value.is_empty());
         let programs = env.program_folders().map(Path::to_owned).collect();
-        let attributes = system.iter().map(|folder| folder.join("gitattributes"));
-        let mut attributes: Vec<PathBuf> = attributes.collect();
-        attributes.extend(folder.as_ref().map(|folder| folder.join("attributes")));
-        Self { home, files, folder, attributes, in_env: settings_in(env), has_unread, programs }
+        Self { home, files, folder, in_env: settings_in(env), has_unread, programs }
     }
 
     /// The paths of a user with this home, where no more is known.
@@ -102,7 +95,6 @@ impl GitConfigPaths {
     pub fn settings_with(&self, own: impl IntoIterator<Item = PathBuf>) -> GitSettings {
         let mut all = GitSettings {
             home: self.home.clone(),
-            attributes: self.attributes.clone(),
             has_unread: self.has_unread,
             programs: self.programs.clone(),
             ..GitSettings::default()
@@ -144,13 +136,6 @@ impl GitSettings {
     /// All settings, in the order in which git reads them.
     pub fn all(&self) -> impl Iterator<Item = &Setting> {
         self.settings.iter().map(|(_, setting)| setting)
-    }
-
-    /// The files in which the user keeps attributes of files, for a repository with this checkout.
-    pub fn attribute_files(&self, checkout: &Path) -> Vec<PathBuf> {
-        let named = self.all().filter(|it| is_set(it, "core") && it.key == "attributesfile");
-        let path = |it: &Setting| expand(checkout, self.home.as_deref(), Path::new(&it.value));
-        named.map(path).chain(self.attributes.clone()).collect()
     }
 
     /// The files that settings with these sections and keys name.
@@ -220,11 +205,11 @@ fn is_set(setting: &Setting, name: &str) -> bool {
     section(setting) == name && !setting.value.is_empty()
 }
 
-/// Whether the value is a path that leads to more settings, hooks or attributes.
+/// Whether the value is a path that leads to more settings or hooks.
 fn is_path(setting: &Setting) -> bool {
     let section = section(setting);
     matches!(section, "include" | "includeif") && setting.key == "path"
-        || section == "core" && matches!(&*setting.key, "hookspath" | "attributesfile")
+        || section == "core" && setting.key == "hookspath"
 }
 
 /// Whether [`expand`] finds what git finds: git also knows the homes of others, and where it was

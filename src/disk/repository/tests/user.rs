@@ -1,0 +1,134 @@
+//! The settings of the user: where git reads them, and the programs that they name.
+
+use super::*;
+
+/// More files than are read.
+const MANY: usize = 200;
+
+/// Gives the user's settings this one alone.
+fn set(bench: &Bench, section: &str, key: &str, value: &str) {
+    bench.write("home/.gitconfig", &format!("[{section}]\n\t{key} = {value}\n"));
+}
+
+#[test]
+fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused() {
+    let bench = Bench::new();
+    let check = |shows| bench.check_command("a", shows);
+    for (kind, key) in [
+        ("filter", "clean"),
+        ("filter", "smudge"),
+        ("filter", "process"),
+        ("diff", "textconv"),
+        ("diff", "command"),
+    ] {
+        let section = format!("{kind} \"x\"");
+        for plain in ["cat -- %f", "/usr/bin/sort", ""] {
+            set(&bench, &section, key, plain);
+            assert_eq!(check(true), Ok(()), "{key} {plain}: it takes nothing but data");
+        }
+        for command in ["./cat", "cat; ./x", "npx x", "$(./x)", "cat `x`", "no-such", "/tmp/cat"] {
+            set(&bench, &section, key, &format!("'{command}'"));
+            let why = check(true).unwrap_err();
+            let start = format!("your git setting {kind}.x.{key} names a program that may run");
+            assert!(why.starts_with(&start), "{command}: {why}");
+        }
+        assert_eq!(check(false).is_ok(), kind == "diff", "{key}: without contents");
+    }
+    set(&bench, "merge \"x\"", "driver", "npx x");
+    assert_eq!(check(true), Ok(()), "nothing merges");
+    set(&bench, "diff", "external", "cat");
+    assert_eq!(check(true), Ok(()));
+    set(&bench, "diff", "external", "python3 -m x");
+    assert!(check(true).is_err() && check(false).is_ok());
+    set(&bench, "filter \"x\"", "clean", "sort %f");
+    assert!(check(true).is_err(), "the name of a file may be an option");
+    for (program, is_refused) in [("od", true), ("cat", false)] {
+        set(&bench, "diff \"x\"", "textconv", program);
+        assert_eq!(check(true), Ok(()), "{program}");
+        bench.write("a/@odd", "");
+        bench.git("a", &["add", "@odd"]);
+        assert_eq!(check(true).is_err(), is_refused, "{program}");
+        bench.git("a", &["rm", "-qf", "@odd"]);
+    }
+}
+
+#[test]
+fn settings_that_only_git_reads_are_refused() {
+    let bench = Bench::new();
+    for value in ["~ann/x", "%(prefix)/x"] {
+        set(&bench, "include", "path", value);
+        let why = bench.check_command("a", true).unwrap_err();
+        assert!(why.contains("that only git reads"), "{value}");
+    }
+    set(&bench, "user", "name", "Ann");
+    let home = bench.path("home");
+    for (name, why) in [
+        ("GIT_EXTERNAL_DIFF", "your git setting diff.external"),
+        ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_PARAMETERS"),
+    ] {
+        let env = EnvOverlay::from_iter([("HOME", home.as_os_str()), (name, OsStr::new("x"))]);
+        let found = check_repository(&bench.path("a"), None, &GitConfigPaths::new(&env), true);
+        assert!(found.unwrap_err().contains(why), "{name}");
+    }
+}
+
+#[test]
+fn a_program_of_the_repository_that_fetches_for_a_filter_is_refused() {
+    let bench = Bench::new();
+    // What is missing, a filter gets with the program that the repository names for a fetch.
+    bench.git("a", &["config", "core.sshCommand", "x"]);
+    bench.write("home/.gitconfig", "[filter \"x\"]\n\tsmudge = cat\n");
+    assert_eq!(bench.check_command("a", true), Ok(()));
+    bench.write("home/.gitconfig", "[filter \"x\"]\n\tsmudge = cat\n[diff]\n\texternal = cat\n");
+    assert!(bench.check_command("a", true).is_err_and(|why| why.contains("core.sshcommand")));
+    assert_eq!(bench.check_command("a", false), Ok(()));
+}
+
+#[test]
+fn settings_count_in_each_file_that_the_environment_names() {
+    let bench = Bench::new();
+    bench.write("a/.husky/post-index-change", "");
+    for file in ["xdg/git/config", "prefix/etc/gitconfig"] {
+        bench.write(file, "[core]\n\thooksPath = .husky\n");
+    }
+    let home = bench.path("home");
+    for (name, value) in [
+        ("XDG_CONFIG_HOME", "xdg"),
+        ("GIT_CONFIG_GLOBAL", "xdg/git/config"),
+        ("GIT_CONFIG_SYSTEM", "xdg/git/config"),
+        ("PATH", "prefix/bin"),
+    ] {
+        let env = EnvOverlay::from_iter([("HOME", &home)]).with([(name, bench.path(value))]);
+        let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env), true);
+        assert!(why.is_err_and(|why| why.contains("post-index-change")), "{name}");
+    }
+    let included = bench.path("xdg/git/config").display().to_string();
+    for (key, value) in [("core.hooksPath", ".husky"), ("include.path", &included)] {
+        let env = EnvOverlay::from_iter([
+            ("GIT_CONFIG_COUNT", "2"),
+            ("GIT_CONFIG_KEY_0", "user.name"),
+            ("GIT_CONFIG_VALUE_0", "Ann"),
+            ("GIT_CONFIG_KEY_1", key),
+            ("GIT_CONFIG_VALUE_1", value),
+        ]);
+        let why = check_repository(&bench.path("a"), Some(&home), &GitConfigPaths::new(&env), true);
+        assert!(why.is_err_and(|why| why.contains("post-index-change")));
+    }
+    assert_eq!(bench.check("a"), Ok(()));
+}
+
+#[test]
+fn files_of_settings_that_include_many_others_come_to_an_end() {
+    let bench = Bench::new();
+    let name = |n: usize| format!("path = {n}\npath = {}\n", n + 1);
+    for n in 0..MANY {
+        bench.write(&format!("home/{n}"), &format!("[include]\n{}", name(n)));
+    }
+    bench.write("home/.gitconfig", "[include]\npath = 0\n");
+    let settings = |home: &str| GitConfigPaths::at_home(Some(&bench.path(home))).settings();
+    let has = |file: usize| settings("home").files.contains(&bench.path(&format!("home/{file}")));
+    assert!(has(9) && !has(10), "git goes no deeper");
+    let all: String = (0..MANY).map(name).collect();
+    bench.write("wide/.gitconfig", &format!("[include]\n{all}"));
+    assert!(settings("wide").files.len() < MANY, "and there is an end to their number");
+}
