@@ -1,6 +1,6 @@
 //! What of the environment a child process gets to see.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
@@ -10,16 +10,6 @@ use crate::protocol::{DEPTH_VARIABLE, EnvOverlay};
 /// Keys of providers: no command that a model writes may read them.
 const PROVIDER_KEYS: [&str; 4] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY"];
-
-/// Variables by which the loader finds what it puts into every program.
-const LIBRARIES: [&str; 6] = [
-    "LD_LIBRARY_PATH",
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "DYLD_LIBRARY_PATH",
-    "DYLD_INSERT_LIBRARIES",
-    "DYLD_FRAMEWORK_PATH",
-];
 
 /// How many settings the environment brings for git.
 const GIT_COUNT: &str = "GIT_CONFIG_COUNT";
@@ -52,32 +42,16 @@ pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay
         env.get(DEPTH_VARIABLE).and_then(|value| value.parse::<u32>().ok()).unwrap_or(0);
     let deeper = inherited.saturating_add(depth).saturating_add(1);
     let env = env.without(PROVIDER_KEYS.into_iter().chain(secrets.iter().map(String::as_str)));
-    let env = without_relative_libraries(&env);
+    // The loader takes an empty or a relative path for the folder in which the program starts.
+    let env = env.with_library_paths(Path::is_absolute);
     with_git_settings(&env).with([(DEPTH_VARIABLE, deeper.to_string())])
 }
 
-/// The environment, where the variables that say what every program loads name absolute paths
-/// alone: the loader takes an empty or a relative one for the folder in which the program starts.
-fn without_relative_libraries(env: &EnvOverlay) -> EnvOverlay {
-    let kept = LIBRARIES.iter().filter_map(|name| {
-        let value = env.get_os(name)?.as_bytes();
-        // Names of files without a folder are looked up in the folders of libraries.
-        let names_files = matches!(*name, "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES");
-        let parts = value.split(|byte| *byte == b':' || *name == "LD_PRELOAD" && *byte == b' ');
-        let is_fixed = |part: &&[u8]| {
-            part.starts_with(b"/") || names_files && !part.is_empty() && !part.contains(&b'/')
-        };
-        let absolute: Vec<&[u8]> = parts.filter(is_fixed).collect();
-        Some((*name, OsString::from_vec(absolute.join(&b':'))))
-    });
-    env.without(LIBRARIES).with(kept.filter(|(_, value)| !value.is_empty()))
-}
-
-/// The environment without those folders of `PATH` that lie in the checkouts around `dir` or depend
-/// on where a program runs: what a project has there by the name of git is not git.
+/// The environment without those folders of `PATH`, and those libraries, that lie in the checkouts
+/// around `dir` or depend on where a program runs: what a project has there by the name of git is
+/// not git.
 #[must_use]
 pub fn without_programs_of(dir: &Path, env: &EnvOverlay) -> EnvOverlay {
-    let Some(path) = env.get_os("PATH") else { return env.clone() };
     let home = env.get_os("HOME").map(Path::new);
     let mut roots = roots_around(dir, home);
     let dir = resolve(dir).unwrap_or_else(|| dir.to_owned());
@@ -85,11 +59,15 @@ pub fn without_programs_of(dir: &Path, env: &EnvOverlay) -> EnvOverlay {
     if !home.and_then(resolve).is_some_and(|home| home.starts_with(&dir)) {
         roots.push(dir);
     }
-    let is_outside = |folder: &&[u8]| {
-        let folder = resolve(Path::new(OsStr::from_bytes(folder)));
-        folder.is_some_and(|folder| !roots.iter().any(|root| folder.starts_with(root)))
+    let is_outside = |path: &Path| {
+        resolve(path).is_some_and(|path| !roots.iter().any(|root| path.starts_with(root)))
     };
-    let kept: Vec<&[u8]> = path.as_bytes().split(|byte| *byte == b':').filter(is_outside).collect();
+    let env = env.with_library_paths(is_outside);
+    if env.get_os("PATH").is_none() {
+        return env;
+    }
+    let kept = env.program_folders().filter(|folder| is_outside(folder));
+    let kept: Vec<&[u8]> = kept.map(|folder| folder.as_os_str().as_bytes()).collect();
     env.with([("PATH", OsString::from_vec(kept.join(&b':')))])
 }
 
@@ -121,6 +99,21 @@ mod tests {
         assert_eq!(child.get("LD_LIBRARY_PATH"), Some("/opt/my libs"));
         assert_eq!(child.get("LD_PRELOAD"), Some("/lib/y.so:libz.so"));
         assert_eq!(child.get("LD_AUDIT"), None);
+    }
+
+    #[test]
+    fn programs_of_a_folder_are_left_out_with_its_libraries() {
+        let project = tempfile::tempdir().unwrap();
+        let own = project.path().join("lib").display().to_string();
+        let env = EnvOverlay::from_iter([
+            ("PATH", format!("{own}:/usr/bin:.")),
+            ("LD_LIBRARY_PATH", format!("{own}:/opt/libs")),
+            ("LD_PRELOAD", format!("{own}/x.so libz.so")),
+        ]);
+        let child = without_programs_of(project.path(), &env);
+        assert_eq!(child.get("PATH"), Some("/usr/bin"));
+        assert_eq!(child.get("LD_LIBRARY_PATH"), Some("/opt/libs"));
+        assert_eq!(child.get("LD_PRELOAD"), Some("libz.so"));
     }
 
     #[test]

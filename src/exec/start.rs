@@ -200,7 +200,7 @@ impl StartDirs {
             self.is_outside(path)
                 && resolve(path).is_some_and(|path| !roots.iter().any(|it| path.starts_with(it)))
         };
-        let mut kept = env.clone();
+        let mut kept = env.with_library_paths(is_outside);
         if let Some(path) = env.get_os("PATH") {
             let entries = path.as_bytes().split(|byte| *byte == b':');
             let own: Vec<&[u8]> =
@@ -417,6 +417,10 @@ mod tests {
         let at_home = bench.dirs(&["home"], &["state"]);
         let env = EnvOverlay::from_iter([("PATH", own.as_str())]);
         assert_eq!(at_home.without_projects_programs(&env).get("PATH"), Some(own.as_str()));
+        let (lib, own) = (bench.path("project/lib").display().to_string(), "/opt/lib");
+        let env = EnvOverlay::from_iter([("LD_LIBRARY_PATH", format!("{lib}:{own}"))]);
+        let env = dirs.without_projects_programs(&env);
+        assert_eq!(env.get("LD_LIBRARY_PATH"), Some(own));
         for (file, stays) in [("/etc/bashrc", true), ("./rc", false), ("", true)] {
             let env = dirs.without_projects_programs(&EnvOverlay::from_iter([("BASH_ENV", file)]));
             assert_eq!(env.get("BASH_ENV").is_some(), stays, "{file:?}");

@@ -124,6 +124,7 @@ impl Gate {
             bound: None,
             protected: Arc::new(ProtectedPlaces::new(settings.protected)),
             programs: [].into(),
+            libraries: [].into(),
             has_start_file: false,
             has_sandbox: settings.has_sandbox,
         };

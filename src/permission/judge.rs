@@ -347,6 +347,9 @@ impl<'a> Units<'a> {
         if places.has_start_file && !self.allows_command {
             self.missing.note("your BASH_ENV file would run first, and not confined");
         }
+        if places.has_libraries_of_project(bases) && !self.allows_command {
+            self.missing.note(read_only::LIBRARIES);
+        }
         None
     }
 }

@@ -32,6 +32,8 @@ pub struct Places {
     pub programs: Arc<[PathBuf]>,
     /// Bash reads a file of the user's before each command that is not confined. It may set another `PATH`.
     pub has_start_file: bool,
+    /// The paths by which the loader finds libraries for every program. Absolute.
+    pub libraries: Arc<[PathBuf]>,
     /// The kernel confines the commands that only read.
     pub has_sandbox: bool,
 }
@@ -49,6 +51,7 @@ impl Places {
             git,
             shell_home: env.get_os("HOME").map(PathBuf::from),
             programs: env.program_folders().map(PathBuf::from).collect(),
+            libraries: env.library_paths().map(PathBuf::from).collect(),
             has_start_file: env.non_empty("BASH_ENV").is_some(),
             ..self.clone()
         }
@@ -87,6 +90,14 @@ impl Places {
         let is_of_project = |base: &PathBuf| {
             self.programs.iter().any(|folder| !self.is_outside(base, &base.join(folder)))
         };
+        bases.iter().any(is_of_project)
+    }
+
+    /// Whether each program, bash too, may load a library that lies in the project.
+    #[must_use]
+    pub fn has_libraries_of_project(&self, bases: &[PathBuf]) -> bool {
+        let is_of_project =
+            |base: &PathBuf| self.libraries.iter().any(|path| !self.is_outside(base, path));
         bases.iter().any(is_of_project)
     }
 

@@ -303,13 +303,17 @@ pub fn check_read_only(
     reader.check(command, bases, places, rules).map_err(Some)
 }
 
+/// Why nothing is free where the loader may take a library from the project.
+pub const LIBRARIES: &str =
+    "LD_LIBRARY_PATH, or a variable like it, has programs load libraries of the project";
+
 /// Whether a free command only reads also where nothing confines it: bash's own do, and the
 /// system's programs that look at no settings.
 #[must_use]
 pub fn is_free_unconfined(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> bool {
     let Some(program) = command.words.first().map(|word| word.text.as_str()) else { return false };
-    // What such a file starts, it starts in the folder of the line.
-    if places.has_start_file {
+    // What such a file starts, it starts in the folder of the line, and bash loads libraries too.
+    if places.has_start_file || places.has_libraries_of_project(bases) {
         return false;
     }
     is_builtin(program)
@@ -358,6 +362,9 @@ impl Reader {
             }
             let shows_contents = matches!(self.words.get(1), Some(&("diff" | "log" | "show")));
             check_repository(base, places.home.as_deref(), &places.git, shows_contents)?;
+        }
+        if places.has_libraries_of_project(bases) {
+            return Err(LIBRARIES.to_owned());
         }
         if !is_builtin(program) && !places.finds_reader(program, bases) {
             return Err(match places.has_sandbox {

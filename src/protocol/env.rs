@@ -3,12 +3,23 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Counts the programs and agents above a process that an agent starts.
 pub const DEPTH_VARIABLE: &str = "CALIBAN_DEPTH";
+
+/// Variables by which the loader finds what it puts into every program: folders of libraries, or
+/// libraries themselves, with a colon between them.
+const LIBRARY_VARIABLES: [&str; 6] = [
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_LIBRARY_PATH",
+    "DYLD_INSERT_LIBRARIES",
+    "DYLD_FRAMEWORK_PATH",
+];
 
 /// The environment variables that one session (or one agent) sees. Cheap to clone; changes make a
 /// new overlay.
@@ -38,6 +49,34 @@ impl EnvOverlay {
     pub fn program_folders(&self) -> impl Iterator<Item = &Path> {
         let path = self.get_os("PATH").map(OsStr::as_bytes).unwrap_or_default();
         path.split(|byte| *byte == b':').map(OsStr::from_bytes).map(Path::new)
+    }
+
+    /// The absolute paths by which the loader finds libraries for every program: folders and files.
+    pub fn library_paths(&self) -> impl Iterator<Item = &Path> {
+        let values = LIBRARY_VARIABLES.iter().flat_map(|name| self.libraries(name));
+        values.map(OsStr::from_bytes).map(Path::new).filter(|path| path.is_absolute())
+    }
+
+    /// This overlay, where the loader gets only those paths for which `keep` says so, and names that
+    /// it looks up in the folders of libraries.
+    #[must_use]
+    pub fn with_library_paths(&self, keep: impl Fn(&Path) -> bool) -> Self {
+        let kept = LIBRARY_VARIABLES.iter().filter_map(|name| {
+            let is_name =
+                |part: &[u8]| !part.is_empty() && !part.contains(&b'/') && !name.ends_with("_PATH");
+            let keep = |part: &&[u8]| is_name(part) || keep(Path::new(OsStr::from_bytes(part)));
+            let parts: Vec<&[u8]> = self.libraries(name).filter(keep).collect();
+            (!parts.is_empty()).then(|| (*name, OsString::from_vec(parts.join(&b':'))))
+        });
+        self.without(LIBRARY_VARIABLES).with(kept)
+    }
+
+    /// What this variable names for the loader.
+    fn libraries(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        let value = self.get_os(name).map(OsStr::as_bytes);
+        let has_spaces = name == "LD_PRELOAD";
+        let is_end = move |byte: &u8| *byte == b':' || has_spaces && *byte == b' ';
+        value.into_iter().flat_map(move |value| value.split(is_end))
     }
 
     /// This overlay with the given variables set on top.

@@ -53,6 +53,8 @@ mod permission;
 mod pictures;
 mod prefix_rules;
 #[cfg(feature = "sub-agents")]
+mod project_programs;
+#[cfg(feature = "sub-agents")]
 mod prompting;
 #[cfg(feature = "sub-agents")]
 mod protected;

@@ -84,6 +84,9 @@ fn other_program(command: &SimpleCommand, bases: &[PathBuf], places: &Places) ->
     if places.has_start_file && (programs.len() > 1 || !is_fixed) {
         return Some("your BASH_ENV file may lead PATH into the project".to_owned());
     }
+    if places.has_libraries_of_project(bases) {
+        return Some(read_only::LIBRARIES.to_owned());
+    }
     programs.retain(|program| places.shadows_yours(&program.text, bases));
     let program = programs.first()?;
     Some(format!("the project has a program {} that PATH finds before yours", program.raw))
@@ -437,6 +440,9 @@ mod tests {
         general.asks(lines);
         general.allows(["/usr/bin/date"]);
         general.places.has_start_file = false;
+        general.places.libraries = [general.root.join("project/lib")].into();
+        general.asks(lines.into_iter().chain(["/usr/bin/date"]));
+        general.places.libraries = [].into();
         // What only a command that changes something starts.
         for settings in ["[core]\n\teditor = ./x\n", "[remote \"origin\"]\n\turl = ./up.git\n"] {
             fs::write(general.root.join("project/.git/config"), settings).unwrap();

@@ -121,9 +121,7 @@ impl World {
     /// Writes a program of the user's, a shell script, which `PATH` finds first.
     pub fn program(&mut self, name: &str, script: &str) {
         let bin = self.root.path().join("tools/bin");
-        let file = bin.join(name);
-        write(&file, &format!("#!/bin/sh\n{script}\n"));
-        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        executable(&bin.join(name), script);
         let path = self.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
         let path = path.filter(|path| !path.starts_with(bin.to_str().unwrap()));
         if let Some(path) = path {
@@ -189,6 +187,12 @@ impl World {
         }
         all
     }
+}
+
+/// Writes a shell script that can be started.
+pub fn executable(path: &Path, script: &str) {
+    write(path, &format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn write(path: &Path, content: &str) {

@@ -1,7 +1,10 @@
 //! Commands that run without a rule because they only read.
 
+use std::ffi::OsStr;
+
 use super::*;
 use crate::permission::rule::{Base, List, Origin};
+use crate::protocol::EnvOverlay;
 
 #[test]
 fn a_rule_for_all_projects_unbinds_nothing_that_is_free_without_it() {
@@ -71,6 +74,22 @@ fn nothing_that_is_not_confined_is_free_where_bash_reads_a_file_first() {
     bench.asks(["> src/a", "for i in a; do > src/a; done"]);
     bench.allows(["make > src/a"]);
     bench.allows(["echo x", "make"]);
+}
+
+#[test]
+fn nothing_is_free_where_programs_load_libraries_of_the_project() {
+    let mut bench = Bench::new().mode(Mode::AcceptEdits).allow("Bash(make)");
+    let env = |name: &str, path: &Path| {
+        EnvOverlay::from_iter([("PATH", OsStr::new("/usr/bin:/bin")), (name, path.as_os_str())])
+    };
+    for variable in ["LD_LIBRARY_PATH", "LD_PRELOAD"] {
+        let (own, others) = (bench.root.join("project/build"), bench.root.join("outside"));
+        bench.places = bench.places.with_env(&env(variable, &own));
+        bench.asks(["cat src/a", "echo x > src/a", "> src/a", "make | tail -3"]);
+        bench.allows(["make"]);
+        bench.places = bench.places.with_env(&env(variable, &others));
+        bench.allows(["cat src/a", "echo x > src/a", "> src/a", "make | tail -3", "make"]);
+    }
 }
 
 #[test]
