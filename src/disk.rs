@@ -16,8 +16,9 @@ pub use folder::{Folder, open};
 pub use programs::{is_of_system, programs_named};
 pub use repository::{
     GitConfigPaths, branch, check_checkout, check_repository, check_starts_nothing, check_within,
-    checkout_around, checkout_root, common_git_dir, folders_of_repository, has_dot_git,
-    has_own_repository, has_remote, is_plain_filter, repository_root, roots_around,
+    check_without_repository, checkout_around, checkout_root, common_git_dir,
+    folders_of_repository, has_dot_git, has_own_repository, has_remote, is_plain_filter,
+    repository_root, roots_around,
 };
 pub use resolve::{normalize, resolve};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

@@ -29,7 +29,7 @@ mod user;
 
 pub use drivers::is_plain_filter;
 pub use index::TrackedFiles;
-pub use inert::{check_starts_nothing, check_within};
+pub use inert::{check_starts_nothing, check_within, check_without_repository};
 pub use user::GitConfigPaths;
 
 use settings::Settings;
@@ -267,11 +267,7 @@ fn look_into(
     users: &GitSettings,
     shows_contents: bool,
 ) -> Result<Vec<PathBuf>, String> {
-    if users.has_unread {
-        return Err("your git settings have values that only git reads: GIT_CONFIG_PARAMETERS \
-                    or a path with ~NAME or %(prefix)"
-            .to_owned());
-    }
+    users.check_is_known()?;
     let (git, settings) = read_settings(checkout)?;
     if settings.is_partial() {
         return Err(

@@ -55,6 +55,9 @@ const ENTRIES: [&str; 31] = [
 /// The same for the folder `info`.
 const INFO_ENTRIES: [&str; 3] = ["exclude", "refs", "sparse-checkout"];
 
+/// Error for hooks that anything in the project may become.
+const PROJECT_HOOKS: &str = "git takes hooks from a folder of the project";
+
 /// Error for a checkout with more than `MAX_FOLDERS` folders.
 const TOO_LARGE: &str = "the project is too large to look for repositories in it";
 
@@ -100,6 +103,27 @@ pub fn check_starts_nothing(
     match modules.all(|module| seen.contains(&module)) {
         true => Ok(()),
         false => Err("it has the repository of a submodule that is not checked out".to_owned()),
+    }
+}
+
+/// The same where no repository is around `dir`: git compares files, applies changes and makes
+/// repositories there, with the programs that the user's settings name.
+///
+/// # Errors
+///
+/// Returns the reason why git may start a program, such as a hook.
+pub fn check_without_repository(dir: &Path, user_config: &GitConfigPaths) -> Result<(), String> {
+    let users = user_config.settings();
+    users.check_is_known()?;
+    drivers::check_all_plain(&users)?;
+    let top = resolve(dir);
+    let is_inside = |folder: &PathBuf| {
+        let real = resolve(&normalize(folder));
+        real.zip(top.as_ref()).is_none_or(|(real, top)| real.starts_with(top))
+    };
+    match users.hook_folders(dir).iter().any(is_inside) {
+        true => Err(PROJECT_HOOKS.to_owned()),
+        false => Ok(()),
     }
 }
 
@@ -206,7 +230,7 @@ fn look_for_programs(
     // A folder of the user's elsewhere is the user's own.
     let hooks: Vec<PathBuf> = named.chain([git.common.join("hooks")]).collect();
     if hooks.iter().chain(&users).any(is_of_checkout) {
-        return Err("git takes hooks from a folder of the project".to_owned());
+        return Err(PROJECT_HOOKS.to_owned());
     }
     match hooks.iter().find_map(|folder| hook_in(folder)) {
         None => Ok(git),

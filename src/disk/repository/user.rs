@@ -44,7 +44,7 @@ pub struct GitSettings {
     /// Each with the folder of its file.
     settings: Vec<(PathBuf, Setting)>,
     /// There are others, in a form that only git reads.
-    pub has_unread: bool,
+    has_unread: bool,
     /// The folders of `PATH`, in which git finds the programs that settings name.
     pub programs: Vec<PathBuf>,
 }
@@ -126,6 +126,17 @@ impl GitConfigPaths {
 }
 
 impl GitSettings {
+    /// Checks that no setting has a form that only git reads.
+    ///
+    /// # Errors
+    ///
+    /// Says which forms these are.
+    pub fn check_is_known(&self) -> Result<(), String> {
+        let why = "your git settings have values that only git reads: GIT_CONFIG_PARAMETERS or a path with ~NAME or \
+                   %(prefix)";
+        if self.has_unread { Err(why.to_owned()) } else { Ok(()) }
+    }
+
     /// The folders of hooks, for a repository with this checkout.
     pub fn hook_folders(&self, checkout: &Path) -> Vec<PathBuf> {
         let named = self.all().filter(|it| is_set(it, "core") && it.key == "hookspath");

@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::disk::{
-    check_starts_nothing, check_within, checkout_around, checkout_root, common_git_dir,
-    has_dot_git, resolve,
+    check_starts_nothing, check_within, check_without_repository, checkout_around, checkout_root,
+    common_git_dir, has_dot_git, resolve,
 };
 use crate::permission::facts::{Facts, Shell};
 use crate::permission::path::Places;
@@ -80,8 +80,8 @@ pub fn elsewhere(
 fn other_program(command: &SimpleCommand, bases: &[PathBuf], places: &Places) -> Option<String> {
     let mut programs = programs(command);
     let first = command.words.first()?;
-    let is_fixed = first.text.starts_with('/') || read_only::is_builtin(&first.text);
-    if places.has_start_file && (programs.len() > 1 || !is_fixed) {
+    // Also one with its whole path starts others.
+    if places.has_start_file && (programs.len() > 1 || !read_only::is_builtin(&first.text)) {
         return Some("your BASH_ENV file may lead PATH into the project".to_owned());
     }
     if places.has_libraries_of_project(bases) {
@@ -118,9 +118,11 @@ fn other_git(
     if places.has_programs_of_project(bases) {
         return Some("PATH leads into the project, where git may find programs".to_owned());
     }
-    let has_repository = |base: &&PathBuf| checkout_around(base).is_some();
-    let mut bases = bases.iter().filter(has_repository);
-    let why = bases.find_map(|base| check_starts_nothing(base, home, &places.git).err())?;
+    let check = |base: &PathBuf| match checkout_around(base) {
+        Some(_) => check_starts_nothing(base, home, &places.git),
+        None => check_without_repository(base, &places.git),
+    };
+    let why = bases.iter().find_map(|base| check(base).err())?;
     Some(format!("{why} ({OWN_RULE})"))
 }
 
@@ -374,6 +376,36 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_for_all_projects_has_its_conditions_also_where_there_is_no_repository() {
+        let mut bench = Bench::new();
+        let origin = Origin::UserFile(bench.root.join("home/config.toml"));
+        let project = bench.places.project.clone();
+        let base = Base { project: &project, home: None };
+        bench.rules.add(List::Allow, &["Bash(git:*)"], &origin, base).unwrap();
+        fs::remove_dir_all(project.join(".git")).unwrap();
+        let home = bench.root.join("home");
+        let elsewhere = format!("core hooksPath {}", home.join("hooks").display());
+        for (setting, is_allowed) in [
+            ("user name Ann", true),
+            ("diff external python3 -m x", false),
+            ("include path ~ann/x", false),
+            ("core hooksPath .githooks", false),
+            (&elsewhere, true),
+        ] {
+            let (section, setting) = setting.split_once(' ').unwrap();
+            let (key, value) = setting.split_once(' ').unwrap();
+            let settings = format!("[{section}]\n\t{key} = {value}\n");
+            fs::write(home.join(".gitconfig"), settings).unwrap();
+            let env = [("HOME", home.as_os_str()), ("PATH", OsStr::new("/usr/bin:/bin"))];
+            bench.places.git = GitConfigPaths::new(&EnvOverlay::from_iter(env));
+            for line in ["git diff a b", "git apply x.diff"] {
+                let judgement = bench.bash_judgement(line);
+                assert_eq!(judgement.decision == Allow, is_allowed, "{setting}: {}", judgement.why);
+            }
+        }
+    }
+
+    #[test]
     fn a_rule_for_all_projects_trusts_no_settings_and_no_hooks_of_the_one_at_hand() {
         let with = |list_file: &str| {
             let mut bench = Bench::new();
@@ -437,8 +469,7 @@ mod tests {
         let lines = ["git commit -m x", "date", "timeout 9 /usr/bin/date"];
         general.allows(lines.into_iter().chain(["/usr/bin/date"]));
         general.places.has_start_file = true;
-        general.asks(lines);
-        general.allows(["/usr/bin/date"]);
+        general.asks(lines.into_iter().chain(["/usr/bin/date"]));
         general.places.has_start_file = false;
         general.places.libraries = [general.root.join("project/lib")].into();
         general.asks(lines.into_iter().chain(["/usr/bin/date"]));
