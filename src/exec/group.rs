@@ -16,11 +16,10 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessSession};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::descendants::{self, Process};
-use super::env::without_programs_of;
 use super::sandbox::Confinement;
 use super::service::ServiceCommand;
 use super::supervisor::Supervisor;
-use crate::disk::programs_named;
+use crate::disk::{is_of_system, programs_named};
 use crate::protocol::EnvOverlay;
 
 /// Begins with its leash at descriptor 3: a watchdog that kills the whole group as soon as that
@@ -136,16 +135,17 @@ pub struct ShellCommand<'a> {
     pub supervisor: Option<&'a Supervisor>,
 }
 
-/// The bash for a command that runs in `cwd`: where systems have it, or else where `PATH` finds it
-/// outside of the project.
+/// The bash for commands with this environment: where systems have it, or else where `PATH` finds
+/// one of the system's.
 #[must_use]
-pub fn bash(cwd: &Path, env: &EnvOverlay) -> Option<PathBuf> {
+pub fn bash(env: &EnvOverlay) -> Option<PathBuf> {
     let known = BASH.iter().map(PathBuf::from).find(|bash| bash.exists());
-    known.or_else(|| {
-        let env = without_programs_of(cwd, env);
-        let folders = env.program_folders().filter(|folder| folder.is_absolute());
-        programs_named("bash", folders.map(Path::to_owned)).next()
-    })
+    known.or_else(|| bash_on_path(env))
+}
+
+fn bash_on_path(env: &EnvOverlay) -> Option<PathBuf> {
+    let folders = env.program_folders().filter(|folder| folder.is_absolute());
+    programs_named("bash", folders.map(Path::to_owned)).find(|bash| is_of_system(bash))
 }
 
 impl Group {
@@ -153,7 +153,7 @@ impl Group {
     pub fn spawn(start: ShellCommand<'_>) -> io::Result<Self> {
         let ShellCommand { line, cwd, env, start, confine, supervisor } = start;
         let missing = || io::Error::new(io::ErrorKind::NotFound, "there is no bash");
-        let bash = bash(cwd, env).ok_or_else(missing)?;
+        let bash = bash(env).ok_or_else(missing)?;
         let mut words = vec![start.into()];
         words.extend(confine.map(Confinement::launcher).unwrap_or_default());
         words.push(bash.into());
@@ -371,6 +371,17 @@ mod tests {
         let end = output.read_u8();
         let end = tokio::time::timeout(Duration::from_secs(2), end).await.expect("still there");
         assert!(end.is_err());
+    }
+
+    #[test]
+    fn path_finds_no_bash_but_the_systems() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/bin/sh", folder.path().join("bash")).unwrap();
+        let found = |path: String| bash_on_path(&EnvOverlay::from_iter([("PATH", path)]));
+        let own = folder.path().display();
+        assert_eq!(found(format!("{own}:.:")), None);
+        let system = found(format!("{own}:/bin")).unwrap();
+        assert_eq!(system, Path::new("/bin/bash"));
     }
 
     fn spawn_bash(line: &str) -> Group {

@@ -170,7 +170,7 @@ impl Round {
             }
         };
         let args = ["-c", &command.line].map(OsString::from);
-        let program = bash(&start.cwd, &start.env);
+        let program = bash(&start.env);
         let bash = ServiceCommand {
             program: program.as_deref().and_then(Path::to_str).unwrap_or("/bin/bash"),
             args: &args,
