@@ -9,6 +9,10 @@ use super::config_file::{self, Setting};
 use crate::disk::resolve;
 use crate::protocol::EnvOverlay;
 
+/// Variables that lead git to files of settings.
+const PATH_VARIABLES: [&str; 4] =
+    ["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
+
 /// How deep files of settings include others, as git has it.
 const MAX_DEPTH: usize = 10;
 
@@ -70,8 +74,14 @@ impl GitConfigPaths {
         files.extend(set("GIT_CONFIG_GLOBAL"));
         files.extend(home.as_ref().map(|home| home.join(".gitconfig")));
         files.extend(folder.as_ref().map(|folder| folder.join("config")));
+        // Git reads a relative one in the folder where it runs.
+        let is_relative = |name: &&str| {
+            let path = env.get_os(name).map(Path::new);
+            path.is_some_and(|path| !path.as_os_str().is_empty() && path.is_relative())
+        };
         let parameters = env.get_os("GIT_CONFIG_PARAMETERS");
-        let has_unread = parameters.is_some_and(|value| !value.is_empty());
+        let has_unread = parameters.is_some_and(|value| !value.is_empty())
+            || PATH_VARIABLES.iter().any(is_relative);
         let programs = env.program_folders().map(Path::to_owned).collect();
         Self { home, files, folder, in_env: settings_in(env), has_unread, programs }
     }
@@ -132,8 +142,8 @@ impl GitSettings {
     ///
     /// Says which forms these are.
     pub fn check_is_known(&self) -> Result<(), String> {
-        let why = "your git settings have values that only git reads: GIT_CONFIG_PARAMETERS or a path with ~NAME or \
-                   %(prefix)";
+        let why = "your git settings have values that only git reads: GIT_CONFIG_PARAMETERS, or a path that is \
+                   relative or has ~NAME or %(prefix)";
         if self.has_unread { Err(why.to_owned()) } else { Ok(()) }
     }
 

@@ -65,6 +65,8 @@ fn settings_that_only_git_reads_are_refused() {
     for (name, why) in [
         ("GIT_EXTERNAL_DIFF", "your git setting diff.external"),
         ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_PARAMETERS"),
+        ("XDG_CONFIG_HOME", "that only git reads"),
+        ("GIT_CONFIG_GLOBAL", "that only git reads"),
     ] {
         let env = EnvOverlay::from_iter([("HOME", home.as_os_str()), (name, OsStr::new("x"))]);
         let found = check_repository(&bench.path("a"), None, &GitConfigPaths::new(&env), true);

@@ -259,7 +259,10 @@ fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
     bench.places.programs = [early, bin.clone(), system.clone()].into();
     assert_eq!((bench.bash("ls"), bench.bash("git status")), (Ask, Ask));
     bench.places.programs = [PathBuf::from("~/bin"), system.clone()].into();
-    assert_eq!(bench.bash("ls"), Ask);
+    for has_sandbox in [true, false] {
+        bench.places.has_sandbox = has_sandbox;
+        assert_eq!(bench.bash("ls"), Ask);
+    }
     // The rest of the checkout is the project's too.
     bench.places.programs = [bin, system].into();
     bench.places.dirs = vec![bench.root.join("project/src")].into();
