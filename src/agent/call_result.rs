@@ -24,7 +24,7 @@ pub(super) fn failed(error: ToolError) -> (ToolOutcome, Option<(Failure, String)
         ToolError::Fatal { failure, message, details } => {
             (failure.words(), details.map(|details| *details), Some((failure, message)))
         }
-        ToolError::Soft { kind, .. } => (kind.words(), None, None),
+        ToolError::Soft { kind, details, .. } => (kind.words(), details.map(|it| *it), None),
     };
     (ToolOutcome { is_error: true, details, ..ToolOutcome::text(text, summary) }, fatal)
 }
@@ -79,6 +79,7 @@ pub(super) fn error_result(id: &ToolUseId, why: &str) -> ContentBlock {
         tool_use_id: id.clone(),
         content: vec![ResultBlock::text(why)],
         is_error: true,
+        summary: String::new(),
         details: None,
     }
 }

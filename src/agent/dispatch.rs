@@ -20,7 +20,9 @@ use super::record::CallRecord;
 use super::time_limit::{TimeLimit, cancelled, overdue};
 use super::{Agent, Run};
 use crate::budget::UsedUp;
-use crate::protocol::{Access, ContentBlock, EventKind, Failure, HookEvent, Span, ToolUseId};
+use crate::protocol::{
+    Access, ContentBlock, Denial, EventKind, Failure, HookEvent, Span, ToolUseId,
+};
 use crate::tool::{Conversation, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 
 /// What a message's calls came to.
@@ -160,13 +162,14 @@ impl Agent {
             id: id.clone(),
             name,
             is_error: outcome.is_error,
-            summary: outcome.summary,
+            summary: outcome.summary.clone(),
             content: outcome.content.clone(),
             details: outcome.details.clone(),
             took: began.elapsed(),
         };
-        let ToolOutcome { content, is_error, details, .. } = outcome;
-        let result = ContentBlock::ToolResult { tool_use_id: id, content, is_error, details };
+        let ToolOutcome { content, is_error, summary, details } = outcome;
+        let result =
+            ContentBlock::ToolResult { tool_use_id: id, content, is_error, summary, details };
         self.keep_result(&result, running).await;
         run.events.emit(finished);
         (result, fatal)
@@ -203,7 +206,7 @@ impl Agent {
         };
         if self.withheld.contains(&tool.spec().name) {
             let why = format!("{} may not be used for this prompt: do it yourself.", call.name);
-            return Err(ToolError::soft(SoftKind::Denied, why));
+            return Err(ToolError::denied(Denial::new(why)));
         }
         tool.validate(&call.input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;

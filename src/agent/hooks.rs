@@ -11,7 +11,7 @@ use super::{Agent, Prompt, Run};
 use crate::hook::{Here, Moment, Need, Opinion, Said, ToolCall as HookCall};
 use crate::permission::Advice;
 use crate::protocol::{
-    EventKind, EventSink, HookEvent, NoticeLevel, ResultBlock, Sender, Wait, tell_wait,
+    Denial, EventKind, EventSink, HookEvent, NoticeLevel, ResultBlock, Sender, Wait, tell_wait,
 };
 use crate::tool::{SoftKind, Tool, ToolError, ToolOutcome};
 
@@ -35,10 +35,7 @@ impl Heard {
                 outcome.content.push(ResultBlock::text(context));
                 Ok(outcome)
             }
-            Err(ToolError::Soft { kind, message }) => {
-                Err(ToolError::soft(kind, format!("{message}\n\n{context}")))
-            }
-            Err(fatal) => Err(fatal),
+            Err(error) => Err(error.with_context(&context)),
         }
     }
 }
@@ -65,7 +62,7 @@ impl Agent {
         if let Some(why) = said.stop {
             at.stop(why);
             let why = "This call was not run: a hook has ended the turn.";
-            return Err(ToolError::soft(SoftKind::Denied, why));
+            return Err(ToolError::denied(Denial::new(why)));
         }
         let advice = match said.opinion {
             None => Advice::None,
@@ -92,11 +89,14 @@ impl Agent {
         why: &str,
         context: Option<String>,
     ) -> ToolError {
-        let reason = format!("a hook denies it: {why}");
+        let denial = Denial::new(format!("a hook denies it: {why}"));
         let request = self.asked_call(tool, &valid.call, &valid.access);
-        self.setup.gate.denied(&request, reason.clone());
-        let context = context.map(|context| format!("\n\n{context}")).unwrap_or_default();
-        ToolError::soft(SoftKind::Denied, reason + &context)
+        self.setup.gate.denied(&request, denial.clone());
+        let error = ToolError::denied(denial);
+        match context {
+            Some(context) => error.with_context(&context),
+            None => error,
+        }
     }
 
     /// Lets hooks look at a call that has succeeded. What they say is read with its result.

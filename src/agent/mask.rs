@@ -46,6 +46,11 @@ pub(super) fn without_keys(
                 *cwd = masked.into();
             }
         }
+        Some(ToolDetails::Denied(denial)) => {
+            if let Some(reason) = &mut denial.reason {
+                mask(redactor, reason);
+            }
+        }
         // Numbers, and what comes from results that were masked already.
         Some(
             ToolDetails::Agent(_) | ToolDetails::Reported { .. } | ToolDetails::Violation { .. },

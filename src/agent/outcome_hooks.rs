@@ -51,7 +51,7 @@ impl Agent {
         }
         let (error, interrupted) = match &failed {
             Ok(outcome) => (texts(&outcome.content), false),
-            Err(ToolError::Soft { kind, message }) => {
+            Err(ToolError::Soft { kind, message, .. }) => {
                 (message.clone(), *kind == SoftKind::Cancelled)
             }
             Err(ToolError::Fatal { .. }) => return failed,
@@ -75,10 +75,7 @@ impl Agent {
                 outcome.content.push(ResultBlock::text(context));
                 Ok(outcome)
             }
-            Err(ToolError::Soft { kind, message }) => {
-                Err(ToolError::soft(kind, format!("{message}\n\n{context}")))
-            }
-            Err(fatal) => Err(fatal),
+            Err(error) => Err(error.with_context(&context)),
         }
     }
 

@@ -7,7 +7,7 @@ use super::dispatch::{Station, ToolCall, ValidCall};
 use super::hooks::Heard;
 use super::time_limit::cancelled;
 use crate::permission::{Advice, Approval, BeforeQuestion, Call, Verdict};
-use crate::protocol::{Access, ReadOnly};
+use crate::protocol::{Access, Denial, ReadOnly};
 use crate::tool::{ContentHash, SoftKind, Tool, ToolError};
 
 /// A call that may run.
@@ -69,7 +69,7 @@ impl Agent {
                 Ok(Permitted { asked_content, ..changed })
             }
             Verdict::Cancelled => Err(cancelled()),
-            Verdict::Denied { reason } => Err(ToolError::soft(SoftKind::Denied, reason)),
+            Verdict::Denied(denial) => Err(ToolError::denied(denial)),
         }
     }
 
@@ -81,7 +81,7 @@ impl Agent {
         })?;
         let valid = call.with_access(tool);
         match self.setup.gate.recheck(&self.asked_call(tool, &valid.call, &valid.access)) {
-            Err(reason) => Err(ToolError::soft(SoftKind::Denied, reason)),
+            Err(reason) => Err(ToolError::denied(Denial::new(reason))),
             Ok(approval) => Ok(Permitted { valid, approval, asked_content: None }),
         }
     }
@@ -105,10 +105,10 @@ impl Agent {
             let reason = "this call leads elsewhere now than when it was allowed, because a link has changed; it was \
                           not run; make it again if it is still wanted"
                 .to_owned();
-            self.setup.gate.denied(&request, reason.clone());
+            self.setup.gate.denied(&request, Denial::new(reason.clone()));
             Err(reason)
         };
-        held.map_err(|reason| ToolError::soft(SoftKind::Denied, reason))
+        held.map_err(|reason| ToolError::denied(Denial::new(reason)))
     }
 
     /// The call as the gate judges it.

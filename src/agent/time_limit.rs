@@ -100,7 +100,7 @@ fn stopped_after(
 ) -> Result<ToolOutcome, ToolError> {
     let why = format!("This call took longer than {} s and was stopped.", limit.as_secs());
     match result {
-        Err(ToolError::Soft { kind: SoftKind::Cancelled, message }) if message != CANCELLED => {
+        Err(ToolError::Soft { kind: SoftKind::Cancelled, message, .. }) if message != CANCELLED => {
             Err(ToolError::soft(SoftKind::Timeout, format!("{why}\n\n{message}")))
         }
         Err(ToolError::Soft { kind: SoftKind::Cancelled, .. }) => {
@@ -122,7 +122,7 @@ pub(super) fn cancelled() -> ToolError {
 /// Gives a call that was stopped because its agent's time was over that reason.
 pub(super) fn overdue(error: ToolError, limit: Option<Duration>) -> ToolError {
     match (error, limit) {
-        (ToolError::Soft { kind: SoftKind::Cancelled, message }, Some(limit)) => {
+        (ToolError::Soft { kind: SoftKind::Cancelled, message, .. }, Some(limit)) => {
             let why = format!("{message} The time limit of {} is over.", clock(limit));
             ToolError::soft(SoftKind::Timeout, why)
         }

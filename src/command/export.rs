@@ -149,6 +149,7 @@ mod tests {
                 tool_use_id: id,
                 content: vec![ResultBlock::text("```\ncode\n```\n")],
                 is_error: false,
+                summary: String::new(),
                 details: None,
             }]),
         ];

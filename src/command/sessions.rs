@@ -217,6 +217,7 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
                 tool_use_id: call.clone(),
                 content: vec![ResultBlock::text("hit\u{1b}[2J\n".repeat(22))],
                 is_error: true,
+                summary: String::new(),
                 details: None,
             }]),
         ];

@@ -176,8 +176,8 @@ impl Output {
             EventKind::Compaction { state: CompactionState::Failed { why }, .. } => {
                 format!("caliban: the conversation was not compacted: {why}")
             }
-            EventKind::PermissionDenied { tool, reason, .. } => {
-                format!("caliban: denied {tool}: {reason}")
+            EventKind::PermissionDenied { tool, denial, .. } => {
+                format!("caliban: denied {tool}: {denial}")
             }
             EventKind::ToolStarted { name, summary, .. } if self.verbose => {
                 format!("{}: {name} {summary}", self.frames.agent_name(&event.path))

@@ -19,12 +19,12 @@ pub struct Totals {
     /// Of the session.
     pub models: BTreeMap<String, (Usage, Cost)>,
     /// What was refused since the present prompt was sent.
-    pub denials: Vec<Denial>,
+    pub denials: Vec<DeniedCall>,
 }
 
 /// A call that was refused.
 #[derive(Debug)]
-pub struct Denial {
+pub struct DeniedCall {
     pub tool: String,
     pub id: ToolUseId,
     pub input: Value,
@@ -67,7 +67,7 @@ impl Totals {
             }
             EventKind::PermissionDenied { id, tool, input, .. } => {
                 let (tool, id, input) = (tool.clone(), id.clone(), input.clone());
-                self.denials.push(Denial { tool, id, input });
+                self.denials.push(DeniedCall { tool, id, input });
             }
             _ => {}
         }

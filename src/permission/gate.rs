@@ -20,7 +20,7 @@ use super::source::RuleSource;
 use super::standing::{ModeOf, Standing};
 use super::starts::Unreadable;
 use crate::disk::GitConfigPaths;
-use crate::protocol::{Allowance, Answer, EnvOverlay, Mode, QuestionId, RuleFile, Target};
+use crate::protocol::{Allowance, Answer, Denial, EnvOverlay, Mode, QuestionId, RuleFile, Target};
 
 mod agent;
 
@@ -86,8 +86,8 @@ pub enum Verdict {
     Approved(Approval),
     /// With this input instead of its own, which has to pass [`AgentGate::recheck`].
     Changed { input: Value },
-    /// The reason is told to the model.
-    Denied { reason: String },
+    /// The model is told why.
+    Denied(Denial),
     /// The run was stopped before anybody had decided.
     Cancelled,
 }
@@ -96,7 +96,7 @@ impl Verdict {
     /// Whether the call runs.
     #[must_use]
     pub fn allows(&self) -> bool {
-        !matches!(self, Self::Denied { .. } | Self::Cancelled)
+        !matches!(self, Self::Denied(_) | Self::Cancelled)
     }
 }
 
@@ -185,8 +185,10 @@ impl Gate {
         let Some(asked) = asked else { return Ok(false) };
         let verdict = match answer {
             Answer::Once => Verdict::Approved(asked.approval.clone()),
-            Answer::No { reason } => Verdict::Denied { reason: refusal(reason.as_deref()) },
-            Answer::Denied { reason } | Answer::Stop { reason } => Verdict::Denied { reason },
+            Answer::No { reason } => Verdict::Denied(Denial::by_user(reason.as_deref())),
+            Answer::Denied { reason } | Answer::Stop { reason } => {
+                Verdict::Denied(Denial::new(reason))
+            }
             Answer::Session => {
                 let rules = self.0.parse(&asked.rules, &Origin::Session)?;
                 asked.standing.grants.add(rules);
@@ -211,7 +213,7 @@ impl Gate {
         let mut state = self.0.lock();
         if let Some(waiting) = state.waiting.remove(&id) {
             // An asker that is gone needs no answer.
-            let _ = waiting.reply.send(Verdict::Denied { reason });
+            let _ = waiting.reply.send(Verdict::Denied(Denial::new(reason)));
         }
         stop();
     }
@@ -350,7 +352,7 @@ impl Shared {
             let (judgement, _) = self.judge(&asked.call(), &asked.standing);
             match judgement.decision {
                 Decision::Allow => self.reply(id, Verdict::Allowed),
-                Decision::Deny => self.reply(id, Verdict::Denied { reason: judgement.why }),
+                Decision::Deny => self.reply(id, Verdict::Denied(Denial::new(judgement.why))),
                 Decision::Ask => continue,
             };
         }
@@ -419,13 +421,6 @@ impl Shared {
         }
         let texts: Vec<String> = rules.iter().map(|rule| rule.text().to_owned()).collect();
         self.write_always(&path, &texts, rules)
-    }
-}
-
-fn refusal(reason: Option<&str>) -> String {
-    match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
-        Some(reason) => format!("the person said no: {reason}"),
-        None => "the person said no".to_owned(),
     }
 }
 

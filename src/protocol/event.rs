@@ -183,12 +183,12 @@ pub enum EventKind {
         id: QuestionId,
         why: String,
     },
-    /// A call was refused by a rule, the mode or the person.
+    /// A call was refused.
     PermissionDenied {
         id: ToolUseId,
         tool: String,
         input: serde_json::Value,
-        reason: String,
+        denial: Denial,
     },
     ModeChanged {
         mode: Mode,
@@ -356,8 +356,45 @@ pub enum ToolDetails {
     Agent(Box<AgentReport>),
     /// The call told of a sub-agent's end.
     Reported { agent_id: AgentId },
+    /// The call was refused, and never ran.
+    Denied(Denial),
     /// A boundary of autonomy was crossed.
     Violation { violation: ViolationKind, depth: u32, limit: u32 },
+}
+
+/// Why a call was refused. Its display is what the model reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denial {
+    /// By an answer of the user's, not by a rule, the mode, a hook or a program.
+    #[serde(default)]
+    pub by_user: bool,
+    /// Absent where the user gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Denial {
+    /// A denial by a rule, the mode, a hook or a program.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self { by_user: false, reason: Some(reason.into()) }
+    }
+
+    /// A denial by the user, who may have given a reason.
+    #[must_use]
+    pub fn by_user(reason: Option<&str>) -> Self {
+        let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+        Self { by_user: true, reason: reason.map(str::to_owned) }
+    }
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.reason, self.by_user) {
+            (Some(reason), true) => write!(f, "the user said no: {reason}"),
+            (Some(reason), false) => f.write_str(reason),
+            (None, _) => f.write_str("the user said no"),
+        }
+    }
 }
 
 /// Which boundary of autonomy.

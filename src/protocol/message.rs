@@ -113,6 +113,9 @@ pub enum ContentBlock {
         content: Vec<ResultBlock>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
+        /// A few words for the screen, such as `14 hits`; never sent to a model. Empty in old files.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        summary: String,
         /// What only the screen and the transcript show; never sent to a model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<ToolDetails>,

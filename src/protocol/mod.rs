@@ -30,7 +30,7 @@ pub use access::{Access, ReadOnly, Target};
 pub use command::{Command, QueuedPrompt, Sender, When};
 pub use env::{DEPTH_VARIABLE, EnvOverlay};
 pub use event::{
-    AgentEvent, AgentInfo, ApiError, CompactionState, End, EventKind, Failure, NoticeLevel,
+    AgentEvent, AgentInfo, ApiError, CompactionState, Denial, End, EventKind, Failure, NoticeLevel,
     Outcome, ShellEnd, ToolDetails, ViolationKind, clock, count,
 };
 pub use hook::HookEvent;

@@ -58,6 +58,7 @@ mod tests {
             tool_use_id: ToolUseId::new(id),
             content: Vec::new(),
             is_error: false,
+            summary: String::new(),
             details: None,
         }
     }

@@ -61,6 +61,7 @@ fn result(id: &ToolUseId, text: String) -> ContentBlock {
         tool_use_id: id.clone(),
         content: vec![ResultBlock::text(text)],
         is_error: true,
+        summary: String::new(),
         details: None,
     }
 }
@@ -210,6 +211,7 @@ mod tests {
                     tool_use_id: id,
                     content: vec![ResultBlock::text("ok")],
                     is_error: false,
+                    summary: String::new(),
                     details: None,
                 })
                 .collect(),

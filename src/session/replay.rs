@@ -204,8 +204,8 @@ impl<'a> Replay<'a> {
                     let from = report.map_or(Sender::Person, |id| self.sender(id));
                     self.push(EventKind::PromptRead { id: None, text: text.clone(), from });
                 }
-                ContentBlock::ToolResult { tool_use_id, content, is_error, details } => {
-                    self.result(tool_use_id, content, *is_error, details.as_ref());
+                ContentBlock::ToolResult { tool_use_id, content, is_error, summary, details } => {
+                    self.result(tool_use_id, content, *is_error, summary, details.as_ref());
                 }
                 _ => {}
             }
@@ -223,6 +223,7 @@ impl<'a> Replay<'a> {
         id: &ToolUseId,
         content: &[ResultBlock],
         is_error: bool,
+        summary: &str,
         details: Option<&ToolDetails>,
     ) {
         let report = match details {
@@ -246,7 +247,7 @@ impl<'a> Replay<'a> {
             id: id.clone(),
             name,
             is_error,
-            summary: String::new(),
+            summary: summary.to_owned(),
             content: content.to_vec(),
             details: details.cloned(),
             took: Duration::ZERO,

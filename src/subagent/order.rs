@@ -71,7 +71,8 @@ impl Fork {
                 tool_use_id: id.clone(),
                 content: vec![ResultBlock::text(text)],
                 is_error: false,
-                details: None,
+                summary: String::new(),
+details: None,
             })
         });
         Self {

@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(error, ToolError::soft(SoftKind::Timeout, message));
         bench.cancel.cancel();
         let error = bench.call("Bash", json!({"command": "sleep 1000"})).await.unwrap_err();
-        let ToolError::Soft { kind, message } = error else { panic!("{error:?}") };
+        let ToolError::Soft { kind, message, .. } = error else { panic!("{error:?}") };
         assert_eq!(kind, SoftKind::Cancelled);
         assert!(message.starts_with("[cancelled after"), "{message}");
     }

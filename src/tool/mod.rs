@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::Budget;
 pub use crate::exec::BlockingPool;
 use crate::protocol::{
-    Access, AgentPath, EnvOverlay, EventKind, EventSink, Failure, MaskedStream, Message, ReadOnly,
-    ResultBlock, Span, Target, ToolDetails, ToolUseId,
+    Access, AgentPath, Denial, EnvOverlay, EventKind, EventSink, Failure, MaskedStream, Message,
+    ReadOnly, ResultBlock, Span, Target, ToolDetails, ToolUseId,
 };
 
 mod bash;
@@ -404,14 +404,25 @@ pub enum ToolError {
     },
     /// Goes to the model as an error result, and the run goes on.
     #[error("{message}")]
-    Soft { kind: SoftKind, message: String },
+    Soft {
+        kind: SoftKind,
+        message: String,
+        /// For the screen and for programs.
+        details: Option<Box<ToolDetails>>,
+    },
 }
 
 impl ToolError {
     /// A failure that the model is told of.
     #[must_use]
     pub fn soft(kind: SoftKind, message: impl Into<String>) -> Self {
-        Self::Soft { kind, message: message.into() }
+        Self::Soft { kind, message: message.into(), details: None }
+    }
+
+    /// A call that was refused before it ran.
+    #[must_use]
+    pub fn denied(denial: Denial) -> Self {
+        Self::soft(SoftKind::Denied, denial.to_string()).with_details(ToolDetails::Denied(denial))
     }
 
     /// An ordinary failure of the tool's own work.
@@ -429,11 +440,21 @@ impl ToolError {
     /// The same failure with something more for the screen and for programs.
     #[must_use]
     pub fn with_details(self, more: ToolDetails) -> Self {
+        let more = Some(Box::new(more));
         match self {
-            Self::Fatal { failure, message, .. } => {
-                Self::Fatal { failure, message, details: Some(Box::new(more)) }
+            Self::Fatal { failure, message, .. } => Self::Fatal { failure, message, details: more },
+            Self::Soft { kind, message, .. } => Self::Soft { kind, message, details: more },
+        }
+    }
+
+    /// The same soft failure with a further text for the model.
+    #[must_use]
+    pub fn with_context(self, context: &str) -> Self {
+        match self {
+            Self::Soft { kind, message, details } => {
+                Self::Soft { kind, message: format!("{message}\n\n{context}"), details }
             }
-            soft @ Self::Soft { .. } => soft,
+            fatal @ Self::Fatal { .. } => fatal,
         }
     }
 }

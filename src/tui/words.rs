@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::event::ShellEnd;
-use crate::protocol::{AgentPath, Cost, End};
+use crate::protocol::{AgentPath, Cost, Denial, End};
 
 use super::figures::{clock, count, ordinal, tokens};
 use super::model::{Agent, Agents, Job, Model, Phase, Run, Tally};
@@ -181,6 +181,16 @@ pub fn call_subject(tool: &str, input: &serde_json::Value) -> String {
     match crate::protocol::call_subject(input) {
         Some(field) => one_line(&format!("{tool} {field}")),
         None => tool.to_owned(),
+    }
+}
+
+/// Who or what denied a call, in words.
+#[must_use]
+pub fn denied(denial: &Denial) -> String {
+    let by = if denial.by_user { "denied by you" } else { "denied" };
+    match &denial.reason {
+        Some(reason) => format!("{by}: {}", one_line(reason)),
+        None => by.to_owned(),
     }
 }
 

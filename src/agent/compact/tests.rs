@@ -32,6 +32,7 @@ fn conversation(letters: &str) -> Vec<Message> {
                 tool_use_id: ToolUseId::new(format!("call{}", at - 1)),
                 content: vec![ResultBlock::text(filler.clone())],
                 is_error: false,
+                summary: String::new(),
                 details: None,
             };
             let queued =

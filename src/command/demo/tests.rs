@@ -62,6 +62,7 @@ impl Stage {
                             tool_use_id,
                             content,
                             is_error,
+                            summary: String::new(),
                             details: None,
                         });
                     }

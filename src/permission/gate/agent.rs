@@ -16,7 +16,7 @@ use crate::permission::rule::Base;
 use crate::permission::standing::{Grants, Rights, Standing};
 use crate::permission::starts::Unreadable;
 use crate::protocol::{
-    Access, EnvOverlay, EventKind, EventSink, Mode, Question, QuestionId, ReadOnly, Target,
+    Access, Denial, EnvOverlay, EventKind, EventSink, Mode, Question, QuestionId, ReadOnly, Target,
 };
 
 impl Gate {
@@ -121,8 +121,8 @@ impl AgentGate {
     }
 
     /// Tells that a call was denied by what is not the gate.
-    pub fn denied(&self, call: &Call<'_>, reason: String) {
-        self.tell_denied(call, &Verdict::Denied { reason });
+    pub fn denied(&self, call: &Call<'_>, denial: Denial) {
+        self.tell_denied(call, &Verdict::Denied(denial));
     }
 
     /// Decides on a call as [`Self::decide_with`] does, where nobody answers in the user's place.
@@ -162,9 +162,9 @@ impl AgentGate {
             let (judgement, revision) = self.shared.judge(call, &self.standing);
             match judgement.decision {
                 Decision::Allow => return Verdict::Allowed,
-                Decision::Deny => break Verdict::Denied { reason: judgement.why },
+                Decision::Deny => break Verdict::Denied(Denial::new(judgement.why)),
                 Decision::Ask if !self.shared.interactive => {
-                    break Verdict::Denied { reason: nobody_to_ask(call, &judgement) };
+                    break Verdict::Denied(Denial::new(nobody_to_ask(call, &judgement)));
                 }
                 Decision::Ask => {}
             }
@@ -178,7 +178,7 @@ impl AgentGate {
                     BeforeQuestion::Ask(shown) => shown,
                     BeforeQuestion::Allow => break Verdict::Approved(Approval::of(&judgement)),
                     BeforeQuestion::Change(input) => break Verdict::Changed { input },
-                    BeforeQuestion::Deny(reason) => break Verdict::Denied { reason },
+                    BeforeQuestion::Deny(reason) => break Verdict::Denied(Denial::new(reason)),
                 };
                 // Rules and files may be others by now: the question is about what holds when it opens.
                 continue;
@@ -240,17 +240,17 @@ impl AgentGate {
     }
 
     fn refuse<T>(&self, call: &Call<'_>, reason: String) -> Result<T, String> {
-        self.denied(call, reason.clone());
+        self.denied(call, Denial::new(reason.clone()));
         Err(reason)
     }
 
     fn tell_denied(&self, call: &Call<'_>, verdict: &Verdict) {
-        if let Verdict::Denied { reason } = verdict {
+        if let Verdict::Denied(denial) = verdict {
             self.events.emit(EventKind::PermissionDenied {
                 id: call.id.clone(),
                 tool: call.tool.to_owned(),
                 input: call.input.clone(),
-                reason: reason.clone(),
+                denial: denial.clone(),
             });
         }
     }

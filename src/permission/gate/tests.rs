@@ -128,7 +128,7 @@ fn assert_approved(verdict: &Verdict) {
 
 fn denied(verdict: Verdict) -> String {
     match verdict {
-        Verdict::Denied { reason } => reason,
+        Verdict::Denied(denial) => denial.to_string(),
         allowed => panic!("{allowed:?}"),
     }
 }
@@ -142,7 +142,7 @@ async fn two_agents_ask_at_once_and_each_gets_its_own_answer() {
     assert_eq!(second.question.rules, ["Bash(make b)"]);
     let no = Answer::No { reason: Some("not now".to_owned()) };
     assert!(bench.gate.answer(second.question.id, no.clone()).unwrap());
-    assert_eq!(denied(second.verdict.await.unwrap()), "the person said no: not now");
+    assert_eq!(denied(second.verdict.await.unwrap()), "the user said no: not now");
     assert_eq!(bench.closed().await, (second.question.id, Some(false)));
     assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
     assert!(bench.gate.answer(first.question.id, Answer::Once).unwrap());

@@ -160,6 +160,7 @@ mod tests {
                     tool_use_id,
                     content,
                     is_error,
+                    summary: String::new(),
                     details: None,
                 }])
             };

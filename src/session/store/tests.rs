@@ -55,6 +55,7 @@ fn result(id: &str, text: &str, is_error: bool) -> Message {
         tool_use_id: ToolUseId::new(id),
         content: vec![ResultBlock::text(text)],
         is_error,
+        summary: String::new(),
         details: None,
     }])
 }

@@ -177,7 +177,7 @@ impl Server {
                 keys::mask(&mut result, &self.keys);
                 Ok(result)
             }
-            Err(ToolError::Soft { kind, message }) => {
+            Err(ToolError::Soft { kind, message, .. }) => {
                 Err(ToolError::soft(kind, self.redactor.mask(&message)))
             }
             Err(fatal @ ToolError::Fatal { .. }) => Err(fatal),

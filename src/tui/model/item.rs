@@ -82,6 +82,14 @@ pub struct Call {
     pub denied: Option<String>,
 }
 
+impl Call {
+    /// A call that has neither printed anything nor ended.
+    #[must_use]
+    pub fn new(id: ToolUseId, name: String, summary: String) -> Self {
+        Self { id, name, summary, output: String::new(), result: None, denied: None }
+    }
+}
+
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallResult {

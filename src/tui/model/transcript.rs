@@ -36,6 +36,8 @@ pub struct Transcript {
     request: ItemId,
     /// Calls without a result, with their items.
     open_calls: Vec<(ToolUseId, ItemId)>,
+    /// The calls of the present answer, each with what it is called on.
+    announced: Vec<(ToolUseId, String)>,
 }
 
 impl Transcript {
@@ -198,12 +200,14 @@ impl Transcript {
     /// A request begins: what follows is void when it is repeated.
     pub fn request_started(&mut self) {
         self.settle();
+        self.announced.clear();
         self.request = self.ids().end;
     }
 
     /// The running request is repeated: takes back what it had said.
     pub fn void_request(&mut self) {
         self.growing = None;
+        self.announced.clear();
         for id in self.request.max(self.first)..self.ids().end {
             let void = matches!(
                 self.get(id),
@@ -219,14 +223,7 @@ impl Transcript {
     /// A call runs now.
     pub fn call_started(&mut self, id: ToolUseId, name: String, summary: String) {
         self.settle();
-        let call = Call {
-            id: id.clone(),
-            name,
-            summary,
-            output: String::new(),
-            result: None,
-            denied: None,
-        };
+        let call = Call::new(id.clone(), name, summary);
         let grouped = GROUPED.contains(&call.name.as_str());
         let last = self.ids().end.wrapping_sub(1);
         let joins = grouped
@@ -246,19 +243,18 @@ impl Transcript {
         self.open_calls.push((id, item));
     }
 
-    /// A call was denied. What was said about it first stays: the answer of the user, before the
-    /// gate's reason.
-    pub fn call_denied(&mut self, id: &ToolUseId, name: String, summary: String, words: String) {
+    /// The answer has a call, which may never run. `summary` is what it is called on.
+    pub fn call_announced(&mut self, id: ToolUseId, summary: String) {
+        self.announced.retain(|(announced, _)| *announced != id);
+        self.announced.push((id, summary));
+    }
+
+    /// A call was denied. What was said about it first stays.
+    pub fn call_denied(&mut self, id: &ToolUseId, name: &str, words: String) {
         if self.open_item(id).is_none() {
             self.settle();
-            let item = self.append(ItemKind::Tools(vec![Call {
-                id: id.clone(),
-                name,
-                summary,
-                output: String::new(),
-                result: None,
-                denied: None,
-            }]));
+            let call = self.unstarted(id, name);
+            let item = self.append(ItemKind::Tools(vec![call]));
             self.open_calls.push((id.clone(), item));
         }
         let Some(item) = self.open_item(id) else { return };
@@ -266,6 +262,13 @@ impl Transcript {
             call.denied.get_or_insert(words);
         }
         self.touch(item);
+    }
+
+    /// A call that has not started, with what is known of it.
+    fn unstarted(&self, id: &ToolUseId, name: &str) -> Call {
+        let announced = self.announced.iter().find(|(announced, _)| announced == id);
+        let summary = announced.map(|(_, summary)| summary.clone()).unwrap_or_default();
+        Call::new(id.clone(), name.to_owned(), summary)
     }
 
     /// A running call printed something.
@@ -286,7 +289,8 @@ impl Transcript {
     /// A call has its result. One that never started appears with it.
     pub fn call_finished(&mut self, id: &ToolUseId, name: &str, output: &str, result: CallResult) {
         if self.open_item(id).is_none() {
-            self.call_started(id.clone(), name.to_owned(), String::new());
+            let Call { id, name, summary, .. } = self.unstarted(id, name);
+            self.call_started(id, name, summary);
         }
         let Some(item) = self.open_item(id) else { return };
         self.open_calls.retain(|(open, _)| open != id);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::protocol::{
     AgentEvent, AgentPath, CompactionState, ContentBlock, End, EventKind, NoticeLevel, Outcome,
-    ResultBlock, clock,
+    ResultBlock, ToolDetails, clock,
 };
 use crate::tui::model::item::CallResult;
 use crate::tui::model::{Draw, ItemKind, Model, Transcript, mode_words};
@@ -193,6 +193,9 @@ pub(super) fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Dura
         EventKind::BlockFinished { block, .. } => match block {
             ContentBlock::Text { text, .. } => transcript.text_finished(&text),
             ContentBlock::Thinking { thinking, .. } => transcript.thinking_finished(&thinking, now),
+            ContentBlock::ToolUse { id, input, .. } => {
+                transcript.call_announced(id, words::call_subject("", &input).trim().to_owned());
+            }
             _ => {}
         },
         EventKind::Retrying { .. } => transcript.void_request(),
@@ -200,17 +203,17 @@ pub(super) fn transcribe(transcript: &mut Transcript, kind: EventKind, now: Dura
         EventKind::ToolStarted { id, name, summary } => transcript.call_started(id, name, summary),
         EventKind::ToolProgress { id, text } => transcript.call_progress(&id, &text),
         EventKind::ToolFinished { id, name, is_error, summary, content, details, took } => {
+            if let Some(ToolDetails::Denied(denial)) = &details {
+                transcript.call_denied(&id, &name, words::denied(denial));
+            }
             let result = CallResult { is_error, summary, details, took };
             transcript.call_finished(&id, &name, &text_of(&content), result);
         }
-        EventKind::PermissionDenied { id, tool, input, reason } => {
-            let subject = words::call_subject("", &input);
-            transcript.call_denied(
-                &id,
-                tool,
-                subject.trim().to_owned(),
-                format!("denied: {reason}"),
-            );
+        EventKind::PermissionDenied { id, tool, input, denial } => {
+            // A hook may have changed what it is called on.
+            let subject = words::call_subject("", &input).trim().to_owned();
+            transcript.call_announced(id.clone(), subject);
+            transcript.call_denied(&id, &tool, words::denied(&denial));
         }
         EventKind::Compaction { by_hand, state } => compaction(transcript, by_hand, state),
         EventKind::Notice { level, text } => {

@@ -58,10 +58,8 @@ pub fn open_if_due(model: &mut Model) {
 /// The question needs no answer any more: the one that was given here counts now, or nobody gave one.
 pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
     if let Some(answered) = model.questions.take_answered(id) {
-        match allowed {
-            Some(true) => keep_rules(model, &answered),
-            Some(false) => show_denied(model, &answered),
-            None => {}
+        if allowed == Some(true) {
+            keep_rules(model, &answered);
         }
         return;
     }
@@ -86,24 +84,6 @@ pub fn closed(model: &mut Model, id: QuestionId, allowed: Option<bool>) {
         }
         None => model.say(format!("withdrawn: {agent} was cancelled")),
     }
-}
-
-/// The user said no: the call's line says so. The gate closes the question before it reports the
-/// denial, so these words come before its own.
-fn show_denied(model: &mut Model, answered: &Answered) {
-    let Answer::No { reason } = &answered.answer else { return };
-    let question = &answered.waiting.question;
-    let words = match reason {
-        Some(reason) => format!("denied by you: {}", one_line(reason)),
-        None => "denied by you".to_owned(),
-    };
-    let subject = words::call_subject("", &question.input);
-    let transcript = match model.agents.get_mut(&question.path) {
-        Some(agent) => &mut agent.transcript,
-        None => &mut model.main,
-    };
-    let (id, tool) = (question.tool_use_id.clone(), question.tool.clone());
-    transcript.call_denied(&id, tool, subject.trim().to_owned(), words);
 }
 
 /// The call was allowed by rules that count from now on.

@@ -204,3 +204,26 @@ async fn an_agent_that_was_stopped_with_main_is_so_after_a_resume() {
     assert!(shown.contains("1 agent · ⊘1") && shown.contains("stopped by you"), "{shown}");
     screen.keys(CTRL_C);
 }
+
+#[tokio::test]
+async fn calls_that_were_denied_or_failed_look_the_same_after_a_resume() {
+    let scene = Scene::new();
+    let reply = tool_use("Bash", bash("cat no-such")).tool_use("Bash", bash("touch made"));
+    scene.server.when(PARENT).reply(reply).then(text("SAID-77"));
+    let calls = |screen: &Screen| {
+        let shown = screen.wait_for("SAID-77");
+        let rows = shown.lines().filter(|row| row.contains(" Bash") && !row.contains("? keys"));
+        rows.map(|row| row.trim_end().to_owned()).collect::<Vec<_>>()
+    };
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 120, 36);
+    screen.wait_for("1  Yes");
+    screen.keys(ESC_ALONE);
+    let live = calls(&screen);
+    assert_eq!(live.len(), 2, "{live:?}");
+    assert!(live[0].contains("cat no-such") && live[0].contains("exit 1"), "{live:?}");
+    assert!(live[1].contains("✗ Bash  touch made   denied by you"), "{live:?}");
+    quit(screen);
+    let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
+    assert_eq!(calls(&screen), live);
+    quit(screen);
+}

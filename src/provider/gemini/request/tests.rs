@@ -38,7 +38,13 @@ fn call(id: &str, name: &str) -> ContentBlock {
 }
 
 fn result(id: &str, content: Vec<ResultBlock>, is_error: bool) -> ContentBlock {
-    ContentBlock::ToolResult { tool_use_id: ToolUseId::new(id), content, is_error, details: None }
+    ContentBlock::ToolResult {
+        tool_use_id: ToolUseId::new(id),
+        content,
+        is_error,
+        summary: String::new(),
+        details: None,
+    }
 }
 
 fn signed(signed: Signed<'_>) -> ContentBlock {

@@ -41,7 +41,13 @@ fn call(id: &str) -> ContentBlock {
 }
 
 fn result(id: &str, content: Vec<ResultBlock>, is_error: bool) -> ContentBlock {
-    ContentBlock::ToolResult { tool_use_id: ToolUseId::new(id), content, is_error, details: None }
+    ContentBlock::ToolResult {
+        tool_use_id: ToolUseId::new(id),
+        content,
+        is_error,
+        summary: String::new(),
+        details: None,
+    }
 }
 
 fn thought(item: &Value) -> ContentBlock {
