@@ -60,7 +60,9 @@ impl Setup {
         let programs = env.program_folders().map(PathBuf::from);
         // What programs read at their start says what they start.
         let files = ["BASH_ENV", "RIPGREP_CONFIG_PATH"].map(|name| env.get_os(name));
-        let starting = programs.chain(files.into_iter().flatten().map(PathBuf::from));
+        let libraries = env.library_paths().map(PathBuf::from);
+        let starting = programs.chain(libraries);
+        let starting = starting.chain(files.into_iter().flatten().map(PathBuf::from));
         let starting = starting.filter(|path| path.is_absolute());
         places.extend(starting.map(|path| ProtectedPlace::below(path, Reason::Startup)));
         places

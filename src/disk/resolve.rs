@@ -35,7 +35,16 @@ pub fn resolve(path: &Path) -> Option<PathBuf> {
     follow(path, &mut |_| {})
 }
 
-/// The same, handing each link on the way to `on_link`, by a path without links.
+/// Whether a path leads, over every link on the way, only to places for which `is_inside` says no. A
+/// link belongs to the folder in which it lies, wherever it leads.
+#[must_use]
+pub fn leads_outside(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
+    let mut passes_inside = false;
+    let end = follow(path, &mut |link| passes_inside |= is_inside(link));
+    end.is_some_and(|end| !passes_inside && !is_inside(&end))
+}
+
+/// As [`resolve`], handing each link on the way to `on_link`, by a path without links.
 pub(super) fn follow(path: &Path, on_link: &mut dyn FnMut(&Path)) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;

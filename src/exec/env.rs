@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-use crate::disk::{resolve, roots_around};
+use crate::disk::{leads_outside, resolve, roots_around};
 use crate::protocol::{DEPTH_VARIABLE, EnvOverlay};
 
 /// Keys of providers: no command that a model writes may read them.
@@ -59,9 +59,8 @@ pub fn without_programs_of(dir: &Path, env: &EnvOverlay) -> EnvOverlay {
     if !home.and_then(resolve).is_some_and(|home| home.starts_with(&dir)) {
         roots.push(dir);
     }
-    let is_outside = |path: &Path| {
-        resolve(path).is_some_and(|path| !roots.iter().any(|root| path.starts_with(root)))
-    };
+    let is_outside =
+        |path: &Path| leads_outside(path, |path| roots.iter().any(|root| path.starts_with(root)));
     let env = env.with_library_paths(is_outside);
     if env.get_os("PATH").is_none() {
         return env;
@@ -105,8 +104,11 @@ mod tests {
     fn programs_of_a_folder_are_left_out_with_its_libraries() {
         let project = tempfile::tempdir().unwrap();
         let own = project.path().join("lib").display().to_string();
+        // A link belongs to the folder that it lies in.
+        let link = project.path().join("linked");
+        std::os::unix::fs::symlink("/bin", &link).unwrap();
         let env = EnvOverlay::from_iter([
-            ("PATH", format!("{own}:/usr/bin:.")),
+            ("PATH", format!("{}:{own}:/usr/bin:.", link.display())),
             ("LD_LIBRARY_PATH", format!("{own}:/opt/libs")),
             ("LD_PRELOAD", format!("{own}/x.so libz.so")),
         ]);

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
 use super::supervisor::Supervisor;
-use crate::disk::{resolve, roots_around};
+use crate::disk::{leads_outside, resolve, roots_around};
 use crate::protocol::{EnvOverlay, StartDir};
 
 /// Variables that name the project's folder to programs; scripts for Claude Code know the second.
@@ -197,8 +197,8 @@ impl StartDirs {
         // A checkout around one, or the one whose worktree it is, is the project too.
         let roots: Vec<PathBuf> = working.iter().flat_map(|dir| roots_around(dir, home)).collect();
         let is_outside = |path: &Path| {
-            self.is_outside(path)
-                && resolve(path).is_some_and(|path| !roots.iter().any(|it| path.starts_with(it)))
+            let is_inside = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+            self.is_outside(path) && leads_outside(path, is_inside)
         };
         let mut kept = env.with_library_paths(is_outside);
         if let Some(path) = env.get_os("PATH") {
@@ -224,8 +224,9 @@ impl StartDirs {
         let home = self.0.settings.home.as_deref().and_then(resolve);
         let holds_home =
             |folder: &&PathBuf| home.as_ref().is_some_and(|home| home.starts_with(folder));
-        let Some(path) = resolve(path) else { return false };
-        !self.0.settings.working.iter().filter(|it| !holds_home(it)).any(|it| path.starts_with(it))
+        let projects: Vec<&PathBuf> =
+            self.0.settings.working.iter().filter(|it| !holds_home(it)).collect();
+        leads_outside(path, |path| projects.iter().any(|it| path.starts_with(it)))
     }
 
     /// Whether a path leads out of all working directories, the user's home included.
@@ -391,6 +392,8 @@ mod tests {
     fn the_path_of_a_private_start_has_absolute_folders_outside_of_the_project_alone() {
         let bench = Bench::new();
         symlink(bench.path("project/bin"), bench.path("linked")).unwrap();
+        fs::create_dir_all(bench.path("project")).unwrap();
+        symlink("/usr/bin", bench.path("project/tools")).unwrap();
         let dirs = bench.dirs(&["project"], &["state"]);
         let own = format!("/usr/bin:{}", bench.path("home/bin").display());
         let path = |entries: &str| {
@@ -404,6 +407,7 @@ mod tests {
         symlink(bench.path("project/later"), bench.path("dangling")).unwrap();
         for inside in [
             "project/bin",
+            "project/tools",
             "project/new/bin",
             "project",
             "home/../project/bin",

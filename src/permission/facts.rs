@@ -118,7 +118,7 @@ fn shell_units(line: &str, cwd: &Path, places: &Places) -> (Vec<Unit>, Shell) {
         script.set_unclear("which folder it writes to is only known when it runs");
     }
     let at_bases = |word: &Word| -> Vec<Target> {
-        bases.shell.iter().map(|base| Target::new(base, &expand_home(&word.text, home))).collect()
+        bases.shell.iter().map(|base| Target::new(base, &expand_home(word, home))).collect()
     };
     let mut units: Vec<Unit> = script.commands.iter().cloned().map(Unit::Command).collect();
     units.extend(script.writes.iter().flat_map(at_bases).map(Unit::Write));
@@ -143,11 +143,17 @@ fn shell_units(line: &str, cwd: &Path, places: &Places) -> (Vec<Unit>, Shell) {
     (units, Shell { line, script, bases, home, mentioned, written, read })
 }
 
-fn expand_home(text: &str, home: Option<&Path>) -> PathBuf {
-    let below = ["~/", "$HOME/", "${HOME}/"].into_iter().find_map(|start| text.strip_prefix(start));
+/// The path that a word is for bash: the home in place of `~` or `$HOME`, where these are not quoted.
+fn expand_home(word: &Word, home: Option<&Path>) -> PathBuf {
+    let names_home = |start: &&str| {
+        let raw = word.raw.strip_prefix('"').filter(|_| start.starts_with('$'));
+        !word.literal && raw.unwrap_or(&word.raw).starts_with(start)
+    };
+    let start = ["~/", "$HOME/", "${HOME}/"].into_iter().find(names_home);
+    let below = start.and_then(|start| word.text.strip_prefix(start));
     match (below, home) {
         (Some(below), Some(home)) => home.join(below),
-        _ => PathBuf::from(text),
+        _ => PathBuf::from(&word.text),
     }
 }
 

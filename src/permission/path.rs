@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::protected::{ProtectedPlaces, WorkingDirs};
 pub(super) use crate::disk::resolve;
 use crate::disk::{
-    GitConfigPaths, folders_of_repository, is_of_system, programs_named, roots_around,
+    GitConfigPaths, folders_of_repository, is_of_system, leads_outside, programs_named,
+    roots_around,
 };
 use crate::protocol::EnvOverlay;
 pub use crate::protocol::Target;
@@ -139,10 +140,12 @@ impl Places {
     }
 
     fn is_outside(&self, base: &Path, file: &Path) -> bool {
-        let Some(file) = resolve(file) else { return false };
         let home = self.home.as_deref();
         let roots = [base, &self.project].into_iter().flat_map(|dir| roots_around(dir, home));
-        !self.contains(&file) && !roots.into_iter().any(|root| file.starts_with(root))
+        let roots: Vec<PathBuf> = roots.collect();
+        leads_outside(file, |path| {
+            self.contains(path) || roots.iter().any(|root| path.starts_with(root))
+        })
     }
 
     /// The folders in which a command reads that runs in one of `bases` and only reads: the working

@@ -181,8 +181,19 @@ fn raw(words: &[Word]) -> String {
     words.iter().map(|word| word.raw.as_str()).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether the words have these values, however they are quoted. What the text says with characters
+/// that mean something to bash is another matter: `'~/x'` is not `~/x`.
 fn same_words(words: &[Word], text: &str) -> bool {
     words.iter().map(|word| word.text.as_str()).eq(text.split(' '))
+        && text.split(' ').all(is_plain_word)
+}
+
+/// Whether bash takes the word as it is.
+fn is_plain_word(word: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:,@%+".contains(c);
+    // Elsewhere than in an option, it may set a variable.
+    let may_assign = !word.starts_with('-');
+    word.chars().all(|c| is_plain(c) || c == '=' && !may_assign)
 }
 
 fn begins_with(words: &[Word], text: &str) -> bool {

@@ -320,7 +320,9 @@ impl<'a> Splitter<'a> {
         self.check_gaps(node);
         for child in named_children(node) {
             if child.kind() != "case_item" {
-                self.word(child);
+                // Which of the commands runs tells the value.
+                let word = self.word(child);
+                self.script.feeds_values |= !word.literal;
                 continue;
             }
             self.check_gaps(child);
@@ -331,7 +333,8 @@ impl<'a> Splitter<'a> {
                 .collect();
             for part in named_children(child) {
                 if values.contains(&part.id()) {
-                    self.word(part);
+                    let word = self.word(part);
+                    self.script.feeds_values |= !word.literal;
                 } else {
                     self.visit(part);
                 }

@@ -112,7 +112,11 @@ pub fn check_starts_nothing(
 /// # Errors
 ///
 /// Returns the reason why git may start a program, such as a hook.
-pub fn check_without_repository(dir: &Path, user_config: &GitConfigPaths) -> Result<(), String> {
+pub fn check_without_repository(
+    dir: &Path,
+    home: Option<&Path>,
+    user_config: &GitConfigPaths,
+) -> Result<(), String> {
     let users = user_config.settings();
     users.check_is_known()?;
     drivers::check_all_plain(&users)?;
@@ -121,10 +125,10 @@ pub fn check_without_repository(dir: &Path, user_config: &GitConfigPaths) -> Res
         let real = resolve(&normalize(folder));
         real.zip(top.as_ref()).is_none_or(|(real, top)| real.starts_with(top))
     };
-    match users.hook_folders(dir).iter().any(is_inside) {
-        true => Err(PROJECT_HOOKS.to_owned()),
-        false => Ok(()),
+    if users.hook_folders(dir).iter().any(is_inside) {
+        return Err(PROJECT_HOOKS.to_owned());
     }
+    check_others(checkouts_below(dir)?.iter().skip(1), home, &users)
 }
 
 /// Checks that git starts no program when it works in a repository that lies within the checkout
@@ -140,17 +144,26 @@ pub fn check_within(
     user_config: &GitConfigPaths,
     trusted: &[PathBuf],
 ) -> Result<(), String> {
-    let Some(checkout) = checkout_around(dir) else { return Ok(()) };
+    let top = checkout_around(dir).unwrap_or(dir);
     let users = user_config.settings();
-    let within = match checkouts_below(checkout) {
+    let within = match checkouts_below(top) {
         Err(why) if why == TOO_LARGE => return Ok(()),
         within => within?,
     };
     let others = within.iter().skip(1).filter(|other| !trusted.contains(other));
+    check_others(others, home, &users)
+}
+
+/// Checks that git starts no program in repositories within a folder.
+fn check_others<'a>(
+    others: impl Iterator<Item = &'a PathBuf>,
+    home: Option<&Path>,
+    users: &GitSettings,
+) -> Result<(), String> {
     for other in others {
         // Git fetches, checks out and starts hooks in a submodule too.
-        let looked = look_into(other, home, &users, true);
-        if let Err(why) = looked.and_then(|_| look_for_programs(other, home, &users)) {
+        let looked = look_into(other, home, users, true);
+        if let Err(why) = looked.and_then(|_| look_for_programs(other, home, users)) {
             let name = printable_line(&other.to_string_lossy());
             return Err(format!("{name} is a repository of its own, and {why}"));
         }

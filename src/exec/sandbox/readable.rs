@@ -3,10 +3,9 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::disk::GitConfigPaths;
+use crate::disk::{GitConfigPaths, leads_outside};
 use crate::protocol::EnvOverlay;
 
 /// Folders of installed programs and of what they load.
@@ -65,22 +64,21 @@ pub fn files(working: &[PathBuf], env: &EnvOverlay, uses_git: bool) -> Readable 
     let set = |name: &str| env.get_os(name).filter(|value| !value.is_empty());
     let home = set("HOME").map(PathBuf::from);
     let real_home = home.as_ref().and_then(|home| fs::canonicalize(home).ok());
-    let is_for_programs = |folder: &PathBuf| {
+    let is_for_programs = |folder: &Path| {
         let Ok(real) = fs::canonicalize(folder) else { return false };
-        folder.is_absolute()
-            && !working.iter().any(|working| real.starts_with(working))
+        leads_outside(folder, |path| working.iter().any(|working| path.starts_with(working)))
             && !real_home.as_ref().is_some_and(|home| home.starts_with(&real))
     };
-    let path = set("PATH").unwrap_or_default();
-    let programs = path.as_bytes().split(|byte| *byte == b':');
-    let programs = programs
-        .flat_map(|folder| with_libraries(Path::new(OsStr::from_bytes(folder)), home.as_deref()));
+    let path: Vec<&Path> = env.program_folders().filter(|folder| is_for_programs(folder)).collect();
+    let programs = path.iter().flat_map(|folder| with_libraries(folder, home.as_deref()));
     let mut folders: Vec<PathBuf> = SYSTEM_FOLDERS.into_iter().map(PathBuf::from).collect();
-    folders.extend(programs.filter(is_for_programs));
+    folders.extend(programs.filter(|folder| is_for_programs(folder)));
     let folders = folders.into_iter().flat_map(|folder| without(folder, working)).collect();
     let mut files: Vec<PathBuf> = SYSTEM_FILES.into_iter().map(PathBuf::from).collect();
     if uses_git {
-        files.extend(git_files(env));
+        // Git has settings beside its folder of programs, too.
+        let path = path.iter().map(|folder| folder.as_os_str()).collect::<Vec<_>>();
+        files.extend(git_files(&env.with([("PATH", path.join(OsStr::new(":")))])));
     }
     Readable { folders, files }
 }
@@ -139,6 +137,8 @@ mod tests {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
         std::os::unix::fs::symlink(root.join("project/bin"), root.join("link")).unwrap();
+        // What a project has beside its programs may lead anywhere.
+        std::os::unix::fs::symlink("../home/.keys", root.join("project/lib")).unwrap();
         let named = ["home/bin", "home", "project/bin", "link", "brew/bin", "gone/bin", ""];
         let path = named.map(|folder| root.join(folder).display().to_string()).join(":");
         let home = root.join("home").display().to_string();
@@ -148,6 +148,11 @@ mod tests {
         let own: Vec<&Path> = own.collect();
         assert_eq!(own, ["home/bin", "brew/bin", "brew/lib"].map(Path::new));
         assert!(readable.folders.iter().all(|folder| folder.is_absolute()));
+        for settings in ["project/etc/gitconfig", "brew/etc/gitconfig"] {
+            let file = root.join(settings);
+            let with_git = files(&[root.join("project")], &env, true).files;
+            assert_eq!(with_git.contains(&file), settings.starts_with("brew"), "{settings}");
+        }
     }
 
     #[test]

@@ -308,11 +308,11 @@ impl<'a> Lookup<'a> {
         let has_glob = text.iter().any(|piece| char(piece).is_none());
         for base in self.bases.clone() {
             if let Some(plain) = &plain {
-                let plain = match plain.strip_prefix("~/") {
-                    Some(below) => self.home.map_or_else(|| plain.into(), |home| home.join(below)),
-                    None => PathBuf::from(plain),
-                };
-                self.target(&base, &plain, &mut files.targets);
+                // A program may expand it, too; in quotes, bash takes it for a folder of that name.
+                if let Some((below, home)) = plain.strip_prefix("~/").zip(self.home) {
+                    self.target(&base, &home.join(below), &mut files.targets);
+                }
+                self.target(&base, Path::new(plain), &mut files.targets);
             }
             if has_glob {
                 for path in self.matches(&base, &text) {

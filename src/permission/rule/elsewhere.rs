@@ -23,8 +23,21 @@ const INTERPRETERS: [&str; 12] = [
 ];
 
 /// Programs that run git in the folder where they start, besides those with git in their name.
-const FRONT_ENDS: [&str; 9] =
-    ["gh", "glab", "hub", "husky", "jj", "lefthook", "pre-commit", "prek", "tig"];
+const FRONT_ENDS: [&str; 13] = [
+    "cz",
+    "gh",
+    "glab",
+    "gt",
+    "hub",
+    "husky",
+    "jj",
+    "lefthook",
+    "pre-commit",
+    "prek",
+    "repo",
+    "stg",
+    "tig",
+];
 
 /// How the rule can be made to hold.
 const OWN_RULE: &str = "to allow it here, put the rule into the project's own settings";
@@ -120,7 +133,7 @@ fn other_git(
     }
     let check = |base: &PathBuf| match checkout_around(base) {
         Some(_) => check_starts_nothing(base, home, &places.git),
-        None => check_without_repository(base, &places.git),
+        None => check_without_repository(base, home, &places.git),
     };
     let why = bases.iter().find_map(|base| check(base).err())?;
     Some(format!("{why} ({OWN_RULE})"))
@@ -403,6 +416,10 @@ mod tests {
                 assert_eq!(judgement.decision == Allow, is_allowed, "{setting}: {}", judgement.why);
             }
         }
+        // `git init sub` makes a repository of a folder that has brought its own hooks.
+        fs::create_dir_all(project.join("sub/.git/hooks")).unwrap();
+        fs::write(project.join("sub/.git/hooks/reference-transaction"), "").unwrap();
+        bench.asks(["git diff a b"]);
     }
 
     #[test]

@@ -93,6 +93,54 @@ fn nothing_is_free_where_programs_load_libraries_of_the_project() {
 }
 
 #[test]
+fn no_free_command_tells_the_value_of_a_variable() {
+    let bench = Bench::new();
+    bench.asks([
+        "case $TOKEN in a*) echo a;; esac",
+        "x=$TOKEN; case $x in a*) echo a;; esac",
+        "case ${#TOKEN} in 9) echo a;; esac",
+        "case a in $TOKEN) echo a;; esac",
+        "case \"$TOKEN\" in a*) echo a;; esac",
+    ]);
+    bench.allows(["case a in a) echo a;; esac"]);
+}
+
+#[test]
+fn a_rule_means_no_words_that_are_quoted_where_bash_would_expand_its_own() {
+    let bench = Bench::new()
+        .allow("Bash(~/bin/x:*)")
+        .allow("Bash(python3 ~/s.py)")
+        .allow("Bash(python3 $HOME/s.py)")
+        .allow("Bash(A=./src pytest:*)")
+        .allow("Bash(make a-b/c.d --jobs=2)");
+    bench.asks([
+        "'~/bin/x'",
+        "\\~/bin/x -v",
+        "python3 '~/s.py'",
+        "python3 '$HOME/s.py'",
+        "'A=./src' pytest",
+        "\"A=./src\" pytest -x",
+    ]);
+    bench.allows(["make 'a-b/c.d' \"--jobs=2\"", "make a-b/c.d --jobs=2"]);
+}
+
+#[test]
+fn a_quoted_tilde_is_a_folder_of_that_name() {
+    let bench = Bench::new().mode(Mode::AcceptEdits);
+    let folder = bench.root.join("project/~");
+    fs::create_dir(&folder).unwrap();
+    fs::write(bench.root.join("outside/x"), "").unwrap();
+    std::os::unix::fs::symlink("../../outside/x", folder.join("link")).unwrap();
+    for name in ["'~/link'", "\"~/link\"", "\\~/link", "~\"/link\"", "'~'/link"] {
+        bench.asks([format!("echo x > {name}"), format!("cat < {name}")]);
+    }
+    let home = bench.root.join("project/$HOME");
+    fs::create_dir(&home).unwrap();
+    std::os::unix::fs::symlink("../../outside/x", home.join("link")).unwrap();
+    bench.asks(["echo x > '$HOME/link'", "cat < \\$HOME/link", "cat < '$HOME/'link"]);
+}
+
+#[test]
 fn only_commands_that_certainly_read_inside_run_without_a_rule() {
     let bench = Bench::new();
     bench.allows([
@@ -241,6 +289,15 @@ fn a_program_that_path_finds_in_a_working_directory_is_not_free() {
     assert_eq!((bench.bash("cat src/a"), bench.bash("ls")), (Ask, Allow));
     bench.places.programs = [system.clone(), bin.clone()].into();
     assert_eq!(bench.bash("ls"), Allow);
+    // A link belongs to the folder that it lies in: an interpreter takes its name for no option.
+    let links = bench.root.join("project/links");
+    fs::create_dir_all(&links).unwrap();
+    std::os::unix::fs::symlink("/usr/bin/env", links.join("ls")).unwrap();
+    std::os::unix::fs::symlink(&system, bench.root.join("project/linked")).unwrap();
+    for folder in [links, bench.root.join("project/linked")] {
+        bench.places.programs = [folder, system.clone()].into();
+        assert_eq!(bench.bash("ls"), Ask);
+    }
     // A program of a version manager may start one that the project names.
     let shims = bench.root.join("outside/shims");
     fs::create_dir_all(&shims).unwrap();
