@@ -21,17 +21,58 @@ const LAST_WAIT: Duration = Duration::from_secs(3);
 /// How much of that is kept for those of the session's end, when others do not come to their end before.
 const END_WAIT: Duration = Duration::from_secs(1);
 
-/// What the hooks of a session's beginning say, for the first prompt that is read. They may still be at it.
+/// What the hooks of a session's beginning say, for the first prompt that is let in.
 #[derive(Clone)]
-pub(super) struct Begun(Arc<Mutex<Option<oneshot::Receiver<Said>>>>);
+pub(super) struct Begun(Arc<Mutex<Option<Beginning>>>);
+
+enum Beginning {
+    /// They are still at it.
+    Running(oneshot::Receiver<Said>),
+    /// What the model is to know; the prompt that would have brought it was refused.
+    Said(String),
+}
 
 impl Begun {
-    fn take(&self) -> Option<oneshot::Receiver<Said>> {
+    fn new(said: Option<oneshot::Receiver<Said>>) -> Self {
+        Self(Arc::new(Mutex::new(said.map(Beginning::Running))))
+    }
+
+    fn take(&self) -> Option<Beginning> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn put_back(&self, beginning: Beginning) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(beginning);
+    }
+
+    /// The hooks, if they are still at it.
+    fn running(&self) -> Option<oneshot::Receiver<Said>> {
+        match self.take()? {
+            Beginning::Running(said) => Some(said),
+            Beginning::Said(_) => None,
+        }
+    }
+
+    /// Waits for what the model is to know. It is heard once, unless it is put back.
+    async fn heard(&self, events: &EventSink, cancel: &CancellationToken) -> Option<String> {
+        let mut said = match self.take()? {
+            Beginning::Running(said) => said,
+            Beginning::Said(context) => return Some(context),
+        };
+        let wait = Wait::Hooks { event: HookEvent::SessionStart };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {
+                self.put_back(Beginning::Running(said));
+                None
+            }
+            said = tell_wait(events, || wait, &mut said) => said.unwrap_or_default().context_text(),
+        }
     }
 }
 
-/// One run of main, with what hooks have to say to its prompt.
+/// One run of main, with what hooks have to say to its prompt. Those of the session's beginning
+/// come to their end before those of its first prompt start.
 pub(super) async fn run(
     agent: &mut Agent,
     prompt: Option<Prompt>,
@@ -39,12 +80,23 @@ pub(super) async fn run(
     events: &EventSink,
     cancel: &CancellationToken,
 ) {
-    let prompt = match prompt {
-        Some(prompt) => match agent.let_in(prompt, events, cancel).await {
-            Some(prompt) => Some(with_begin(prompt, begun, events, cancel).await),
+    let prompt = match (prompt, begun) {
+        (Some(prompt), Some(begun)) => {
+            let context = begun.heard(events, cancel).await;
+            let noted = prompt.with_note(context.clone());
+            let Some(prompt) = agent.let_in(noted, events, cancel).await else {
+                if let Some(context) = context {
+                    begun.put_back(Beginning::Said(context));
+                }
+                return;
+            };
+            Some(prompt)
+        }
+        (Some(prompt), None) => match agent.let_in(prompt, events, cancel).await {
+            Some(prompt) => Some(prompt),
             None => return,
         },
-        None => None,
+        (None, _) => None,
     };
     let run = AssertUnwindSafe(agent.run(prompt, events, cancel)).catch_unwind();
     if let Err(panic) = Box::pin(run).await {
@@ -52,22 +104,6 @@ pub(super) async fn run(
         agent.tell_end("", events);
         std::panic::resume_unwind(panic);
     }
-}
-
-async fn with_begin(
-    prompt: Prompt,
-    begun: Option<Begun>,
-    events: &EventSink,
-    cancel: &CancellationToken,
-) -> Prompt {
-    let Some(said) = begun.and_then(|begun| begun.take()) else { return prompt };
-    let wait = Wait::Hooks { event: HookEvent::SessionStart };
-    let said = tokio::select! {
-        biased;
-        () = cancel.cancelled() => return prompt,
-        said = tell_wait(events, || wait, said) => said.unwrap_or_default(),
-    };
-    prompt.with_note(said.context_text())
 }
 
 impl Runtime {
@@ -81,12 +117,12 @@ impl Runtime {
         let here = self.here();
         // In the order in which things happen: its beginning, its end, the beginning of the next.
         let left = self.begun.as_ref().and_then(|begun| {
-            before.hooks.ask_after(begun.take(), &Moment::SessionEnd(leaving), here)
+            before.hooks.ask_after(begun.running(), &Moment::SessionEnd(leaving), here)
         });
         let model = self.model.as_ref().map(|model| model.get().name.clone());
         let moment = Moment::SessionStart { opening, model: model.as_deref() };
         let said = self.session.hooks.ask_after(left, &moment, here);
-        self.begun = Some(Begun(Arc::new(Mutex::new(said))));
+        self.begun = Some(Begun::new(said));
     }
 
     /// Tells hooks that main is done, and that nobody but the person can make it go on.

@@ -81,6 +81,42 @@ async fn prompts_calls_agents_and_ends_are_told_to_their_callbacks_in_order() {
 }
 
 #[tokio::test]
+async fn the_callbacks_of_the_first_prompt_wait_for_those_of_the_sessions_beginning() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("one")).then(text("two"));
+    let events = [("SessionStart", json!(null)), ("UserPromptSubmit", json!(null))];
+    let mut client = hooked(&scene, &events).await;
+    client.prompt("HELLO-1");
+    let begins = client.question("hook_callback").await;
+    assert_eq!(begins.body["input"]["hook_event_name"], "SessionStart");
+    // Time enough for the other one to come, if nothing held it back.
+    for _ in 0..20 {
+        client.request(request("mcp_status")).await.unwrap();
+    }
+    let context = json!({ "hookEventName": "SessionStart", "additionalContext": "CONTEXT-1" });
+    client.answer(&begins, json!({ "hookSpecificOutput": context }));
+    // What the beginning had to say is not lost with a prompt that is refused.
+    let prompt = client.question("hook_callback").await;
+    assert_eq!(prompt.body["input"]["hook_event_name"], "UserPromptSubmit");
+    client.answer(&prompt, json!({ "decision": "block", "reason": "not this" }));
+    client.result().await;
+    client.prompt("HELLO-1 again");
+    let prompt = client.question("hook_callback").await;
+    client.answer(&prompt, json!({}));
+    assert_eq!(client.result().await["result"], "one");
+    let run = client.close().await;
+    run.assert_code(0);
+    let frames = run.frames();
+    let is_asked =
+        |frame: &&Value| frame["request"]["input"]["hook_event_name"] == "UserPromptSubmit";
+    let before = frames.iter().take_while(|frame| !is_asked(frame));
+    let is_status = |frame: &&Value| frame["response"]["response"]["mcpServers"].is_array();
+    assert_eq!(before.filter(is_status).count(), 20, "{run}");
+    let first = scene.server.requests()[0].first_user_text();
+    assert!(first.contains("CONTEXT-1") && first.contains("HELLO-1 again"), "{first}");
+}
+
+#[tokio::test]
 async fn a_callback_that_fails_is_one_line_and_the_call_runs() {
     let scene = Scene::new();
     scene.server.when("HELLO-1").reply(tool_use("Bash", bash("touch a.txt"))).then(text("done"));

@@ -52,12 +52,12 @@ async fn what_hooks_add_is_told_apart_from_what_was_typed_in_lists_and_on_resume
     assert!(list.stdout.contains("PARENT-1 go") && !list.stdout.contains("CONTEXT"), "{list}");
     let id = list.stdout.lines().nth(1).and_then(|line| line.split(' ').next()).unwrap();
     let shown = scene.world.run(["sessions", "show", id]).finish().await;
-    for part in ["[beside it: CONTEXT-2\n\nCONTEXT-1]\n", "› PARENT-1 go\n"] {
+    for part in ["[beside it: CONTEXT-1\n\nCONTEXT-2]\n", "› PARENT-1 go\n"] {
         assert!(shown.stdout.contains(part), "{shown}");
     }
     let screen = Screen::start(&scene.world, ["-c"], 80, 24);
     screen.wait_for("› PARENT-1 go");
-    screen.wait_for("beside it: CONTEXT-2 CONTEXT-1");
+    screen.wait_for("beside it: CONTEXT-1 CONTEXT-2");
     assert!(!screen.contents().contains("› CONTEXT"), "{}", screen.contents());
     screen.keys(CTRL_D);
     screen.exit();
