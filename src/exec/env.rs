@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn no_program_loads_what_lies_where_it_starts() {
         let env = EnvOverlay::from_iter([
-            ("LD_LIBRARY_PATH", ":/opt/my libs:lib:"),
+            ("LD_LIBRARY_PATH", ":/opt/my libs:lib;./x;:"),
             ("LD_PRELOAD", "./x.so /lib/y.so libz.so"),
             ("LD_AUDIT", "a/x.so"),
         ]);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub const DEPTH_VARIABLE: &str = "CALIBAN_DEPTH";
 
 /// Variables by which the loader finds what it puts into every program: folders of libraries, or
-/// libraries themselves, with a colon between them.
+/// libraries themselves.
 const LIBRARY_VARIABLES: [&str; 6] = [
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
@@ -74,8 +74,10 @@ impl EnvOverlay {
     /// What this variable names for the loader.
     fn libraries(&self, name: &str) -> impl Iterator<Item = &[u8]> {
         let value = self.get_os(name).map(OsStr::as_bytes);
-        let has_spaces = name == "LD_PRELOAD";
-        let is_end = move |byte: &u8| *byte == b':' || has_spaces && *byte == b' ';
+        // Each loader has signs of its own between paths.
+        let ends_at_blanks = name == "LD_PRELOAD";
+        let is_end =
+            move |byte: &u8| b":;\n".contains(byte) || ends_at_blanks && byte.is_ascii_whitespace();
         value.into_iter().flat_map(move |value| value.split(is_end))
     }
 

@@ -169,7 +169,7 @@ fn is_top(folder: &Path, tops: &[PathBuf]) -> bool {
 /// folder of `tops`.
 fn is_other_file(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     let name = Path::new(&word.text);
-    if name.is_absolute() || word.text.starts_with(['~', '-']) || !word.literal {
+    if name.is_absolute() || word.text.starts_with('-') || !word.literal {
         return false;
     }
     if bases.is_empty() {
@@ -232,7 +232,7 @@ fn may_run_git(command: &SimpleCommand) -> bool {
 /// Whether the word may lead an interpreter to anything that is not the project's own.
 fn is_other_entry(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     let name = Path::new(&word.text);
-    if name.is_absolute() || word.text.starts_with(['~', '-']) || !word.literal {
+    if name.is_absolute() || word.text.starts_with('-') || !word.literal {
         return false;
     }
     let is_other = |base: &PathBuf| {
