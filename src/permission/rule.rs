@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use self::covers::{Covers, DELEGATE, KNOWN, covers};
 use self::effect::{Effect, doubt, restricts_paths};
-use self::elsewhere::{RuleMatch, elsewhere, starts_in_project};
+use self::elsewhere::{RuleMatch, elsewhere, is_as_named, starts_in_project};
 use super::danger::Danger;
 use super::facts::{Facts, Unit};
 use super::path::Places;
@@ -154,6 +154,9 @@ impl Rule {
                     }
                     Unit::Other | Unit::Unclear(_) if self.is_general() => {
                         !shell.line.contains("git")
+                    }
+                    Unit::Read(target) | Unit::Write(target) if self.is_general() => {
+                        is_as_named(target, &shell.bases.shell)
                     }
                     _ => true,
                 };

@@ -11,7 +11,7 @@ use crate::disk::{
     common_git_dir, has_dot_git, resolve,
 };
 use crate::permission::facts::{Facts, Shell};
-use crate::permission::path::Places;
+use crate::permission::path::{Places, Target};
 use crate::permission::read_only;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
@@ -137,6 +137,15 @@ fn other_git(
     };
     let why = bases.iter().find_map(|base| check(base).err())?;
     Some(format!("{why} ({OWN_RULE})"))
+}
+
+/// Whether the file of a redirect is the one that the line names: no link of the project leads
+/// elsewhere.
+pub fn is_as_named(target: &Target, bases: &[PathBuf]) -> bool {
+    let below = bases.iter().find_map(|base| Some((base, target.written.strip_prefix(base).ok()?)));
+    below.is_none_or(|(base, name)| {
+        target.resolved.is_some() && target.resolved == resolve(base).map(|base| base.join(name))
+    })
 }
 
 /// Whether the checkout has git files of its own, and not those of one of the `own` ones.
@@ -361,6 +370,14 @@ mod tests {
             "Bash(trap 'git stash' EXIT)",
         ];
         bench.rules.add(List::Allow, &rules, &origin, base).unwrap();
+        let redirects = ["make > all.txt", "make < src/in.txt"];
+        let lines = redirects.map(|line| format!("Bash({line})"));
+        bench.rules.add(List::Allow, &lines, &origin, base).unwrap();
+        bench.allows(redirects);
+        let outside = bench.root.join("outside");
+        std::os::unix::fs::symlink(outside.join("all.txt"), project.join("all.txt")).unwrap();
+        std::os::unix::fs::symlink(outside.join("in.txt"), project.join("src/in.txt")).unwrap();
+        bench.asks(redirects);
         let handed_on = EnvOverlay::from_iter([("GIT_CONFIG_PARAMETERS", "'core.hooksPath'='x'")]);
         let plain = std::mem::take(&mut bench.places.git);
         bench.places.git = GitConfigPaths::new(&handed_on);
