@@ -63,10 +63,10 @@ enum Move<'a> {
 }
 
 impl Bases {
-    /// All folders in which a program may run; none where that may be any.
+    /// All folders in which a program may run, at least one; `None` where that may be any.
     #[must_use]
-    pub fn known(&self) -> &[PathBuf] {
-        if self.is_open { &[] } else { &self.all }
+    pub fn known(&self) -> Option<&[PathBuf]> {
+        (!self.is_open).then_some(&*self.all)
     }
 
     /// Follows the moves of a line that starts in `cwd`.

@@ -326,11 +326,14 @@ impl<'a> Units<'a> {
             return Some(ReadOnly { folders, uses_git });
         }
         let shell = facts.shell.as_ref()?;
-        let bases = shell.bases.known();
+        let is_free = |command| {
+            let bases = shell.bases.known();
+            bases.is_some_and(|bases| read_only::is_free_unconfined(command, bases, places))
+        };
         for (unit, command) in std::mem::take(&mut self.free) {
             if let Some(rule) = rule_for(unit, policy, facts, Rule::is_general) {
                 self.allow(rule, policy);
-            } else if !read_only::is_free_unconfined(command, bases, places) {
+            } else if !is_free(command) {
                 let program = command.words.first().map(|word| word.text.clone());
                 let program = program.unwrap_or_default();
                 let why = match program.as_str() {
@@ -347,7 +350,7 @@ impl<'a> Units<'a> {
         if places.has_start_file && !self.allows_command {
             self.missing.note("your BASH_ENV file would run first, and not confined");
         }
-        if places.has_libraries_of_project(bases) && !self.allows_command {
+        if places.has_libraries_of_project(&shell.bases.shell) && !self.allows_command {
             self.missing.note(read_only::LIBRARIES);
         }
         None

@@ -156,7 +156,9 @@ impl CommandPattern {
     /// Whether this is the whole line, word for word.
     #[must_use]
     pub fn is_line(&self, line: &str) -> bool {
-        matches!(self, Self::Exact(text) if text == line.trim())
+        // To bash, other blanks are part of a word.
+        let line = line.trim_matches([' ', '\t', '\n']);
+        matches!(self, Self::Exact(text) if text == line)
     }
 
     /// Whether a denying or asking rule is meant for the line as a whole, such as `curl * | sh`.

@@ -141,7 +141,7 @@ impl Rule {
             (Covers::Tools(start), _) => facts.tool.starts_with(start),
             (Covers::Command(pattern), unit) => {
                 let Some(shell) = &facts.shell else { return false };
-                let bases = shell.bases.known();
+                let bases = shell.bases.known().unwrap_or_default();
                 let covers = |command| {
                     pattern.allows(command, bases)
                         && !pattern.is_misled(command, &shell.line, bases)
@@ -267,7 +267,7 @@ impl Rule {
             return None;
         };
         let shell = facts.shell.as_ref()?;
-        let bases = shell.bases.known();
+        let bases = shell.bases.known().unwrap_or_default();
         if let Some(danger) = pattern.exception(command, bases) {
             return Some(Exception::Danger(danger));
         }

@@ -39,6 +39,9 @@ const FRONT_ENDS: [&str; 13] = [
     "tig",
 ];
 
+/// Error for a command that may run anywhere.
+const UNKNOWN_FOLDER: &str = "the folder that it runs in is only known when the line runs";
+
 /// How the rule can be made to hold.
 const OWN_RULE: &str = "to allow it here, put the rule into the project's own settings";
 
@@ -60,7 +63,11 @@ pub fn elsewhere(
     places: &Places,
 ) -> Option<String> {
     let tops = tops(facts, places);
-    let bases = shell.bases.known();
+    let known = shell.bases.known();
+    if named.is_general && known.is_none() {
+        return Some(UNKNOWN_FOLDER.to_owned());
+    }
+    let bases = known.unwrap_or_default();
     let is_at_top = !bases.is_empty() && bases.iter().all(|base| is_top(base, &tops));
     let is_other = |word: &Word| match runs_files(command) {
         true => is_other_entry(word, bases, &tops),
@@ -84,7 +91,7 @@ pub fn elsewhere(
         return None;
     }
     if bases.is_empty() {
-        return Some("the folder that git runs in is only known when the line runs".to_owned());
+        return Some(UNKNOWN_FOLDER.to_owned());
     }
     other_git(bases, &tops, named, places)
 }
@@ -175,14 +182,15 @@ fn is_top(folder: &Path, tops: &[PathBuf]) -> bool {
 }
 
 /// Whether the word may name a file in one of `bases` which is not the one that it names in a
-/// folder of `tops`.
+/// folder of `tops`. Without `bases`, that may be any folder.
 fn is_other_file(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     let name = Path::new(&word.text);
     if name.is_absolute() || word.text.starts_with('-') || !word.literal {
         return false;
     }
     if bases.is_empty() {
-        return word.text.contains('/');
+        let is_own = |top: &PathBuf| top.join(name).is_file();
+        return word.text.contains('/') || tops.iter().any(is_own);
     }
     let own: Vec<PathBuf> = tops.iter().filter_map(|top| resolve(&top.join(name))).collect();
     let is_other = |base: &PathBuf| {
@@ -275,7 +283,8 @@ mod tests {
     fn bench() -> Bench {
         let bench = Bench::new();
         let project = bench.root.join("project");
-        for file in ["run.sh", "check.py", "unpacked/run.sh", "unpacked/check.py", "src/a"] {
+        let files = ["run.sh", "check.py", "unpacked/run.sh", "unpacked/check.py", "src/a"];
+        for file in files.into_iter().chain(["build.mk", "unpacked/build.mk"]) {
             fs::create_dir_all(project.join(file).parent().unwrap()).unwrap();
             fs::write(project.join(file), "").unwrap();
         }
@@ -283,6 +292,7 @@ mod tests {
         [
             "./run.sh",
             "python3 check.py",
+            "make -f build.mk",
             "python3 src",
             "node ./tools/build",
             "npm test",
@@ -309,6 +319,8 @@ mod tests {
         }
         fs::create_dir_all(bench.root.join("project/unpacked/src")).unwrap();
         bench.asks(["cd new && ./run.sh", "cd new && git commit -m x"]);
+        assert_eq!(bench.bash("make -f build.mk"), Allow);
+        bench.asks(["make -f build.mk; echo CDPATH"]);
         assert_eq!(bench.bash("cd new && npm test"), Allow);
         for line in ["python3 src", "node ./tools/build"] {
             assert_eq!(bench.bash(line), Allow, "{line}");
@@ -502,6 +514,8 @@ mod tests {
         general.rules.add(List::Allow, &rules, &users, base).unwrap();
         let lines = ["git commit -m x", "date", "timeout 9 /usr/bin/date"];
         general.allows(lines.into_iter().chain(["/usr/bin/date"]));
+        // Nothing holds for folders that nobody knows.
+        general.asks(["date; echo CDPATH", "git commit -m x; echo CDPATH"]);
         general.places.has_start_file = true;
         general.asks(lines.into_iter().chain(["/usr/bin/date"]));
         general.places.has_start_file = false;

@@ -93,6 +93,13 @@ fn nothing_is_free_where_programs_load_libraries_of_the_project() {
 }
 
 #[test]
+fn nothing_is_free_unconfined_in_a_folder_that_nobody_knows() {
+    let bench = Bench::new().mode(Mode::AcceptEdits);
+    bench.allows(["cat src/a > x", "echo CDPATH; cat src/a"]);
+    bench.asks(["echo CDPATH; cat src/a > x"]);
+}
+
+#[test]
 fn no_free_command_tells_the_value_of_a_variable() {
     let bench = Bench::new();
     bench.asks([
@@ -122,6 +129,9 @@ fn a_rule_means_no_words_that_are_quoted_where_bash_would_expand_its_own() {
         "\"A=./src\" pytest -x",
     ]);
     bench.allows(["make 'a-b/c.d' \"--jobs=2\"", "make a-b/c.d --jobs=2"]);
+    let bench = bench.allow("Bash(./run.sh)");
+    bench.allows([" ./run.sh\n"]);
+    bench.asks(["./run.sh\u{a0}", "\u{2003}./run.sh"]);
 }
 
 #[test]
