@@ -61,7 +61,7 @@ pub struct SessionChoice {
     pub id: SessionId,
     /// Its first prompt, on one line.
     pub title: String,
-    /// Age and size, such as `2 h ago · 6 prompts`.
+    /// Age and size, such as `2026-05-06 09:30Z · 6 messages`.
     pub detail: String,
 }
 

@@ -8,10 +8,12 @@ use crate::protocol::{
     AgentPath, Command, CompactionState, End, EventKind, Mode, NoticeLevel, PromptId, Sender,
     SessionId, When,
 };
-use crate::tui::host::{CommandChoice, HostReply, HostRequest};
+use crate::tui::host::{CommandChoice, HostReply, HostRequest, SessionChoice};
 use crate::tui::model::{ItemKind, QueuedState};
 use crate::tui::msg::{Effect, Msg};
 use crate::tui::testing::{Screen, agent_choice, finish};
+
+use super::pictures::picture;
 
 fn root() -> AgentPath {
     AgentPath::root()
@@ -480,4 +482,21 @@ fn a_run_that_compacts_goes_on_and_a_repeated_summary_takes_no_text_back() {
     let last = transcript.iter().last().map(|(_, item)| item.kind.clone());
     let text = "not compacted: no".to_owned();
     assert_eq!(last, Some(ItemKind::Notice { level: NoticeLevel::Warning, text }));
+}
+
+#[test]
+fn the_session_that_is_open_is_not_offered_again() {
+    let mut screen = Screen::new();
+    screen.opened(Vec::new());
+    let open = screen.model.session.id.unwrap();
+    let choice = |id: SessionId, title: &str| SessionChoice {
+        id,
+        title: title.to_owned(),
+        detail: "1 message".to_owned(),
+    };
+    screen.write("/resume").enter();
+    let sessions = vec![choice(open, "OPEN-1"), choice(SessionId::generate(), "OTHER-2")];
+    screen.send(Msg::Host { reply: HostReply::Sessions(sessions), at: Duration::ZERO });
+    let shown = picture(&mut screen, 100, 24);
+    assert!(shown.contains("OTHER-2") && !shown.contains("OPEN-1"), "{shown}");
 }

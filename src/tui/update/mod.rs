@@ -232,7 +232,10 @@ fn hear(model: &mut Model, reply: HostReply, effects: &mut Vec<Effect>) {
         }
         HostReply::Commands(commands) => slash::known(model, commands, effects),
         HostReply::Doctor(found) => slash::examined(model, found),
-        HostReply::Sessions(sessions) => fill(model, Rows::Sessions(sessions)),
+        HostReply::Sessions(mut sessions) => {
+            sessions.retain(|session| Some(session.id) != model.session.id);
+            fill(model, Rows::Sessions(sessions));
+        }
         HostReply::Models(ModelList { choices, notes }) => {
             fill(model, Rows::Models(choices));
             note(model, notes);

@@ -108,7 +108,7 @@ fn pick(model: &Model, picker: &Picker, area: Rect, pen: Pen<'_>, buffer: &mut B
         let words = match &picker.rows {
             Rows::Loading => "looking",
             _ if !picker.filter.is_empty() => "nothing fits",
-            Rows::Sessions(_) => "no session of this directory is stored",
+            Rows::Sessions(_) => "no other session of this directory is stored",
             Rows::Models(_) => {
                 "nothing is known to pick · /model NAME takes any name of your provider"
             }
