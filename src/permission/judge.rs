@@ -321,11 +321,14 @@ impl<'a> Units<'a> {
         // Git needs files of settings that other programs must not read, and ripgrep reads
         // whatever an ignore file leads to.
         let (uses_git, uses_ripgrep) = (uses("git"), uses("rg"));
-        if only_reads && !(uses_git && uses_ripgrep) {
-            let folders = places.readable(&facts.shell.as_ref()?.bases.shell);
-            return Some(ReadOnly { folders, uses_git });
-        }
         let shell = facts.shell.as_ref()?;
+        // Bash loads them too, before it is confined.
+        if places.has_libraries_of_project(&shell.bases.shell) && !self.allows_command {
+            self.missing.note(read_only::LIBRARIES);
+        }
+        if only_reads && !(uses_git && uses_ripgrep) {
+            return Some(ReadOnly { folders: places.readable(&shell.bases.shell), uses_git });
+        }
         let is_free = |command| {
             let bases = shell.bases.known();
             bases.is_some_and(|bases| read_only::is_free_unconfined(command, bases, places))
@@ -349,9 +352,6 @@ impl<'a> Units<'a> {
         // What such a file starts, it starts in the folder of the line.
         if places.has_start_file && !self.allows_command {
             self.missing.note("your BASH_ENV file would run first, and not confined");
-        }
-        if places.has_libraries_of_project(&shell.bases.shell) && !self.allows_command {
-            self.missing.note(read_only::LIBRARIES);
         }
         None
     }

@@ -363,9 +363,6 @@ impl Reader {
             let shows_contents = matches!(self.words.get(1), Some(&("diff" | "log" | "show")));
             check_repository(base, places.home.as_deref(), &places.git, shows_contents)?;
         }
-        if places.has_libraries_of_project(bases) {
-            return Err(LIBRARIES.to_owned());
-        }
         if !is_builtin(program) && !places.finds_reader(program, bases) {
             return Err(match places.has_sandbox {
                 true => format!("PATH finds {program} in a working directory, or nowhere"),

@@ -303,8 +303,7 @@ impl<'a> Splitter<'a> {
                 }
                 "comment" => self.visit(child),
                 _ => {
-                    let word = self.word(child);
-                    self.script.feeds_values |= !word.literal;
+                    let word = self.value(child);
                     let name = variable.to_owned();
                     self.script.values.push(Value { name, word: word.clone(), appends: false });
                     if word.raw.contains('{') {
@@ -316,13 +315,22 @@ impl<'a> Splitter<'a> {
         }
     }
 
+    /// A word that says what runs, or how often. That tells the value of each variable in it.
+    fn value(&mut self, node: Node<'_>) -> Word {
+        let word = self.word(node);
+        self.script.feeds_values |= !word.literal;
+        let mut signs = word.raw.match_indices('$');
+        if !word.literal && signs.any(|(at, _)| !word.raw[at + 1..].starts_with('(')) {
+            self.script.set_unclear("which of its commands run depends on a variable");
+        }
+        word
+    }
+
     fn case(&mut self, node: Node<'_>) {
         self.check_gaps(node);
         for child in named_children(node) {
             if child.kind() != "case_item" {
-                // Which of the commands runs tells the value.
-                let word = self.word(child);
-                self.script.feeds_values |= !word.literal;
+                self.value(child);
                 continue;
             }
             self.check_gaps(child);
@@ -333,8 +341,7 @@ impl<'a> Splitter<'a> {
                 .collect();
             for part in named_children(child) {
                 if values.contains(&part.id()) {
-                    let word = self.word(part);
-                    self.script.feeds_values |= !word.literal;
+                    self.value(part);
                 } else {
                     self.visit(part);
                 }

@@ -32,7 +32,7 @@ fn every_command_of_a_line_is_found() {
         ("a <(b) >(c)", "b | c | a <<(b)> <>(c)>"),
         ("if a; then b; elif c; then d; else e; fi", "a | b | c | d | e"),
         ("for f in x $(a); do b $f; done", "a | b <$f>"),
-        ("case $x in a) b;; *) c;; esac", "b | c"),
+        ("case x in a) b;; *) c;; esac", "b | c"),
         ("r''m \"-rf\" 'a b'", "rm -rf a b"),
         ("\\rm x", "rm x"),
         ("a ~/x *.rs {b,c} $'d'", "a <~/x> <*.rs> <{b,c}> <$'d'>"),

@@ -86,6 +86,7 @@ fn nothing_is_free_where_programs_load_libraries_of_the_project() {
         let (own, others) = (bench.root.join("project/build"), bench.root.join("outside"));
         bench.places = bench.places.with_env(&env(variable, &own));
         bench.asks(["cat src/a", "echo x > src/a", "> src/a", "make | tail -3"]);
+        bench.asks(["x=1", "[ -f src/a ]", "< src/a", "true"]);
         bench.allows(["make"]);
         bench.places = bench.places.with_env(&env(variable, &others));
         bench.allows(["cat src/a", "echo x > src/a", "> src/a", "make | tail -3", "make"]);
@@ -108,6 +109,11 @@ fn no_free_command_tells_the_value_of_a_variable() {
         "case ${#TOKEN} in 9) echo a;; esac",
         "case a in $TOKEN) echo a;; esac",
         "case \"$TOKEN\" in a*) echo a;; esac",
+        "case $TOKEN in a*) [ -f none ];; esac",
+        "case $TOKEN in a*) x=1;; esac",
+        "for x in ${TOKEN%%a*}; do [ -f none ]; done",
+        "x=$TOKEN; for i in $x; do < none; done",
+        "for x in \"$TOKEN\"; do x=1; done",
     ]);
     bench.allows(["case a in a) echo a;; esac"]);
 }
