@@ -100,6 +100,9 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let deny = policy.rules.deny.iter().chain(bounds);
     let read_rules = read_rules(deny.clone().chain(&policy.rules.ask), places);
     let mut facts = Facts::of(call, places, read_rules);
+    if facts.units.iter().any(|unit| matches!(unit, Unit::Write(_))) {
+        places.renew_protected();
+    }
     let mut allow = policy.rules.allow.iter().chain(policy.grants);
     facts.all_commands =
         policy.mode == Mode::BypassPermissions || allow.any(|rule| rule.covers_all_of("Bash"));

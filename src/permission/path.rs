@@ -154,7 +154,7 @@ impl Places {
     #[must_use]
     pub fn readable(&self, bases: &[PathBuf]) -> Arc<[PathBuf]> {
         let home = self.home.as_deref();
-        let mut folders: Vec<PathBuf> = self.dirs.iter().filter_map(|dir| resolve(dir)).collect();
+        let mut folders: Vec<PathBuf> = self.dirs.resolved().cloned().collect();
         folders.extend(bases.iter().flat_map(|base| folders_of_repository(base, home)));
         folders.retain(|folder| folder.is_dir());
         folders.sort_unstable();

@@ -8,9 +8,10 @@
 //! ordinary files. Memory files such as `AGENTS.md` tell a model what to do and give it no rights,
 //! so they are ordinary files too.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::path::{Places, Target, resolve};
 use crate::disk::{GitConfigPaths, normalize};
@@ -33,7 +34,7 @@ pub struct ProtectedPlace {
 }
 
 /// For which working directories a place is protected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     /// For all of them.
     Always,
@@ -44,7 +45,7 @@ enum Reach {
 }
 
 /// Why a file is protected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// Caliban's own files are there.
     Own,
@@ -107,43 +108,61 @@ impl ProtectedPlace {
     }
 }
 
-/// The protected places of a session. They are looked up on disk when the first edit is judged, and
-/// stay those: a link that changes later leads nowhere new.
+/// The protected places of a session. They are looked up on disk whenever an edit is judged, and
+/// those that were found before stay.
 #[derive(Debug, Default)]
 pub struct ProtectedPlaces {
     places: Vec<ProtectedPlace>,
-    resolved: OnceLock<Vec<ResolvedPlace>>,
+    found: Found,
 }
 
 impl ProtectedPlaces {
     /// The places as they are named. Touches nothing.
     #[must_use]
     pub fn new(places: Vec<ProtectedPlace>) -> Self {
-        Self { places, resolved: OnceLock::new() }
+        Self { places, found: Found::default() }
     }
 
-    fn resolved(&self) -> &[ResolvedPlace] {
-        self.resolved.get_or_init(|| {
-            let linked = self.places.iter().filter(|place| place.reach == Reach::Always);
-            let linked: Vec<ProtectedPlace> = linked.flat_map(link::inside).collect();
-            self.places.iter().chain(&linked).flat_map(ResolvedPlace::both_names).collect()
-        })
+    fn look(&self) -> Vec<ResolvedPlace> {
+        let linked = self.places.iter().filter(|place| place.reach == Reach::Always);
+        let linked: Vec<ProtectedPlace> = linked.flat_map(link::inside).collect();
+        self.places.iter().chain(&linked).flat_map(ResolvedPlace::both_names).collect()
     }
 }
 
-/// The working directories of an agent. Where they really lead is looked up once: a link that
-/// changes later does not widen them.
+/// Places that were ever found: a link that changes takes the protection from none.
+#[derive(Clone, Debug, Default)]
+struct Found(Arc<Mutex<Option<Arc<BTreeSet<ResolvedPlace>>>>>);
+
+impl Found {
+    /// The places, looked up if that was never done.
+    fn get(&self, look: impl FnOnce() -> Vec<ResolvedPlace>) -> Arc<BTreeSet<ResolvedPlace>> {
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        found.get_or_insert_with(|| Arc::new(look().into_iter().collect())).clone()
+    }
+
+    /// Adds the places that there are now.
+    fn renew(&self, now: Vec<ResolvedPlace>) {
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = Arc::make_mut(found.get_or_insert_default());
+        all.extend(now);
+    }
+}
+
+/// The working directories of an agent. Where they really lead is looked up once, when the agent
+/// gets them: a link that changes later does not widen them.
 #[derive(Clone, Debug, Default)]
 pub struct WorkingDirs {
-    written: Vec<PathBuf>,
-    resolved: Arc<OnceLock<Vec<PathBuf>>>,
+    written: Arc<[PathBuf]>,
+    resolved: Arc<[PathBuf]>,
     /// The protected places in them.
-    protected: Arc<OnceLock<Vec<ResolvedPlace>>>,
+    protected: Found,
 }
 
 impl From<Vec<PathBuf>> for WorkingDirs {
     fn from(written: Vec<PathBuf>) -> Self {
-        Self { written, ..Self::default() }
+        let resolved = written.iter().filter_map(|dir| resolve(dir)).collect();
+        Self { written: written.into(), resolved, ..Self::default() }
     }
 }
 
@@ -153,37 +172,38 @@ impl WorkingDirs {
         self.written.iter()
     }
 
+    /// Where they lead. Absolute, without links.
+    pub(super) fn resolved(&self) -> impl Iterator<Item = &PathBuf> {
+        self.resolved.iter()
+    }
+
     /// The innermost working directory that holds the path, as it was written or resolved.
     pub(super) fn containing(&self, path: &Path) -> Option<&Path> {
-        let resolved =
-            || self.written.iter().filter_map(|dir| resolve(dir)).collect::<Vec<PathBuf>>();
-        let resolved = self.resolved.get_or_init(resolved);
-        let holding = self.written.iter().chain(resolved).filter(|dir| path.starts_with(dir));
+        let all = self.written.iter().chain(&*self.resolved);
+        let holding = all.filter(|dir| path.starts_with(dir));
         holding.max_by_key(|dir| dir.components().count()).map(PathBuf::as_path)
     }
 
     /// The same directories, in which no protected places were looked up yet.
     pub(super) fn unprotected(&self) -> Self {
-        Self { protected: Arc::default(), ..self.clone() }
+        Self { protected: Found::default(), ..self.clone() }
     }
 
-    fn protected(&self, home: Option<&Path>, git: &GitConfigPaths) -> &[ResolvedPlace] {
-        self.protected.get_or_init(|| {
-            let own = self.written.iter().flat_map(|dir| {
-                git::places(dir, home, git).into_iter().chain(link::dot_links(dir, home))
-            });
-            let at_home = home.into_iter().flat_map(|home| {
-                let programs = ["bin", "Library"].map(|name| home.join(name));
-                let programs = programs.map(|path| ProtectedPlace::below(path, Reason::Startup));
-                programs.into_iter().chain(link::home_links(home))
-            });
-            own.chain(at_home).flat_map(|place| ResolvedPlace::both_names(&place)).collect()
-        })
+    fn look(&self, home: Option<&Path>, git: &GitConfigPaths) -> Vec<ResolvedPlace> {
+        let own = self.written.iter().flat_map(|dir| {
+            git::places(dir, home, git).into_iter().chain(link::dot_links(dir, home))
+        });
+        let at_home = home.into_iter().flat_map(|home| {
+            let programs = ["bin", "Library"].map(|name| home.join(name));
+            let programs = programs.map(|path| ProtectedPlace::below(path, Reason::Startup));
+            programs.into_iter().chain(link::home_links(home))
+        });
+        own.chain(at_home).flat_map(|place| ResolvedPlace::both_names(&place)).collect()
     }
 }
 
 /// One name of a protected place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct ResolvedPlace {
     parts: Vec<String>,
     reach: Reach,
@@ -238,6 +258,12 @@ impl Places {
         if protections.is_empty() { self.protections_at(&target.written) } else { protections }
     }
 
+    /// Looks for protected places that have come since the last edit was judged.
+    pub(super) fn renew_protected(&self) {
+        self.protected.found.renew(self.protected.look());
+        self.dirs.protected.renew(self.dirs.look(self.home.as_deref(), &self.git));
+    }
+
     /// Whether writing there needs the user's word even where edits are free.
     #[must_use]
     pub fn protects(&self, target: &Target) -> bool {
@@ -248,8 +274,11 @@ impl Places {
         let root = self.dirs.containing(path);
         let (file, inside) = (folded(path), root.map(folded));
         let home = self.home.as_deref();
-        let places = self.protected.resolved().iter().chain(self.dirs.protected(home, &self.git));
-        let place = places
+        let everywhere = self.protected.found.get(|| self.protected.look());
+        let here = self.dirs.protected.get(|| self.dirs.look(home, &self.git));
+        let place = everywhere
+            .iter()
+            .chain(&*here)
             .filter(|place| place.protects(&file, inside.as_deref()))
             .min_by_key(|place| place.parts.len())
             .map(ResolvedPlace::protection);

@@ -337,11 +337,12 @@ impl Factory {
     ) -> Selection {
         let place = (&above.place, &above.gate);
         let served = self.mcp.main();
+        // A server that comes up in between is among both, and nothing is taken for unknown.
+        let missing = served.missing();
         let (lists, offered) = (Lists { definition, access }, served.offered().tools);
         let mut selection = self.narrowed(&lists, place, &offered, above);
         // What an agent was not given it cannot give, whatever comes later.
         if above.holds.is_none() {
-            let missing = served.missing();
             let comes = |entry: &String| lists.may_come(entry, &missing);
             (selection.awaited, selection.unknown) =
                 selection.unknown.into_iter().partition(|entry| comes(entry));

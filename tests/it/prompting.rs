@@ -98,7 +98,7 @@ async fn slash_commands_do_what_they_say() {
         ("/agents", "general-purpose"),
         ("/permissions", "acceptEdits"),
         ("/cost", "session   $0.00"),
-        ("/resume", "PARENT-1 go"),
+        ("/resume", "no other session"),
     ] {
         send(&screen, command);
         screen.wait_until(command, |now| {

@@ -13,6 +13,24 @@ use crate::protocol::EnvOverlay;
 const PATH_VARIABLES: [&str; 4] =
     ["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
 
+/// Variables that point git at another repository, or at other parts of one.
+const REPOSITORY_VARIABLES: [&str; 14] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
 /// How deep files of settings include others, as git has it.
 const MAX_DEPTH: usize = 10;
 
@@ -79,9 +97,9 @@ impl GitConfigPaths {
             let path = env.get_os(name).map(Path::new);
             path.is_some_and(|path| !path.as_os_str().is_empty() && path.is_relative())
         };
-        let parameters = env.get_os("GIT_CONFIG_PARAMETERS");
-        let has_unread = parameters.is_some_and(|value| !value.is_empty())
-            || PATH_VARIABLES.iter().any(is_relative);
+        let is_set = |name: &&str| env.get_os(name).is_some_and(|value| !value.is_empty());
+        let has_unread =
+            REPOSITORY_VARIABLES.iter().any(is_set) || PATH_VARIABLES.iter().any(is_relative);
         let programs = env.program_folders().map(Path::to_owned).collect();
         Self { home, files, folder, in_env: settings_in(env), has_unread, programs }
     }
@@ -142,8 +160,8 @@ impl GitSettings {
     ///
     /// Says which forms these are.
     pub fn check_is_known(&self) -> Result<(), String> {
-        let why = "your git settings have values that only git reads: GIT_CONFIG_PARAMETERS, or a path that is \
-                   relative or has ~NAME or %(prefix)";
+        let why = "your git settings have values that only git reads: a variable such as GIT_DIR or \
+                   GIT_CONFIG_PARAMETERS, or a path that is relative or has ~NAME or %(prefix)";
         if self.has_unread { Err(why.to_owned()) } else { Ok(()) }
     }
 

@@ -102,7 +102,10 @@ fn without(folder: PathBuf, working: &[PathBuf]) -> Vec<PathBuf> {
 fn with_libraries(folder: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     // Beside `/bin` lie the files of everybody, and beside `~/bin` those of the user.
-    let is_prefix = |prefix: &&Path| prefix.parent().is_some() && Some(*prefix) != home;
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let is_home =
+        |prefix: &Path| home.is_some_and(|home| home == prefix || real(home) == real(prefix));
+    let is_prefix = |prefix: &&Path| prefix.parent().is_some() && !is_home(prefix);
     if folder.ends_with("bin")
         && let Some(prefix) = folder.parent().filter(is_prefix)
     {

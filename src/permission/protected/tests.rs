@@ -477,13 +477,27 @@ fn the_users_hooks_are_protected_without_a_repository_around_them() {
 }
 
 #[test]
-fn a_working_directory_that_is_a_link_stays_what_it_was_at_the_first_look() {
-    let bench = Bench::new("link").folders(&["one", "two"]).link("one", "link");
-    let is_inside = |path: &str| bench.target(path).is_inside(&bench.places);
-    assert!(is_inside("one/x") && !is_inside("two/x"));
+fn a_working_directory_that_is_a_link_stays_what_it_was_when_the_agent_got_it() {
+    let mut bench = Bench::new("link").folders(&["one", "two"]).link("one", "link");
+    bench.places.dirs = vec![bench.root.join("link")].into();
     fs::remove_file(bench.root.join("link")).unwrap();
     symlink(bench.root.join("two"), bench.root.join("link")).unwrap();
+    let is_inside = |path: &str| bench.target(path).is_inside(&bench.places);
     assert!(is_inside("one/x") && !is_inside("two/x"));
+}
+
+#[test]
+fn places_that_come_or_go_later_are_protected_too() {
+    let bench = Bench::new("p").folders(&["p/scripts"]).link("p/scripts/old.sh", "p/.envrc");
+    let is_protected = |path: &str| {
+        bench.places.renew_protected();
+        bench.protects(path)
+    };
+    assert!(is_protected("p/scripts/old.sh") && !is_protected("p/scripts/new.sh"));
+    let link = bench.root.join("p/.envrc");
+    fs::remove_file(&link).unwrap();
+    symlink("scripts/new.sh", link).unwrap();
+    assert!(is_protected("p/scripts/old.sh") && is_protected("p/scripts/new.sh"));
 }
 
 #[test]

@@ -82,6 +82,11 @@ pub fn elsewhere(
         return Some("the line itself makes the folder that it runs in".to_owned());
     }
     if named.is_general
+        && let Some(word) = leads_away(command, named, bases, places)
+    {
+        return Some(format!("{} is a link that leads elsewhere here ({OWN_RULE})", word.raw));
+    }
+    if named.is_general
         && let Some(why) = other_program(command, bases, places)
     {
         return Some(format!("{why} ({OWN_RULE})"));
@@ -94,6 +99,24 @@ pub fn elsewhere(
         return Some(UNKNOWN_FOLDER.to_owned());
     }
     other_git(bases, &tops, named, places)
+}
+
+/// A word of the rule that names a file of the project which is a link, to a place outside or to one
+/// where edits are asked about.
+fn leads_away<'a>(
+    command: &'a SimpleCommand,
+    named: RuleMatch,
+    bases: &[PathBuf],
+    places: &Places,
+) -> Option<&'a Word> {
+    let leads_away = |base: &PathBuf, word: &Word| {
+        let target = Target::new(base, Path::new(&word.text));
+        !is_as_named(&target, std::slice::from_ref(base))
+            && (!target.is_inside(places) || places.protects(&target))
+    };
+    let is_relative = |word: &&Word| word.literal && !Path::new(&word.text).is_absolute();
+    let mut words = command.words.iter().take(named.words).filter(is_relative);
+    words.find(|word| bases.iter().any(|base| leads_away(base, word)))
 }
 
 /// Why a program that a rule for all projects names may be another one in this project.
@@ -173,8 +196,8 @@ pub fn starts_in_project(shell: &Shell, facts: &Facts, places: &Places) -> bool 
 
 /// The folders for which rules are written: the working directories, the project and the agent's own folder.
 fn tops(facts: &Facts, places: &Places) -> Vec<PathBuf> {
-    let written = places.dirs.iter().chain([&places.project, &facts.cwd]);
-    written.filter_map(|dir| resolve(dir)).collect()
+    let others = [&places.project, &facts.cwd].into_iter().filter_map(|dir| resolve(dir));
+    places.dirs.resolved().cloned().chain(others).collect()
 }
 
 fn is_top(folder: &Path, tops: &[PathBuf]) -> bool {
@@ -382,7 +405,7 @@ mod tests {
             "Bash(trap 'git stash' EXIT)",
         ];
         bench.rules.add(List::Allow, &rules, &origin, base).unwrap();
-        let redirects = ["make > all.txt", "make < src/in.txt"];
+        let redirects = ["make > all.txt", "make < src/in.txt", "tar cf all.txt src"];
         let lines = redirects.map(|line| format!("Bash({line})"));
         bench.rules.add(List::Allow, &lines, &origin, base).unwrap();
         bench.allows(redirects);

@@ -32,8 +32,8 @@ async fn s4_27_a_child_is_stopped_when_its_parents_time_is_over() {
     let stored = std::fs::read_to_string(scene.world.session().join("transcript.jsonl")).unwrap();
     assert!(stored.contains("PARTIAL-77"), "its text is kept\n{stored}");
     let messages = stored.lines().filter(|line| line.starts_with("{\"type\":\"message\""));
-    let told = messages.map(|line| line.matches("time limit 0:02, partial").count()).sum::<usize>();
-    assert_eq!(told, 2, "both say why\n{stored}");
+    let told = messages.map(|line| line.matches(": time limit 0:02, partial").count());
+    assert_eq!(told.sum::<usize>(), 2, "both say why\n{stored}");
 }
 
 #[tokio::test]

@@ -25,6 +25,7 @@ fn plain(value: &Value) -> Value {
         "at",
         "tool_use_result",
         "details",
+        "summary",
         "session",
         "cwd",
         "tools",

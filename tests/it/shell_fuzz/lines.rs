@@ -15,7 +15,7 @@ pub const SEEDS: &[&str] = &[
     "x=a.txt y=$x; safe ${x%.*} ${x##*/} ${#x} ${x:-a}",
     "for f in a b *.txt; do safe $f; done",
     "if safe; then echo a; elif safe b; then echo c; else echo d; fi",
-    "case $x in a|b) safe;; *.txt) echo b;; *) echo c;; esac",
+    "case x in a|b) safe;; *.txt) echo b;; *) echo c;; esac",
     "safe <<EOF\nhello $x ${y}\nEOF\nsafe a",
     "cat <<'EOF'\n$(a) `b`\nEOF\necho a",
     "safe \"$(cat <<'EOF'\nit's \"so\"\nEOF\n)\"",

@@ -65,6 +65,7 @@ fn settings_that_only_git_reads_are_refused() {
     for (name, why) in [
         ("GIT_EXTERNAL_DIFF", "your git setting diff.external"),
         ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_PARAMETERS"),
+        ("GIT_DIR", "that only git reads"),
         ("XDG_CONFIG_HOME", "that only git reads"),
         ("GIT_CONFIG_GLOBAL", "that only git reads"),
     ] {
