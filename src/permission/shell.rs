@@ -304,6 +304,7 @@ impl<'a> Splitter<'a> {
                 "comment" => self.visit(child),
                 _ => {
                     let word = self.value(child);
+                    self.script.feeds_values |= !word.literal;
                     let name = variable.to_owned();
                     self.script.values.push(Value { name, word: word.clone(), appends: false });
                     if word.raw.contains('{') {
@@ -318,7 +319,6 @@ impl<'a> Splitter<'a> {
     /// A word that says what runs, or how often. That tells the value of each variable in it.
     fn value(&mut self, node: Node<'_>) -> Word {
         let word = self.word(node);
-        self.script.feeds_values |= !word.literal;
         let mut signs = word.raw.match_indices('$');
         if !word.literal && signs.any(|(at, _)| !word.raw[at + 1..].starts_with('(')) {
             self.script.set_unclear("which of its commands run depends on a variable");
