@@ -20,5 +20,5 @@ pub use repository::{
     folders_of_repository, has_dot_git, has_own_repository, has_remote, is_plain_filter,
     repository_root, roots_around,
 };
-pub use resolve::{leads_outside, normalize, resolve};
+pub use resolve::{leads_outside, normalize, passes_link, resolve};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

@@ -44,6 +44,14 @@ pub fn leads_outside(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
     end.is_some_and(|end| !passes_inside && !is_inside(&end))
 }
 
+/// Whether a link on the way of a path lies where `is_inside` says so.
+#[must_use]
+pub fn passes_link(path: &Path, is_inside: impl Fn(&Path) -> bool) -> bool {
+    let mut passes = false;
+    follow(path, &mut |link| passes |= is_inside(link));
+    passes
+}
+
 /// As [`resolve`], handing each link on the way to `on_link`, by a path without links.
 pub(super) fn follow(path: &Path, on_link: &mut dyn FnMut(&Path)) -> Option<PathBuf> {
     if !path.is_absolute() {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::protected::{ProtectedPlaces, WorkingDirs};
 pub(super) use crate::disk::resolve;
 use crate::disk::{
-    GitConfigPaths, folders_of_repository, is_of_system, leads_outside, programs_named,
-    roots_around,
+    GitConfigPaths, folders_of_repository, is_of_system, leads_outside, passes_link,
+    programs_named, roots_around,
 };
 use crate::protocol::EnvOverlay;
 pub use crate::protocol::Target;
@@ -140,12 +140,29 @@ impl Places {
     }
 
     fn is_outside(&self, base: &Path, file: &Path) -> bool {
+        let roots = self.roots([base]);
+        leads_outside(file, |path| self.is_of_project(path, &roots))
+    }
+
+    /// Whether a link of the project is on the way to the file, which lies outside or where edits are
+    /// asked about. `bases` are the folders that the command may run in.
+    #[must_use]
+    pub fn leads_away(&self, target: &Target, bases: &[PathBuf]) -> bool {
+        let roots = self.roots(bases.iter().map(PathBuf::as_path));
+        passes_link(&target.written, |link| self.is_of_project(link, &roots))
+            && (!target.resolved.as_ref().is_some_and(|end| self.is_of_project(end, &roots))
+                || self.protects(target))
+    }
+
+    /// The checkouts around the project and around these folders.
+    fn roots<'a>(&'a self, bases: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
         let home = self.home.as_deref();
-        let roots = [base, &self.project].into_iter().flat_map(|dir| roots_around(dir, home));
-        let roots: Vec<PathBuf> = roots.collect();
-        leads_outside(file, |path| {
-            self.contains(path) || roots.iter().any(|root| path.starts_with(root))
-        })
+        let dirs = bases.into_iter().chain([self.project.as_path()]);
+        dirs.flat_map(|dir| roots_around(dir, home)).collect()
+    }
+
+    fn is_of_project(&self, path: &Path, roots: &[PathBuf]) -> bool {
+        self.contains(path) || roots.iter().any(|root| path.starts_with(root))
     }
 
     /// The folders in which a command reads that runs in one of `bases` and only reads: the working

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use self::covers::{Covers, DELEGATE, KNOWN, covers};
 use self::effect::{Effect, doubt, restricts_paths};
-use self::elsewhere::{RuleMatch, elsewhere, is_as_named, starts_in_project};
+use self::elsewhere::{RuleMatch, elsewhere, is_as_named, led_away, starts_in_project};
 use super::danger::Danger;
 use super::facts::{Facts, Unit};
 use super::path::Places;
@@ -153,7 +153,7 @@ impl Rule {
                         self.elsewhere(pattern, command, facts, places).is_none()
                     }
                     Unit::Other | Unit::Unclear(_) if self.is_general() => {
-                        !shell.line.contains("git")
+                        !shell.line.contains("git") && led_away(shell, places).is_none()
                     }
                     Unit::Read(target) | Unit::Write(target) if self.is_general() => {
                         is_as_named(target, &shell.bases.shell)

@@ -287,6 +287,7 @@ impl<'a> Splitter<'a> {
                 .set_unclear("the command has a loop in a loop, or one that waits for input");
         }
         let mut variable = "";
+        let (mut is_known, mut runs) = (true, false);
         for child in named_children(node) {
             match child.kind() {
                 "variable_name" => {
@@ -298,13 +299,16 @@ impl<'a> Splitter<'a> {
                 }
                 "do_group" => {
                     let outer = std::mem::replace(&mut self.in_loop, true);
+                    let before = self.script.commands.len();
                     self.visit(child);
+                    runs = self.script.commands.len() > before;
                     self.in_loop = outer;
                 }
                 "comment" => self.visit(child),
                 _ => {
                     let word = self.value(child);
                     self.script.feeds_values |= !word.literal;
+                    is_known &= word.literal;
                     let name = variable.to_owned();
                     self.script.values.push(Value { name, word: word.clone(), appends: false });
                     if word.raw.contains('{') {
@@ -313,6 +317,9 @@ impl<'a> Splitter<'a> {
                     }
                 }
             }
+        }
+        if !is_known && !runs {
+            self.script.set_unclear("the loop does no more than tell which files there are");
         }
     }
 

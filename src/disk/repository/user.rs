@@ -13,13 +13,15 @@ use crate::protocol::EnvOverlay;
 const PATH_VARIABLES: [&str; 4] =
     ["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"];
 
-/// Variables that point git at another repository, or at other parts of one.
-const REPOSITORY_VARIABLES: [&str; 14] = [
+/// Variables that point git at another repository, at other parts of one, or at other programs and
+/// hooks of its own.
+const PLACE_VARIABLES: [&str; 16] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_CONFIG",
     "GIT_CONFIG_PARAMETERS",
     "GIT_DIR",
+    "GIT_EXEC_PATH",
     "GIT_GRAFT_FILE",
     "GIT_IMPLICIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -28,6 +30,7 @@ const REPOSITORY_VARIABLES: [&str; 14] = [
     "GIT_PREFIX",
     "GIT_REPLACE_REF_BASE",
     "GIT_SHALLOW_FILE",
+    "GIT_TEMPLATE_DIR",
     "GIT_WORK_TREE",
 ];
 
@@ -99,7 +102,7 @@ impl GitConfigPaths {
         };
         let is_set = |name: &&str| env.get_os(name).is_some_and(|value| !value.is_empty());
         let has_unread =
-            REPOSITORY_VARIABLES.iter().any(is_set) || PATH_VARIABLES.iter().any(is_relative);
+            PLACE_VARIABLES.iter().any(is_set) || PATH_VARIABLES.iter().any(is_relative);
         let programs = env.program_folders().map(Path::to_owned).collect();
         Self { home, files, folder, in_env: settings_in(env), has_unread, programs }
     }

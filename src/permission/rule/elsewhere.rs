@@ -82,9 +82,10 @@ pub fn elsewhere(
         return Some("the line itself makes the folder that it runs in".to_owned());
     }
     if named.is_general
-        && let Some(word) = leads_away(command, named, bases, places)
+        && let Some(target) = led_away(shell, places)
     {
-        return Some(format!("{} is a link that leads elsewhere here ({OWN_RULE})", word.raw));
+        let name = places.show(&target.written);
+        return Some(format!("a link of the project leads {name} elsewhere ({OWN_RULE})"));
     }
     if named.is_general
         && let Some(why) = other_program(command, bases, places)
@@ -101,22 +102,13 @@ pub fn elsewhere(
     other_git(bases, &tops, named, places)
 }
 
-/// A word of the rule that names a file of the project which is a link, to a place outside or to one
-/// where edits are asked about.
-fn leads_away<'a>(
-    command: &'a SimpleCommand,
-    named: RuleMatch,
-    bases: &[PathBuf],
-    places: &Places,
-) -> Option<&'a Word> {
-    let leads_away = |base: &PathBuf, word: &Word| {
-        let target = Target::new(base, Path::new(&word.text));
-        !is_as_named(&target, std::slice::from_ref(base))
-            && (!target.is_inside(places) || places.protects(&target))
-    };
-    let is_relative = |word: &&Word| word.literal && !Path::new(&word.text).is_absolute();
-    let mut words = command.words.iter().take(named.words).filter(is_relative);
-    words.find(|word| bases.iter().any(|base| leads_away(base, word)))
+/// A file that the line may name, by its words, its variables or a text that it runs, and where a
+/// link of the project leads to a place outside, or to one where edits are asked about.
+pub fn led_away<'a>(shell: &'a Shell, places: &Places) -> Option<&'a Target> {
+    let mentioned = shell.mentioned();
+    let words = mentioned.all.targets.iter().chain(&mentioned.in_input.targets);
+    let mut targets = words.chain(&shell.written).chain(&shell.read);
+    targets.find(|target| places.leads_away(target, &shell.bases.shell))
 }
 
 /// Why a program that a rule for all projects names may be another one in this project.
@@ -405,7 +397,18 @@ mod tests {
             "Bash(trap 'git stash' EXIT)",
         ];
         bench.rules.add(List::Allow, &rules, &origin, base).unwrap();
-        let redirects = ["make > all.txt", "make < src/in.txt", "tar cf all.txt src"];
+        let redirects = [
+            "make > all.txt",
+            "make < src/in.txt",
+            "tar cf all.txt src",
+            "tar -c --file=all.txt src",
+            "sort -oall.txt a.txt",
+            "date > ../project/all.txt",
+            "sh -c 'date > all.txt'",
+            "o=all.txt; date > $o",
+            "cat al?.txt",
+            "eval 'date > all.txt'",
+        ];
         let lines = redirects.map(|line| format!("Bash({line})"));
         bench.rules.add(List::Allow, &lines, &origin, base).unwrap();
         bench.allows(redirects);

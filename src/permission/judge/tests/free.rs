@@ -114,6 +114,10 @@ fn no_free_command_tells_the_value_of_a_variable() {
         "for x in ${TOKEN%%a*}; do [ -f none ]; done",
         "x=$TOKEN; for i in $x; do < none; done",
         "for x in \"$TOKEN\"; do x=1; done",
+        "for f in ~/.ssh/*; do < none; done",
+        "for f in /usr/*/x; do x=1; done",
+        "for f in ../outside/*; do [ -f none ]; done",
+        "for f in $(ls) ~/.ssh/*; do x=1; done",
     ]);
     bench.allows(["case a in a) echo a;; esac"]);
 }
