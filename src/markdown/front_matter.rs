@@ -296,7 +296,7 @@ fn shift(field: &mut Field, lines: usize) {
     }
 }
 
-/// The same lines with each plain text of the top level in quotes.
+/// The same lines with each plain text of [`TEXTS`] in quotes.
 fn quoted(lines: &[&str]) -> String {
     let line = |line: &&str| {
         let Some((key, value)) = line.split_once(": ") else { return (*line).to_owned() };
@@ -306,9 +306,8 @@ fn quoted(lines: &[&str]) -> String {
         let plain = !value.is_empty()
             && !list
             && !value.starts_with(['\'', '"', '{', '|', '>', '&', '*', '!']);
-        let word = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         // Numbers stay numbers.
-        if !plain || !word || value.bytes().all(|byte| byte.is_ascii_digit()) {
+        if !plain || !TEXTS.contains(&key) || value.bytes().all(|byte| byte.is_ascii_digit()) {
             return (*line).to_owned();
         }
         format!("{key}: '{}'", value.replace('\'', "''"))
@@ -343,12 +342,18 @@ mod tests {
         assert_eq!(*value("disallowedTools"), Value::Items(items));
         assert_eq!(document.get("tools").unwrap().line, Some(5));
         for broken in ["tools: [Read", "hooks: *x", "tools: Read\ntools: Bash"] {
-            let text = format!("---\ndescription: *all*\n{broken}\n---\nx");
-            let document = parse(&text, true).unwrap();
-            let key = broken.split(':').next().unwrap();
-            assert_eq!(document.get(key).unwrap().value, Value::Other, "{broken}");
-            assert!(parse(&text, false).is_err());
+            for description in ["*all*", "all", "one: two"] {
+                let text = format!("---\ndescription: {description}\n{broken}\n---\nx");
+                let document = parse(&text, true).unwrap();
+                let key = broken.split(':').next().unwrap();
+                assert_eq!(document.get(key).unwrap().value, Value::Other, "{text}");
+                assert!(parse(&text, false).is_err());
+            }
         }
+        let text = "---\ndescription: one: two\npermissionMode: plan # only\n---\nx";
+        let document = parse(text, true).unwrap();
+        let mode = &document.get("permissionMode").unwrap().value;
+        assert_eq!(*mode, Value::Text("plan".to_owned()));
         assert!(parse("---\n- a\ndescription: *b\n---\nx", true).is_err());
     }
 
