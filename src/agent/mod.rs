@@ -267,14 +267,15 @@ impl Agent {
         if std::mem::take(&mut self.was_stopped) {
             blocks.push(ContentBlock::aside(WAS_STOPPED));
         }
-        // Messages of other agents that arrived while this one was idle go before the prompt; those
-        // that the user has sent since go after it.
-        let typed = prompt.as_ref().is_some_and(|prompt| prompt.from == Sender::Person);
+        // Messages of other agents that arrived while this one was idle go before a prompt of the
+        // user's; what the user has sent since goes after it. Where the oldest of those messages is
+        // the prompt itself, all others are newer.
+        let typed = prompt.as_ref().is_none_or(|prompt| prompt.from == Sender::Person);
         // What was stopped before it began reads nothing more: the person gets it back.
         let stopped = run.cancel.is_cancelled();
         let queued = if stopped { Vec::new() } else { self.setup.inbox.take_next_step() };
         let (later, before): (Vec<_>, Vec<_>) =
-            queued.into_iter().partition(|queued| typed && queued.from == Sender::Person);
+            queued.into_iter().partition(|queued| !typed || queued.from == Sender::Person);
         self.read(before, &mut blocks, run).await;
         if let Some(prompt) = prompt {
             run.forced.clone_from(&prompt.force);

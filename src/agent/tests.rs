@@ -315,6 +315,19 @@ async fn a_run_that_was_stopped_before_its_time_was_over_was_stopped_and_not_ove
 }
 
 #[tokio::test]
+async fn messages_that_wake_an_agent_together_are_read_in_their_order() {
+    let mut bench = Bench::new(Limits::default(), Mode::Default, [answer("done", 0)]);
+    let from = || Sender::Agent { name: "slow-1".to_owned() };
+    let newer = QueuedPrompt::typed(PromptId(2), "newer", crate::protocol::When::NextStep);
+    bench.agent.setup.inbox.push(QueuedPrompt { from: from(), ..newer });
+    let older = Prompt { from: from(), ..Prompt::new("older".to_owned()) };
+    bench.agent.run(Some(older), &bench.queue.sink(), &CancellationToken::new()).await;
+    let texts: Vec<_> =
+        bench.agent.history[0].content.iter().filter_map(ContentBlock::as_text).collect();
+    assert_eq!(texts, ["older", "newer"]);
+}
+
+#[tokio::test]
 async fn t21_what_is_overdue_in_the_background_is_ended_told_of_and_not_waited_for_again() {
     let mut bench = Bench::new(Limits::default(), Mode::Default, [answer("done", 0)]);
     let patience = Duration::from_millis(20);

@@ -111,7 +111,14 @@ impl State {
         let detached = entry.detached.clone();
         events.emit(EventKind::Started(Box::new(entry.info.clone())));
         self.ended.retain(|known| *known != id);
-        self.entries.insert(id, entry);
+        let before = self.entries.insert(id, entry);
+        // That it was interrupted is no news once it goes on. A result still is.
+        if let Some(Entry { phase: Phase::Ended(ended), pushed: Some((inbox, number)), .. }) =
+            before
+            && ended.outcome.end == End::Interrupted
+        {
+            let _ = inbox.take_back(number);
+        }
         let started = Arc::new(Notify::new());
         let start = started.clone();
         // Places in the queue go by the order of the calls, not by that of the tasks.
@@ -122,16 +129,22 @@ impl State {
         Ok(Membership::new(tree.clone(), events, handle))
     }
 
+    /// Puts the message of an agent's end into main's queue, and answers with its number.
+    pub fn tell_main(&mut self, name: &str, id: AgentId, text: String) -> PromptId {
+        let number = self.next_message();
+        self.main.push(QueuedPrompt {
+            from: Sender::Agent { name: name.to_owned() },
+            report: Some(id),
+            ..QueuedPrompt::typed(number, text, When::NextStep)
+        });
+        number
+    }
+
     pub fn restore(&mut self, events: &EventSink, ended: Ended, message: Option<String>) {
         let path = events.path().clone();
         let Some(id) = path.id() else { return };
         let pushed = message.map(|text| {
-            let number = self.next_message();
-            self.main.push(QueuedPrompt {
-                from: Sender::Agent { name: ended.info.name.clone() },
-                report: Some(id),
-                ..QueuedPrompt::typed(number, text, When::NextStep)
-            });
+            let number = self.tell_main(&ended.info.name, id, text);
             (self.main.clone(), number)
         });
         self.joined += 1;
