@@ -111,7 +111,8 @@ pub(super) struct Session {
     pub events: Vec<AgentEvent>,
     /// The model of the last answer in `history`.
     pub model: Option<String>,
-    /// Its sub-agents, all ended; taken when the session is shown.
+    /// Its sub-agents, all ended; taken when the session is shown. Of a fork those of the other
+    /// session whose end main has not read of.
     pub agents: Vec<AgentSummary>,
     /// Those whose end main has not read of; taken with `agents`.
     pub lost_reports: Vec<LostReport>,
@@ -167,9 +168,11 @@ pub(super) async fn open_session(parts: &Parts, open: Open) -> Result<Session, S
             let forked =
                 tokio::task::spawn_blocking(move || store.fork(from, new, &stored_result)).await;
             let forked = forked.map_err(|error| error.to_string())?;
-            let Opened { journal, transcript, history, .. } =
+            let Opened { journal, transcript, history, agents, lost_reports, .. } =
                 forked.map_err(|error| error.to_string())?;
             session.journal = journal;
+            session.agents = agents;
+            session.lost_reports = lost_reports;
             session.read(transcript, history);
         }
         Open::Stored(id) => {

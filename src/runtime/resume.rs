@@ -27,6 +27,20 @@ impl Runtime {
         self.inbox.hush();
     }
 
+    /// Tells main of agents that have ended in the session that it was forked from.
+    pub(super) fn report_lost(&self, agents: Vec<AgentSummary>, lost: &[LostReport]) {
+        let max_chars = self.parts.subagents.settings.result_max_chars;
+        for AgentSummary { meta, end, .. } in agents {
+            let worktree = lost.iter().find(|lost| lost.id == meta.id);
+            let worktree = worktree.and_then(|lost| lost.worktree.as_ref());
+            if let Some(outcome) = end {
+                let (_, message) = restored(&meta, outcome, worktree, max_chars);
+                self.tree.tell_main(&meta.name, meta.id, message);
+            }
+        }
+        self.inbox.hush();
+    }
+
     /// Goes on with an ended agent in the background. What is in the way becomes one notice.
     pub(super) async fn resume_agent(&mut self, id: AgentId) {
         if let Err(why) = self.try_resume(id).await {

@@ -46,7 +46,12 @@ impl Runtime {
         let history = std::mem::take(&mut session.events);
         self.events.emit(EventKind::SessionOpened { id: session.id, history });
         let lost = std::mem::take(&mut session.lost_reports);
-        self.restore(std::mem::take(&mut session.agents), &lost);
+        let agents = std::mem::take(&mut session.agents);
+        match open {
+            // They are the other session's.
+            Open::Fork { .. } => self.report_lost(agents, &lost),
+            Open::New(_) | Open::Stored(_) => self.restore(agents, &lost),
+        }
         if let Some(model) = &self.model {
             self.events.emit(model_changed(&model.get()));
         }

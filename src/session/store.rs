@@ -125,7 +125,9 @@ impl SessionStore {
         Ok(Arc::new(self.new_journal(new, None, &Transcript::default())?))
     }
 
-    /// A new session that begins with the history of another one, which stays as it is.
+    /// A new session that begins with the history of another one, which stays as it is. What main
+    /// waits for there, it hears of here: agents in the background count as interrupted where they
+    /// have not ended.
     pub fn fork(
         &self,
         from: SessionId,
@@ -134,14 +136,16 @@ impl SessionStore {
     ) -> Result<Opened, StoreError> {
         let (transcript, history) = self.load_whole(from, end_as_result)?;
         let journal = self.new_journal(new, Some(from), &transcript)?;
-        Ok(Opened {
-            journal: Arc::new(journal),
-            transcript,
-            history,
-            agents: Vec::new(),
-            spent_by_agents: Default::default(),
-            lost_reports: Vec::new(),
-        })
+        let dir = self.dir(from);
+        let mut agents = list::agents(&dir);
+        for agent in agents.iter_mut().filter(|agent| agent.meta.background == Some(true)) {
+            agent.end.get_or_insert_with(|| Outcome::without_work(End::Interrupted));
+        }
+        let lost_reports = lost_reports(&dir, &agents, &transcript);
+        agents.retain(|agent| lost_reports.iter().any(|lost| lost.id == agent.meta.id));
+        let spent_by_agents = Default::default();
+        let journal = Arc::new(journal);
+        Ok(Opened { journal, transcript, history, agents, spent_by_agents, lost_reports })
     }
 
     /// Goes on with a session: mends what a crash left behind, in its files too, and locks it for

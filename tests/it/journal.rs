@@ -53,6 +53,35 @@ async fn a_report_that_waited_for_main_when_the_program_was_killed_is_read_once_
 }
 
 #[tokio::test]
+async fn a_fork_hears_of_the_agents_that_main_was_waiting_for() {
+    for (reply, end) in [
+        (text("REPORT-66"), "has ended: done. Its report:"),
+        (text("REPORT-66").before_headers("child"), "has ended: interrupted"),
+    ] {
+        let scene = Scene::new();
+        scene.world.config(LIFECYCLE);
+        let held = text("x").before_headers("held");
+        scene.server.when(PARENT).reply(spawn()).then(held).forever(text(DONE));
+        scene.server.when("CHILD-A").reply(reply);
+        let running = scene.run().start();
+        scene.server.reached("held").await;
+        match end.contains("done") {
+            true => running.printed("\"task_notification\"", 1).await,
+            false => scene.server.reached("child").await,
+        }
+        kill(running).await;
+        let args = ["-c", "--fork-session", "-p", "go on", BYPASS];
+        scene.world.run(args).finish().await.assert_code(0);
+        let told = |request: &Recorded| request.text().matches(end).count();
+        let request = scene.server.requests_of(PARENT).pop().unwrap();
+        assert_eq!(told(&request), 1, "{}", request.text());
+        assert_eq!(request.text().contains("REPORT-66"), end.contains("done"));
+        let (request, _) = resume(&scene).await;
+        assert_eq!(told(&request), 1, "not once more: {}", request.text());
+    }
+}
+
+#[tokio::test]
 async fn main_reads_after_a_resume_that_a_background_agent_was_stopped_with_the_program() {
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
         let scene = Scene::new();

@@ -97,6 +97,11 @@ impl AgentTree {
         }
     }
 
+    /// Puts the message of an agent's end into main's queue. The agent itself is not known here.
+    pub fn tell_main(&self, name: &str, id: AgentId, message: String) {
+        self.lock().tell_main(name, id, message);
+    }
+
     /// Runs an agent's life as a task that [`Self::end_all`] waits for.
     pub fn spawn(&self, life: impl Future<Output = ()> + Send + 'static) {
         self.0.tasks.spawn(life);
