@@ -327,9 +327,10 @@ impl<'a> Replay<'a> {
         let finished = EventKind::Finished(Box::new(outcome.clone()));
         if outcome.end == End::Interrupted {
             // This was written at the resume, with the results of open calls.
-            self.cut(self.turns + u32::from(self.last == Some(Role::User)));
             let at = self.started.checked_add(outcome.took).unwrap_or(at);
-            self.events.push(event(self.path.clone(), at, finished));
+            (self.at, self.asked) = (self.at.min(at), self.asked.min(at));
+            self.cut(self.turns + u32::from(self.last == Some(Role::User)));
+            self.push(finished);
         } else {
             self.cut(outcome.turns);
             self.at = self.at.max(at);

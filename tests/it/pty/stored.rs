@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{BYPASS, send};
 use crate::pictures::masked;
+use crate::support::process::Fifo;
 use crate::support::pty::{CTRL_C, CTRL_D, ENTER, ESC_ALONE, Screen, TAB};
 use crate::support::scene::{DONE, PARENT, Scene, agent_with, bash, calls};
 use crate::support::script::{Reply, error, text, tool_use};
@@ -184,6 +185,30 @@ async fn children_that_were_at_work_when_the_program_was_killed_are_interrupted(
     };
     let first = look();
     assert_eq!(first, look(), "the second time is like the first");
+}
+
+#[tokio::test]
+async fn an_agent_that_was_killed_in_a_call_keeps_what_it_has_cost() {
+    let scene = Scene::new();
+    let fifo = |name: &str| Fifo::new(&scene.world.project_dir().join(name));
+    let (held, _never) = (fifo("held.fifo"), fifo("other.fifo"));
+    scene.server.when(PARENT).reply(calls([titled("CHILD-A", "map the routes")]).usage(10, 1));
+    let call = tool_use("Bash", bash("echo > held.fifo; read x < other.fifo")).usage(20_000, 1_000);
+    scene.server.when("CHILD-A").reply(call);
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
+    held.opened().await;
+    screen.wait_for("21k");
+    screen.signal(Signal::SIGKILL);
+    drop(screen);
+    for _ in 0..2 {
+        let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
+        let shown = screen.wait_until("the batch", |shown| {
+            shown.contains("⊘1") && shown.contains("Ctrl+D quits")
+        });
+        let row = shown.lines().find(|line| line.contains("map the routes")).unwrap();
+        assert!(row.contains("interrupted") && row.contains("21k"), "{shown}");
+        quit(screen);
+    }
 }
 
 #[tokio::test]
