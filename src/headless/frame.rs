@@ -222,7 +222,7 @@ impl Frames {
     fn opened(&mut self, id: SessionId) -> Vec<Value> {
         let replaces = self.session.is_some_and(|before| before != id);
         let reset = replaces.then(|| {
-            let body = json!({"new_conversation_id": Uuid::now_v7()});
+            let body = json!({"new_conversation_id": id});
             self.frame("conversation_reset", &AgentPath::root(), body)
         });
         self.session = Some(id);

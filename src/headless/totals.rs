@@ -50,20 +50,28 @@ impl Totals {
         self.denials.clear();
     }
 
+    /// Takes what a request cost.
+    fn charge(&mut self, event: &AgentEvent) {
+        if let EventKind::TurnFinished { usage, cost, model, .. } = &event.kind {
+            self.cost += *cost;
+            let (all_usage, all_cost) = self.models.entry(model.clone()).or_default();
+            *all_usage += *usage;
+            *all_cost += *cost;
+        }
+    }
+
     /// Takes one event into account.
     pub fn add(&mut self, event: &AgentEvent) {
         match &event.kind {
             // The account is the session's.
-            EventKind::SessionOpened { .. } => {
+            EventKind::SessionOpened { history, .. } => {
                 self.cost = Cost::default();
                 self.models.clear();
+                history.iter().for_each(|event| self.charge(event));
             }
-            EventKind::TurnFinished { usage, cost, model, api_time, .. } => {
+            EventKind::TurnFinished { api_time, .. } => {
                 self.api_time += *api_time;
-                self.cost += *cost;
-                let (all_usage, all_cost) = self.models.entry(model.clone()).or_default();
-                *all_usage += *usage;
-                *all_cost += *cost;
+                self.charge(event);
             }
             EventKind::PermissionDenied { id, tool, input, .. } => {
                 let (tool, id, input) = (tool.clone(), id.clone(), input.clone());

@@ -63,7 +63,8 @@ async fn clear_begins_another_session_and_forgets_the_conversation() {
     let cleared = client.turn("/clear").await;
     let reset = client.frame(|frame| frame["type"] == "conversation_reset").await;
     assert_eq!(reset["session_id"], first["session_id"]);
-    assert!(reset["new_conversation_id"].is_string() && reset["uuid"].is_string(), "{reset}");
+    assert!(reset["uuid"].is_string(), "{reset}");
+    assert_eq!(reset["new_conversation_id"], cleared["session_id"]);
     assert_ne!(cleared["session_id"], first["session_id"]);
     assert_eq!((&cleared["is_error"], &cleared["total_cost_usd"]), (&json!(false), &json!(0.0)));
     let second = client.turn("HELLO-2").await;
