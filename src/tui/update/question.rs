@@ -12,7 +12,7 @@ use crate::tui::model::question::{Answered, QUIET, RECEIPT, Stage};
 use crate::tui::model::{Draw, ItemKind, Model, NoticeCause, Overlay};
 use crate::tui::msg::Effect;
 use crate::tui::text::{one_line, truncate};
-use crate::tui::words::{self, joined};
+use crate::tui::words;
 
 use super::{background, focus, prompt, reader};
 
@@ -207,11 +207,8 @@ fn next(model: &mut Model) {
     for waiting in &mut model.questions.waiting {
         waiting.later = true;
     }
+    // The hint says how many wait, and which key shows them.
     model.questions.open = None;
-    let waiting = model.questions.waiting.len();
-    let shows = if waiting == 1 { "shows it" } else { "shows them" };
-    let shows = model.keymap.hint(Context::Prompt, Action::Next, shows);
-    model.say_while(NoticeCause::Questions, joined(&words::waiting(model), shows));
 }
 
 fn page(model: &mut Model, forward: bool) {
