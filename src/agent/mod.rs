@@ -17,7 +17,7 @@ use crate::hook::Hooks;
 use crate::permission::AgentGate;
 use crate::protocol::{
     ContentBlock, End, EnvOverlay, EventKind, EventSink, Failure, Journal, Message, Outcome,
-    Redactor, Role, Sender, Span, StopReason,
+    Redactor, Role, Sender, Span, StopReason, remark,
 };
 use crate::provider::ModelSlot;
 use crate::tool::{ToolRegistry, ToolSpec};
@@ -54,15 +54,6 @@ pub use linger::Respite;
 pub use operations::{Operations, Place};
 use run::{Run, Stop, within_time};
 use size::Measured;
-
-/// What the model is told on the last turn that it may take.
-const LAST_TURN: &str = "[This is your last turn: no tools are available any more. Give your final answer now: what you found or did, what is unfinished, what you did not verify.]";
-
-/// What the model is told with the prompt that follows a stopped turn.
-const WAS_STOPPED: &str = "[The user stopped the previous turn before it was finished.]";
-
-/// What the model is told when it is asked once more after an answer that was cut.
-const WAS_CUT: &str = "[Your last answer was cut off. Go on from there.]";
 
 /// How often in a row an answer may come to nothing before the run ends: each costs as much as one that does.
 const IN_VAIN: u32 = 3;
@@ -265,7 +256,7 @@ impl Agent {
     async fn drive(&mut self, prompt: Option<Prompt>, run: &mut Run<'_>) -> Result<End, Stop> {
         let mut blocks = Vec::new();
         if std::mem::take(&mut self.was_stopped) {
-            blocks.push(ContentBlock::aside(WAS_STOPPED));
+            blocks.push(ContentBlock::aside(remark::WAS_STOPPED));
         }
         // Messages of other agents that arrived while this one was idle go before a prompt of the
         // user's; what the user has sent since goes after it. Where the oldest of those messages is
@@ -285,14 +276,14 @@ impl Agent {
         // No wire takes a conversation that ends with a piece of an answer.
         if blocks.is_empty() && self.history.last().is_some_and(|last| last.role == Role::Assistant)
         {
-            blocks.push(ContentBlock::aside(WAS_CUT));
+            blocks.push(ContentBlock::aside(remark::WAS_CUT));
         }
         let mut in_vain = 0;
         loop {
             let calls_spent = run.budget.no_tool_calls_left();
             let last = calls_spent.is_some() || run.is_at_last_turn();
             if last && run.turns > 0 {
-                blocks.push(ContentBlock::aside(LAST_TURN));
+                blocks.push(ContentBlock::aside(remark::LAST_TURN));
             }
             if !blocks.is_empty() {
                 self.keep(Message::user(std::mem::take(&mut blocks))).await?;

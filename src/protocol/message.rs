@@ -6,6 +6,24 @@ use serde_json::Value;
 use super::event::ToolDetails;
 use super::ids::{AgentId, ToolUseId};
 
+/// What the program tells a model beside prompts. It is no news to the user.
+pub mod remark {
+    /// On the last turn that it may take.
+    pub const LAST_TURN: &str = "[This is your last turn: no tools are available any more. Give your final answer now: what you found or did, what is unfinished, what you did not verify.]";
+
+    /// With the prompt that follows a stopped turn.
+    pub const WAS_STOPPED: &str = "[The user stopped the previous turn before it was finished.]";
+
+    /// Where it is asked once more after an answer that was cut.
+    pub const WAS_CUT: &str = "[Your last answer was cut off. Go on from there.]";
+
+    /// Whether a text is one of these.
+    #[must_use]
+    pub fn is_one(text: &str) -> bool {
+        [LAST_TURN, WAS_STOPPED, WAS_CUT].contains(&text)
+    }
+}
+
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

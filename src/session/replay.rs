@@ -32,7 +32,7 @@ use crate::protocol::event::AgentReport;
 use crate::protocol::{
     AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, CompactionState, ContentBlock, Cost, End,
     EventKind, Message, Outcome, ResultBlock, Role, Sender, ToolDetails, ToolUseId, Usage,
-    call_subject,
+    call_subject, remark,
 };
 
 /// Turns the records of one file into events.
@@ -197,6 +197,7 @@ impl<'a> Replay<'a> {
         let goes_on = self.begin();
         for block in &message.content {
             match block {
+                ContentBlock::Text { text, aside: true, .. } if remark::is_one(text) => {}
                 ContentBlock::Text { text, aside: true, .. } => {
                     self.push(EventKind::Aside { text: text.clone() });
                 }

@@ -6,8 +6,8 @@ use serde_json::json;
 use super::*;
 use crate::protocol::event::AgentReport;
 use crate::protocol::{
-    AgentPath, ChildMeta, Compaction, ContentBlock, Cost, Message, Past, ResultBlock,
-    SpendingJournal, Spent, Terms, ToolDetails, ToolUseId, Usage,
+    AgentPath, ChildMeta, Compaction, ContentBlock, Cost, EventKind, Message, Past, ResultBlock,
+    SpendingJournal, Spent, Terms, ToolDetails, ToolUseId, Usage, remark,
 };
 use crate::session::CallResult;
 
@@ -226,6 +226,21 @@ async fn only_one_process_at_a_time_writes_to_a_session() {
     bench.open(id);
     bench.store.remove(id).unwrap();
     assert!(matches!(bench.store.open(id, &worded), Err(StoreError::Read { .. })));
+}
+
+#[tokio::test]
+async fn a_history_has_no_remarks_of_the_program_for_the_model() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let asides = [remark::WAS_STOPPED, "a hook has said this"].map(ContentBlock::aside);
+    let prompt = asides.into_iter().chain([ContentBlock::text("go on")]).collect();
+    journal.append(&Message::user(prompt), None).await.unwrap();
+    drop(journal);
+    let told = bench.open(id).history.into_iter().filter_map(|event| match event.kind {
+        EventKind::Aside { text } | EventKind::PromptRead { text, .. } => Some(text),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), ["a hook has said this", "go on"]);
 }
 
 #[tokio::test]
