@@ -20,7 +20,7 @@ pub(super) fn of(outcome: &Outcome, totals: &Totals, info: &SessionInfo) -> Valu
         "is_error": outcome.end != End::Completed,
         "error_kind": error_kind(&outcome.end),
         "result": result,
-        "terminal_reason": terminal_reason(outcome),
+        "terminal_reason": terminal_reason(outcome, totals),
         "api_error_status": outcome.api_error.and_then(|error| error.status),
         "stop_reason": (outcome.end == End::Completed).then_some("end_turn"),
         "duration_ms": millis(totals.began.elapsed()),
@@ -45,11 +45,12 @@ fn subtype(outcome: &Outcome) -> &'static str {
 }
 
 /// Why the work ended, in the SDK's words; nothing where it has none, and where there was no work.
-fn terminal_reason(outcome: &Outcome) -> Option<&'static str> {
+fn terminal_reason(outcome: &Outcome, totals: &Totals) -> Option<&'static str> {
     match outcome.end {
         _ if outcome.api_error.is_some() => Some("api_error"),
         End::Completed => (outcome.turns > 0).then_some("completed"),
         End::MaxTurns { .. } => Some("max_turns"),
+        End::Cancelled { .. } if totals.in_tools => Some("aborted_tools"),
         End::Cancelled { .. } => Some("aborted_streaming"),
         _ => None,
     }

@@ -18,6 +18,8 @@ pub struct Totals {
     pub cost: Cost,
     /// Of the session.
     pub models: BTreeMap<String, (Usage, Cost)>,
+    /// Whether the main agent has started calls since its last request.
+    pub in_tools: bool,
     /// What was refused since the present prompt was sent.
     pub denials: Vec<DeniedCall>,
 }
@@ -37,6 +39,7 @@ impl Default for Totals {
             api_time: Duration::ZERO,
             cost: Cost::default(),
             models: BTreeMap::new(),
+            in_tools: false,
             denials: Vec::new(),
         }
     }
@@ -48,6 +51,7 @@ impl Totals {
         self.began = Instant::now();
         self.api_time = Duration::ZERO;
         self.denials.clear();
+        self.in_tools = false;
     }
 
     /// Takes what a request cost.
@@ -73,6 +77,8 @@ impl Totals {
                 self.api_time += *api_time;
                 self.charge(event);
             }
+            EventKind::TurnStarted { .. } if event.path.is_root() => self.in_tools = false,
+            EventKind::ToolStarted { .. } if event.path.is_root() => self.in_tools = true,
             EventKind::PermissionDenied { id, tool, input, .. } => {
                 let (tool, id, input) = (tool.clone(), id.clone(), input.clone());
                 self.denials.push(DeniedCall { tool, id, input });

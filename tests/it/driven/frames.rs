@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::{connect, request, start};
 use crate::support::client::Client;
+use crate::support::process::Fifo;
 use crate::support::run::Finished;
-use crate::support::scene::{Scene, agent, agent_with};
+use crate::support::scene::{Scene, agent, agent_with, bash};
 use crate::support::script::{Reply, error, text, thinking, tool_use};
 
 const PARTIAL: &str = "--include-partial-messages";
@@ -106,6 +107,23 @@ async fn each_block_is_a_frame_as_soon_as_it_ends() {
         .map(|frame| frame["type"].as_str().unwrap())
         .collect();
     assert_eq!(ends, ["stream_event", "assistant"].repeat(ends.len() / 2), "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_interrupt_while_a_tool_runs_says_so() {
+    let scene = Scene::new();
+    let fifo = |name: &str| Fifo::new(&scene.world.project_dir().join(name));
+    let (held, _never) = (fifo("held"), fifo("never"));
+    let call = tool_use("Bash", bash("echo > held; read x < never"));
+    scene.server.when("HELLO-1").reply(call).then(text("again"));
+    let mut client = connect(&scene, &["--dangerously-skip-permissions"]).await;
+    client.prompt("HELLO-1");
+    held.opened().await;
+    client.request(request("interrupt")).await.unwrap();
+    assert_eq!(client.result().await["terminal_reason"], "aborted_tools");
+    assert_eq!(client.turn("go on").await["terminal_reason"], "completed");
+    client.close().await.assert_code(0);
     scene.server.finish();
 }
 
