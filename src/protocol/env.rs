@@ -12,13 +12,17 @@ pub const DEPTH_VARIABLE: &str = "CALIBAN_DEPTH";
 
 /// Variables by which the loader finds what it puts into every program: folders of libraries, or
 /// libraries themselves.
-const LIBRARY_VARIABLES: [&str; 6] = [
+const LIBRARY_VARIABLES: [&str; 9] = [
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
     "LD_AUDIT",
     "DYLD_LIBRARY_PATH",
     "DYLD_INSERT_LIBRARIES",
     "DYLD_FRAMEWORK_PATH",
+    "DYLD_FALLBACK_LIBRARY_PATH",
+    "DYLD_FALLBACK_FRAMEWORK_PATH",
+    // Conversions of text, which git loads for commits in other encodings.
+    "GCONV_PATH",
 ];
 
 /// The environment variables that one session (or one agent) sees. Cheap to clone; changes make a

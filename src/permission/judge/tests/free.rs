@@ -82,7 +82,7 @@ fn nothing_is_free_where_programs_load_libraries_of_the_project() {
     let env = |name: &str, path: &Path| {
         EnvOverlay::from_iter([("PATH", OsStr::new("/usr/bin:/bin")), (name, path.as_os_str())])
     };
-    for variable in ["LD_LIBRARY_PATH", "LD_PRELOAD"] {
+    for variable in ["LD_LIBRARY_PATH", "LD_PRELOAD", "GCONV_PATH"] {
         let (own, others) = (bench.root.join("project/build"), bench.root.join("outside"));
         bench.places = bench.places.with_env(&env(variable, &own));
         bench.asks(["cat src/a", "echo x > src/a", "> src/a", "make | tail -3"]);
