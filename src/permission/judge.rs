@@ -100,7 +100,8 @@ pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let deny = policy.rules.deny.iter().chain(bounds);
     let read_rules = read_rules(deny.clone().chain(&policy.rules.ask), places);
     let mut facts = Facts::of(call, places, read_rules);
-    if facts.units.iter().any(|unit| matches!(unit, Unit::Write(_))) {
+    let writes = facts.units.iter().any(|unit| matches!(unit, Unit::Write(_)));
+    if writes || facts.shell.is_some() && policy.rules.allow.iter().any(Rule::is_general) {
         places.renew_protected();
     }
     let mut allow = policy.rules.allow.iter().chain(policy.grants);

@@ -7,7 +7,7 @@ use globset::{Glob, GlobBuilder, GlobMatcher};
 use url::Host;
 
 use super::danger::{self, Danger};
-use super::path::{Target, resolve};
+use super::path::{Places, Target, resolve};
 use super::protected::{Protection, fold};
 use super::restriction::{Restriction, compare};
 use super::script::{SimpleCommand, Word};
@@ -311,6 +311,13 @@ impl PathPattern {
             None => vec![project, cwd],
         };
         starts.into_iter().filter_map(resolve).any(|start| self.matches(path, &start))
+    }
+
+    /// Whether the pattern starts in a working directory, as that was named. Then it means no place
+    /// that a link leads to which came later.
+    #[must_use]
+    pub fn is_for_working_dirs(&self, places: &Places) -> bool {
+        self.anchor.as_ref().is_none_or(|anchor| places.contains(anchor))
     }
 
     /// Where the pattern starts: its own anchor, or else these folders.

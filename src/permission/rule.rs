@@ -175,6 +175,7 @@ impl Rule {
                     None => !writes || !places.protects(target),
                     Some(pattern) => {
                         pattern.allows(target, &places.project, &facts.cwd)
+                            && (!pattern.is_for_working_dirs(places) || target.is_inside(places))
                             && (!writes
                                 || places.protections(target).iter().all(|it| pattern.names(it)))
                     }

@@ -189,6 +189,8 @@ pub fn starts_in_project(shell: &Shell, facts: &Facts, places: &Places) -> bool 
 /// The folders for which rules are written: the working directories, the project and the agent's own folder.
 fn tops(facts: &Facts, places: &Places) -> Vec<PathBuf> {
     let others = [&places.project, &facts.cwd].into_iter().filter_map(|dir| resolve(dir));
+    // One that has become a link since is not the folder that the rules were written for.
+    let others = others.filter(|dir| places.contains(dir));
     places.dirs.resolved().cloned().chain(others).collect()
 }
 

@@ -227,6 +227,19 @@ fn allow_rules_count_by_where_a_path_really_leads_and_not_for_protected_files_th
 }
 
 #[test]
+fn rules_do_not_follow_a_working_directory_that_becomes_a_link() {
+    let bench = Bench::new().allow("Edit(src/**)").allow("Edit(**)");
+    let project = bench.root.join("project");
+    let anchored = format!("Edit(/{}/src/**)", project.display());
+    let bench = bench.allow(&anchored);
+    assert_eq!(bench.write("project/src/a"), Allow);
+    fs::rename(&project, bench.root.join("moved")).unwrap();
+    fs::create_dir_all(bench.root.join("outside/src")).unwrap();
+    std::os::unix::fs::symlink("outside", &project).unwrap();
+    assert_eq!(bench.write("project/src/a"), Ask);
+}
+
+#[test]
 fn a_write_through_a_link_is_judged_by_where_the_link_really_leads() {
     let bench = Bench::new().mode(Mode::AcceptEdits);
     bench.allows(["echo x > src/a"]);
