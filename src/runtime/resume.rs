@@ -83,7 +83,7 @@ impl Runtime {
             Phase::Ended(_) => {}
             Phase::Queued | Phase::Running => return Err(format!("{name} has not ended")),
         }
-        let OpenedAgent { journal, transcript, meta } =
+        let OpenedAgent { journal, transcript, meta, lost } =
             self.open_agent(self.session.id, id).await.map_err(|why| format!("{name}: {why}"))?;
         self.prepare_main().await;
         let Some(executor) = self.offer.as_ref().map(Offer::executor) else {
@@ -91,7 +91,13 @@ impl Runtime {
                 "{name} cannot go on: this session has no model, or no sub-agents"
             ));
         };
+        let max_chars = self.parts.subagents.settings.result_max_chars;
+        let reports = lost.into_iter().filter_map(|(AgentSummary { meta, end, .. }, worktree)| {
+            let (_, message) = restored(&meta, end?, worktree.as_ref(), max_chars);
+            Some((meta.id, meta.name, message))
+        });
         let stored = Stored {
+            reports: reports.collect(),
             meta,
             end: transcript.end.map_or(End::Interrupted, |outcome| outcome.end),
             messages: transcript.messages,

@@ -77,6 +77,8 @@ pub struct OpenedAgent {
     /// Its own file.
     pub journal: Arc<dyn Journal>,
     pub transcript: Transcript,
+    /// Agents that it has started and whose end it has not read of, each with its worktree.
+    pub lost: Vec<(AgentSummary, Option<Checkout>)>,
     pub meta: ChildMeta,
 }
 
@@ -141,7 +143,7 @@ impl SessionStore {
         for agent in agents.iter_mut().filter(|agent| agent.meta.background == Some(true)) {
             agent.end.get_or_insert_with(|| Outcome::without_work(End::Interrupted));
         }
-        let lost_reports = lost_reports(&dir, &agents, &transcript);
+        let lost_reports = lost_reports(&dir, &agents, &AgentPath::root(), &transcript);
         agents.retain(|agent| lost_reports.iter().any(|lost| lost.id == agent.meta.id));
         let spent_by_agents = Default::default();
         let journal = Arc::new(journal);
@@ -185,7 +187,7 @@ impl SessionStore {
         let unsynced = self.unsynced.clone();
         let journal = FileJournal::opened(&dir, path.clone(), (tail, count), unsynced);
         let (history, spent_by_agents) = replay.into_session(&dir);
-        let lost_reports = lost_reports(&dir, &agents, &transcript);
+        let lost_reports = lost_reports(&dir, &agents, &root, &transcript);
         let journal = Arc::new(journal);
         Ok(Opened { journal, transcript, history, agents, spent_by_agents, lost_reports })
     }
@@ -211,7 +213,12 @@ impl SessionStore {
         let unsynced = self.unsynced.clone();
         let journal = FileJournal::opened(&dir, path.clone(), (tail, count), unsynced);
         let journal = Arc::new(journal);
-        Ok(OpenedAgent { journal, transcript, meta })
+        let lost_reports = lost_reports(&dir, &agents, &meta.path, &transcript);
+        let lost = agents.into_iter().filter_map(|agent| {
+            let report = lost_reports.iter().find(|lost| lost.id == agent.meta.id)?;
+            Some((agent, report.worktree.clone()))
+        });
+        Ok(OpenedAgent { journal, transcript, meta, lost: lost.collect() })
     }
 
     /// Reads a session without changing it.
@@ -519,16 +526,21 @@ fn spent_within(dir: &Path, agents: &[AgentSummary], path: &AgentPath) -> (Usage
     })
 }
 
-/// The agents of main whose last end is not in its conversation.
+/// The agents that the one at `path` has started and whose last end is not in its conversation.
 ///
-/// An end goes from the agent's file to main's in this order: the end is written, its report waits
-/// in main's queue, main reads it and writes that down. What was written before the end tells of an
-/// earlier run. Agents further down report to one that is gone with its queue; a resume of that one
-/// starts with what it knows.
-fn lost_reports(dir: &Path, agents: &[AgentSummary], main: &Transcript) -> Vec<LostReport> {
+/// An end goes from the agent's file to that of the one above in this order: the end is written, its
+/// report waits in a queue, the one above reads it and writes that down. What was written before the
+/// end tells of an earlier run. A queue is gone with its agent: main reads what it held after a
+/// resume of the session, an agent further down when it goes on itself.
+fn lost_reports(
+    dir: &Path,
+    agents: &[AgentSummary],
+    path: &AgentPath,
+    transcript: &Transcript,
+) -> Vec<LostReport> {
     let lost = agents.iter().filter(|agent| {
-        let reported = main.reported.get(&agent.meta.id);
-        agent.meta.path.depth() == 1
+        let reported = transcript.reported.get(&agent.meta.id);
+        agent.meta.path.parent().as_ref() == Some(path)
             && agent.version >= REPORTS_SINCE
             && agent.end.is_some()
             && reported.is_none_or(|at| *at < agent.last)

@@ -15,8 +15,8 @@ use super::tree::{Ended, Ending, Joining, OverLimit};
 use crate::budget::Budget;
 use crate::permission::AgentGate;
 use crate::protocol::{
-    AgentInfo, AgentPath, Below, Checkout, ChildMeta, End, EnvOverlay, EventSink, Journal, Message,
-    Outcome, Span, Terms, ToolDetails,
+    AgentId, AgentInfo, AgentPath, Below, Checkout, ChildMeta, End, EnvOverlay, EventSink, Journal,
+    Message, Outcome, Span, Terms, ToolDetails,
 };
 use crate::provider::{ChildModel, Model, ModelError};
 
@@ -33,6 +33,9 @@ pub struct Stored {
     pub worktree: Option<Checkout>,
     /// Goes on in the same file.
     pub journal: Arc<dyn Journal>,
+    /// The messages of agents that it has started and whose end it has not read of, each with the
+    /// agent's id and name.
+    pub reports: Vec<(AgentId, String, String)>,
 }
 
 /// The conversation that a resumed agent goes on with.
@@ -129,6 +132,7 @@ impl Executor {
         root: &EventSink,
     ) -> Result<(), NotResumed> {
         let path = stored.meta.path.clone();
+        let reports = stored.reports.clone();
         let below = bounds(&stored.meta)?;
         let gate = self.gate_above(&stored.meta, root)?;
         let holds = below.map(|below| below.tools.into());
@@ -144,6 +148,9 @@ impl Executor {
         };
         let over = |over| NotResumed::OverLimit { name, over };
         let member = self.factory.tree.join(joining).map_err(over)?;
+        for (id, name, message) in reports {
+            self.factory.tree.tell(member.inbox(), &name, id, message);
+        }
         let child = Child { plan, member, events, above: root.clone(), prompt: Some(prompt) };
         let caller = Caller { gate, holds, ..self.caller.clone() };
         Self::new(self.factory.clone(), caller).live(child);
@@ -156,7 +163,7 @@ impl Executor {
         stored: Stored,
         above: &Budget,
     ) -> Result<(Plan, AgentInfo), NotResumed> {
-        let Stored { meta, end, messages, thinker, worktree, journal } = stored;
+        let Stored { meta, end, messages, thinker, worktree, journal, reports: _ } = stored;
         let fork = fork(&meta)?;
         let known = self.definition_of(&meta.name, &meta.agent)?;
         let definition = if fork.is_some() { Arc::new(known.for_fork()) } else { known };

@@ -99,7 +99,14 @@ impl AgentTree {
 
     /// Puts the message of an agent's end into main's queue. The agent itself is not known here.
     pub fn tell_main(&self, name: &str, id: AgentId, message: String) {
-        self.lock().tell_main(name, id, message);
+        let mut state = self.lock();
+        let main = state.main.clone();
+        state.tell(&main, name, id, message);
+    }
+
+    /// Puts the message of an agent's end into this queue.
+    pub fn tell(&self, inbox: &Inbox, name: &str, id: AgentId, message: String) {
+        self.lock().tell(inbox, name, id, message);
     }
 
     /// Runs an agent's life as a task that [`Self::end_all`] waits for.

@@ -129,10 +129,10 @@ impl State {
         Ok(Membership::new(tree.clone(), events, handle))
     }
 
-    /// Puts the message of an agent's end into main's queue, and answers with its number.
-    pub fn tell_main(&mut self, name: &str, id: AgentId, text: String) -> PromptId {
+    /// Puts the message of an agent's end into this queue, and answers with its number.
+    pub fn tell(&mut self, inbox: &Inbox, name: &str, id: AgentId, text: String) -> PromptId {
         let number = self.next_message();
-        self.main.push(QueuedPrompt {
+        inbox.push(QueuedPrompt {
             from: Sender::Agent { name: name.to_owned() },
             report: Some(id),
             ..QueuedPrompt::typed(number, text, When::NextStep)
@@ -144,8 +144,9 @@ impl State {
         let path = events.path().clone();
         let Some(id) = path.id() else { return };
         let pushed = message.map(|text| {
-            let number = self.tell_main(&ended.info.name, id, text);
-            (self.main.clone(), number)
+            let main = self.main.clone();
+            let number = self.tell(&main, &ended.info.name, id, text);
+            (main, number)
         });
         self.joined += 1;
         self.count_name(&ended.info.agent, &ended.info.name);

@@ -491,3 +491,25 @@ async fn s2_30_sessions_show_takes_an_agents_id_and_prints_that_one_alone() {
     assert!(run.stderr.contains("no session and no agent begins with `feed`"), "{run}");
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn an_agent_that_goes_on_reads_what_its_own_agents_have_reported() {
+    let scene = Scene::new();
+    let config = "max_depth = 2\nallow_nested_spawn = true\nfaces = [\"agent\", \"lifecycle\"]\n";
+    scene.world.config(&format!("[subagents]\n{config}"));
+    scene.server.when(PARENT).reply(calls([agent("CHILD-B")])).forever(text(DONE));
+    let spawn = tool_use("agent_spawn", json!({ "prompt": "CHILD-A look around" }));
+    let child = scene.server.when("CHILD-B").reply(spawn);
+    child.then(text("x").before_headers("held")).forever(text("WENT-ON-77"));
+    scene.server.when("CHILD-A").reply(text("REPORT-66"));
+    let running = scene.run().start();
+    scene.server.reached("held").await;
+    running.printed("\"task_notification\"", 1).await;
+    kill(running).await;
+    let screen = continued(&scene);
+    press_r(&screen, "interrupted");
+    screen.wait_for("WENT-ON-77");
+    let request = scene.server.requests_of("CHILD-B").pop().unwrap();
+    assert_eq!(request.text().matches("REPORT-66").count(), 1, "{}", request.text());
+    scene.server.finish();
+}

@@ -144,7 +144,7 @@ async fn an_end_that_main_has_not_read_of_is_found_until_it_has() {
     };
     let lost = || {
         let agents = bench.store.agents(id);
-        let lost = lost_reports(&bench.store.dir(id), &agents, &bench.load(id));
+        let lost = lost_reports(&bench.store.dir(id), &agents, &AgentPath::root(), &bench.load(id));
         lost.into_iter().map(|lost| lost.id).collect::<Vec<_>>()
     };
     end("look").await;
