@@ -51,6 +51,8 @@ struct Attempt {
     partial: Accumulator,
     calls: CallIds,
     meter: Meter,
+    /// Whether the journal knows of it.
+    is_noted: bool,
     reservation: Reservation,
 }
 
@@ -166,7 +168,8 @@ impl Agent {
         let place = self.setup.operations.enter(run.cancel).await.ok_or(Cut::Cancelled)?;
         let (began, partial) = (Instant::now(), Accumulator::default());
         let (calls, meter) = (CallIds::from_history(&self.history), Meter::new(input));
-        Ok((Attempt { model, began, partial, calls, meter, reservation }, place))
+        let is_noted = false;
+        Ok((Attempt { model, began, partial, calls, meter, is_noted, reservation }, place))
     }
 
     fn send(&self, model: &Model, ask: &Ask<'_>) -> EventStream {
@@ -236,6 +239,7 @@ impl Agent {
             attempt.calls.make_unique(&mut event);
             let finished = attempt.push(&event);
             let paid = attempt.cover(&event);
+            self.note(attempt).await;
             if shown {
                 show(event, run);
             }
@@ -258,6 +262,20 @@ impl Agent {
                 () = run.cancel.cancelled() => return Some(Cut::Cancelled),
                 () = run.events.ready() => {}
             }
+        }
+    }
+
+    /// Tells the journal what an attempt costs at least, once that is known.
+    async fn note(&self, attempt: &mut Attempt) {
+        let usage = attempt.meter.usage(attempt.partial.usage(), false);
+        if attempt.is_noted || usage.context() == 0 {
+            return;
+        }
+        attempt.is_noted = true;
+        let model = &attempt.model;
+        let spent = Spent { usage, cost: model.cost(usage), model: &model.name, agent: None };
+        if let Err(error) = self.setup.journal.begun(spent).await {
+            tracing::warn!(%error, "the cost of a request under way could not be written");
         }
     }
 

@@ -23,6 +23,12 @@ pub trait Journal: Send + Sync {
     /// done stays done. The message that follows holds it again.
     async fn result(&self, result: &ContentBlock) -> Result<(), JournalError>;
 
+    /// Notes what one attempt at a request has cost so far, while it is under way. This counts only if
+    /// the program ends before [`Self::spent`] says more.
+    async fn begun(&self, _: Spent<'_>) -> Result<(), JournalError> {
+        Ok(())
+    }
+
     /// Books what one attempt at a request cost, as soon as that is known and whatever becomes of the answer.
     async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError>;
 
@@ -128,6 +134,10 @@ impl Journal for SpendingJournal {
 
     async fn result(&self, _: &ContentBlock) -> Result<(), JournalError> {
         Ok(())
+    }
+
+    async fn begun(&self, spent: Spent<'_>) -> Result<(), JournalError> {
+        self.above.begun(Spent { agent: spent.agent.or(Some(&self.path)), ..spent }).await
     }
 
     async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError> {

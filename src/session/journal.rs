@@ -8,8 +8,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::Mutex;
+use tokio::task::JoinError;
 
 use super::record::{AgentHeader, Record, VERSION};
+use super::requests;
 use super::sync::UnsyncedFiles;
 use super::writer::{self, Tail, agent_file, make_dir, with_hint};
 use crate::protocol::{
@@ -75,15 +77,32 @@ impl FileJournal {
 
     /// Writes one record. Once it has begun it is done to its end, also when the caller is dropped.
     async fn write(&self, record: Record) -> Result<(), JournalError> {
+        self.write_over(record, None).await
+    }
+
+    /// The same for a record that makes a small file needless.
+    async fn write_over(
+        &self,
+        record: Record,
+        needless: Option<PathBuf>,
+    ) -> Result<(), JournalError> {
         let mut state = self.state.clone().lock_owned().await;
         let path = self.path.clone();
         let unsynced = self.unsynced.clone();
         let written = tokio::task::spawn_blocking(move || {
             let result = state.write(&path, record);
             unsynced.add(&path);
+            if let Some(file) = needless.filter(|_| result.is_ok()) {
+                // It was never written where nothing was known of the cost.
+                let _ = std::fs::remove_file(file);
+            }
             result
         });
-        let result = written.await.unwrap_or_else(|panic| Err(io::Error::other(panic)));
+        self.told(written.await)
+    }
+
+    fn told(&self, written: Result<io::Result<()>, JoinError>) -> Result<(), JournalError> {
+        let result = written.unwrap_or_else(|panic| Err(io::Error::other(panic)));
         result.map_err(|source| JournalError {
             path: self.path.display().to_string(),
             source: with_hint(source),
@@ -156,6 +175,13 @@ fn count_messages(path: &Path) -> io::Result<u64> {
     Ok(serde_json::from_slice(&line).ok().and_then(|record: Record| record.count()).unwrap_or(0))
 }
 
+/// What was spent, as a record.
+fn record(spent: Spent<'_>) -> Record {
+    let Spent { usage, cost, model, agent } = spent;
+    let (model, agent) = (Some(model.to_owned()), agent.cloned());
+    Record::Spent { at: Timestamp::now(), n: 0, usage, cost, model, agent }
+}
+
 #[async_trait]
 impl Journal for FileJournal {
     async fn append(&self, message: &Message, model: Option<&str>) -> Result<(), JournalError> {
@@ -174,10 +200,20 @@ impl Journal for FileJournal {
         self.write(Record::Result { at: Timestamp::now(), n: 0, result: result.clone() }).await
     }
 
+    async fn begun(&self, spent: Spent<'_>) -> Result<(), JournalError> {
+        let file = requests::file(&self.path, spent.agent);
+        let line = record(spent).to_line();
+        let state = self.state.clone().lock_owned().await;
+        let written = tokio::task::spawn_blocking(move || {
+            let _state = state;
+            writer::write_small(&file, &line?)
+        });
+        self.told(written.await)
+    }
+
     async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError> {
-        let Spent { usage, cost, model, agent } = spent;
-        let (model, agent) = (Some(model.to_owned()), agent.cloned());
-        self.write(Record::Spent { at: Timestamp::now(), n: 0, usage, cost, model, agent }).await
+        let begun = requests::file(&self.path, spent.agent);
+        self.write_over(record(spent), Some(begun)).await
     }
 
     async fn compacted(&self, compaction: Compaction<'_>) -> Result<(), JournalError> {

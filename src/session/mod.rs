@@ -9,6 +9,7 @@ mod list;
 mod record;
 mod repair;
 mod replay;
+mod requests;
 mod store;
 mod sync;
 mod transcript;

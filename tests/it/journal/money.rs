@@ -45,6 +45,29 @@ async fn an_attempt_that_was_cut_without_a_text_counts_after_a_resume() {
 }
 
 #[tokio::test]
+async fn what_is_under_way_when_the_program_is_killed_counts_after_a_resume() {
+    for config in ["", "[subagents]\npersist = false\n"] {
+        let scene = scene();
+        scene.world.config(config);
+        scene.server.when(PARENT).reply(calls([agent("CHILD-A")]).usage(1, 1));
+        scene.server.when("CHILD-A").reply(text("HALF-66").gate("held").usage(2000, 1));
+        let args = ["--model", "toy-1", "--include-partial-messages"];
+        let running = scene.run().args(args).start();
+        running.printed("HALF-66", 1).await;
+        running.signal(Signal::SIGKILL);
+        running.wait().await;
+        assert_spent(&scene, "2").await;
+        assert_spent(&scene, "2").await;
+        let folder = scene.world.session();
+        for folder in [folder.join("agents"), folder] {
+            let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let names = files.map(|file| file.file_name().into_string().unwrap());
+            assert_eq!(names.filter(|name| name.ends_with(".request")).count(), 0);
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_the_agents_below_a_killed_agent_have_spent_counts_after_a_resume() {
     let scene = scene();
     scene.world.config("[subagents]\nmax_depth = 2\nallow_nested_spawn = true\n");
