@@ -29,12 +29,13 @@ const LEFT_OUT: &str = "[Messages are left out here: there is no room for them.]
 /// - *answered*: the conversation ends with an answer. The prompt stays only in front of that
 ///   answer: where the answer has no room, the summary tells of both.
 pub(super) fn newest(history: &[Message], limit: u64) -> Vec<Message> {
-    let is_prompt = |message: &Message| !holds_results(message) && !said(message).is_empty();
-    let at = history.iter().rposition(is_prompt);
-    let prompt = at.map(|at| said(&history[at])).unwrap_or_default();
-    let work = &history[at.map_or(0, |at| at + 1)..];
+    let is_prompt = |at: &usize| !holds_results(&history[*at]) && !said(history, *at).is_empty();
+    let at = (0..history.len()).rfind(is_prompt);
+    let prompt = at.map(|at| said(history, at)).unwrap_or_default();
+    let start = at.map_or(0, |at| at + 1);
+    let work = &history[start..];
     let asked = |from: usize| {
-        let beside = work[..from].iter().flat_map(said);
+        let beside = (start..start + from).flat_map(|at| said(history, at));
         prompt.iter().cloned().chain(beside).collect::<Vec<_>>()
     };
     if work.is_empty() {
@@ -49,8 +50,8 @@ pub(super) fn newest(history: &[Message], limit: u64) -> Vec<Message> {
     let open = work.last().is_some_and(|last| last.role == Role::User) || !newest.is_empty();
     let mut first = asked(from);
     if !open || size(first.clone()) > limit {
-        let unanswered = work.last().filter(|_| newest.is_empty());
-        first = unanswered.map(said).unwrap_or_default();
+        let unanswered = (!work.is_empty() && newest.is_empty()).then(|| history.len() - 1);
+        first = unanswered.map(|at| said(history, at)).unwrap_or_default();
     }
     message(first).into_iter().chain(newest.iter().cloned()).collect()
 }
@@ -59,14 +60,16 @@ fn message(blocks: Vec<ContentBlock>) -> Option<Message> {
     (!blocks.is_empty()).then(|| Message::user(blocks))
 }
 
-/// Returns the text that the user or another agent wrote in a message, even one that also holds
-/// results. Nothing for a summary, or for a message that only holds our own remarks.
-fn said(message: &Message) -> Vec<ContentBlock> {
+/// Returns the text that the user or another agent wrote in the message at this place, even one that
+/// also holds results. Nothing for a summary, with which a conversation can only begin, or for a
+/// message that only holds our own remarks.
+fn said(history: &[Message], at: usize) -> Vec<ContentBlock> {
+    let message = &history[at];
     if message.role == Role::Assistant {
         return Vec::new();
     }
     let is_said = |block: &&ContentBlock| {
-        let is_summary = block.as_text().is_some_and(|text| text.starts_with(HEAD));
+        let is_summary = at == 0 && block.as_text().is_some_and(|text| text.starts_with(HEAD));
         !is_summary && !matches!(block, ContentBlock::ToolResult { .. })
     };
     let said: Vec<_> = message.content.iter().filter(is_said).cloned().collect();

@@ -117,6 +117,13 @@ fn of_a_summary_that_was_joined_with_a_prompt_only_the_prompt_is_kept() {
 }
 
 #[test]
+fn a_prompt_that_begins_like_a_summary_is_kept() {
+    let mut history = conversation("pa");
+    history.push(Message::user_text(format!("{HEAD}\n\nTASK-1")));
+    assert_eq!(newest(&history, 10), history[2..]);
+}
+
+#[test]
 fn an_excerpt_cuts_results_first_and_then_leaves_out_the_oldest() {
     let mut history = conversation("pcrcr");
     assert_eq!(excerpt(&history, None), history);
