@@ -86,7 +86,7 @@ pub enum Verdict {
     Approved(Approval),
     /// With this input instead of its own, which has to pass [`AgentGate::recheck`].
     Changed { input: Value },
-    /// The model is told why.
+    /// With the reason that the model reads.
     Denied(Denial),
     /// The run was stopped before anybody had decided.
     Cancelled,

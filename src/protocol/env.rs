@@ -75,7 +75,7 @@ impl EnvOverlay {
         self.without(LIBRARY_VARIABLES).with(kept)
     }
 
-    /// What this variable names for the loader.
+    /// The paths and names in a variable of the loader.
     fn libraries(&self, name: &str) -> impl Iterator<Item = &[u8]> {
         let value = self.get_os(name).map(OsStr::as_bytes);
         // Each loader has signs of its own between paths.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::event::ToolDetails;
 use super::ids::{AgentId, ToolUseId};
 
-/// What the program tells a model beside prompts. It is no news to the user.
+/// Remarks that the program adds to prompts, for the model alone.
 pub mod remark {
     /// On the last turn that it may take.
     pub const LAST_TURN: &str = "[This is your last turn: no tools are available any more. Give your final answer now: what you found or did, what is unfinished, what you did not verify.]";

@@ -21,14 +21,14 @@ const LAST_WAIT: Duration = Duration::from_secs(3);
 /// How much of that is kept for those of the session's end, when others do not come to their end before.
 const END_WAIT: Duration = Duration::from_secs(1);
 
-/// What the hooks of a session's beginning say, for the first prompt that is let in.
+/// Output of the `SessionStart` hooks, which goes with the first prompt that is accepted.
 #[derive(Clone)]
 pub(super) struct Begun(Arc<Mutex<Option<Beginning>>>);
 
 enum Beginning {
     /// They are still at it.
     Running(oneshot::Receiver<Said>),
-    /// What the model is to know; the prompt that would have brought it was refused.
+    /// Their context for the model, kept because a hook refused the prompt that carried it.
     Said(String),
 }
 

@@ -175,7 +175,7 @@ fn count_messages(path: &Path) -> io::Result<u64> {
     Ok(serde_json::from_slice(&line).ok().and_then(|record: Record| record.count()).unwrap_or(0))
 }
 
-/// What was spent, as a record.
+/// The record of a cost.
 fn record(spent: Spent<'_>) -> Record {
     let Spent { usage, cost, model, agent } = spent;
     let (model, agent) = (Some(model.to_owned()), agent.cloned());

@@ -184,7 +184,7 @@ pub fn call_subject(tool: &str, input: &serde_json::Value) -> String {
     }
 }
 
-/// Who or what denied a call, in words.
+/// Describes a denial, such as `denied by you`.
 #[must_use]
 pub fn denied(denial: &Denial) -> String {
     let by = if denial.by_user { "denied by you" } else { "denied" };
