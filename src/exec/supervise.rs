@@ -12,18 +12,20 @@
 //!   again, until nothing is left.
 //! - *gone*: there is no process below. The supervisor ends with the command's exit code or by its signal.
 
-use std::ffi::OsString;
+use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, RawFd};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::sys::signal::{SigSet, Signal, killpg, raise};
+use nix::fcntl::OFlag;
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, killpg, raise};
+use nix::sys::stat::Mode;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, close, dup2_stderr, dup2_stdin, dup2_stdout};
 
@@ -67,25 +69,20 @@ pub fn command_of(env: &EnvOverlay) -> Option<(Vec<OsString>, EnvOverlay)> {
 /// # Errors
 /// When the command cannot be started.
 pub fn supervise(words: &[OsString], env: &EnvOverlay, leash: Option<RawFd>) -> io::Result<u8> {
-    let (name, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_child_subreaper(true)?;
-    let mut command = Command::new(name);
-    // A group of its own: signals to it do not come here.
-    command.args(arguments).env_clear().envs(env.iter()).process_group(0);
+    let is_stdin = leash.is_none();
     let leash = match leash {
         // Opened anew, as only that closes on exec.
         Some(number) => File::open(format!("/dev/fd/{number}")).and_then(|leash| {
             close(number)?;
             Ok(leash)
         })?,
-        None => {
-            command.stdin(Stdio::null());
-            File::from(io::stdin().as_fd().try_clone_to_owned()?)
-        }
+        None => File::from(io::stdin().as_fd().try_clone_to_owned()?),
     };
-    let pid = Pid::from_raw(command.spawn()?.id().cast_signed());
-    ignore_signals()?;
+    // Before the command starts, which may send them.
+    let mask = block_signals()?;
+    let pid = spawn(words, env, &mask, is_stdin)?;
     release_streams()?;
     let (events, seen) = sync_channel(4);
     let told = events.clone();
@@ -94,10 +91,44 @@ pub fn supervise(words: &[OsString], env: &EnvOverlay, leash: Option<RawFd>) -> 
     Ok(end_as(attend(pid, &seen)))
 }
 
-/// Lets signals pass that ask a program to end: `pkill` may find this one beside others.
-fn ignore_signals() -> io::Result<()> {
-    let signals = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM];
-    Ok(SigSet::from_iter(signals).thread_block()?)
+/// Lets signals pass that ask a program to end: `pkill` may find this one beside others. Answers
+/// with the mask before that, which is for the command.
+fn block_signals() -> io::Result<SigSet> {
+    let signals = SigSet::from_iter([Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM]);
+    Ok(signals.thread_swap_mask(SigmaskHow::SIG_BLOCK)?)
+}
+
+/// Starts the command with these variables and this mask of signals, with an empty stdin if
+/// `is_silent`. The standard library's `Command` would hand our own mask down.
+fn spawn(
+    words: &[OsString],
+    env: &EnvOverlay,
+    mask: &SigSet,
+    is_silent: bool,
+) -> io::Result<Pid> {
+    let text = |text: &OsStr| CString::new(text.as_bytes());
+    let words = words.iter().map(|word| text(word)).collect::<Result<Vec<_>, _>>()?;
+    let variables = env.iter().map(|(name, value)| {
+        text(&[name, OsStr::new("="), value].into_iter().collect::<OsString>())
+    });
+    let variables = variables.collect::<Result<Vec<_>, _>>()?;
+    let program = words.first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut actions = PosixSpawnFileActions::init()?;
+    if is_silent {
+        actions.add_open(0, "/dev/null", OFlag::O_RDONLY, Mode::empty())?;
+    }
+    let mut attributes = PosixSpawnAttr::init()?;
+    attributes.set_flags(
+        PosixSpawnFlags::POSIX_SPAWN_SETPGROUP
+            | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK
+            | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF,
+    )?;
+    // A group of its own: signals to it do not come here.
+    attributes.set_pgroup(Pid::from_raw(0))?;
+    attributes.set_sigmask(mask)?;
+    // Every Rust program ignores it.
+    attributes.set_sigdefault(&SigSet::from_iter([Signal::SIGPIPE]))?;
+    Ok(posix_spawnp(program, &actions, &attributes, &words, &variables)?)
 }
 
 /// Gives the command's streams up: whoever reads them sees when the command closes them.

@@ -177,7 +177,7 @@ async fn a_supervisor_shows_nothing_of_its_command_and_survives_polite_signals()
     let scene = Scene::new();
     let result = result_of(
         &scene,
-        "tr '\\0' ' ' </proc/$PPID/cmdline; kill -TERM $PPID; kill -HUP $PPID; kill -INT $PPID; echo; echo still here",
+        "kill -TERM $PPID; kill -HUP $PPID; kill -INT $PPID; tr '\\0' ' ' </proc/$PPID/cmdline; echo; echo still here",
     );
     assert_eq!(result.await.text, "caliban supervise --depth 1 \nstill here");
     scene.server.finish();
