@@ -75,11 +75,5 @@ pub(super) fn head(text: &str) -> String {
 
 /// The result of a call that did not run.
 pub(super) fn error_result(id: &ToolUseId, why: &str) -> ContentBlock {
-    ContentBlock::ToolResult {
-        tool_use_id: id.clone(),
-        content: vec![ResultBlock::text(why)],
-        is_error: true,
-        summary: String::new(),
-        details: None,
-    }
+    ContentBlock::result(id.clone(), vec![ResultBlock::text(why)], true)
 }

@@ -13,8 +13,8 @@ use super::turn::{Ask, Cut};
 use super::{Agent, Run, Stop, record, size};
 use crate::budget::UsedUp;
 use crate::protocol::{
-    Compaction, CompactionState, End, EventKind, EventSink, Failure, JournalError, Message, Reply,
-    Role, StopReason,
+    Compaction, CompactionState, ContentBlock, End, EventKind, EventSink, Failure, JournalError,
+    Message, Reply, Role, StopReason,
 };
 use crate::provider::ErrorKind;
 use crate::tool::ToolSpec;
@@ -28,6 +28,9 @@ pub(super) use keep::excerpt;
 
 /// What the model is told when a summary is wanted.
 const PROMPT: &str = include_str!("../../assets/prompts/compact.md");
+
+/// The first line of a summary in a conversation.
+const HEAD: &str = "[Summary of the conversation so far]";
 
 /// How often a summary is asked for, each time of half as much, before it is given up.
 const TRIES: usize = 3;
@@ -168,7 +171,8 @@ impl Agent {
         let room = size::room(&self.setup.model.get());
         let limit = KEPT.min(room / 10).min(before_tokens / 4);
         let kept = keep::newest(&self.history, limit);
-        let mut messages = vec![Message::user_text(format!("{}\n\n{summary}", keep::HEAD))];
+        let summary = ContentBlock::summary(format!("{HEAD}\n\n{summary}"));
+        let mut messages = vec![Message::user(vec![summary])];
         messages.extend(kept);
         let after_tokens = size::prefix(&self.system, &self.specs) + size::tokens(&messages);
         let model = self.setup.thinker.as_deref();

@@ -98,6 +98,7 @@ pub(super) fn read_prompt(
         text,
         aside: false,
         report,
+        summary: false,
     }));
     blocks.extend(images.into_iter().map(|source| ContentBlock::Image { source }));
     blocks.extend(meaning.map(ContentBlock::aside));

@@ -145,13 +145,11 @@ mod tests {
                 input: json!({"file_path": "a.md"}),
                 malformed: None,
             }]),
-            Message::user(vec![ContentBlock::ToolResult {
-                tool_use_id: id,
-                content: vec![ResultBlock::text("```\ncode\n```\n")],
-                is_error: false,
-                summary: String::new(),
-                details: None,
-            }]),
+            Message::user(vec![ContentBlock::result(
+                id,
+                vec![ResultBlock::text("```\ncode\n```\n")],
+                false,
+            )]),
         ];
         Exported {
             meta: None,

@@ -213,13 +213,11 @@ ID                                    LAST               AGENTS  DIRECTORY  FIRS
                     malformed: None,
                 },
             ]),
-            Message::user(vec![ContentBlock::ToolResult {
-                tool_use_id: call.clone(),
-                content: vec![ResultBlock::text("hit\u{1b}[2J\n".repeat(22))],
-                is_error: true,
-                summary: String::new(),
-                details: None,
-            }]),
+            Message::user(vec![ContentBlock::result(
+                call.clone(),
+                vec![ResultBlock::text("hit\u{1b}[2J\n".repeat(22))],
+                true,
+            )]),
         ];
         let id = AgentId::generate();
         let meta = ChildMeta {

@@ -104,6 +104,9 @@ pub enum ContentBlock {
         /// The sub-agent whose end it tells of.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         report: Option<AgentId>,
+        /// Whether it is the summary of what stood before it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        summary: bool,
     },
     /// The model's reasoning. `signature` is opaque and must be echoed unchanged to the provider
     /// that made it.
@@ -147,13 +150,25 @@ impl ContentBlock {
     /// A text block.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into(), aside: false, report: None }
+        Self::Text { text: text.into(), aside: false, report: None, summary: false }
     }
 
     /// A text for the model beside what a person has written.
     #[must_use]
     pub fn aside(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into(), aside: true, report: None }
+        Self::Text { text: text.into(), aside: true, report: None, summary: false }
+    }
+
+    /// The summary of a conversation, in its place.
+    #[must_use]
+    pub fn summary(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into(), aside: false, report: None, summary: true }
+    }
+
+    /// The result of a call as the model reads it, with nothing more for the user.
+    #[must_use]
+    pub fn result(tool_use_id: ToolUseId, content: Vec<ResultBlock>, is_error: bool) -> Self {
+        Self::ToolResult { tool_use_id, content, is_error, summary: String::new(), details: None }
     }
 
     /// The text of a text block.

@@ -54,13 +54,7 @@ mod tests {
     use crate::protocol::ToolUseId;
 
     fn result(id: &str) -> ContentBlock {
-        ContentBlock::ToolResult {
-            tool_use_id: ToolUseId::new(id),
-            content: Vec::new(),
-            is_error: false,
-            summary: String::new(),
-            details: None,
-        }
+        ContentBlock::result(ToolUseId::new(id), Vec::new(), false)
     }
 
     #[test]

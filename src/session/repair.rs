@@ -57,13 +57,7 @@ pub fn interrupted(id: &ToolUseId) -> ContentBlock {
 }
 
 fn result(id: &ToolUseId, text: String) -> ContentBlock {
-    ContentBlock::ToolResult {
-        tool_use_id: id.clone(),
-        content: vec![ResultBlock::text(text)],
-        is_error: true,
-        summary: String::new(),
-        details: None,
-    }
+    ContentBlock::result(id.clone(), vec![ResultBlock::text(text)], true)
 }
 
 struct Mender<F> {
@@ -207,14 +201,8 @@ mod tests {
             }
             "u" if ids.clone().next().is_none() => Message::user_text("go"),
             _ => Message::user(
-                ids.map(|id| ContentBlock::ToolResult {
-                    tool_use_id: id,
-                    content: vec![ResultBlock::text("ok")],
-                    is_error: false,
-                    summary: String::new(),
-                    details: None,
-                })
-                .collect(),
+                ids.map(|id| ContentBlock::result(id, vec![ResultBlock::text("ok")], false))
+                    .collect(),
             ),
         }
     }

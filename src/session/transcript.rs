@@ -204,8 +204,15 @@ impl Transcript {
             }
             Record::Result { result, .. } => reading.raw.early.push(result),
             Record::Compacted {
-                messages, before_tokens, after_tokens, usage, cost, model, ..
+                mut messages,
+                before_tokens,
+                after_tokens,
+                usage,
+                cost,
+                model,
+                ..
             } => {
+                mark_summary(&mut messages);
                 self.answered_by(model, reading);
                 self.book(usage, cost);
                 let Raw { messages: before, replacing, .. } = std::mem::take(&mut reading.raw);
@@ -220,6 +227,14 @@ impl Transcript {
             Record::End { outcome, .. } => self.end = Some(outcome),
             Record::Unknown => {}
         }
+    }
+}
+
+/// Marks the summary, with which the messages of a compaction begin. Earlier versions did not.
+fn mark_summary(messages: &mut [Message]) {
+    let first = messages.first_mut().and_then(|message| message.content.first_mut());
+    if let Some(ContentBlock::Text { summary, .. }) = first {
+        *summary = true;
     }
 }
 

@@ -67,13 +67,7 @@ impl Fork {
             } else {
                 "This call runs for the one you are a copy of, not for you. Make it again if you need its result."
             };
-            Some(ContentBlock::ToolResult {
-                tool_use_id: id.clone(),
-                content: vec![ResultBlock::text(text)],
-                is_error: false,
-                summary: String::new(),
-details: None,
-            })
+            Some(ContentBlock::result(id.clone(), vec![ResultBlock::text(text)], false))
         });
         Self {
             system: system.clone(),

@@ -5,8 +5,6 @@ use super::super::conversation::holds_results;
 use super::size::tokens;
 use crate::protocol::{ContentBlock, Message, ResultBlock, Role};
 
-/// What a summary begins with in a conversation.
-pub(super) const HEAD: &str = "[Summary of the conversation so far]";
 /// How much of a tool's result goes into an excerpt. Bytes.
 const RESULT_HEAD: usize = 2_000;
 /// Stands for what an excerpt leaves out.
@@ -61,15 +59,14 @@ fn message(blocks: Vec<ContentBlock>) -> Option<Message> {
 }
 
 /// Returns the text that the user or another agent wrote in the message at this place, even one that
-/// also holds results. Nothing for a summary, with which a conversation can only begin, or for a
-/// message that only holds our own remarks.
+/// also holds results. Nothing for a summary, or for a message that only holds our own remarks.
 fn said(history: &[Message], at: usize) -> Vec<ContentBlock> {
     let message = &history[at];
     if message.role == Role::Assistant {
         return Vec::new();
     }
     let is_said = |block: &&ContentBlock| {
-        let is_summary = at == 0 && block.as_text().is_some_and(|text| text.starts_with(HEAD));
+        let is_summary = matches!(block, ContentBlock::Text { summary: true, .. });
         !is_summary && !matches!(block, ContentBlock::ToolResult { .. })
     };
     let said: Vec<_> = message.content.iter().filter(is_said).cloned().collect();

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::keep::{HEAD, excerpt, newest};
+use super::HEAD;
+use super::keep::{excerpt, newest};
 use super::size::{fits, tokens};
 use crate::config::models::ModelInfo;
 use crate::protocol::{ContentBlock, ImageSource, Message, ResultBlock, ToolUseId};
@@ -16,7 +17,7 @@ fn conversation(letters: &str) -> Vec<Message> {
     let filler = "x".repeat(400);
     let message = |(at, letter): (usize, char)| match letter {
         'p' => Message::user_text(format!("prompt{at} {filler}")),
-        's' => Message::user_text(format!("{HEAD} {filler}")),
+        's' => Message::user(vec![ContentBlock::summary(format!("{HEAD} {filler}"))]),
         'a' => Message::assistant(vec![ContentBlock::text(format!("answer{at} {filler}"))]),
         'c' => Message::assistant(vec![
             ContentBlock::Thinking { thinking: filler.clone(), signature: "sig".to_owned() },
@@ -28,13 +29,11 @@ fn conversation(letters: &str) -> Vec<Message> {
             },
         ]),
         letter => {
-            let result = ContentBlock::ToolResult {
-                tool_use_id: ToolUseId::new(format!("call{}", at - 1)),
-                content: vec![ResultBlock::text(filler.clone())],
-                is_error: false,
-                summary: String::new(),
-                details: None,
-            };
+            let result = ContentBlock::result(
+                ToolUseId::new(format!("call{}", at - 1)),
+                vec![ResultBlock::text(filler.clone())],
+                false,
+            );
             let queued =
                 (letter == 'q').then(|| ContentBlock::text(format!("queued{at} {filler}")));
             Message::user([result].into_iter().chain(queued).collect())
@@ -110,8 +109,9 @@ fn remarks_of_our_own_beside_results_are_no_prompt() {
 
 #[test]
 fn of_a_summary_that_was_joined_with_a_prompt_only_the_prompt_is_kept() {
-    let blocks = [format!("{HEAD} old"), "the prompt".to_owned()].map(ContentBlock::text);
-    let history = [Message::user(blocks.to_vec()), conversation("a").remove(0)];
+    let blocks =
+        vec![ContentBlock::summary(format!("{HEAD} old")), ContentBlock::text("the prompt")];
+    let history = [Message::user(blocks), conversation("a").remove(0)];
     let kept = newest(&history, 100_000);
     assert_eq!(kept, [Message::user_text("the prompt"), history[1].clone()]);
 }
@@ -121,6 +121,10 @@ fn a_prompt_that_begins_like_a_summary_is_kept() {
     let mut history = conversation("pa");
     history.push(Message::user_text(format!("{HEAD}\n\nTASK-1")));
     assert_eq!(newest(&history, 10), history[2..]);
+    // Also as the first one.
+    let mut history = conversation("pcr");
+    history[0] = Message::user_text(format!("{HEAD}\n\nTASK-1"));
+    assert_eq!(newest(&history, 100_000), history);
 }
 
 #[test]

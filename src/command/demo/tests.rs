@@ -58,13 +58,7 @@ impl Stage {
                         };
                         let content = vec![ResultBlock::text(text)];
                         let tool_use_id = id.clone();
-                        results.push(ContentBlock::ToolResult {
-                            tool_use_id,
-                            content,
-                            is_error,
-                            summary: String::new(),
-                            details: None,
-                        });
+                        results.push(ContentBlock::result(tool_use_id, content, is_error));
                     }
                 }
                 messages.push(Message::assistant(reply.content));

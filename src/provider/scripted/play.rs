@@ -156,13 +156,7 @@ mod tests {
                     ToolUseId::new(format!("c{}", (index - 1) / 2)),
                     vec![ResultBlock::text(text)],
                 );
-                Message::user(vec![ContentBlock::ToolResult {
-                    tool_use_id,
-                    content,
-                    is_error,
-                    summary: String::new(),
-                    details: None,
-                }])
+                Message::user(vec![ContentBlock::result(tool_use_id, content, is_error)])
             };
             messages.push(match turn.split_at(1) {
                 ("=", text) => result(text, false),

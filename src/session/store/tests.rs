@@ -51,13 +51,11 @@ fn call(id: &str) -> Message {
 }
 
 fn result(id: &str, text: &str, is_error: bool) -> Message {
-    Message::user(vec![ContentBlock::ToolResult {
-        tool_use_id: ToolUseId::new(id),
-        content: vec![ResultBlock::text(text)],
+    Message::user(vec![ContentBlock::result(
+        ToolUseId::new(id),
+        vec![ResultBlock::text(text)],
         is_error,
-        summary: String::new(),
-        details: None,
-    }])
+    )])
 }
 
 fn child(id: AgentId, call: &str) -> ChildMeta {

@@ -41,13 +41,7 @@ fn call(id: &str) -> ContentBlock {
 }
 
 fn result(id: &str, content: Vec<ResultBlock>, is_error: bool) -> ContentBlock {
-    ContentBlock::ToolResult {
-        tool_use_id: ToolUseId::new(id),
-        content,
-        is_error,
-        summary: String::new(),
-        details: None,
-    }
+    ContentBlock::result(ToolUseId::new(id), content, is_error)
 }
 
 fn thought(item: &Value) -> ContentBlock {

@@ -138,8 +138,12 @@ async fn an_end_that_main_has_not_read_of_is_found_until_it_has() {
         journal.finish(&outcome()).await.unwrap();
     };
     let read = async || {
-        let report =
-            ContentBlock::Text { text: "it is done".to_owned(), aside: false, report: Some(agent) };
+        let report = ContentBlock::Text {
+            text: "it is done".to_owned(),
+            aside: false,
+            report: Some(agent),
+            summary: false,
+        };
         journal.append(&Message::user(vec![report]), None).await.unwrap();
     };
     let lost = || {

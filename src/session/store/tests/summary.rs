@@ -6,7 +6,8 @@ use super::*;
 async fn a_compacted_session_goes_on_from_its_summary_and_keeps_all_for_the_person() {
     let bench = Bench::new();
     let (id, journal) = bench.create();
-    let (go, summary) = (Message::user_text("go"), Message::user_text("summary"));
+    let summary = Message::user(vec![ContentBlock::summary("summary")]);
+    let go = Message::user_text("go");
     journal.append(&go, None).await.unwrap();
     journal.spent(spent(1, 0.5)).await.unwrap();
     journal.append(&call("c1"), Some("m")).await.unwrap();
@@ -55,6 +56,21 @@ async fn a_summary_that_is_joined_with_the_next_prompt_hides_none_of_it() {
     let mark = Past::Compacted { before_tokens: 9, after_tokens: 7 };
     let past = [Past::Message(go), Past::Message(said("done")), mark, Past::Message(next)];
     assert_eq!(transcript.past(), past);
+}
+
+#[tokio::test]
+async fn a_summary_without_a_mark_is_known_by_its_place_in_a_compaction() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let prompt = Message::user_text("summary");
+    journal.append(&prompt, None).await.unwrap();
+    journal.append(&said("done"), None).await.unwrap();
+    assert_eq!(bench.load(id).messages[0], prompt, "nothing was compacted yet");
+    let messages = &[Message::user_text("summary"), Message::user_text("kept")];
+    let compaction = Compaction { messages, before_tokens: 9, after_tokens: 7, model: None };
+    journal.compacted(compaction).await.unwrap();
+    let blocks = vec![ContentBlock::summary("summary"), ContentBlock::text("kept")];
+    assert_eq!(bench.load(id).messages, [Message::user(blocks)]);
 }
 
 fn thought(model: &str, text: &str) -> Message {
