@@ -239,7 +239,7 @@ impl Agent {
             attempt.calls.make_unique(&mut event);
             let finished = attempt.push(&event);
             let paid = attempt.cover(&event);
-            self.note(attempt).await;
+            self.note(attempt, finished.is_some()).await;
             if shown {
                 show(event, run);
             }
@@ -265,10 +265,11 @@ impl Agent {
         }
     }
 
-    /// Tells the journal what an attempt costs at least, once that is known.
-    async fn note(&self, attempt: &mut Attempt) {
+    /// Tells the journal what an attempt costs at least: once its input is known, and with each
+    /// block that is whole.
+    async fn note(&self, attempt: &mut Attempt, has_new_block: bool) {
         let usage = attempt.meter.usage(attempt.partial.usage(), false);
-        if attempt.is_noted || usage.context() == 0 {
+        if (attempt.is_noted && !has_new_block) || usage.context() == 0 {
             return;
         }
         attempt.is_noted = true;

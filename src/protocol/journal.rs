@@ -23,8 +23,9 @@ pub trait Journal: Send + Sync {
     /// done stays done. The message that follows holds it again.
     async fn result(&self, result: &ContentBlock) -> Result<(), JournalError>;
 
-    /// Notes what one attempt at a request has cost so far, while it is under way. This counts only if
-    /// the program ends before [`Self::spent`] says more.
+    /// Notes what one attempt at a request costs at least, while it is under way; a later note takes
+    /// the place of an earlier one. This counts only if the program ends before [`Self::spent`] says
+    /// more.
     async fn begun(&self, _: Spent<'_>) -> Result<(), JournalError> {
         Ok(())
     }

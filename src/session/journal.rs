@@ -1,5 +1,6 @@
 //! The journals that agents write to.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::Mutex;
 use tokio::task::JoinError;
+use uuid::Uuid;
 
 use super::record::{AgentHeader, Record, VERSION};
 use super::requests;
@@ -35,6 +37,8 @@ struct State {
     top: Top,
     /// Messages in the file, or in its top.
     count: u64,
+    /// Requests under way, each by the file that tells of it.
+    attempts: HashMap<PathBuf, Uuid>,
 }
 
 /// The beginning of a new file.
@@ -58,7 +62,7 @@ impl FileJournal {
     ) -> Self {
         let may_exist = path.exists();
         let top = Top { lines, meta: None, may_exist };
-        Self::with(dir, path, State { tail: None, top, count }, unsynced)
+        Self::with(dir, path, State::new(None, top, count), unsynced)
     }
 
     /// A file that is open already.
@@ -68,7 +72,7 @@ impl FileJournal {
         (tail, count): (Tail<File>, u64),
         unsynced: UnsyncedFiles,
     ) -> Self {
-        Self::with(dir, path, State { tail: Some(tail), top: Top::default(), count }, unsynced)
+        Self::with(dir, path, State::new(Some(tail), Top::default(), count), unsynced)
     }
 
     fn with(dir: &Path, path: PathBuf, state: State, unsynced: UnsyncedFiles) -> Self {
@@ -111,6 +115,10 @@ impl FileJournal {
 }
 
 impl State {
+    fn new(tail: Option<Tail<File>>, top: Top, count: u64) -> Self {
+        Self { tail, top, count, attempts: HashMap::new() }
+    }
+
     fn write(&mut self, path: &Path, mut record: Record) -> io::Result<()> {
         if matches!(record, Record::End { .. }) && self.tail.is_none() && !path.exists() {
             // An agent that never said anything leaves no file.
@@ -175,11 +183,11 @@ fn count_messages(path: &Path) -> io::Result<u64> {
     Ok(serde_json::from_slice(&line).ok().and_then(|record: Record| record.count()).unwrap_or(0))
 }
 
-/// The record of a cost.
-fn record(spent: Spent<'_>) -> Record {
+/// The record of what an attempt cost.
+fn record(spent: Spent<'_>, attempt: Option<Uuid>) -> Record {
     let Spent { usage, cost, model, agent } = spent;
     let (model, agent) = (Some(model.to_owned()), agent.cloned());
-    Record::Spent { at: Timestamp::now(), n: 0, usage, cost, model, agent }
+    Record::Spent { at: Timestamp::now(), n: 0, usage, cost, model, agent, attempt }
 }
 
 #[async_trait]
@@ -202,18 +210,20 @@ impl Journal for FileJournal {
 
     async fn begun(&self, spent: Spent<'_>) -> Result<(), JournalError> {
         let file = requests::file(&self.path, spent.agent);
-        let line = record(spent).to_line();
-        let state = self.state.clone().lock_owned().await;
+        let mut state = self.state.clone().lock_owned().await;
+        let attempt = *state.attempts.entry(file.clone()).or_insert_with(Uuid::now_v7);
+        let line = record(spent, Some(attempt)).to_line();
         let written = tokio::task::spawn_blocking(move || {
             let _state = state;
-            writer::write_small(&file, &line?)
+            requests::write(&file, &line?)
         });
         self.told(written.await)
     }
 
     async fn spent(&self, spent: Spent<'_>) -> Result<(), JournalError> {
         let begun = requests::file(&self.path, spent.agent);
-        self.write_over(record(spent), Some(begun)).await
+        let attempt = self.state.lock().await.attempts.remove(&begun);
+        self.write_over(record(spent, attempt), Some(begun)).await
     }
 
     async fn compacted(&self, compaction: Compaction<'_>) -> Result<(), JournalError> {
@@ -248,7 +258,7 @@ impl Journal for FileJournal {
         let small = serde_json::to_vec_pretty(&header).unwrap_or_default();
         let lines = Record::Agent(Box::new(header)).to_line().unwrap_or_default();
         let top = Top { lines, meta: Some((beside, small)), may_exist: true };
-        let state = State { tail: None, top, count: 0 };
+        let state = State::new(None, top, 0);
         Arc::new(Self::with(&self.dir, path, state, self.unsynced.clone()))
     }
 
@@ -274,12 +284,13 @@ mod tests {
         );
         let prompt = Message::user_text("go");
         journal.append(&prompt, None).await.unwrap();
+        let cost = Cost { usd: 0.25, ..Cost::default() };
+        let spent = Spent { usage: Usage::default(), cost, model: "m", agent: None };
+        journal.begun(spent).await.unwrap();
         // Nobody can write to a file that is open for reading alone.
         let len = std::fs::metadata(&path).unwrap().len();
         let broken = Tail::new(File::open(&path).unwrap(), len);
         let whole = journal.state.lock().await.tail.replace(broken);
-        let cost = Cost { usd: 0.25, ..Cost::default() };
-        let spent = Spent { usage: Usage::default(), cost, model: "m", agent: None };
         journal.spent(spent).await.unwrap_err();
         journal.append(&prompt, None).await.unwrap_err();
         journal.state.lock().await.tail = whole;
@@ -293,5 +304,12 @@ mod tests {
         assert!(booked(&records[1]), "{text}");
         assert!(matches!(records[2], Record::Message { n: 2, .. }), "{text}");
         assert_eq!(records.len(), 3, "a message that was refused has not happened: {text}");
+        // The file that told of the request is still there, and books nothing twice.
+        drop(journal);
+        assert!(requests::file(&path, None).exists());
+        let (mut tail, _) = writer::open(&path, true).unwrap();
+        requests::book(folder.path(), &path, &mut tail).unwrap();
+        assert!(!requests::file(&path, None).exists());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 }

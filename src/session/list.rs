@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::record::{AgentHeader, Record, SessionHeader};
-use super::writer::last_line;
+use super::writer::lines_back;
 use crate::protocol::{
     AgentId, ChildMeta, ContentBlock, Cost, Message, Outcome, Role, SessionId, Usage, lossy_path,
 };
@@ -168,7 +168,7 @@ fn one_line(message: &Message) -> String {
 
 /// What the last line tells: its time, the number of messages, and the end of the run if it is one.
 fn bottom(path: &Path) -> io::Result<(Option<Timestamp>, u64, Option<Outcome>)> {
-    let record: Option<Record> = serde_json::from_slice(&last_line(path)?).ok();
+    let record = last_record(path)?;
     let count = match record.as_ref().and_then(Record::count) {
         Some(count) => count,
         None => count_lines(path)?,
@@ -179,6 +179,21 @@ fn bottom(path: &Path) -> io::Result<(Option<Timestamp>, u64, Option<Outcome>)> 
         _ => None,
     };
     Ok((last, count, end))
+}
+
+/// The last record of a file, if that line can be read. Costs that were booked behind the end of a
+/// run do not hide it: the run has ended all the same.
+fn last_record(path: &Path) -> io::Result<Option<Record>> {
+    let mut last = None;
+    for line in lines_back(path)? {
+        let record: Option<Record> = serde_json::from_slice(&line?).ok();
+        match record {
+            Some(Record::Spent { .. }) => last = last.or(record),
+            Some(Record::End { .. }) => return Ok(record),
+            _ => return Ok(last.or(record)),
+        }
+    }
+    Ok(last)
 }
 
 /// Message lines of a file whose last line does not say.

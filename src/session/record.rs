@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::protocol::{
     AgentPath, Checkout, ChildMeta, ContentBlock, Cost, Message, Outcome, SessionId, Usage,
@@ -83,6 +84,9 @@ pub enum Record {
         /// The sub-agent that made the request, if it has no file of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<AgentPath>,
+        /// Names the attempt, if a file told of it while it was under way. Absent in old files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attempt: Option<Uuid>,
     },
     /// From here on the agent works in this worktree of its own.
     Worktree {

@@ -11,7 +11,7 @@
 //! | spent | kept for the answer or summary that follows | the same |
 //! | summary | made by hand | made by the agent |
 //! | end | – | a turn without an answer if one was paid for, then the end |
-//! | end of the file | – | main: interrupted; a sub-agent always has an end, which the resume writes |
+//! | end of the file | what was paid for since then | main: interrupted; a sub-agent always has an end, which the resume writes |
 //!
 //! Single results are skipped: the message with all results follows, or the resume makes it.
 
@@ -349,7 +349,11 @@ impl<'a> Replay<'a> {
 
     /// Returns the events of this file alone, once all of it was read.
     pub fn into_events(mut self) -> Vec<AgentEvent> {
-        self.cut(0);
+        if self.open {
+            self.cut(0);
+        }
+        // A turn would show an agent at work that has ended.
+        self.flush();
         self.events
     }
 
@@ -472,7 +476,7 @@ impl Line<'_> {
             }
             ("spent", ..) => {
                 let (usage, cost) = (usage.unwrap_or_default(), cost.unwrap_or_default());
-                Record::Spent { at, n, usage, cost, model, agent: self.agent }
+                Record::Spent { at, n, usage, cost, model, agent: self.agent, attempt: None }
             }
             ("compacted", ..) => {
                 let messages = Vec::new();

@@ -167,7 +167,7 @@ impl SessionStore {
             return Err(reading(io::ErrorKind::NotFound.into()));
         }
         let (mut tail, _) = writer::open(&path, true).map_err(writing)?;
-        requests::book(&dir, &mut tail).map_err(writing)?;
+        requests::book(&dir, &path, &mut tail).map_err(writing)?;
         // Those below first: the end of one is the result of a call of the one above.
         let known = list::agents(&dir);
         for agent in known.iter().rev().filter(|agent| agent.end.is_none()) {

@@ -142,17 +142,42 @@ fn last_line_start(file: &mut File, len: u64) -> io::Result<u64> {
 
 /// The last whole line of a file, read from its end.
 pub fn last_line(path: &Path) -> io::Result<Vec<u8>> {
+    let line = lines_back(path)?.next();
+    line.unwrap_or_else(|| Ok(Vec::new()))
+}
+
+/// The whole lines of a file from the last to the first. After an error, the same line comes again.
+pub fn lines_back(path: &Path) -> io::Result<LinesBack> {
     let mut file = File::open(path)?;
     let len = file.metadata()?.len();
     let end = last_line_start(&mut file, len)?;
-    let start = match end {
-        0 => return Ok(Vec::new()),
-        end => last_line_start(&mut file, end - 1)?,
-    };
-    let mut line = Vec::new();
-    file.seek(SeekFrom::Start(start))?;
-    file.take(end - start).read_to_end(&mut line)?;
-    Ok(line)
+    Ok(LinesBack { file, end })
+}
+
+/// See [`lines_back`].
+pub struct LinesBack {
+    file: File,
+    /// Where the next line ends.
+    end: u64,
+}
+
+impl LinesBack {
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        let start = last_line_start(&mut self.file, self.end - 1)?;
+        let mut line = Vec::new();
+        self.file.seek(SeekFrom::Start(start))?;
+        Read::by_ref(&mut self.file).take(self.end - start).read_to_end(&mut line)?;
+        self.end = start;
+        Ok(line)
+    }
+}
+
+impl Iterator for LinesBack {
+    type Item = io::Result<Vec<u8>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        (self.end > 0).then(|| self.read())
+    }
 }
 
 /// What the person can do about a failed write.
@@ -239,6 +264,9 @@ mod tests {
             tail.append(b"{\"last\":1}\n").unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{after}{{\"last\":1}}\n"));
             assert_eq!(last_line(&path).unwrap(), b"{\"last\":1}\n");
+            let mut back: Vec<_> = lines_back(&path).unwrap().map(Result::unwrap).collect();
+            back.reverse();
+            assert_eq!(back.concat(), std::fs::read(&path).unwrap());
         }
     }
 }

@@ -154,6 +154,44 @@ async fn what_is_written_is_read_again_and_nothing_is_there_before_the_first_mes
 }
 
 #[tokio::test]
+async fn a_request_under_way_when_the_program_was_killed_is_booked_once() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let file = bench.file(id).with_extension("request");
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.begun(spent(1, 0.25)).await.unwrap();
+    let begun = fs::read(&file).unwrap();
+    journal.spent(spent(2, 0.5)).await.unwrap();
+    assert!(!file.exists());
+    drop(journal);
+    // The kill came between the line in the transcript and the removal of this file.
+    fs::write(&file, &begun).unwrap();
+    let opened = bench.open(id);
+    assert_eq!((opened.transcript.cost.usd, file.exists()), (0.5, false));
+    // The next request is another attempt.
+    opened.journal.begun(spent(1, 0.25)).await.unwrap();
+    drop(opened);
+    assert_eq!(bench.open(id).transcript.cost.usd, 0.75);
+    // An earlier version did not name attempts.
+    let mut old: serde_json::Value = serde_json::from_slice(&begun).unwrap();
+    assert!(old.as_object_mut().unwrap().remove("attempt").is_some());
+    fs::write(&file, old.to_string()).unwrap();
+    assert_eq!((bench.open(id).transcript.cost.usd, file.exists()), (1.0, false));
+}
+
+#[tokio::test]
+async fn the_last_note_of_a_request_under_way_counts() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.begun(spent(1, 0.25)).await.unwrap();
+    journal.begun(spent(9, 0.5)).await.unwrap();
+    drop(journal);
+    let transcript = bench.open(id).transcript;
+    assert_eq!((transcript.usage.output_tokens, transcript.cost.usd), (9, 0.5));
+}
+
+#[tokio::test]
 async fn a_crash_at_any_point_leaves_a_session_that_can_go_on() {
     let bench = Bench::new();
     let (id, journal) = bench.create();

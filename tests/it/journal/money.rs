@@ -68,6 +68,23 @@ async fn what_is_under_way_when_the_program_is_killed_counts_after_a_resume() {
 }
 
 #[tokio::test]
+async fn the_whole_blocks_of_an_answer_count_when_the_program_is_killed_in_the_next_one() {
+    let scene = scene();
+    scene.world.models(
+        "[models.toy-1]\ncontext_window = 100_000\nmax_output = 1000\nprice = { input = 0.0, output = 1000.0 }\n",
+    );
+    let reply = text("x".repeat(8_400)).tool_use("Bash", bash("true")).gate("held");
+    scene.server.when(PARENT).reply(reply.usage(10, 1));
+    let args = ["--model", "toy-1", "--include-partial-messages"];
+    let running = scene.run().args(args).start();
+    running.printed("content_block_stop", 1).await;
+    running.signal(Signal::SIGKILL);
+    running.wait().await;
+    // Four characters are estimated as a token.
+    assert_spent(&scene, "2").await;
+}
+
+#[tokio::test]
 async fn what_the_agents_below_a_killed_agent_have_spent_counts_after_a_resume() {
     let scene = scene();
     scene.world.config("[subagents]\nmax_depth = 2\nallow_nested_spawn = true\n");

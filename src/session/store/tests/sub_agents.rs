@@ -193,6 +193,28 @@ async fn every_dollar_counts_whatever_became_of_the_request_and_of_the_agent() {
     assert_eq!((end.end, end.cost.usd), (End::Interrupted, 28.0), "with those below it");
 }
 
+#[tokio::test]
+async fn a_cost_that_is_booked_behind_an_end_does_not_hide_it() {
+    let bench = Bench::new();
+    let (id, journal) = bench.create();
+    let agent = AgentId::generate();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&call("c1"), None).await.unwrap();
+    let own = journal.child(child(agent, "c1"));
+    own.append(&Message::user_text("look"), None).await.unwrap();
+    own.begun(spent(1, 0.25)).await.unwrap();
+    own.append(&said("done"), None).await.unwrap();
+    own.finish(&outcome()).await.unwrap();
+    let ended = bench.store.agents(id).remove(0);
+    assert_eq!(ended.end, Some(outcome()));
+    drop((own, journal));
+    let Opened { history, agents, spent_by_agents: (_, cost), .. } = bench.open(id);
+    assert_eq!((&agents[0].end, agents[0].last), (&ended.end, ended.last));
+    assert_eq!(cost.usd, 0.25, "it was booked");
+    let told = told(&history, agent);
+    assert_eq!(told[told.len() - 2..], ["finished: Completed", "$0.25"]);
+}
+
 /// The words for events that these tests are about, by the agent that they are of.
 fn told(events: &[AgentEvent], agent: AgentId) -> Vec<String> {
     let own = events.iter().filter(|event| event.path.id() == Some(agent));
