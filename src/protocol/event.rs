@@ -434,6 +434,10 @@ pub struct AgentReport {
     /// Characters of the final text handed to the parent, and in all.
     pub shown: usize,
     pub total: usize,
+    /// Whether it was cancelled because its parent's run was stopped while a call of that run
+    /// waited for it. False when it was cancelled alone or only the time of the call was over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_parent: bool,
 }
 
 /// How a run ended. Never guessed from text.

@@ -35,7 +35,7 @@ impl Runtime {
             let worktree = worktree.and_then(|lost| lost.worktree.as_ref());
             if let Some(outcome) = end {
                 let (_, message) = restored(&meta, outcome, worktree, max_chars);
-                self.tree.tell_main(&meta.name, meta.id, message);
+                self.tree.tell_main(&meta.agent, &meta.name, meta.id, message);
             }
         }
         self.inbox.hush();

@@ -185,7 +185,8 @@ impl Executor {
             }
             ended = &mut ended => ended,
             () = cx.cancel.cancelled() => {
-                if !tree.cancel_waited(id) {
+                // The call's own time may be over while its parent goes on.
+                if !tree.cancel_waited(id, cx.batch.is_cancelled()) {
                     leash.release();
                     return Ok(Waited::Detached(started));
                 }
@@ -369,8 +370,9 @@ impl Leash<'_> {
 impl Drop for Leash<'_> {
     fn drop(&mut self) {
         if self.held {
-            // One that went to the background has its own report.
-            let _ = self.executor.factory.tree.cancel_waited(self.id);
+            // Only the end of its parent's run drops the call. An agent that went to the background
+            // has its own report.
+            let _ = self.executor.factory.tree.cancel_waited(self.id, true);
         }
     }
 }

@@ -101,6 +101,7 @@ impl Reporter<'_> {
             duration_ms: u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX),
             shown,
             total,
+            with_parent: false,
         }
     }
 }

@@ -291,7 +291,11 @@ pub struct ToolContext {
     pub tool_use_id: ToolUseId,
     /// Carries the path of the agent whose call this is.
     pub events: EventSink,
+    /// Fires when the call is to end.
     pub cancel: CancellationToken,
+    /// Fires when all calls of the message are to end, because the run was stopped or another call
+    /// ends it. `cancel` fires with it, and also when this call's own time is over.
+    pub batch: CancellationToken,
     /// What the call may touch: the only paths and the only directory that it uses.
     pub access: Access,
     /// The bounds of a command that nothing allows but that it only reads.

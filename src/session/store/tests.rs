@@ -90,6 +90,7 @@ fn worded(agent: &AgentSummary) -> Option<CallResult> {
         duration_ms: 1,
         shown: 0,
         total: 0,
+        with_parent: false,
     };
     let is_error = *end != End::Completed;
     let text = if is_error { format!("{} was interrupted", agent.meta.id) } else { text.clone() };

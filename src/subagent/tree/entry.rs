@@ -148,6 +148,8 @@ pub(super) struct Entry {
     pub background: bool,
     pub joined: Instant,
     pub cancel: CancellationToken,
+    /// Whether `cancel` was fired because its parent's run was stopped while a call waited for it.
+    pub with_parent: bool,
     pub inbox: Inbox,
     pub budget: Option<Budget>,
     /// Whether it counts against the limit of agents at work.

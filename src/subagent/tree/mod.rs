@@ -97,9 +97,11 @@ impl AgentTree {
         }
     }
 
-    /// Puts the message of an agent's end into main's queue. The agent itself is not known here.
-    pub fn tell_main(&self, name: &str, id: AgentId, message: String) {
+    /// Puts the message of an agent's end into main's queue. The agent itself is not known here, but
+    /// no other agent of its definition gets its name.
+    pub fn tell_main(&self, definition: &str, name: &str, id: AgentId, message: String) {
         let mut state = self.lock();
+        state.count_name(definition, name);
         let main = state.main.clone();
         state.tell(&main, name, id, message);
     }
@@ -116,33 +118,34 @@ impl AgentTree {
 
     /// Cancels an agent and all below it; `None` when there is none of that id.
     pub fn cancel(&self, id: AgentId) -> Option<Cancelled> {
-        let state = self.lock();
-        let entry = state.entries.get(&id)?;
-        let previous = entry.status();
+        let mut state = self.lock();
+        let previous = state.entries.get(&id)?.status();
         let success = !previous.is_final();
         if success {
-            // Those below hang on its token.
-            entry.cancel.cancel();
+            state.cancel(id, false);
         }
         Some(Cancelled { previous, success })
     }
 
-    /// Cancels an agent for the call that waits for it. False when it went to the background
-    /// before: then it goes on, and the call does not wait any more.
+    /// Cancels an agent for the call that waits for it. `with_parent` tells whether the run of its
+    /// parent was stopped, not the call alone. False when the agent went to the background before:
+    /// then it goes on, and the call does not wait any more.
     #[must_use]
-    pub fn cancel_waited(&self, id: AgentId) -> bool {
-        self.lock().cancel_waited(id)
+    pub fn cancel_waited(&self, id: AgentId, with_parent: bool) -> bool {
+        self.lock().cancel_waited(id, with_parent)
     }
 
     /// Cancels everything below an agent, and waits until all of that has ended.
     pub async fn end_below(&self, path: &AgentPath) {
-        let below: Vec<_> = {
-            let state = self.lock();
+        let ends: Vec<_> = {
+            let mut state = self.lock();
             let below = state.entries.values().filter(|entry| entry.is_below(path));
-            below.filter(|entry| !entry.status().is_final()).map(entry::Entry::watched).collect()
+            let live = below.filter(|entry| !entry.status().is_final());
+            let (tokens, ends): (Vec<_>, Vec<_>) = live.map(entry::Entry::watched).unzip();
+            state.fire(tokens);
+            ends
         };
-        for (cancel, mut done) in below {
-            cancel.cancel();
+        for mut done in ends {
             // The sender goes only with an entry that has ended.
             let _ = done.wait_for(Option::is_some).await;
         }

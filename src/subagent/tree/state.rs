@@ -103,6 +103,7 @@ impl State {
             waits: 0,
             done: watch::Sender::new(None),
             detached: CancellationToken::new(),
+            with_parent: false,
             announcement: background.then(|| report_to.announce(cancel.clone())),
             report_to,
             events: events.clone(),
@@ -167,6 +168,7 @@ impl State {
             waits: 0,
             done: watch::Sender::new(Some(Arc::new(ended))),
             detached: CancellationToken::new(),
+            with_parent: false,
             announcement: None,
             report_to: self.main.clone(),
             events: events.clone(),
@@ -177,7 +179,7 @@ impl State {
     }
 
     /// A name that is taken by an agent of an earlier process is not given again.
-    fn count_name(&mut self, definition: &str, name: &str) {
+    pub fn count_name(&mut self, definition: &str, name: &str) {
         let number = name.strip_prefix(definition).and_then(|rest| rest.strip_prefix('-'));
         if let Some(number) = number.and_then(|number| number.parse::<u32>().ok()) {
             let count = self.named.entry(definition.to_owned()).or_default();
@@ -194,7 +196,8 @@ impl State {
         for QueuedPrompt { id, text, .. } in entry.inbox.take_typed() {
             entry.events.emit(EventKind::PromptReturned { id, text });
         }
-        let Ending { outcome, report, mut text, message, brief } = ending;
+        let Ending { outcome, mut report, mut text, message, brief } = ending;
+        report.with_parent = entry.with_parent && matches!(outcome.end, End::Cancelled { .. });
         // One that rests has told its last answer when it gave it.
         let mut told = if *entry.resting.borrow() { brief } else { message };
         if let Some(unread) = entry.unread() {
@@ -280,13 +283,41 @@ impl State {
 
     /// Cancels an agent unless it went to the background: the other way out of *waited for* in
     /// [`Self::detach`].
-    pub fn cancel_waited(&mut self, id: AgentId) -> bool {
+    pub fn cancel_waited(&mut self, id: AgentId, with_parent: bool) -> bool {
         let entry = self.entries.get(&id);
         if entry.is_some_and(|entry| entry.background && !entry.status().is_final()) {
             return false;
         }
-        entry.inspect(|entry| entry.cancel.cancel());
+        self.cancel(id, with_parent);
         true
+    }
+
+    /// Cancels an agent and all below it. `with_parent` tells whether the run of its parent was
+    /// stopped. The first cancellation of an agent decides that.
+    pub fn cancel(&mut self, id: AgentId, with_parent: bool) {
+        let Some(entry) = self.entries.get(&id) else { return };
+        let (token, is_first) = (entry.cancel.clone(), !entry.cancel.is_cancelled());
+        self.fire([token]);
+        if is_first && let Some(entry) = self.entries.get_mut(&id) {
+            entry.with_parent &= with_parent;
+        }
+    }
+
+    /// Fires tokens, and records of each agent that a call waits for and that this cancels that the
+    /// run of its parent was stopped.
+    pub fn fire(&mut self, tokens: impl IntoIterator<Item = CancellationToken>) {
+        let mut live = Vec::new();
+        for entry in self.entries.values_mut() {
+            if !entry.status().is_final() && !entry.cancel.is_cancelled() {
+                live.push(entry);
+            }
+        }
+        for token in tokens {
+            token.cancel();
+        }
+        for entry in live {
+            entry.with_parent = !entry.background && entry.cancel.is_cancelled();
+        }
     }
 
     pub fn list(&self, path: &AgentPath) -> Vec<Listed> {
@@ -297,8 +328,8 @@ impl State {
     }
 
     pub fn cancel_all(&mut self) {
-        self.root.cancel();
-        self.root = CancellationToken::new();
+        let root = std::mem::take(&mut self.root);
+        self.fire([root]);
     }
 
     pub fn clear(&mut self) {

@@ -38,6 +38,7 @@ fn ending(end: End) -> Ending {
         duration_ms: 0,
         shown: 5,
         total: 5,
+        with_parent: false,
     };
     Ending {
         outcome,
@@ -207,6 +208,14 @@ async fn t34_a_wait_for_the_next_run_is_not_met_by_the_last_one() {
     assert_eq!(ended.await.unwrap().outcome.end, End::Completed);
 }
 
+#[test]
+fn an_agent_of_another_session_that_main_reads_of_keeps_its_name() {
+    let tree = Fixture::new(1, 1).tree;
+    tree.tell_main("explore", "explore-2", AgentId::generate(), "explore-2 has ended".to_owned());
+    assert_eq!(tree.main_inbox().take_next_step().len(), 1);
+    assert_eq!([tree.name("explore"), tree.name("plan")], ["explore-3", "plan-1"]);
+}
+
 #[tokio::test]
 async fn an_agent_moves_to_the_background_once_and_not_after_its_end() {
     let fixture = Fixture::new(8, 8);
@@ -228,14 +237,14 @@ async fn an_end_is_told_to_the_call_or_to_the_parent_whichever_way_a_stop_and_a_
     // Stopped first: the call waits for the end, and the parent gets no message.
     let stopped = fixture.join();
     let id = stopped.id();
-    assert!(tree.cancel_waited(id) && !tree.detach(id));
+    assert!(tree.cancel_waited(id, true) && !tree.detach(id));
     assert!(!stopped.detached().is_cancelled());
     stopped.finish(ending(cancelled.clone()));
     assert!(tree.ended(id).await.is_some() && fixture.main.is_empty());
     // Moved first: the call lets go of it, and it goes on.
     let moved = fixture.join();
     let id = moved.id();
-    assert!(tree.detach(id) && !tree.cancel_waited(id));
+    assert!(tree.detach(id) && !tree.cancel_waited(id, true));
     assert!(!moved.cancel().is_cancelled());
     moved.finish(ending(End::Completed));
     assert_eq!(fixture.main.take_next_step().len(), 1);
@@ -243,7 +252,7 @@ async fn an_end_is_told_to_the_call_or_to_the_parent_whichever_way_a_stop_and_a_
     let done = fixture.join();
     let id = done.id();
     done.finish(ending(End::Completed));
-    assert!(!tree.detach(id) && tree.cancel_waited(id) && fixture.main.is_empty());
+    assert!(!tree.detach(id) && tree.cancel_waited(id, true) && fixture.main.is_empty());
     // Stopped with the one above it, before the call has looked.
     let above = fixture.join();
     let path = AgentPath::root().child(above.id());
@@ -253,6 +262,82 @@ async fn an_end_is_told_to_the_call_or_to_the_parent_whichever_way_a_stop_and_a_
     below.finish(ending(cancelled.clone()));
     above.finish(ending(cancelled));
     assert!(fixture.main.is_empty());
+}
+
+/// An agent that a call waits for, and one below it that a call of its own waits for.
+fn parent_and_child(fixture: &Fixture) -> [Membership; 2] {
+    let parent = fixture.join();
+    let path = AgentPath::root().child(parent.id());
+    let child = fixture.tree.join(fixture.below(&path, false, true)).unwrap();
+    [parent, child]
+}
+
+/// Ends cancelled agents, and says of each whether it was cancelled with its parent.
+async fn with_parent<const N: usize>(fixture: &Fixture, members: [Membership; N]) -> [bool; N] {
+    let mut with_parent = [false; N];
+    for (member, with_parent) in members.into_iter().zip(&mut with_parent) {
+        assert!(member.cancel().is_cancelled());
+        let id = member.id();
+        member.finish(ending(End::Cancelled { before_start: false }));
+        *with_parent = fixture.tree.ended(id).await.unwrap().report.with_parent;
+    }
+    with_parent
+}
+
+#[tokio::test]
+async fn a_stop_of_mains_run_cancels_agents_with_their_parents() {
+    let fixture = Fixture::new(8, 8);
+    let [parent, child] = parent_and_child(&fixture);
+    assert!(fixture.tree.cancel_waited(parent.id(), true));
+    // Its own call finds the child cancelled.
+    assert!(fixture.tree.cancel_waited(child.id(), true));
+    assert_eq!(with_parent(&fixture, [parent, child]).await, [true, true]);
+}
+
+#[tokio::test]
+async fn the_end_of_the_program_cancels_waited_agents_with_their_parents() {
+    let fixture = Fixture::new(8, 8);
+    let ([parent, child], aside) = (parent_and_child(&fixture), fixture.spawn().unwrap());
+    let path = AgentPath::root().child(aside.id());
+    let below = fixture.tree.join(fixture.below(&path, false, true)).unwrap();
+    let alone = fixture.join();
+    fixture.tree.cancel(alone.id());
+    let done = fixture.join();
+    let done_id = done.id();
+    done.finish(ending(End::Completed));
+    assert!(fixture.tree.end_all(Duration::from_secs(10)).await);
+    assert!(fixture.tree.cancel_waited(parent.id(), true));
+    assert!(fixture.tree.cancel_waited(alone.id(), true));
+    let members = [parent, child, aside, below, alone];
+    assert_eq!(with_parent(&fixture, members).await, [true, true, false, true, false]);
+    assert!(!fixture.tree.ended(done_id).await.unwrap().report.with_parent);
+}
+
+#[tokio::test]
+async fn an_agent_that_was_cancelled_alone_stays_so_when_main_is_stopped_after_that() {
+    let fixture = Fixture::new(8, 8);
+    let [parent, child] = parent_and_child(&fixture);
+    assert!(fixture.tree.cancel(parent.id()).unwrap().success);
+    assert!(fixture.tree.cancel_waited(parent.id(), true));
+    assert_eq!(with_parent(&fixture, [parent, child]).await, [false, true]);
+}
+
+#[tokio::test]
+async fn an_agent_whose_calls_time_is_over_is_not_cancelled_with_its_parent() {
+    let fixture = Fixture::new(8, 8);
+    let [parent, child] = parent_and_child(&fixture);
+    assert!(fixture.tree.cancel_waited(parent.id(), false));
+    assert_eq!(with_parent(&fixture, [parent, child]).await, [false, true]);
+}
+
+#[tokio::test]
+async fn an_agent_that_ends_by_itself_while_it_is_stopped_was_not_cancelled() {
+    let fixture = Fixture::new(8, 8);
+    let member = fixture.join();
+    let id = member.id();
+    assert!(fixture.tree.cancel_waited(id, true));
+    member.finish(ending(End::Completed));
+    assert!(!fixture.tree.ended(id).await.unwrap().report.with_parent);
 }
 
 #[tokio::test]

@@ -415,6 +415,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             events: queue.sink(),
             cancel: CancellationToken::new(),
             cwd: tree.cwd().into(),
+            batch: CancellationToken::new(),
             env: place.env.clone(),
             budget: Budget::new(Limits::default()),
             depth: 1,

@@ -144,7 +144,19 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
         EventKind::Notice { level, text } => notice(model, level, text),
         EventKind::SessionFailed { why } => notice(model, NoticeLevel::Error, why),
         EventKind::Finished(outcome) => main_finished(model, &outcome, effects),
-        kind => transcribe(&mut model.main, kind, now),
+        kind => {
+            if let EventKind::ToolFinished { details: Some(ToolDetails::Agent(report)), .. } = &kind
+            {
+                let path = AgentPath::root().child(report.agent_id);
+                if let Some(agent) = model.agents.get_mut(&path)
+                    && agent.with_main != report.with_parent
+                {
+                    agent.with_main = report.with_parent;
+                    background::redraw_batches(model, &path);
+                }
+            }
+            transcribe(&mut model.main, kind, now);
+        }
     }
 }
 

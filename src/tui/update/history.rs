@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::{AgentEvent, AgentInfo, AgentPath, End, EventKind, Outcome, Sender};
+use crate::protocol::{AgentEvent, AgentInfo, AgentPath, EventKind, Outcome, Sender};
 use crate::tui::model::{ItemKind, Jobs, Kept, Model, Overlay, Phase, Questions, Run, Scroll};
 use crate::tui::msg::Effect;
 
@@ -24,9 +24,6 @@ pub(super) fn open_session(model: &mut Model, history: Vec<AgentEvent>, another:
     for AgentEvent { path, at, kind, .. } in history {
         let since = Duration::try_from(at.duration_since(first)).unwrap_or_default();
         model.now = HISTORY + since;
-        if path.is_root() && stopped(&kind) {
-            model.agents.cancelled_with_main();
-        }
         events::event(model, &path, kind, &mut ignored);
     }
     model.agents.close_history(model.now);
@@ -37,10 +34,6 @@ pub(super) fn open_session(model: &mut Model, history: Vec<AgentEvent>, another:
     model.run.phase = Phase::Idle;
     model.can_retry = false;
     model.notice = None;
-}
-
-fn stopped(kind: &EventKind) -> bool {
-    matches!(kind, EventKind::Finished(outcome) if matches!(outcome.end, End::Cancelled { .. }))
 }
 
 fn clear(model: &mut Model) {

@@ -179,6 +179,9 @@ async fn s1_11_one_limit_stops_a_command_a_servers_call_and_an_agent_alike() {
     }
     // What there was of a result by then is not lost.
     assert!(results[1..].iter().all(|result| result.text.contains("begun")), "{results:?}");
+    let stored = std::fs::read_to_string(scene.world.session().join("transcript.jsonl")).unwrap();
+    assert!(stored.contains("\"agent_id\""), "{stored}");
+    assert!(!stored.contains("with_parent"), "its parent goes on\n{stored}");
     scene.server.finish();
 }
 

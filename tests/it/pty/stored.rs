@@ -211,23 +211,56 @@ async fn an_agent_that_was_killed_in_a_call_keeps_what_it_has_cost() {
     }
 }
 
+/// Two agents at work, of which the user has cancelled the second.
+fn one_cancelled_alone() -> (Scene, Screen) {
+    let scene = Scene::new();
+    let tasks = [titled("CHILD-A", "map the routes"), titled("CHILD-B", "read the tests")];
+    scene.server.when(PARENT).reply(calls(tasks));
+    scene.server.when("CHILD-A").reply(text("half-66").gate("held"));
+    scene.server.when("CHILD-B").reply(text("half-77").gate("held"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
+    screen
+        .wait_until("both agents", |shown| shown.contains("half-66") && shown.contains("half-77"));
+    screen.keys(CTRL_C);
+    screen.wait_for("Cancel which");
+    screen.keys("2");
+    screen.wait_for("cancelled by you");
+    (scene, screen)
+}
+
+/// The same session once more, in which the first agent ended with main.
+fn resumed(scene: &Scene) -> (Screen, String) {
+    let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
+    let shown = screen.wait_for("cancelled with main");
+    let row = |task: &str| shown.lines().find(|line| line.contains(task)).unwrap();
+    assert!(row("map the routes").contains("cancelled with main"), "{shown}");
+    assert!(row("read the tests").contains("cancelled by you"), "{shown}");
+    (screen, shown)
+}
+
 #[tokio::test]
 async fn an_agent_that_was_stopped_with_main_is_so_after_a_resume() {
-    let scene = Scene::new();
-    scene.server.when(PARENT).reply(calls([titled("CHILD-A", "map the routes")]));
-    scene.server.when("CHILD-A").reply(text("half-66").gate("held"));
-    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
-    screen.wait_for("half-66");
+    let (scene, screen) = one_cancelled_alone();
     screen.keys(ESC_ALONE);
     screen.wait_until("the end of both", |shown| {
         shown.contains("stopped by you") && shown.contains("cancelled with main")
     });
     screen.keys(CTRL_D);
     screen.exit();
-    let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
-    let shown = screen.wait_for("cancelled with main");
-    assert!(shown.contains("1 agent · ⊘1") && shown.contains("stopped by you"), "{shown}");
+    let (screen, shown) = resumed(&scene);
+    assert!(shown.contains("2 agents · ⊘2") && shown.contains("stopped by you"), "{shown}");
     screen.keys(CTRL_C);
+}
+
+#[tokio::test]
+async fn agents_that_were_at_work_when_the_user_quit_ended_with_main() {
+    let (scene, screen) = one_cancelled_alone();
+    screen.keys(CTRL_D);
+    screen.wait_for("again stops them and quits");
+    screen.keys(CTRL_D);
+    screen.exit();
+    let (screen, _) = resumed(&scene);
+    quit(screen);
 }
 
 #[tokio::test]
@@ -237,7 +270,8 @@ async fn calls_that_were_denied_or_failed_look_the_same_after_a_resume() {
     scene.server.when(PARENT).reply(reply).then(text("SAID-77"));
     let calls = |screen: &Screen| {
         let shown = screen.wait_for("SAID-77");
-        let rows = shown.lines().filter(|row| row.contains(" Bash") && !row.contains("? keys"));
+        let is_call = |row: &&str| row.starts_with(['▪', '✗']) && row.contains(" Bash");
+        let rows = shown.lines().filter(is_call);
         rows.map(|row| row.trim_end().to_owned()).collect::<Vec<_>>()
     };
     let screen = Screen::start(&scene.world, ["PARENT-1 go"], 120, 36);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::protocol::{AgentPath, End, EventKind, Outcome};
 
-use super::{Agent, Agents, Kept, Phase};
+use super::{Agent, Agents, Kept};
 
 impl Agents {
     /// Ends the history of a session: no agent of it is alive or keeps a row in the background.
@@ -23,14 +23,6 @@ impl Agents {
             }
             agent.in_strip = false;
             agent.read = true;
-        }
-    }
-
-    /// Marks the cancelled agents of the open batch as stopped with main. A history does not record
-    /// that main was being stopped while they ended.
-    pub fn cancelled_with_main(&mut self) {
-        for agent in self.list.iter_mut().filter(|agent| agent.shown && !agent.aside) {
-            agent.with_main |= matches!(agent.run.phase, Phase::Ended(End::Cancelled { .. }));
         }
     }
 
