@@ -455,8 +455,10 @@ fn tool_use_result(details: &ToolDetails) -> Option<Value> {
             return Some(json!({"autonomy_boundary": boundary}));
         }
         // The result's text says it.
-        ToolDetails::Reported { .. } => return None,
-        other => return serde_json::to_value(other).ok(),
+        ToolDetails::Reported { .. } | ToolDetails::Denied(_) => return None,
+        ToolDetails::Diff { .. } | ToolDetails::Todos { .. } | ToolDetails::Command { .. } => {
+            return serde_json::to_value(details).ok();
+        }
     };
     let AgentReport { agent_id, name, status, turns, tool_uses, usage, cost, duration_ms, .. } =
         report;

@@ -58,6 +58,10 @@ impl Totals {
     fn charge(&mut self, event: &AgentEvent) {
         if let EventKind::TurnFinished { usage, cost, model, .. } = &event.kind {
             self.cost += *cost;
+            // Old files do not always name the model.
+            if model.is_empty() {
+                return;
+            }
             let (all_usage, all_cost) = self.models.entry(model.clone()).or_default();
             *all_usage += *usage;
             *all_cost += *cost;
@@ -68,10 +72,12 @@ impl Totals {
     pub fn add(&mut self, event: &AgentEvent) {
         match &event.kind {
             // The account is the session's.
-            EventKind::SessionOpened { history, .. } => {
+            EventKind::SessionOpened { history, forked, .. } => {
                 self.cost = Cost::default();
                 self.models.clear();
-                history.iter().for_each(|event| self.charge(event));
+                if !*forked {
+                    history.iter().for_each(|event| self.charge(event));
+                }
             }
             EventKind::TurnFinished { api_time, .. } => {
                 self.api_time += *api_time;
@@ -85,5 +91,50 @@ impl Totals {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{AgentPath, SessionId};
+
+    fn event(kind: EventKind) -> AgentEvent {
+        AgentEvent { path: AgentPath::root(), seq: 0, at: jiff::Timestamp::now(), kind }
+    }
+
+    fn request(model: &str, input_tokens: u64) -> AgentEvent {
+        event(EventKind::TurnFinished {
+            usage: Usage { input_tokens, ..Usage::default() },
+            cost: Cost { usd: 1.0, ..Cost::default() },
+            model: model.to_owned(),
+            api_time: Duration::ZERO,
+            whole: true,
+        })
+    }
+
+    fn opened(forked: bool) -> Totals {
+        let history = vec![request("m", 10), request("", 20)];
+        let mut totals = Totals::default();
+        totals.add(&event(EventKind::SessionOpened { id: SessionId::generate(), history, forked }));
+        totals.add(&request("m", 5));
+        totals
+    }
+
+    fn tokens(totals: &Totals) -> Vec<(&str, u64)> {
+        let models = totals.models.iter();
+        models.map(|(model, (usage, _))| (model.as_str(), usage.input_tokens)).collect()
+    }
+
+    #[test]
+    fn the_history_of_a_session_counts_but_names_no_model_that_is_not_known() {
+        let totals = opened(false);
+        assert_eq!((tokens(&totals), totals.cost.usd), (vec![("m", 15)], 3.0));
+    }
+
+    #[test]
+    fn the_history_of_a_fork_was_paid_for_by_another_session() {
+        let totals = opened(true);
+        assert_eq!((tokens(&totals), totals.cost.usd), (vec![("m", 5)], 1.0));
     }
 }

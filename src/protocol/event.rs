@@ -41,6 +41,8 @@ pub enum EventKind {
     SessionOpened {
         id: SessionId,
         history: Vec<AgentEvent>,
+        /// Whether the history is that of another session, which has paid for it.
+        forked: bool,
     },
     /// Another session could not be opened: the present one stays (main agent only).
     SessionFailed {

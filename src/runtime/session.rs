@@ -44,7 +44,8 @@ impl Runtime {
         self.halted = false;
         self.shell.take_printed();
         let history = std::mem::take(&mut session.events);
-        self.events.emit(EventKind::SessionOpened { id: session.id, history });
+        let forked = matches!(open, Open::Fork { .. });
+        self.events.emit(EventKind::SessionOpened { id: session.id, history, forked });
         let lost = std::mem::take(&mut session.lost_reports);
         let agents = std::mem::take(&mut session.agents);
         match open {

@@ -144,7 +144,7 @@ impl Screen {
             AgentEvent { path: path.clone(), seq: 0, at, kind }
         });
         let (id, history) = (SessionId::generate(), events.collect());
-        self.main(EventKind::SessionOpened { id, history })
+        self.main(EventKind::SessionOpened { id, history, forked: false })
     }
 
     /// A prompt of the person that main has read and begun to work on.

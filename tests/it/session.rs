@@ -211,15 +211,25 @@ async fn two_programs_do_not_write_to_one_session() {
 #[tokio::test]
 async fn a_fork_begins_with_the_history_and_leaves_the_session_as_it_was() {
     let scene = Scene::new();
-    scene.server.when("HELLO-1").reply(text("one")).then(text("two")).then(text("three"));
-    scene.server.when("HELLO-1").reply(text("four"));
+    let answer = |word: &str, input: u64| text(word).usage(input, 5);
+    let answers = scene.server.when("HELLO-1").reply(answer("one", 1_000));
+    answers.then(answer("two", 2_000)).then(answer("three", 3_000));
+    scene.server.when("HELLO-1").reply(answer("four", 4_000));
     let id = said(&scene, &["-p", "HELLO-1"]).await["session_id"].as_str().unwrap().to_owned();
+    let used = |result: &serde_json::Value| {
+        let models = result["modelUsage"].as_object().unwrap().values();
+        models.map(|model| model["inputTokens"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
     let transcript = scene.world.session().join("transcript.jsonl");
     let before = std::fs::read(&transcript).unwrap();
     let named = "01990000-0000-7000-8000-00000000000a";
     let args = ["--resume", &id, "--fork-session", "--session-id", named, "-p", "second"];
-    assert_eq!(said(&scene, &args).await["session_id"], named);
-    let fork = said(&scene, &["-c", "--fork-session", "-p", "third"]).await["session_id"].clone();
+    let second = said(&scene, &args).await;
+    assert_eq!(second["session_id"], named);
+    assert_eq!(used(&second), [2_000]);
+    let third = said(&scene, &["-c", "--fork-session", "-p", "third"]).await;
+    assert_eq!(used(&third), [3_000], "what the other sessions used is theirs");
+    let fork = third["session_id"].clone();
     assert!(fork != id.as_str() && fork != named, "{fork}");
     assert_eq!(std::fs::read(&transcript).unwrap(), before);
     assert_eq!(scene.world.sessions().len(), 3);
@@ -227,6 +237,7 @@ async fn a_fork_begins_with_the_history_and_leaves_the_session_as_it_was() {
     assert_eq!([roles(0), roles(1), roles(2)], [1, 3, 5], "the newest was forked again");
     let again = said(&scene, &["--resume", named, "-p", "on"]).await;
     assert_eq!(again["session_id"], named);
+    assert_eq!(used(&again), [6_000]);
     assert_eq!(roles(3), 5, "the fork goes on by itself");
     let run = scene.world.run(["-r", "--fork-session", "-p", "x"]).finish().await;
     assert!(run.assert_code(2).stderr.contains("--fork-session"), "{run}");

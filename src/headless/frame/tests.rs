@@ -1,6 +1,6 @@
 use super::super::info::{LimitsOf, ModelLimits};
 use super::*;
-use crate::protocol::{AgentId, Mode, Sender, ViolationKind};
+use crate::protocol::{AgentId, Denial, Mode, Sender, ViolationKind};
 
 /// Frames of an open session, and a way to make events.
 fn open() -> Frames {
@@ -22,7 +22,7 @@ fn open() -> Frames {
     });
     assert!(!frames.is_open());
     let id = SessionId::generate();
-    let opened = EventKind::SessionOpened { id, history: Vec::new() };
+    let opened = EventKind::SessionOpened { id, history: Vec::new(), forked: false };
     assert_eq!(one(&mut frames, &AgentPath::root(), opened)["subtype"], "init");
     assert!(frames.is_open());
     frames
@@ -114,6 +114,23 @@ fn s4_11_a_violation_is_typed_beside_its_result() {
     let frame = one(&mut open(), &AgentPath::root(), finished);
     let boundary = json!({"kind": "depth_exceeded", "depth": 1, "limit": 1});
     assert_eq!(frame["tool_use_result"], json!({"autonomy_boundary": boundary}));
+}
+
+#[test]
+fn a_denial_is_told_by_the_text_of_its_result_alone() {
+    let denial = Denial::new("no");
+    let finished = EventKind::ToolFinished {
+        id: ToolUseId::new("toolu_2"),
+        name: "Bash".to_owned(),
+        is_error: true,
+        summary: "denied".to_owned(),
+        content: vec![ResultBlock::text(denial.to_string())],
+        details: Some(ToolDetails::Denied(denial)),
+        took: Duration::ZERO,
+    };
+    let frame = one(&mut open(), &AgentPath::root(), finished);
+    assert_eq!(frame["message"]["content"][0]["is_error"], true);
+    assert!(frame.get("tool_use_result").is_none(), "{frame}");
 }
 
 #[test]

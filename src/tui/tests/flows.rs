@@ -203,7 +203,7 @@ fn clear_waits_while_main_works() {
 fn another_session_replaces_what_is_shown() {
     let mut screen = Screen::new();
     let first = SessionId::generate();
-    screen.main(EventKind::SessionOpened { id: first, history: Vec::new() });
+    screen.main(EventKind::SessionOpened { id: first, history: Vec::new(), forked: false });
     screen.prompt("go").main(finish(End::Completed, ""));
     let read = |text: &str| EventKind::PromptRead {
         id: None,

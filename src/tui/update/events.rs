@@ -70,7 +70,7 @@ fn main_event(model: &mut Model, kind: EventKind, effects: &mut Vec<Effect>) {
         model.run.follow(&kind, now);
     }
     match kind {
-        EventKind::SessionOpened { id, history } => {
+        EventKind::SessionOpened { id, history, .. } => {
             let was = model.session.id.replace(id);
             history::open_session(model, history, was.is_some_and(|was| was != id));
         }
