@@ -6,6 +6,7 @@
 
 mod folder;
 mod programs;
+mod project_folders;
 mod repository;
 mod resolve;
 mod scope;
@@ -14,11 +15,12 @@ pub mod testing;
 
 pub use folder::{Folder, open};
 pub use programs::{is_of_system, programs_named};
+pub use project_folders::ProjectFolders;
 pub use repository::{
     GitConfigPaths, branch, check_checkout, check_repository, check_starts_nothing, check_within,
     check_without_repository, checkout_around, checkout_root, common_git_dir,
     folders_of_repository, has_dot_git, has_own_repository, has_remote, is_plain_filter,
-    repository_root, roots_around,
+    leaves_folder, repository_root, roots_around,
 };
 pub use resolve::{leads_outside, normalize, passes_link, resolve};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

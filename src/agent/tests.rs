@@ -112,6 +112,7 @@ fn gate(mode: Mode, dirs: Vec<PathBuf>) -> Gate {
         protected: Vec::new(),
         env: EnvOverlay::default(),
         has_sandbox: true,
+        bash: None,
         bypass_disabled: false,
     })
 }

@@ -14,7 +14,8 @@ use crate::command::doctor::{
 use crate::config::models::Catalogue;
 use crate::config::{KeySource, Loaded, Overrides};
 use crate::custom::Customs;
-use crate::exec::{child_env, without_programs_of};
+use crate::disk::ProjectFolders;
+use crate::exec::child_env;
 use crate::memory::{Memory, MemorySources};
 use crate::protocol::{EnvOverlay, printable_path};
 use crate::subagent::registry::{DefinitionSources, Definitions};
@@ -90,14 +91,20 @@ impl Doctor {
             Err(error) => return vec![Finding::wrong("config", error.to_string())],
         };
         let mut checks = Vec::new();
-        match setup {
-            Ok(setup) => self.of_setup(&Arc::new(setup), &mut checks),
+        let project = match setup {
+            Ok(setup) => {
+                let project = setup.starts.project().clone();
+                self.of_setup(&Arc::new(setup), &mut checks);
+                project
+            }
             Err(error) => {
                 let why = vec![Finding::wrong("config", error.to_string())];
                 checks.push(Check::new("config", async { why }));
+                let home = self.env.get_os("HOME").map(Path::new);
+                ProjectFolders::new([self.cwd.to_path_buf()], home)
             }
-        }
-        self.of_machine(&mut checks);
+        };
+        self.of_machine(&project, &mut checks);
         examine(checks).await
     }
 
@@ -146,10 +153,10 @@ impl Doctor {
         }
     }
 
-    fn of_machine(&self, checks: &mut Vec<Check>) {
+    fn of_machine(&self, project: &ProjectFolders, checks: &mut Vec<Check>) {
         // Under which names keys stand is not known where the configuration cannot be read.
         let known = self.env.iter().filter(|(name, _)| CHECK_VARIABLES.iter().any(|it| name == it));
-        let env = without_programs_of(&self.cwd, &child_env(&known.collect(), 0, &[]));
+        let env = project.without_programs(&child_env(&known.collect(), 0, &[]));
         let on_terminal = std::io::stdout().is_terminal();
         let look = terminal::variables(&self.env, on_terminal);
         let (cwd, tmux_env) = (self.cwd.clone(), env.clone());

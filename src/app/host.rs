@@ -12,8 +12,8 @@ use nucleo_matcher::{Config, Matcher};
 use super::doctor::Doctor;
 use super::models::Models;
 use crate::custom::{CustomSources, Customs, Place};
-use crate::disk::branch;
-use crate::exec::{child_env, without_programs_of};
+use crate::disk::{ProjectFolders, branch};
+use crate::exec::child_env;
 use crate::protocol::{EnvOverlay, count, lossy_path};
 use crate::session::SessionStore;
 use crate::subagent::definition::Definition;
@@ -36,6 +36,8 @@ const HISTORY_LIMIT: u64 = 256 * 1024;
 /// The screen's window on the machine.
 pub(super) struct Machine {
     pub cwd: Arc<Path>,
+    /// The folders of the session, whose programs are not the user's.
+    pub project: ProjectFolders,
     pub env: EnvOverlay,
     pub definitions: DefinitionSources,
     pub custom: CustomSources,
@@ -158,7 +160,7 @@ impl Host for Machine {
             .await
             .map_err(|error| error.to_string())?;
         // What a project has by the name of an editor is not the user's.
-        let env = without_programs_of(&self.cwd, &child_env(&self.env, 0, &self.secrets));
+        let env = self.project.without_programs(&child_env(&self.env, 0, &self.secrets));
         let status = tokio::process::Command::new("/bin/sh")
             .args(["-c", &format!("{editor} \"$1\""), "sh"])
             .arg(file.path())

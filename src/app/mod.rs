@@ -123,8 +123,8 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         None => return screen::run(cli, setup()?),
         Some(Command::Demo(print)) => return demo::run(cli, env, print),
         Some(Command::Doctor) => return doctor::run(cli, env),
-        Some(Command::Sandbox { write, read_only, read, git, program }) => {
-            let bounds = ReadBounds { folders: read, uses_git: *git, env };
+        Some(Command::Sandbox { write, read_only, read, project, git, program }) => {
+            let bounds = ReadBounds { folders: read, project, uses_git: *git, env };
             let read = read_only.then_some(bounds);
             let bounds = ProcessBounds { write, read };
             return Ok(command::sandbox::become_restricted(&bounds, program));

@@ -112,6 +112,7 @@ impl Setup {
             env: self.command_env(),
             has_sandbox: sandbox().is_some(),
             bypass_disabled: self.loaded.bypass_disabled,
+            bash: Some(&exec::BASH_VERSION),
         };
         Ok(Gate::following(settings, Box::new(files)))
     }
@@ -231,6 +232,7 @@ impl Setup {
                 .unwrap_or(usize::MAX),
             subagents: self.subagents(),
             worktrees: self.dirs.worktrees(),
+            project: self.starts.project().clone(),
             sandbox,
             mcp: wishes.mcp,
         }

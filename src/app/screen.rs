@@ -121,6 +121,7 @@ pub(super) fn show(
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let machine = Machine {
         cwd: setup.cwd.clone(),
+        project: setup.starts.project().clone(),
         env: setup.env.clone(),
         definitions: setup.definitions.clone(),
         custom: setup.custom(),

@@ -74,6 +74,8 @@ pub enum Command {
         read_only: bool,
         #[arg(long, value_name = "DIR", requires = "read_only")]
         read: Vec<PathBuf>,
+        #[arg(long, value_name = "DIR", requires = "read_only")]
+        project: Vec<PathBuf>,
         #[arg(long, requires = "read_only")]
         git: bool,
         #[arg(last = true, required = true)]

@@ -23,11 +23,11 @@ pub struct Dirs {
 
 impl Dirs {
     /// The roots that the system gives: `XDG_*_HOME`, or the Library folder of a Mac.
-    /// `CALIBAN_HOME` wins; a relative one is taken from `cwd`. Touches no files. For the start of
-    /// the program: the system's rules are not in `env`.
+    /// `CALIBAN_HOME` wins. It and `HOME` are taken from `cwd` where they are relative. Touches no
+    /// files. For the start of the program: the system's rules are not in `overlay`.
     pub fn new(overlay: &EnvOverlay, cwd: &Path) -> Result<Self, ConfigError> {
         let set = |name: &str| overlay.get_os(name).filter(|value| !value.is_empty());
-        let claude = set("HOME").map(|home| Path::new(home).join(".claude"));
+        let claude = set("HOME").map(|home| cwd.join(home).join(".claude"));
         if let Some(home) = set("CALIBAN_HOME") {
             let root = cwd.join(home);
             return Ok(Self { config: root.clone(), data: root.clone(), state: root, claude });
@@ -97,6 +97,13 @@ mod tests {
         assert_eq!(dirs.config_file(), Path::new("/project/box/config.toml"));
         assert_eq!(dirs.logs(), Path::new("/project/box/logs"));
         assert_eq!((&dirs.data, &dirs.state), (&dirs.config, &dirs.config));
+        assert_eq!(dirs.claude.as_deref(), Some(Path::new("/home/ann/.claude")));
+    }
+
+    #[test]
+    fn a_relative_home_counts_from_the_working_directory() {
+        let dirs = dirs(&[("HOME", "ann"), ("CALIBAN_HOME", "box")]).unwrap();
+        assert_eq!(dirs.claude.as_deref(), Some(Path::new("/project/ann/.claude")));
     }
 
     #[test]

@@ -32,6 +32,7 @@ pub use index::TrackedFiles;
 pub use inert::{check_starts_nothing, check_within, check_without_repository};
 pub use user::GitConfigPaths;
 
+use super::resolve::{passes_link, resolve};
 use settings::Settings;
 use user::{GitSettings, expand};
 
@@ -219,7 +220,12 @@ fn holds_home(folder: &Path, home: Option<&Path>) -> bool {
 /// the user's home is no project.
 #[must_use]
 pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let main = |folder: &Path| GitDir::of(folder).ok()?.common.parent().map(Path::to_owned);
+    // Only one that names this worktree too: any folder can name a repository of the user's. A bare
+    // repository has no checkout.
+    let main = |folder: &Path| {
+        let common = common_git_dir(folder).filter(|common| common.ends_with(".git"))?;
+        common.parent().map(Path::to_owned)
+    };
     let mut roots = Vec::new();
     for folder in dir.ancestors().filter(|folder| has_dot_git(folder)) {
         let both = [Some(folder.to_owned()), main(folder)].into_iter().flatten();
@@ -228,6 +234,19 @@ pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let home = home.and_then(|home| fs::canonicalize(home).ok());
     roots.retain(|root| !home.as_ref().is_some_and(|home| home.starts_with(root)));
     roots
+}
+
+/// Whether a link on the way of a path leads out of the folder in which it lies. The links in the
+/// user's home folder and above it are the user's own.
+#[must_use]
+pub fn leaves_folder(path: &Path, home: Option<&Path>) -> bool {
+    let real_home = home.and_then(resolve);
+    passes_link(path, |link| {
+        let folder = link.parent().unwrap_or(link);
+        let is_users = real_home.as_ref().is_some_and(|home| home.starts_with(folder));
+        let end = resolve(link);
+        !is_users && !end.is_some_and(|end| end.starts_with(folder))
+    })
 }
 
 /// The folders that belong to the repository around `dir`: the checkout, and those with git's own

@@ -1,10 +1,7 @@
 //! What of the environment a child process gets to see.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-use crate::disk::{leads_outside, resolve, roots_around};
 use crate::protocol::{DEPTH_VARIABLE, EnvOverlay};
 
 /// Keys of providers: no command that a model writes may read them.
@@ -28,6 +25,9 @@ pub const GIT_SETTINGS: [(&str, &str); 7] = [
     ("status.submoduleSummary", "false"),
 ];
 
+/// The setting of git that keeps it from starting any hook: no file lies below a device.
+pub const NO_HOOKS: (&str, &str) = ("core.hooksPath", "/dev/null");
+
 /// Variables for git: don't rewrite the index to show a status, and accept default messages instead
 /// of starting an editor, since there is no terminal.
 const GIT_VARIABLES: [(&str, &str); 3] =
@@ -44,43 +44,27 @@ pub fn child_env(env: &EnvOverlay, depth: u32, secrets: &[String]) -> EnvOverlay
     let env = env.without(PROVIDER_KEYS.into_iter().chain(secrets.iter().map(String::as_str)));
     // The loader takes an empty or a relative path for the folder in which the program starts.
     let env = env.with_library_paths(Path::is_absolute);
-    with_git_settings(&env).with([(DEPTH_VARIABLE, deeper.to_string())])
+    let env = with_git_settings(&env, &GIT_SETTINGS).with(GIT_VARIABLES);
+    env.with([(DEPTH_VARIABLE, deeper.to_string())])
 }
 
-/// The environment without those folders of `PATH`, and those libraries, that lie in the checkouts
-/// around `dir` or depend on where a program runs: what a project has there by the name of git is
-/// not git.
+/// The environment in which git starts no hook, whatever it writes.
 #[must_use]
-pub fn without_programs_of(dir: &Path, env: &EnvOverlay) -> EnvOverlay {
-    let home = env.get_os("HOME").map(Path::new);
-    let mut roots = roots_around(dir, home);
-    let dir = resolve(dir).unwrap_or_else(|| dir.to_owned());
-    // Programs below a home are the user's own.
-    if !home.and_then(resolve).is_some_and(|home| home.starts_with(&dir)) {
-        roots.push(dir);
-    }
-    let is_outside =
-        |path: &Path| leads_outside(path, |path| roots.iter().any(|root| path.starts_with(root)));
-    let env = env.with_library_paths(is_outside);
-    if env.get_os("PATH").is_none() {
-        return env;
-    }
-    let kept = env.program_folders().filter(|folder| is_outside(folder));
-    let kept: Vec<&[u8]> = kept.map(|folder| folder.as_os_str().as_bytes()).collect();
-    env.with([("PATH", OsString::from_vec(kept.join(&b':')))])
+pub fn without_hooks(env: &EnvOverlay) -> EnvOverlay {
+    with_git_settings(env, &[NO_HOOKS])
 }
 
 /// Adds settings for git, after those that the environment brings, so that they count. Git takes no
 /// folder for a bare repository because it looks like one: any checkout can bring such a folder,
 /// and its settings name programs. It starts no file watcher and no hook by writing the index, and does
 /// not tidy up by itself, which would start others.
-fn with_git_settings(env: &EnvOverlay) -> EnvOverlay {
+fn with_git_settings(env: &EnvOverlay, settings: &[(&str, &str)]) -> EnvOverlay {
     let before = env.get(GIT_COUNT).and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
-    let settings = GIT_SETTINGS.iter().zip(before..).flat_map(|((key, value), at)| {
+    let count = before.saturating_add(settings.len()).to_string();
+    let settings = settings.iter().zip(before..).flat_map(|((key, value), at)| {
         [(format!("GIT_CONFIG_KEY_{at}"), *key), (format!("GIT_CONFIG_VALUE_{at}"), *value)]
     });
-    let count = before.saturating_add(GIT_SETTINGS.len()).to_string();
-    env.with(settings).with([(GIT_COUNT, count.as_str())]).with(GIT_VARIABLES)
+    env.with(settings).with([(GIT_COUNT, count.as_str())])
 }
 
 #[cfg(test)]
@@ -98,24 +82,6 @@ mod tests {
         assert_eq!(child.get("LD_LIBRARY_PATH"), Some("/opt/my libs"));
         assert_eq!(child.get("LD_PRELOAD"), Some("/lib/y.so:libz.so"));
         assert_eq!(child.get("LD_AUDIT"), None);
-    }
-
-    #[test]
-    fn programs_of_a_folder_are_left_out_with_its_libraries() {
-        let project = tempfile::tempdir().unwrap();
-        let own = project.path().join("lib").display().to_string();
-        // A link belongs to the folder that it lies in.
-        let link = project.path().join("linked");
-        std::os::unix::fs::symlink("/bin", &link).unwrap();
-        let env = EnvOverlay::from_iter([
-            ("PATH", format!("{}:{own}:/usr/bin:.", link.display())),
-            ("LD_LIBRARY_PATH", format!("{own}:/opt/libs")),
-            ("LD_PRELOAD", format!("{own}/x.so libz.so")),
-        ]);
-        let child = without_programs_of(project.path(), &env);
-        assert_eq!(child.get("PATH"), Some("/usr/bin"));
-        assert_eq!(child.get("LD_LIBRARY_PATH"), Some("/opt/libs"));
-        assert_eq!(child.get("LD_PRELOAD"), Some("libz.so"));
     }
 
     #[test]
@@ -166,19 +132,6 @@ mod tests {
         assert_eq!((of("GIT_CONFIG_COUNT"), of("GIT_CONFIG_VALUE_0")), ("8".into(), "Ann".into()));
         assert_eq!(of("GIT_CONFIG_KEY_1"), "safe.bareRepository");
         assert_eq!(of("GIT_CONFIG_KEY_2"), "core.fsmonitor");
-    }
-
-    #[test]
-    fn programs_of_a_checkout_are_not_found() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path();
-        std::fs::create_dir_all(root.join("p/.git")).unwrap();
-        std::fs::create_dir_all(root.join("p/sub")).unwrap();
-        let bin = root.join("p/node_modules/.bin");
-        let path = format!(".::node_modules/.bin:{}:/usr/bin:./x", bin.display());
-        let env = EnvOverlay::from_iter([("PATH", path.as_str())]);
-        let kept = without_programs_of(&root.join("p/sub"), &env);
-        assert_eq!(kept.get("PATH"), Some("/usr/bin"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
@@ -20,7 +21,7 @@ use super::sandbox::Confinement;
 use super::service::ServiceCommand;
 use super::supervisor::Supervisor;
 use crate::disk::{is_of_system, programs_named};
-use crate::protocol::EnvOverlay;
+use crate::protocol::{BashVersion, EnvOverlay};
 
 /// Begins with its leash at descriptor 3: a watchdog that kills the whole group as soon as that
 /// pipe closes, at the end of the command, or when this program dies in whatever way. In the second
@@ -134,6 +135,20 @@ pub struct ShellCommand<'a> {
     pub confine: Option<&'a Confinement>,
     pub supervisor: Option<&'a Supervisor>,
 }
+
+/// The version of the bash that commands get, as it says it itself. The oldest where it says nothing.
+pub static BASH_VERSION: LazyLock<BashVersion> = LazyLock::new(|| {
+    let env = EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]);
+    let said = bash(&env).and_then(|bash| {
+        let mut command = std::process::Command::new(bash);
+        command.args(["--norc", "--noprofile", "-c", "echo ${BASH_VERSINFO[@]:0:2}"]);
+        command.env_clear().current_dir("/").stdin(Stdio::null()).stderr(Stdio::null());
+        command.output().ok()
+    });
+    let said = said.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
+    let mut parts = said.split_whitespace().map(|part| part.parse().unwrap_or_default());
+    BashVersion { major: parts.next().unwrap_or_default(), minor: parts.next().unwrap_or_default() }
+});
 
 /// The bash for commands with this environment: where systems have it, or else where `PATH` finds
 /// one of the system's.

@@ -73,6 +73,8 @@ pub struct ProcessBounds<'a> {
 #[derive(Debug)]
 pub struct ReadBounds<'a> {
     pub folders: &'a [PathBuf],
+    /// Folders that hold no installed programs either.
+    pub project: &'a [PathBuf],
     /// Git finds the user's settings.
     pub uses_git: bool,
     /// The command's environment, which leads to what installed programs need to run.
@@ -132,7 +134,7 @@ impl Confinement {
     #[must_use]
     pub fn reading(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let folders = self.bounds.write.iter().cloned().chain(folders).collect();
-        let read = ReadOnly { folders, uses_git: true };
+        let read = ReadOnly { folders, project: [].into(), uses_git: true };
         Self { bounds: Bounds { read: Some(read), ..self.bounds }, ..self }
     }
 
@@ -148,8 +150,9 @@ impl Confinement {
         let Bounds { write, read, temp: _ } = &self.bounds;
         let mut add = |option: &str, path: &Path| words.extend([option.into(), path.into()]);
         write.iter().for_each(|folder| add("--write", folder));
-        if let Some(ReadOnly { folders, uses_git }) = read {
+        if let Some(ReadOnly { folders, project, uses_git }) = read {
             folders.iter().for_each(|folder| add("--read", folder));
+            project.iter().for_each(|folder| add("--project", folder));
             words.push("--read-only".into());
             words.extend(uses_git.then(|| "--git".into()));
         }
@@ -179,10 +182,10 @@ pub fn available() -> bool {
 /// When the kernel cannot or will not, or a folder to write in is not there or behind a link.
 pub fn restrict(bounds: &ProcessBounds<'_>) -> Result<(), SandboxError> {
     let write = opened(bounds.write, "writing", Folder::make)?;
-    let Some(ReadBounds { folders, uses_git, env }) = &bounds.read else {
+    let Some(ReadBounds { folders, project, uses_git, env }) = &bounds.read else {
         return landlock::restrict_writes(&write);
     };
-    let others = readable::files(folders, env, *uses_git);
+    let others = readable::files(&[*folders, *project].concat(), env, *uses_git);
     let read = opened(folders, "reading", Folder::open)?;
     landlock::restrict_all(&write, &read, &others)?;
     seccomp::forbid()

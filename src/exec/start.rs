@@ -4,10 +4,8 @@
 //! search the folders above. So what the user has configured for all projects starts in a folder
 //! that no project reaches, until the user accepts that it starts in this one.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, DirEntry, File, Permissions};
 use std::io;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
 use super::supervisor::Supervisor;
-use crate::disk::{leads_outside, resolve, roots_around};
+use crate::disk::{ProjectFolders, resolve};
 use crate::protocol::{EnvOverlay, StartDir};
 
 /// Variables that name the project's folder to programs; scripts for Claude Code know the second.
@@ -35,9 +33,6 @@ const START: &str = "start";
 /// A private folder that nobody holds is removed when it is older than this: a younger one may not
 /// be locked yet.
 const STALE: Duration = Duration::from_secs(3600);
-
-/// `PATH` where nothing of the user's own is left.
-const SYSTEM_PATH: &str = "/usr/bin:/bin";
 
 /// The folders that decide where programs start.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +61,7 @@ pub struct StartDirs(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     settings: StartSettings,
+    project: ProjectFolders,
     /// Whether folders of programs that were killed have been removed.
     pruned: AtomicBool,
 }
@@ -107,7 +103,8 @@ impl StartDirs {
         let inside = settings.working.iter().filter(|folder| folder.parent().is_some());
         let working = inside.map(|folder| resolve(folder).unwrap_or_else(|| folder.clone()));
         let settings = StartSettings { working: working.collect(), ..settings };
-        Self(Arc::new(Inner { settings, pruned: AtomicBool::new(false) }))
+        let project = ProjectFolders::new(settings.working.clone(), settings.home.as_deref());
+        Self(Arc::new(Inner { settings, project, pruned: AtomicBool::new(false) }))
     }
 
     /// What a hook or a server runs below.
@@ -139,7 +136,8 @@ impl StartDirs {
             StartDir::Private => {
                 let private = self.private()?;
                 let cwd = private.path().to_owned();
-                Ok(Start { cwd, env: self.without_projects_programs(&env), private: Some(private) })
+                let env = self.0.project.without_programs(&env);
+                Ok(Start { cwd, env, private: Some(private) })
             }
         }
     }
@@ -162,7 +160,7 @@ impl StartDirs {
     /// # Errors
     /// When none can be made.
     pub fn private(&self) -> io::Result<PrivateDir> {
-        let Inner { settings, pruned } = &*self.0;
+        let Inner { settings, pruned, .. } = &*self.0;
         let mut failed = None;
         for base in std::iter::once(&settings.state).chain(&settings.temp) {
             if !self.may_hold(base) {
@@ -187,46 +185,10 @@ impl StartDirs {
         Err(io::Error::other(format!("{why}: set TMPDIR to a folder outside of the project")))
     }
 
-    /// The environment of a program that starts in a private folder. Its `PATH` has no folder of
-    /// the project and none that depends on where a program runs, and bash reads no file of the
-    /// project first.
+    /// The folders of the project, in which no program starts that the user means.
     #[must_use]
-    pub fn without_projects_programs(&self, env: &EnvOverlay) -> EnvOverlay {
-        let home = self.0.settings.home.as_deref();
-        let working = &self.0.settings.working;
-        // A checkout around one, or the one whose worktree it is, is the project too.
-        let roots: Vec<PathBuf> = working.iter().flat_map(|dir| roots_around(dir, home)).collect();
-        let is_outside = |path: &Path| {
-            let is_inside = |path: &Path| roots.iter().any(|root| path.starts_with(root));
-            self.is_outside(path) && leads_outside(path, is_inside)
-        };
-        let mut kept = env.with_library_paths(is_outside);
-        if let Some(path) = env.get_os("PATH") {
-            let entries = path.as_bytes().split(|byte| *byte == b':');
-            let own: Vec<&[u8]> =
-                entries.filter(|entry| is_outside(Path::new(OsStr::from_bytes(entry)))).collect();
-            let path = match own.is_empty() {
-                true => OsString::from(SYSTEM_PATH),
-                false => OsString::from_vec(own.join(&b':')),
-            };
-            kept = kept.with([("PATH", path)]);
-        }
-        let start = env.get_os("BASH_ENV").filter(|file| !file.is_empty());
-        if start.is_some_and(|file| !is_outside(Path::new(file))) {
-            kept = kept.without(["BASH_ENV"]);
-        }
-        kept
-    }
-
-    /// Whether a path is absolute and leads out of the project. A folder that holds the user's home
-    /// is no project here: the programs in it are the user's own.
-    fn is_outside(&self, path: &Path) -> bool {
-        let home = self.0.settings.home.as_deref().and_then(resolve);
-        let holds_home =
-            |folder: &&PathBuf| home.as_ref().is_some_and(|home| home.starts_with(folder));
-        let projects: Vec<&PathBuf> =
-            self.0.settings.working.iter().filter(|it| !holds_home(it)).collect();
-        leads_outside(path, |path| projects.iter().any(|it| path.starts_with(it)))
+    pub fn project(&self) -> &ProjectFolders {
+        &self.0.project
     }
 
     /// Whether a path leads out of all working directories, the user's home included.
@@ -278,7 +240,7 @@ fn prune(state: &Path) {
 fn is_stale(entry: &DirEntry) -> bool {
     let Ok(found) = entry.metadata() else { return false };
     let age = found.modified().ok().and_then(|made| SystemTime::now().duration_since(made).ok());
-    let is_named = entry.file_name().as_bytes().starts_with(PREFIX.as_bytes());
+    let is_named = entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes());
     is_named && found.is_dir() && age.is_some_and(|age| age >= STALE)
 }
 
@@ -389,46 +351,13 @@ mod tests {
     }
 
     #[test]
-    fn the_path_of_a_private_start_has_absolute_folders_outside_of_the_project_alone() {
+    fn a_private_start_finds_no_program_of_the_project() {
         let bench = Bench::new();
-        symlink(bench.path("project/bin"), bench.path("linked")).unwrap();
-        fs::create_dir_all(bench.path("project")).unwrap();
-        symlink("/usr/bin", bench.path("project/tools")).unwrap();
         let dirs = bench.dirs(&["project"], &["state"]);
-        let own = format!("/usr/bin:{}", bench.path("home/bin").display());
-        let path = |entries: &str| {
-            let env = EnvOverlay::from_iter([("PATH", entries)]);
-            dirs.without_projects_programs(&env).get("PATH").unwrap().to_owned()
-        };
-        for entry in ["", ".", "bin", "./x", "node_modules/.bin", "~/bin"] {
-            assert_eq!(path(&format!("{entry}:{own}")), own, "{entry:?}");
-            assert_eq!(path(&format!("{own}:{entry}")), own, "{entry:?}");
-        }
-        symlink(bench.path("project/later"), bench.path("dangling")).unwrap();
-        for inside in [
-            "project/bin",
-            "project/tools",
-            "project/new/bin",
-            "project",
-            "home/../project/bin",
-            "linked",
-            "dangling",
-            "dangling/bin",
-        ] {
-            assert_eq!(path(&format!("{}:{own}", bench.path(inside).display())), own, "{inside}");
-        }
-        assert_eq!(path(".:"), SYSTEM_PATH);
-        let at_home = bench.dirs(&["home"], &["state"]);
-        let env = EnvOverlay::from_iter([("PATH", own.as_str())]);
-        assert_eq!(at_home.without_projects_programs(&env).get("PATH"), Some(own.as_str()));
-        let (lib, own) = (bench.path("project/lib").display().to_string(), "/opt/lib");
-        let env = EnvOverlay::from_iter([("LD_LIBRARY_PATH", format!("{lib}:{own}"))]);
-        let env = dirs.without_projects_programs(&env);
-        assert_eq!(env.get("LD_LIBRARY_PATH"), Some(own));
-        for (file, stays) in [("/etc/bashrc", true), ("./rc", false), ("", true)] {
-            let env = dirs.without_projects_programs(&EnvOverlay::from_iter([("BASH_ENV", file)]));
-            assert_eq!(env.get("BASH_ENV").is_some(), stays, "{file:?}");
-        }
+        let path = format!("{}:/usr/bin", bench.path("project/bin").display());
+        let env = EnvOverlay::from_iter([("PATH", path)]);
+        let start = dirs.prepare(&StartDir::Private, &env).unwrap();
+        assert_eq!(start.env.get("PATH"), Some("/usr/bin"));
     }
 
     /// Makes files, and then all folders an age at which they count as left behind.

@@ -13,7 +13,7 @@ use super::read_only::ReadRules;
 use super::script::{Script, SimpleCommand, Word};
 use super::shell;
 use super::starts::Starts;
-use crate::protocol::Access;
+use crate::protocol::{Access, BashVersion};
 use crate::tool::canonical_name;
 
 /// One thing that a call would do. A call runs freely only when every unit of it may.
@@ -66,6 +66,10 @@ pub struct Shell {
     /// Files that it redirects to and from, also inside texts that it runs.
     pub written: Vec<Target>,
     pub read: Vec<Target>,
+    /// Where a link of the project leads it; looked up when a rule asks for it.
+    led_away: OnceCell<Option<String>>,
+    /// Why its git is not the project's, for rules of the project and for those of all projects.
+    pub other_git: [OnceCell<Option<String>>; 2],
 }
 
 impl Shell {
@@ -73,6 +77,25 @@ impl Shell {
     pub fn mentioned(&self) -> &Mentioned {
         let home = self.home.as_deref();
         self.mentioned.get_or_init(|| Mentioned::of(&self.script, &self.bases.all, home))
+    }
+
+    /// Why a file that the line may name, by its words, its variables or a text that it runs, may
+    /// not be the one that is meant: a link of the project leads to a place outside, or to one where
+    /// edits are asked about.
+    pub fn led_away(&self, places: &Places) -> Option<&str> {
+        let look = || {
+            let Mentioned { all, by_writers, in_input, .. } = self.mentioned();
+            let files = [all, by_writers, in_input];
+            if files.iter().any(|files| files.unbounded) {
+                return Some("the line names more files than are looked at".to_owned());
+            }
+            let words = files.into_iter().flat_map(|files| &files.targets);
+            let targets = words.chain(&self.written).chain(&self.read);
+            let target = places.led_away(targets, &self.bases.shell)?;
+            let name = places.show(&target.written);
+            Some(format!("a link of the project leads {name} elsewhere"))
+        };
+        self.led_away.get_or_init(look).as_deref()
     }
 }
 
@@ -114,6 +137,9 @@ fn shell_units(line: &str, cwd: &Path, places: &Places) -> (Vec<Unit>, Shell) {
     let home = places.shell_home.as_deref();
     let bases = Bases::of(&script, cwd, home);
     let is_relative = |word: &Word| !Path::new(&word.text).is_absolute();
+    if script.needs_bash > BashVersion::default() && places.bash_version() < script.needs_bash {
+        script.set_unclear("this system's bash may read a substitution in it differently");
+    }
     if !bases.is_certain && script.writes.iter().any(is_relative) {
         script.set_unclear("which folder it writes to is only known when it runs");
     }
@@ -139,8 +165,10 @@ fn shell_units(line: &str, cwd: &Path, places: &Places) -> (Vec<Unit>, Shell) {
     let read = reads.into_iter().flat_map(at_bases).collect();
     let home = places.shell_home.clone();
     let line = line.to_owned();
-    let mentioned = OnceCell::new();
-    (units, Shell { line, script, bases, home, mentioned, written, read })
+    let (mentioned, led_away) = (OnceCell::new(), OnceCell::new());
+    let other_git = [const { OnceCell::new() }; 2];
+    let shell = Shell { line, script, bases, home, mentioned, written, read, led_away, other_git };
+    (units, shell)
 }
 
 /// The path that a word is for bash: the home in place of `~` or `$HOME`, where these are not quoted.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -19,8 +19,10 @@ use super::session_rules::AllowCeiling;
 use super::source::RuleSource;
 use super::standing::{ModeOf, Standing};
 use super::starts::Unreadable;
-use crate::disk::GitConfigPaths;
-use crate::protocol::{Allowance, Answer, Denial, EnvOverlay, Mode, QuestionId, RuleFile, Target};
+use crate::disk::{GitConfigPaths, ProjectFolders};
+use crate::protocol::{
+    Allowance, Answer, BashVersion, Denial, EnvOverlay, Mode, QuestionId, RuleFile, Target,
+};
 
 mod agent;
 
@@ -44,6 +46,8 @@ pub struct GateSettings {
     pub env: EnvOverlay,
     /// Whether the kernel confines commands that only read.
     pub has_sandbox: bool,
+    /// The version of bash. Absent: today's.
+    pub bash: Option<&'static LazyLock<BashVersion>>,
     /// Whether no agent may ever be in the mode `bypassPermissions`.
     pub bypass_disabled: bool,
 }
@@ -115,8 +119,11 @@ impl Gate {
 
     fn build(settings: GateSettings, source: Option<Mutex<Box<dyn RuleSource>>>) -> Self {
         let GateSettings { mode, rules, interactive, bypass_disabled, .. } = settings;
+        let folders = settings.dirs.iter().chain([&settings.project_dir]).cloned();
+        let session = ProjectFolders::new(folders, settings.home.as_deref());
         let places = Places {
             dirs: settings.dirs.into(),
+            session,
             shell_home: settings.home.clone(),
             git: GitConfigPaths::at_home(settings.home.as_deref()),
             home: settings.home,
@@ -127,6 +134,7 @@ impl Gate {
             libraries: [].into(),
             has_start_file: false,
             has_sandbox: settings.has_sandbox,
+            bash: settings.bash,
         };
         let places = places.with_env(&settings.env);
         let state = State {

@@ -331,7 +331,7 @@ impl<'a> Units<'a> {
             self.missing.note(read_only::LIBRARIES);
         }
         if only_reads && !(uses_git && uses_ripgrep) {
-            return Some(ReadOnly { folders: places.readable(&shell.bases.shell), uses_git });
+            return Some(places.read_only(&shell.bases.shell, uses_git));
         }
         let is_free = |command| {
             let bases = shell.bases.known();
@@ -432,6 +432,11 @@ fn exception(unit: &Unit, policy: &Policy<'_>, facts: &Facts) -> Option<String> 
 /// Whether the mode lets the unit pass without a rule; else what is missing.
 fn free(unit: &Unit, mode: Mode, facts: &Facts, places: &Places) -> Result<(), String> {
     match unit {
+        Unit::Nothing | Unit::Read(_) | Unit::Write(_) | Unit::Command(_)
+            if facts.shell.as_ref().is_some_and(|shell| shell.script.tells_values) =>
+        {
+            Err("what it does would tell the value of a variable".to_owned())
+        }
         Unit::Nothing => Ok(()),
         Unit::Read(target) if target.is_inside(places) => Ok(()),
         Unit::Read(target) => Err(format!(

@@ -41,6 +41,8 @@ pub struct Mentioned {
     pub handled: Vec<Handled>,
     /// What commands show of folders besides what they name.
     pub shown: Vec<Shown>,
+    /// Whether a redirect leads to or from a file that is only known when the line runs.
+    pub has_open_redirect: bool,
 }
 
 /// Files, and why there may be more of them.
@@ -83,10 +85,14 @@ impl Mentioned {
         }
         let (writes, reads) = script.all_redirects();
         for word in reads {
-            mentioned.all.add(&lookup.files(word), true);
+            let files = lookup.files(word);
+            mentioned.has_open_redirect |= files.open.is_some();
+            mentioned.all.add(&files, true);
         }
         for word in writes {
-            mentioned.by_writers.add(&lookup.files(word), true);
+            let files = lookup.files(word);
+            mentioned.has_open_redirect |= files.open.is_some();
+            mentioned.by_writers.add(&files, true);
         }
         let (reads, changes) = (input::is_read(script), input::is_changed(script));
         for word in script.all_inputs().into_iter().filter(|_| reads) {

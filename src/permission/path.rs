@@ -1,16 +1,16 @@
 //! Paths as the gate sees them: whether one is inside the working directories.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::protected::{ProtectedPlaces, WorkingDirs};
 pub(super) use crate::disk::resolve;
 use crate::disk::{
-    GitConfigPaths, folders_of_repository, is_of_system, leads_outside, passes_link,
-    programs_named, roots_around,
+    GitConfigPaths, ProjectFolders, folders_of_repository, is_of_system, leads_outside,
+    passes_link, programs_named, roots_around,
 };
-use crate::protocol::EnvOverlay;
 pub use crate::protocol::Target;
+use crate::protocol::{BashVersion, EnvOverlay, ReadOnly};
 
 /// Where things are: the folders that agents work in, the project and the home.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,8 @@ pub struct Places {
     pub shell_home: Option<PathBuf>,
     /// The settings that git has when the agent's commands run it.
     pub git: GitConfigPaths,
+    /// The folders of the session, also where an agent works in one of its own.
+    pub session: ProjectFolders,
     /// The project directory. Relative patterns start here, and paths in messages are shown relative to it.
     pub project: PathBuf,
     /// The only folder that file tools may write to, whatever rules and mode say. Absolute, without links.
@@ -37,6 +39,8 @@ pub struct Places {
     pub libraries: Arc<[PathBuf]>,
     /// The kernel confines the commands that only read.
     pub has_sandbox: bool,
+    /// The version of bash, looked up when a line depends on it. Absent: today's.
+    pub bash: Option<&'static LazyLock<BashVersion>>,
 }
 
 impl Places {
@@ -56,6 +60,11 @@ impl Places {
             has_start_file: env.non_empty("BASH_ENV").is_some(),
             ..self.clone()
         }
+    }
+
+    /// The version of the bash that runs commands.
+    pub(super) fn bash_version(&self) -> BashVersion {
+        self.bash.map_or(BashVersion::PARSES, |version| **version)
     }
 
     /// Whether a resolved path lies in one of the working directories.
@@ -144,32 +153,55 @@ impl Places {
         leads_outside(file, |path| self.is_of_project(path, &roots))
     }
 
-    /// Whether a link of the project is on the way to the file, which lies outside or where edits are
-    /// asked about. `bases` are the folders that the command may run in.
+    /// The first of these files that lies outside of the session's folders, or where edits are asked
+    /// about, because of a link of the project or of a checkout around it. `bases` are the folders that the command may run in.
     #[must_use]
-    pub fn leads_away(&self, target: &Target, bases: &[PathBuf]) -> bool {
+    pub fn led_away<'a>(
+        &self,
+        targets: impl IntoIterator<Item = &'a Target>,
+        bases: &[PathBuf],
+    ) -> Option<&'a Target> {
         let roots = self.roots(bases.iter().map(PathBuf::as_path));
-        passes_link(&target.written, |link| self.is_of_project(link, &roots))
-            && (!target.resolved.as_ref().is_some_and(|end| self.is_of_project(end, &roots))
-                || self.protects(target))
+        let passes = |target: &Target| {
+            passes_link(&target.written, |link| self.is_of_project(link, &roots))
+                // A `..` behind a link, which the name as written does not show.
+                || target.resolved != resolve(&target.written)
+        };
+        // The checkouts around are not trusted either: the project may be a part of them.
+        let is_away = |target: &Target| {
+            !target.resolved.as_ref().is_some_and(|end| self.is_of_session(end))
+                || self.protects(target)
+        };
+        targets.into_iter().find(|target| passes(target) && is_away(target))
     }
 
-    /// The checkouts around the project and around these folders.
+    /// Whether a path without links lies where the rules of the session were written for.
+    pub(super) fn is_of_session(&self, resolved: &Path) -> bool {
+        self.contains(resolved) || self.session.contains(resolved)
+    }
+
+    /// The folders of the session, and the checkouts around these folders.
     fn roots<'a>(&'a self, bases: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
         let home = self.home.as_deref();
-        let dirs = bases.into_iter().chain([self.project.as_path()]);
-        dirs.flat_map(|dir| roots_around(dir, home)).collect()
+        let mut roots = self.session.roots();
+        roots.extend(bases.into_iter().flat_map(|base| roots_around(base, home)));
+        roots
     }
 
     fn is_of_project(&self, path: &Path, roots: &[PathBuf]) -> bool {
         self.contains(path) || roots.iter().any(|root| path.starts_with(root))
     }
 
-    /// The folders in which a command reads that runs in one of `bases` and only reads: the working
-    /// directories, and the repositories around it, which git and ripgrep look through. Absolute,
-    /// without links.
+    /// The bounds of a command that runs in one of `bases` and only reads.
     #[must_use]
-    pub fn readable(&self, bases: &[PathBuf]) -> Arc<[PathBuf]> {
+    pub fn read_only(&self, bases: &[PathBuf], uses_git: bool) -> ReadOnly {
+        let project = self.roots(bases.iter().map(PathBuf::as_path)).into();
+        ReadOnly { folders: self.readable(bases), project, uses_git }
+    }
+
+    /// The folders in which such a command reads: the working directories, and the repositories
+    /// around it, which git and ripgrep look through. Absolute, without links.
+    fn readable(&self, bases: &[PathBuf]) -> Arc<[PathBuf]> {
         let home = self.home.as_deref();
         let mut folders: Vec<PathBuf> = self.dirs.resolved().cloned().collect();
         folders.extend(bases.iter().flat_map(|base| folders_of_repository(base, home)));

@@ -313,11 +313,11 @@ impl PathPattern {
         starts.into_iter().filter_map(resolve).any(|start| self.matches(path, &start))
     }
 
-    /// Whether the pattern starts in a working directory, as that was named. Then it means no place
-    /// that a link leads to which came later.
+    /// Whether the pattern starts in a folder of the session, as that was named. Then it means no
+    /// place that a link leads to which came later.
     #[must_use]
-    pub fn is_for_working_dirs(&self, places: &Places) -> bool {
-        self.anchor.as_ref().is_none_or(|anchor| places.contains(anchor))
+    pub fn is_for_session(&self, places: &Places) -> bool {
+        self.anchor.as_ref().is_none_or(|anchor| places.is_of_session(anchor))
     }
 
     /// Where the pattern starts: its own anchor, or else these folders.

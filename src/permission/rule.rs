@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use self::covers::{Covers, DELEGATE, KNOWN, covers};
 use self::effect::{Effect, doubt, restricts_paths};
-use self::elsewhere::{RuleMatch, elsewhere, is_as_named, led_away, starts_in_project};
+use self::elsewhere::{RuleMatch, elsewhere, is_as_named, starts_in_project};
 use super::danger::Danger;
 use super::facts::{Facts, Unit};
 use super::path::Places;
@@ -153,10 +153,12 @@ impl Rule {
                         self.elsewhere(pattern, command, facts, places).is_none()
                     }
                     Unit::Other | Unit::Unclear(_) if self.is_general() => {
-                        !shell.line.contains("git") && led_away(shell, places).is_none()
+                        !shell.line.contains("git")
+                            && !shell.mentioned().has_open_redirect
+                            && shell.led_away(places).is_none()
                     }
                     Unit::Read(target) | Unit::Write(target) if self.is_general() => {
-                        is_as_named(target, &shell.bases.shell)
+                        is_as_named(target, &shell.bases.shell) && shell.led_away(places).is_none()
                     }
                     _ => true,
                 };
@@ -175,7 +177,11 @@ impl Rule {
                     None => !writes || !places.protects(target),
                     Some(pattern) => {
                         pattern.allows(target, &places.project, &facts.cwd)
-                            && (!pattern.is_for_working_dirs(places) || target.is_inside(places))
+                            && (!pattern.is_for_session(places)
+                                || target
+                                    .resolved
+                                    .as_ref()
+                                    .is_some_and(|it| places.is_of_session(it)))
                             && (!writes
                                 || places.protections(target).iter().all(|it| pattern.names(it)))
                     }

@@ -1,5 +1,7 @@
 //! A shell command line taken apart: what it runs, reads and writes, as far as that can be told beforehand.
 
+use crate::protocol::BashVersion;
+
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
@@ -72,6 +74,11 @@ pub struct Script {
     /// Whether the line hands a value that is only known when it runs to a command, in another way
     /// than as an argument.
     pub feeds_values: bool,
+    /// Whether the value of a variable, or a user's home, says which commands run, how often, or how
+    /// long: what the line does tells it.
+    pub tells_values: bool,
+    /// An older bash might end a substitution in the line elsewhere.
+    pub needs_bash: BashVersion,
     /// Words outside of commands that a variable may carry into one: values, and what a loop runs over.
     pub values: Vec<Value>,
     /// Words of here-documents and here-strings, which commands get as their input.

@@ -4,12 +4,14 @@
 //! makes the whole line unclear, and an unclear line is asked about: node kinds are listed one by
 //! one, and the text between two nodes may be nothing but blanks.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
 
 use super::script::{Script, SimpleCommand, Value, Word};
 use super::wrapper;
+use crate::protocol::BashVersion;
 
 pub(super) mod ansi_c;
 mod assignment;
@@ -31,6 +33,54 @@ const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
     "select", "function", "in", "{", "}", "!", "[[", "]]",
 ];
+
+/// Quotations and expansions as the grammar finds them, for comparison with the raw text. Byte
+/// offsets.
+#[derive(Default)]
+struct Seen {
+    /// Where expansions begin.
+    expansions: HashSet<usize>,
+    /// Quoted text and comments.
+    quotations: HashSet<Range<usize>>,
+}
+
+impl Seen {
+    /// Looks at all nodes outside of the documents.
+    fn below(root: Node<'_>, line: &str, documents: &[Range<usize>]) -> Self {
+        let mut seen = Self::default();
+        let mut cursor = root.walk();
+        loop {
+            let node = cursor.node();
+            if !documents.iter().any(|document| document.contains(&node.start_byte())) {
+                seen.add(node, line);
+            }
+            if cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return seen;
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, node: Node<'_>, line: &str) {
+        match node.kind() {
+            "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion" => {
+                self.expansions.insert(node.start_byte());
+            }
+            "string" | "raw_string" | "ansi_c_string" | "comment" => {
+                self.quotations.insert(node.byte_range());
+            }
+            // A quoted delimiter of a document.
+            "heredoc_start" if line[node.byte_range()].starts_with(['\'', '"']) => {
+                self.quotations.insert(node.byte_range());
+            }
+            _ => {}
+        }
+    }
+}
 
 /// Takes a line apart.
 #[must_use]
@@ -64,7 +114,7 @@ fn split_nested(line: &str, nesting: usize) -> Script {
     }
     let mut splitter = Splitter::new(line, script);
     splitter.visit(tree.root_node());
-    splitter.check_substitutions();
+    splitter.check_substitutions(tree.root_node());
     let mut script = splitter.script;
     let mut texts = Vec::new();
     let mut is_all = true;
@@ -93,6 +143,12 @@ struct Splitter<'a> {
     depth: usize,
     /// Substitutions that were visited, and accepted arithmetic, which begins like one.
     substitutions: usize,
+    /// Variables of whose values the time that the line takes may tell something.
+    told: Vec<String>,
+    /// Where the parentheses of accepted arithmetic open. Bytes of the line.
+    arithmetic: Vec<usize>,
+    /// How many substitutions are around what is visited.
+    within_substitutions: usize,
     /// The text of here-documents, judged apart. Bytes of the line.
     documents: Vec<Range<usize>>,
     in_loop: bool,
@@ -101,12 +157,22 @@ struct Splitter<'a> {
 impl<'a> Splitter<'a> {
     fn new(line: &'a str, script: Script) -> Self {
         let documents = Vec::new();
-        Self { line, script, depth: 0, substitutions: 0, documents, in_loop: false }
+        Self {
+            line,
+            script,
+            depth: 0,
+            substitutions: 0,
+            told: Vec::new(),
+            arithmetic: Vec::new(),
+            within_substitutions: 0,
+            documents,
+            in_loop: false,
+        }
     }
 
     /// Compares what was visited with a reading of the raw text. The grammar has no node for some
     /// of what bash runs.
-    fn check_substitutions(&mut self) {
+    fn check_substitutions(&mut self, root: Node<'_>) {
         self.documents.sort_by_key(|document| document.start);
         let raw = substitution::read(self.line, &self.documents);
         if raw.has_backquote {
@@ -115,8 +181,38 @@ impl<'a> Splitter<'a> {
         if raw.has_joint {
             self.script.set_unclear("the command has a line that ends within a word");
         }
+        if !raw.doubles.iter().all(|double| self.arithmetic.contains(double)) {
+            self.script.set_unclear("the command has `((` in it, which may begin arithmetic");
+        }
+        let is_literal = |name: &String| {
+            let mut values =
+                self.script.values.iter().filter(|value| value.name == *name).peekable();
+            values.peek().is_some_and(|first| !first.appends) && values.all(|it| it.word.literal)
+        };
+        // How long it takes tells something of a value that does not stand in the line.
+        self.script.tells_values |= !self.told.iter().all(is_literal);
+        let seen = Seen::below(root, self.line, &self.documents);
+        if raw.has_brackets || !raw.dollars.iter().all(|at| seen.expansions.contains(at)) {
+            self.script.set_unclear("the command has an expansion that is not understood");
+        }
+        if raw.quotations != seen.quotations {
+            self.script.set_unclear("where a quotation in the command ends is unclear");
+        }
+        if raw.has_named_redirect {
+            self.script.set_unclear("the command may have a redirection that sets a variable");
+        }
         if raw.count != self.substitutions {
             self.script.set_unclear("the command has a substitution that is not understood");
+        }
+    }
+
+    /// Notes that older versions of bash may find the end of a substitution by a sign in this part
+    /// of it. Before version 4 it is the first `)` outside of quotes, and up to 5.1 the shell does
+    /// not parse what it skips.
+    fn note_version(&mut self, part: &str, needed: BashVersion) {
+        let has_signs = || part.contains(['(', ')', '\'', '"', '`', '\\']);
+        if self.within_substitutions > 0 && has_signs() {
+            self.script.needs_bash = self.script.needs_bash.max(needed);
         }
     }
 
@@ -151,8 +247,14 @@ impl<'a> Splitter<'a> {
             "redirected_statement" => self.redirected(node),
             "command_substitution" | "process_substitution" => {
                 self.substitutions += 1;
+                self.within_substitutions += 1;
+                // As a name it begins a statement for a shell that does not parse it.
+                if self.text(node).contains("case") {
+                    self.note_version(self.text(node), BashVersion::PARSES);
+                }
                 self.check_gaps(node);
                 self.visit_children(node);
+                self.within_substitutions -= 1;
             }
             "while_statement" => {
                 self.script.set_unclear("the command has a loop that may never end");
@@ -196,9 +298,6 @@ impl<'a> Splitter<'a> {
             text.strip_prefix(mark).is_none_or(|rest| rest.starts_with([' ', '\t', '\n']))
         };
         match node.kind() {
-            "compound_statement" if text.starts_with("((") => {
-                self.script.set_unclear("the command has arithmetic in it");
-            }
             "compound_statement" if !is_alone('{') => {
                 self.script.set_unclear("whether a brace groups commands is unclear");
             }
@@ -327,13 +426,13 @@ impl<'a> Splitter<'a> {
     fn value(&mut self, node: Node<'_>) -> Word {
         let word = self.word(node);
         let mut signs = word.raw.match_indices('$');
-        if !word.literal && signs.any(|(at, _)| !word.raw[at + 1..].starts_with('(')) {
-            self.script.set_unclear("which of its commands run depends on a variable");
-        }
+        let mut has_variable = || signs.any(|(at, _)| !word.raw[at + 1..].starts_with('('));
+        self.script.tells_values |= !word.literal && (word.raw.starts_with('~') || has_variable());
         word
     }
 
     fn case(&mut self, node: Node<'_>) {
+        self.note_version(self.text(node), BashVersion::PARSES);
         self.check_gaps(node);
         for child in named_children(node) {
             if child.kind() != "case_item" {
@@ -388,6 +487,7 @@ impl<'a> Splitter<'a> {
     }
 
     fn comment(&mut self, node: Node<'_>) {
+        self.note_version(self.text(node), BashVersion::PARSES);
         let before = self.line[..node.start_byte()].chars().next_back();
         if !before.is_none_or(|c| matches!(c, ' ' | '\t' | '\n' | ';' | '&' | '|' | ')')) {
             self.script.set_unclear("whether a part of the command is a comment is unclear");

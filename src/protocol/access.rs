@@ -13,8 +13,24 @@ use super::lossy_path;
 pub struct ReadOnly {
     /// Where it reads, with all below. Absolute, without links.
     pub folders: Arc<[PathBuf]>,
+    /// The folders of the project: no program in there is started. Absolute, without links.
+    pub project: Arc<[PathBuf]>,
     /// Git is among its programs, and reads the user's settings.
     pub uses_git: bool,
+}
+
+/// A version of bash. The oldest by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BashVersion {
+    pub major: u32,
+    pub minor: u32,
+}
+
+impl BashVersion {
+    /// It knows documents in a substitution whose end it looks for.
+    pub const SKIPS_DOCUMENTS: Self = Self { major: 4, minor: 0 };
+    /// It parses a substitution to find its end.
+    pub const PARSES: Self = Self { major: 5, minor: 2 };
 }
 
 /// The effect of one tool call, said by the tool itself before anything runs.

@@ -12,7 +12,7 @@ pub const DEPTH_VARIABLE: &str = "CALIBAN_DEPTH";
 
 /// Variables by which the loader finds what it puts into every program: folders of libraries, or
 /// libraries themselves.
-const LIBRARY_VARIABLES: [&str; 9] = [
+const LIBRARY_VARIABLES: [&str; 11] = [
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
     "LD_AUDIT",
@@ -21,6 +21,8 @@ const LIBRARY_VARIABLES: [&str; 9] = [
     "DYLD_FRAMEWORK_PATH",
     "DYLD_FALLBACK_LIBRARY_PATH",
     "DYLD_FALLBACK_FRAMEWORK_PATH",
+    "DYLD_VERSIONED_LIBRARY_PATH",
+    "DYLD_VERSIONED_FRAMEWORK_PATH",
     // Conversions of text, which git loads for commits in other encodings.
     "GCONV_PATH",
 ];

@@ -26,7 +26,7 @@ pub mod stream;
 pub mod usage;
 pub mod wait;
 
-pub use access::{Access, ReadOnly, Target};
+pub use access::{Access, BashVersion, ReadOnly, Target};
 pub use command::{Command, QueuedPrompt, Sender, When};
 pub use env::{DEPTH_VARIABLE, EnvOverlay};
 pub use event::{

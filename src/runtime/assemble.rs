@@ -13,7 +13,7 @@ use crate::budget::{self, Budget};
 use crate::config::SettingSources;
 use crate::config::models::Catalogue;
 use crate::custom::{self, CustomSources, Customs};
-use crate::disk::ProjectScope;
+use crate::disk::{ProjectFolders, ProjectScope};
 use crate::exec::Sandbox;
 use crate::hook::{HookSet, Hooks, SessionFacts};
 use crate::permission::Gate;
@@ -85,6 +85,8 @@ pub struct Parts {
     /// How long one tool call of any kind may take.
     pub max_call: Option<Duration>,
     pub subagents: SubAgents,
+    /// The folders of the session, whose programs are not the user's.
+    pub project: ProjectFolders,
     /// The folder for worktrees of sub-agents.
     pub worktrees: PathBuf,
     /// Absent where the system cannot confine commands.
@@ -309,6 +311,7 @@ pub(super) fn factory(
             session_tools(&tools_of, settings, skill.as_ref(), served)
         }),
         mcp: parts.mcp.clone(),
+        project: parts.project.clone(),
         worktrees: parts.worktrees.clone(),
         sandbox: parts.sandbox.clone(),
         env: parts.env.clone(),

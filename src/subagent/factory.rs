@@ -21,6 +21,7 @@ use crate::agent::prompt::{Facts, SystemPrompt};
 use crate::agent::{Agent, AgentSetup, Operations};
 use crate::budget::{Budget, Limits};
 use crate::config::{ChildAuth, ChildPermissions, Face, OnLimit, OnViolation};
+use crate::disk::ProjectFolders;
 use crate::exec::Sandbox;
 use crate::hook::{Hook, Hooks};
 use crate::permission::{AgentGate, Gate, Rights, tool_of};
@@ -110,6 +111,8 @@ pub struct Factory {
     pub mcp: Mcp,
     /// The session's variables.
     pub env: EnvOverlay,
+    /// The folders of the session.
+    pub project: ProjectFolders,
     /// The folder for their worktrees.
     pub worktrees: PathBuf,
     /// Absent where the system cannot confine commands.

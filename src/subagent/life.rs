@@ -224,6 +224,7 @@ async fn worktree(
     let id = if plan.resumed.is_some() { AgentId::generate() } else { member.id() };
     let new = NewWorktree {
         cwd: plan.place.cwd.to_path_buf(),
+        project: factory.project.clone(),
         root: factory.worktrees.clone(),
         name: plan.name.clone(),
         id,

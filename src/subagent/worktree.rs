@@ -19,7 +19,8 @@ use tokio_util::sync::CancellationToken;
 use self::git::{GitContext, GitError, WorktreeGit};
 use self::links::Links;
 use self::repository::Repository;
-use crate::exec::{BlockingPool, Confinement, Sandbox, ShellReach, child_env, without_programs_of};
+use crate::disk::ProjectFolders;
+use crate::exec::{BlockingPool, Confinement, Sandbox, ShellReach, child_env};
 use crate::protocol::{AgentId, Checkout, EnvOverlay};
 
 /// Where the branches are, below `refs/heads`.
@@ -34,6 +35,8 @@ const ID_CHARS: usize = 8;
 pub struct NewWorktree {
     /// Where the parent works, in the repository. Absolute.
     pub cwd: PathBuf,
+    /// The folders of the session, whose programs are not the user's.
+    pub project: ProjectFolders,
     /// The folder for all worktrees, outside of any repository. Made when it is not there.
     pub root: PathBuf,
     /// The agent's name.
@@ -133,9 +136,10 @@ pub enum WorktreeError {
 impl NewWorktree {
     /// What git gets until `stop` ends it.
     fn git_context(&self, stop: CancellationToken) -> GitContext {
-        // Git runs in the worktree too, which does not know the checkout of the parent.
-        let env = without_programs_of(&self.cwd, &child_env(&self.env, 0, &self.secrets));
-        GitContext { env, stop }
+        let env = child_env(&self.env, 0, &self.secrets);
+        // Git runs in the worktree too, which knows neither the checkout of the parent nor the other
+        // folders of the session.
+        GitContext { env: self.project.with(&self.cwd).without_programs(&env), stop }
     }
 }
 

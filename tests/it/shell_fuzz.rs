@@ -47,6 +47,7 @@ fn gate(project: PathBuf) -> Gate {
         protected: Vec::new(),
         env: EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]),
         has_sandbox: true,
+        bash: None,
         bypass_disabled: false,
     })
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use caliban::disk::ProjectFolders;
 use caliban::exec::{BlockingPool, Exit, Sandbox, Shell, ShellCall, ShellOutcome, ShellReach};
 use caliban::protocol::{AgentId, EnvOverlay};
 use caliban::subagent::worktree::{Finished, NewWorktree, Worktree};
@@ -103,6 +104,7 @@ impl Source {
     fn wish(&self) -> NewWorktree {
         NewWorktree {
             cwd: self.main.clone(),
+            project: ProjectFolders::default(),
             root: self.base.join("worktrees"),
             name: "child".to_owned(),
             id: AgentId::generate(),
@@ -316,6 +318,7 @@ async fn two_worktrees_are_closed_to_one_another() {
     let Some(place) = Place::new(test).await else { return };
     let other = Worktree::create(NewWorktree {
         cwd: place.main.clone(),
+        project: ProjectFolders::default(),
         root: place.base.join("worktrees"),
         name: "other".to_owned(),
         id: AgentId::generate(),

@@ -15,7 +15,7 @@ use crate::config::settings_file::{self, Owner, SettingsFile};
 use crate::config::settings_layer::{self, Variables};
 use crate::config::start::Starts;
 use crate::config::untrusted::Untrusted;
-use crate::disk::{normalize, resolve};
+use crate::disk::{leaves_folder, normalize, resolve};
 use crate::protocol::{RuleFile, printable_path};
 
 /// Reads the layers, and holds what has been read so far.
@@ -77,15 +77,23 @@ impl<'a> LayerReader<'a> {
         Ok(())
     }
 
-    /// A layer from a file of the user's own, without the relative folders that a link of the project
-    /// leads elsewhere: the file is for all projects.
+    /// A layer from a file of the user's own, without the folders that a link may lead elsewhere which
+    /// is not the user's: a relative one counts in all projects, and any other may lie in one.
     fn add_own(&mut self, mut layer: Vec<Setting>) {
         let cwd = self.sources.cwd;
+        let home = self.sources.env.get_os("HOME").map(Path::new);
         let named = |text: &str| resolve(cwd).map(|cwd| normalize(&cwd.join(text)));
         let leads_to = |text: &str| {
+            let below_home =
+                text.strip_prefix("~/").zip(home).map(|(below, home)| home.join(below));
             let is_relative = !Path::new(text).is_absolute() && !text.starts_with('~');
-            let real = resolve(&cwd.join(text)).filter(|_| is_relative)?;
-            (Some(&real) != named(text).as_ref()).then_some(real)
+            let path = below_home.unwrap_or_else(|| cwd.join(text));
+            let real = resolve(&path)?;
+            let is_led_away = match is_relative {
+                true => Some(&real) != named(text).as_ref(),
+                false => leaves_folder(&path, home),
+            };
+            is_led_away.then_some(real)
         };
         for setting in layer.iter_mut().filter(|it| it.key() == "permissions.additional_dirs") {
             let Value::Array(entries) = &mut setting.value else { continue };
@@ -94,7 +102,7 @@ impl<'a> LayerReader<'a> {
                 if let Some(real) = entry.as_str().and_then(leads_to) {
                     let real = printable_path(&real);
                     self.notices.push(format!(
-                        "{origin}: the folder {entry} does not count, because in this project a link leads it to {real}; \
+                        "{origin}: the folder {entry} does not count, because a link leads it to {real}; \
                          to add that folder, write its full path"
                     ));
                 } else {

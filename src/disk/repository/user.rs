@@ -139,6 +139,7 @@ impl GitConfigPaths {
         // Each file at its lowest depth, so that files which include each other come to an end.
         while let Some((file, depth)) = pending.pop_front() {
             if seen.len() == MAX_FILES {
+                all.has_unread = true;
                 break;
             }
             if !seen.insert(resolve(&file).unwrap_or_else(|| file.clone())) {
@@ -164,7 +165,9 @@ impl GitSettings {
     /// Says which forms these are.
     pub fn check_is_known(&self) -> Result<(), String> {
         let why = "your git settings have values that only git reads: a variable such as GIT_DIR or \
-                   GIT_CONFIG_PARAMETERS, or a path that is relative or has ~NAME or %(prefix)";
+                   GIT_CONFIG_PARAMETERS, a relative HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL or \
+                   GIT_CONFIG_SYSTEM, a path with ~NAME or %(prefix), or files that are too long or \
+                   too many";
         if self.has_unread { Err(why.to_owned()) } else { Ok(()) }
     }
 
@@ -204,11 +207,17 @@ impl GitSettings {
         named.map(|(folder, it)| expand(folder, self.home.as_deref(), Path::new(&it.value)))
     }
 
-    /// Adds the settings of a small file; everything else has none.
+    /// Adds the settings of a small file. One that is not there has none, and those of any other are
+    /// not known.
     fn read(&mut self, file: &Path) {
-        let is_small = |found: fs::Metadata| found.is_file() && found.len() <= MAX_FILE;
-        let text = file.metadata().is_ok_and(is_small).then(|| fs::read(file).ok()).flatten();
-        let Some(text) = text else { return };
+        let Ok(found) = file.metadata() else { return };
+        let is_small = found.is_file() && found.len() <= MAX_FILE;
+        let text = if is_small { fs::read(file).ok() } else { None };
+        let Some(text) = text else {
+            // Git takes an empty device, which some name to have no settings, for an empty file.
+            self.has_unread |= file != Path::new("/dev/null");
+            return;
+        };
         let folder = file.parent().unwrap_or(file);
         for setting in config_file::parse(&String::from_utf8_lossy(&text)) {
             self.has_unread |= is_path(&setting) && !is_plain_path(&setting.value);

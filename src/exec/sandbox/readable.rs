@@ -38,6 +38,10 @@ const SYSTEM_FILES: [&str; 10] = [
     "/etc/gitattributes",
 ];
 
+/// Variables that name folders with the user's own files.
+const USERS_FOLDERS: [&str; 5] =
+    ["CALIBAN_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
+
 /// Folders beside a folder `bin` in which its programs keep what they load.
 const BESIDE_BIN: [&str; 5] = ["lib", "lib64", "libexec", "etc", "Cellar"];
 
@@ -73,7 +77,11 @@ pub fn files(working: &[PathBuf], env: &EnvOverlay, uses_git: bool) -> Readable 
     let programs = path.iter().flat_map(|folder| with_libraries(folder, home.as_deref()));
     let mut folders: Vec<PathBuf> = SYSTEM_FOLDERS.into_iter().map(PathBuf::from).collect();
     folders.extend(programs.filter(|folder| is_for_programs(folder)));
-    let folders = folders.into_iter().flat_map(|folder| without(folder, working)).collect();
+    // The user's folders may lie among the programs, as in images whose home is a folder of /opt.
+    let named = USERS_FOLDERS.into_iter().filter_map(set);
+    let named = named.filter_map(|folder| fs::canonicalize(folder).ok());
+    let others: Vec<PathBuf> = working.iter().chain(&real_home).cloned().chain(named).collect();
+    let folders = folders.into_iter().flat_map(|folder| without(folder, &others)).collect();
     let mut files: Vec<PathBuf> = SYSTEM_FILES.into_iter().map(PathBuf::from).collect();
     if uses_git {
         // Git has settings beside its folder of programs, too.
@@ -83,19 +91,22 @@ pub fn files(working: &[PathBuf], env: &EnvOverlay, uses_git: bool) -> Readable 
     Readable { folders, files }
 }
 
-/// The folder, or its entries but for those that are in the way of one of `working`: what lies
-/// there is the project's, and not an installed program.
-fn without(folder: PathBuf, working: &[PathBuf]) -> Vec<PathBuf> {
+/// The folder, or its entries but for those that lead to one of `others`: what lies there is the
+/// project's or the user's, and not an installed program.
+fn without(folder: PathBuf, others: &[PathBuf]) -> Vec<PathBuf> {
     let Ok(real) = fs::canonicalize(&folder) else { return Vec::new() };
-    let holds_one = working.iter().any(|it| it.starts_with(&real) && *it != real);
+    if others.contains(&real) {
+        return Vec::new();
+    }
+    let holds_one = others.iter().any(|it| it.starts_with(&real));
     if !holds_one {
         return vec![folder];
     }
     let entries = fs::read_dir(&real).into_iter().flatten().flatten();
     // A link may lead anywhere; what it leads to in here is an entry itself.
-    let others = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
-    let others = others.map(|entry| entry.path()).filter(|entry| !working.contains(entry));
-    others.flat_map(|entry| without(entry, working)).collect()
+    let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
+    let plain = plain.map(|entry| entry.path()).filter(|entry| !others.contains(entry));
+    plain.flat_map(|entry| without(entry, others)).collect()
 }
 
 /// A folder of programs, with those beside it that the programs load from.
@@ -155,6 +166,40 @@ mod tests {
             let file = root.join(settings);
             let with_git = files(&[root.join("project")], &env, true).files;
             assert_eq!(with_git.contains(&file), settings.starts_with("brew"), "{settings}");
+        }
+    }
+
+    #[test]
+    fn a_home_among_the_folders_of_the_system_is_none_of_them() {
+        for home in
+            ["/usr/share", "/opt"].into_iter().filter_map(|home| fs::canonicalize(home).ok())
+        {
+            let variable = if home.ends_with("opt") { "CALIBAN_HOME" } else { "HOME" };
+            let readable = files(&[], &EnvOverlay::from_iter([(variable, &home)]), false);
+            assert!(
+                readable
+                    .folders
+                    .iter()
+                    .any(|folder| folder.ends_with("usr/bin") || folder.ends_with("usr"))
+            );
+            assert!(!readable.folders.iter().any(|folder| home.starts_with(folder)));
+        }
+    }
+
+    #[test]
+    fn a_home_behind_a_link_is_the_home() {
+        let root = TempDir::new().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        for folder in ["users/ann/bin", "users/ann/lib", "users/ann/etc"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink("users", root.join("home")).unwrap();
+        for (home, bin) in [("home/ann", "users/ann/bin"), ("users/ann", "home/ann/bin")] {
+            let [home, bin] = [home, bin].map(|path| root.join(path));
+            let env = EnvOverlay::from_iter([("PATH", &bin), ("HOME", &home)]);
+            let readable = files(&[], &env, false);
+            let own = readable.folders.iter().filter(|folder| folder.starts_with(&root));
+            assert_eq!(own.collect::<Vec<_>>(), [&bin]);
         }
     }
 

@@ -320,7 +320,8 @@ impl OpenQuestion<'_> {
         let verdict = tokio::select! {
             biased;
             verdict = &mut self.answer => verdict.ok(),
-            () = cancel.cancelled() => None,
+            // An answer that stops the run comes before the stop, but maybe after the look above.
+            () = cancel.cancelled() => self.answer.try_recv().ok(),
         };
         let verdict = verdict.filter(|verdict| !verdict.allows() || !cancel.is_cancelled());
         self.allowed = verdict.as_ref().map(Verdict::allows);

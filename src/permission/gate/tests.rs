@@ -29,6 +29,7 @@ impl Bench {
             protected: Vec::new(),
             env: EnvOverlay::from_iter([("PATH", "/usr/bin:/bin")]),
             has_sandbox: true,
+            bash: None,
             bypass_disabled: false,
         });
         Self { dir, queue: EventQueue::unhurried(), gate }

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::super::bounds::Bounds;
 use super::super::rule::{Base, List, Origin};
 use super::*;
+use crate::disk::ProjectFolders;
 
 /// A project on disk, rules, and a mode.
 pub struct Bench {
@@ -37,6 +38,7 @@ impl Bench {
         symlink(root.join("outside/new"), root.join("project/src/dangling")).unwrap();
         let places = Places {
             dirs: vec![root.join("project")].into(),
+            session: ProjectFolders::new([root.join("project")], Some(&root.join("home"))),
             home: Some(root.join("home")),
             shell_home: Some(root.join("home")),
             project: root.join("project"),
@@ -57,6 +59,13 @@ impl Bench {
 
     pub fn allow(self, text: &str) -> Self {
         self.rule(List::Allow, text)
+    }
+
+    /// Adds rules to the user's own settings, which are for all projects.
+    pub fn allow_everywhere(&mut self, rules: &[&str]) {
+        let base = Base { project: &self.places.project, home: self.places.home.as_deref() };
+        let origin = Origin::UserFile(self.root.join("home/config.toml"));
+        self.rules.add(List::Allow, rules, &origin, base).unwrap();
     }
 
     pub fn ask(self, text: &str) -> Self {

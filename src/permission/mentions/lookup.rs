@@ -311,6 +311,8 @@ impl<'a> Lookup<'a> {
                 // A program may expand it, too; in quotes, bash takes it for a folder of that name.
                 if let Some((below, home)) = plain.strip_prefix("~/").zip(self.home) {
                     self.target(&base, &home.join(below), &mut files.targets);
+                } else if let Some(path) = of_user(plain) {
+                    self.target(&base, &path, &mut files.targets);
                 }
                 self.target(&base, Path::new(plain), &mut files.targets);
             }
@@ -377,6 +379,13 @@ fn expand_home(text: &str, home: Option<&Path>) -> String {
     let below = ["~/", "$HOME/", "${HOME}/"].into_iter().find_map(|start| text.strip_prefix(start));
     match (below, home) {
         (Some(below), Some(home)) => home.join(below).to_string_lossy().into_owned(),
-        _ => text.to_owned(),
+        _ => of_user(text).map_or_else(|| text.to_owned(), |path| path.to_string_lossy().into()),
     }
+}
+
+/// The path that bash makes of `~NAME/…`: below the home of the user of this name.
+fn of_user(text: &str) -> Option<PathBuf> {
+    let (name, below) = text.strip_prefix('~')?.split_once('/')?;
+    let user = nix::unistd::User::from_name(name).ok()??;
+    Some(user.dir.join(below))
 }

@@ -40,9 +40,7 @@ const DATA: &[&str] = &[
     ".editorconfig",
     ".git-blame-ignore-revs",
     ".mailmap",
-    ".node-version",
     ".nojekyll",
-    ".nvmrc",
     ".rustfmt.toml",
 ];
 
@@ -59,7 +57,9 @@ const AUTOMATION: &[&str] = &[
     "grumphp.dist.yaml grumphp.dist.yml grumphp.yaml grumphp.yaml.dist grumphp.yml grumphp.yml.dist",
     "hk.local.pkl hk.pkl hk.toml hk.yaml prek.toml",
     "simple-git-hooks.cjs simple-git-hooks.js simple-git-hooks.json",
-    // Versions and variables that a shell takes on when it enters the folder.
+    // Versions and variables that a shell takes on when it enters the folder, and toolchains that may
+    // be a folder of the project.
+    "default.nix global.json guix.scm manifest.scm rust-toolchain rust-toolchain.toml",
     "devbox.json devenv.local.nix devenv.local.yaml devenv.nix devenv.yaml flake.nix mise.toml pkgx.yaml pkgx.yml shell.nix",
     // Build servers.
     "appveyor.yml bitbucket-pipelines.yml bitrise.yaml bitrise.yml buddy.yml",
@@ -69,7 +69,7 @@ const AUTOMATION: &[&str] = &[
     "codeship-services.yml codeship-steps.yml jenkins-x.yml readthedocs.yaml readthedocs.yml",
     "screwdriver.yaml shippable.yml wercker.yml zuul.yaml",
     // Hosts that build and start what was pushed.
-    "amplify.yml appspec.yaml appspec.yml firebase.json fly.toml heroku.yml netlify.toml",
+    "amplify.yml app.json appspec.yaml appspec.yml firebase.json fly.toml heroku.yml netlify.toml",
     "nixpacks.toml now.json procfile railway.json railway.toml render.yaml vercel.json",
     "wrangler.json wrangler.jsonc wrangler.toml",
     // Workspaces, and agents that start servers.

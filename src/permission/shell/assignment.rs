@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Splitter, named_children};
+use super::{Splitter, expansion, named_children};
 use crate::permission::script::{Assignment, SimpleCommand, Value, Word};
 
 /// These change how a program talks, not what it does: colours, logging, time zone, language,
@@ -122,7 +122,14 @@ impl Splitter<'_> {
                 }
                 return Assignment { name, harmless: false };
             }
-            Some(value) => self.word(value),
+            Some(value) => {
+                let word = self.word(value);
+                // Doubled a few times, its length tells by how long the line takes.
+                if !word.literal {
+                    self.told.extend(expansion::variables(&word.raw));
+                }
+                word
+            }
             None => Word { text: String::new(), raw: String::new(), literal: true },
         };
         let appends = self.text(node).starts_with(&format!("{name}+="));

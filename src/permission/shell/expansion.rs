@@ -10,6 +10,24 @@ pub fn is_plain(raw: &str) -> bool {
     inner.is_some_and(is_plain_inside)
 }
 
+/// The variables that a text names behind a `$`, as far as they have a name.
+pub fn variables(raw: &str) -> impl Iterator<Item = String> {
+    raw.split('$').skip(1).filter_map(|rest| {
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        let rest = rest.strip_prefix('#').unwrap_or(rest);
+        let name = &rest[..name_length(rest)];
+        (!name.is_empty()).then(|| name.to_owned())
+    })
+}
+
+/// The variable of which a plain expansion takes a beginning or an end off. How long that takes
+/// tells whether the pattern fits.
+pub fn shortened(raw: &str) -> Option<&str> {
+    let inner = raw.strip_prefix("${")?.strip_suffix('}')?;
+    let (name, rest) = inner.split_at(name_length(inner));
+    (!name.is_empty() && rest.starts_with(['#', '%'])).then_some(name)
+}
+
 fn is_plain_inside(inner: &str) -> bool {
     if let Some(name) = inner.strip_prefix('#') {
         return is_name(name);
@@ -122,6 +140,17 @@ mod tests {
         ] {
             assert!(!is_plain(other), "{other}");
         }
+    }
+
+    #[test]
+    fn a_pattern_is_taken_off_one_variable() {
+        for (raw, name) in
+            [("${x%.*}", Some("x")), ("${A_1##a}", Some("A_1")), ("${#x}", None), ("${x:-%}", None)]
+        {
+            assert_eq!(shortened(raw), name, "{raw}");
+        }
+        let named = variables("a$b${c%d}${#e}$$$(f)$?").collect::<Vec<_>>();
+        assert_eq!(named, ["b", "c", "e"]);
     }
 
     #[test]

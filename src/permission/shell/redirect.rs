@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::{Splitter, children, heredoc, input, named_children};
 use crate::permission::script::Word;
+use crate::protocol::BashVersion;
 
 impl Splitter<'_> {
     /// A statement with its redirections. The grammar drops a lone `-` before a here-document.
@@ -88,6 +89,7 @@ impl Splitter<'_> {
         let is_expanded = !delimiter.contains(['\'', '"', '\\']);
         let body = self.text(part("heredoc_body").unwrap_or(node));
         self.script.inputs.extend(input::of_document(body, is_expanded));
+        self.note_version(body, BashVersion::SKIPS_DOCUMENTS);
         match heredoc::document(node, self.line) {
             Some(document) => {
                 let text = self.line.get(document.clone()).unwrap_or_default();

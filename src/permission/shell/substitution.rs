@@ -1,12 +1,24 @@
 //! Counts what a line substitutes by its text alone: a second reading that the grammar's must agree with.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Substitutions in the raw text, outside single quotes, comments and documents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Substitutions {
     /// `$(`, `<(` and `>(`.
     pub count: usize,
+    /// Where two parentheses open without anything between them: bash may read arithmetic there, in
+    /// any place. Bytes of the line.
+    pub doubles: Vec<usize>,
+    /// Quoted text, with its quotes, and comments. Byte ranges.
+    pub quotations: HashSet<Range<usize>>,
+    /// Where a `$` begins an expansion of any kind, also in double quotes. Bytes of the line.
+    pub dollars: Vec<usize>,
+    /// Whether there is arithmetic in the old form `$[…]`.
+    pub has_brackets: bool,
+    /// Whether a brace closes directly before a redirection, which takes `{name}` for a variable.
+    pub has_named_redirect: bool,
     /// Whether there is a backquote, whose inside is read by rules of its own.
     pub has_backquote: bool,
     /// Whether a line goes on in the middle of a word or in double quotes: bash joins what stands
@@ -18,7 +30,8 @@ pub struct Substitutions {
 #[derive(Clone, Copy, PartialEq)]
 enum Context {
     Parentheses,
-    DoubleQuotes,
+    /// From this byte on.
+    DoubleQuotes(usize),
 }
 
 /// Reads the line. `documents` are the here-documents in it, in order: their text is judged apart.
@@ -33,9 +46,16 @@ pub fn read(line: &str, documents: &[Range<usize>]) -> Substitutions {
             at = at.max(document.end);
             continue;
         }
-        let quoted = contexts.last() == Some(&Context::DoubleQuotes);
+        let quotes = match contexts.last() {
+            Some(Context::DoubleQuotes(start)) => Some(*start),
+            _ => None,
+        };
+        let quoted = quotes.is_some();
         let next = bytes.get(at + 1).copied();
         let mut length = 1;
+        if bytes[at] == b'$' && next.is_some_and(begins_expansion) {
+            found.dollars.push(at);
+        }
         match bytes[at] {
             b'\\' => {
                 let is_between_words = !quoted && at > 0 && matches!(bytes[at - 1], b' ' | b'\t');
@@ -46,32 +66,62 @@ pub fn read(line: &str, documents: &[Range<usize>]) -> Substitutions {
             b'$' if next == Some(b'(') => {
                 found.count += 1;
                 contexts.push(Context::Parentheses);
+                // The parenthesis itself may be the first of two.
+                if bytes.get(at + 2) == Some(&b'(') {
+                    found.doubles.push(at + 1);
+                }
                 length = 2;
             }
-            b'"' if quoted => {
-                contexts.pop();
-            }
-            b'"' => contexts.push(Context::DoubleQuotes),
+            b'$' if next == Some(b'[') => found.has_brackets = true,
+            b'$' if next == Some(b'$') => length = 2,
+            b'"' => match quotes {
+                Some(start) => {
+                    contexts.pop();
+                    found.quotations.insert(start..at + 1);
+                }
+                None => contexts.push(Context::DoubleQuotes(at)),
+            },
             _ if quoted => {}
             b'<' | b'>' if next == Some(b'(') => {
                 found.count += 1;
                 contexts.push(Context::Parentheses);
+                if bytes.get(at + 2) == Some(&b'(') {
+                    found.doubles.push(at + 1);
+                }
                 length = 2;
             }
-            b'(' => contexts.push(Context::Parentheses),
+            b'}' if matches!(next, Some(b'<' | b'>')) => found.has_named_redirect = true,
+            b'(' => {
+                contexts.push(Context::Parentheses);
+                if next == Some(b'(') {
+                    found.doubles.push(at);
+                }
+            }
             b')' => {
                 contexts.pop();
             }
-            b'$' if next == Some(b'\'') => length = 1 + single_quotes(&bytes[at + 1..], true),
-            b'\'' => length = single_quotes(&bytes[at..], false),
+            b'$' if next == Some(b'\'') => {
+                length = 1 + single_quotes(&bytes[at + 1..], true);
+                found.quotations.insert(at..at + length);
+            }
+            b'\'' => {
+                length = single_quotes(&bytes[at..], false);
+                found.quotations.insert(at..at + length);
+            }
             b'#' if at == 0 || b" \t\n;&|()".contains(&bytes[at - 1]) => {
                 length = bytes[at..].iter().take_while(|byte| **byte != b'\n').count();
+                found.quotations.insert(at..at + length);
             }
             _ => {}
         }
         at += length;
     }
     found
+}
+
+/// Whether a `$` before this byte begins an expansion. Quotes have rules of their own.
+fn begins_expansion(next: u8) -> bool {
+    next.is_ascii_alphanumeric() || b"_@*#?$!-{([".contains(&next)
 }
 
 /// The length of the text in single quotes that begins here, with both quotes.
@@ -112,5 +162,23 @@ mod tests {
         let two_documents = [7..12, 21..26];
         let line = "a << E\n$(b)\nE\n$(c) << E\n$(d)\nE";
         assert_eq!(read(line, &two_documents).count, 1);
+        for (line, doubles) in [
+            ("((1)); ! ((x))", vec![0, 9]),
+            ("$((1)) <((a) >((b)", vec![1, 8, 14]),
+            ("\"$((1)) ((\" '((' \\((a) # ((", vec![2]),
+            ("( (a) )", vec![]),
+        ] {
+            assert_eq!(read(line, &[]).doubles, doubles, "{line}");
+        }
+        for (line, dollars) in [
+            ("$a \"$ ${b}\" '$c' \\$d $'$e' # $f", vec![0, 6]),
+            ("$$x$(y)", vec![0, 3]),
+            ("a$ $1 \"$\" $- $", vec![3, 10]),
+        ] {
+            assert_eq!(read(line, &[]).dollars, dollars, "{line}");
+        }
+        assert!(read("\"$ $[x]\"", &[]).has_brackets && !read("'$[x]'", &[]).has_brackets);
+        assert!(read("a {b[x]}>&1", &[]).has_named_redirect);
+        assert!(!read("a '{b}>c' {d} >e", &[]).has_named_redirect);
     }
 }

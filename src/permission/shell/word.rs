@@ -76,6 +76,7 @@ impl Splitter<'_> {
 
     fn expansion(&mut self, node: Node<'_>, raw: &str) {
         self.parts(node);
+        self.told.extend(expansion::shortened(raw).map(str::to_owned));
         if !expansion::is_plain(raw) {
             self.script.set_unclear("the command has an expansion that may set or run something");
         }
@@ -84,7 +85,11 @@ impl Splitter<'_> {
     fn arithmetic(&mut self, node: Node<'_>, raw: &str) {
         self.parts(node);
         match expansion::is_plain_arithmetic(raw) {
-            true => self.substitutions += 1,
+            true => {
+                self.substitutions += 1;
+                // Behind the `$`.
+                self.arithmetic.push(node.start_byte() + 1);
+            }
             false => self.script.set_unclear("the command has arithmetic in it"),
         }
     }

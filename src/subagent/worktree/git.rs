@@ -18,10 +18,9 @@ use std::path::{Path, PathBuf};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::disk::is_plain_filter;
+use crate::disk::{ProjectFolders, is_plain_filter};
 use crate::exec::{
-    Confinement, ExecError, Exit, Filter, Filtered, GIT_SETTINGS, ServiceCommand,
-    without_programs_of,
+    Confinement, ExecError, Exit, Filter, Filtered, GIT_SETTINGS, NO_HOOKS, ServiceCommand,
 };
 use crate::protocol::EnvOverlay;
 
@@ -87,7 +86,9 @@ impl Git {
             ("LC_ALL", "C"),
         ];
         let env = plain.collect::<EnvOverlay>().with(own);
-        let context = GitContext { env: without_programs_of(dir, &env), stop: stop.clone() };
+        let home = env.get_os("HOME").map(Path::new);
+        let here = ProjectFolders::new([dir.to_owned()], home);
+        let context = GitContext { env: here.without_programs(&env), stop: stop.clone() };
         Self { dir: dir.to_owned(), repository: None, context, confinement: None }
     }
 
@@ -134,7 +135,7 @@ impl Git {
         }
         // A hook, or a watcher that git would start, is a program that a project chose. So is all
         // that a folder names which a project made look like a repository.
-        let settings = GIT_SETTINGS.into_iter().chain([("core.hooksPath", "/dev/null")]);
+        let settings = GIT_SETTINGS.into_iter().chain([NO_HOOKS]);
         let words = settings.flat_map(|(key, value)| ["-c".to_owned(), format!("{key}={value}")]);
         let mut args: Vec<OsString> = words.map(OsString::from).collect();
         args.extend(["-C".into(), self.dir.as_os_str().to_owned()]);

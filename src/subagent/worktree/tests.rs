@@ -60,6 +60,7 @@ impl Place {
     fn wish(&self, cwd: &str) -> NewWorktree {
         NewWorktree {
             cwd: self.repository.join(cwd),
+            project: ProjectFolders::default(),
             root: self.root.clone(),
             name: "fix it".to_owned(),
             id: AgentId::generate(),
@@ -414,8 +415,8 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             tool_use_id: ToolUseId::new("call"),
             events: queue.sink(),
             cancel: CancellationToken::new(),
-            cwd: tree.cwd().into(),
             batch: CancellationToken::new(),
+            cwd: tree.cwd().into(),
             env: place.env.clone(),
             budget: Budget::new(Limits::default()),
             depth: 1,

@@ -75,6 +75,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "protocol",
             "markdown",
+            "disk::ProjectFolders",
             "disk::ProjectScope",
             "memory",
             "custom",

@@ -18,6 +18,7 @@ use crate::support::pty::{CTRL_C, Screen};
 use crate::support::scene::{DONE, PARENT, Scene, agent, agent_with, bash, calls};
 use crate::support::script::{Reply, error, text, tool_use};
 use crate::support::skip;
+use crate::support::world::executable;
 
 /// A scene whose project is a repository with one commit, and whose `tidy` agents are isolated.
 fn scene() -> Scene {
@@ -102,6 +103,25 @@ async fn s1_17_a_relative_path_is_the_worktrees() {
     assert_eq!((result.text.as_str(), result.is_error), ("seen", false), "there is nothing to say");
     assert_eq!(worktrees(&scene), Vec::<PathBuf>::new());
     assert_eq!(git(&scene, "branch --list caliban/*"), "");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_git_of_a_worktree_is_none_of_a_folder_of_the_session() {
+    let mut scene = scene();
+    let other = scene.world.root().join("other");
+    std::fs::create_dir_all(other.join(".git")).unwrap();
+    std::fs::create_dir_all(other.join("pkg")).unwrap();
+    executable(&other.join("bin/git"), "echo > \"${0%/*}/ran\"");
+    let path = std::env::var("PATH").unwrap();
+    scene.world.env("PATH", &format!("{}:{path}", other.join("bin").display()));
+    scene.parent_calls([tidy("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(text("seen"));
+    let more = other.join("pkg").display().to_string();
+    let run = scene.world.run(["-p", "PARENT-1 go", "--add-dir", &more]).finish().await;
+    run.assert_code(0);
+    assert_eq!(after_calls(&scene).tool_result().text, "seen");
+    assert!(!other.join("bin/ran").exists());
     scene.server.finish();
 }
 

@@ -118,9 +118,35 @@ fn a_relative_folder_of_the_users_does_not_count_where_a_link_of_the_project_lea
     std::os::unix::fs::symlink("/usr", world.top.path().join("repo/docs")).unwrap();
     let loaded = world.load().unwrap();
     assert_eq!(loaded.config.permissions.additional_dirs.len(), 2);
-    let why =
-        "the folder \"docs\" does not count, because in this project a link leads it to /usr;";
+    let why = "the folder \"docs\" does not count, because a link leads it to /usr;";
     assert!(loaded.notices.iter().any(|notice| notice.contains(why)), "{:?}", loaded.notices);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_of_the_users_does_not_count_where_a_link_beside_it_leads_it_out() {
+    let top = World::new(&[]);
+    let root = top.top.path().canonicalize().unwrap();
+    for folder in ["team/.git", "team/shared", "team/deep", "unpacked/shared", "notes"] {
+        fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    let link = |target: &str, link: &str| {
+        std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+    };
+    link("shared", "team/inside");
+    link("../../notes", "team/deep/docs");
+    link("shared", "unpacked/inside");
+    link("../notes", "unpacked/docs");
+    let names = ["team/inside", "team/deep/docs", "unpacked/inside", "unpacked/docs", "notes"];
+    let own = names.map(|name| root.join(name).display().to_string());
+    let own = format!("permissions.additional_dirs = {own:?}");
+    let world = World::new(&[("home/config.toml", &own)]);
+    let loaded = world.load().unwrap();
+    let kept = ["team/inside", "unpacked/inside", "notes"].map(|name| root.join(name));
+    assert_eq!(loaded.config.permissions.additional_dirs, kept);
+    let told = format!("leads it to {}", root.join("notes").display());
+    let notices = loaded.notices.iter().filter(|notice| notice.contains(&told));
+    assert_eq!(notices.count(), 2, "{:?}", loaded.notices);
 }
 
 #[test]

@@ -53,6 +53,18 @@ fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused() {
 }
 
 #[test]
+fn settings_in_a_file_that_is_too_long_are_not_known() {
+    let bench = Bench::new();
+    set(&bench, "include", "path", "long");
+    assert_eq!(bench.check_command("a", true), Ok(()), "no such file");
+    let long = format!("{}\n[diff]\n\texternal = x\n", "#".repeat(2 << 20));
+    bench.write("home/long", &long);
+    assert!(bench.check_command("a", true).unwrap_err().contains("that only git reads"));
+    set(&bench, "include", "path", "/dev/null");
+    assert_eq!(bench.check_command("a", true), Ok(()));
+}
+
+#[test]
 fn settings_that_only_git_reads_are_refused() {
     let bench = Bench::new();
     for value in ["~ann/x", "%(prefix)/x"] {
@@ -66,6 +78,8 @@ fn settings_that_only_git_reads_are_refused() {
         ("GIT_EXTERNAL_DIFF", "your git setting diff.external"),
         ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_PARAMETERS"),
         ("GIT_DIR", "that only git reads"),
+        ("GIT_EXEC_PATH", "that only git reads"),
+        ("GIT_TEMPLATE_DIR", "that only git reads"),
         ("XDG_CONFIG_HOME", "that only git reads"),
         ("GIT_CONFIG_GLOBAL", "that only git reads"),
     ] {

@@ -56,6 +56,22 @@ fn what_shows_more_than_it_names_is_asked_about_while_a_rule_restricts_reading()
 }
 
 #[test]
+fn a_deny_rule_holds_for_the_home_of_a_user_by_name() {
+    let root = nix::unistd::User::from_uid(0.into()).unwrap().unwrap();
+    let rule = format!("Read(/{}/.ssh/**)", root.dir.display());
+    let bench = Bench::new().deny(&rule).mode(Mode::BypassPermissions);
+    let name = root.name;
+    for line in [
+        format!("cat ~{name}/.ssh/id"),
+        format!("cp a.txt ~{name}/.ssh/id && cat < ~{name}/.ssh/id"),
+        format!("x=~{name}/.ssh/id; cat $x"),
+    ] {
+        assert_eq!(bench.bash(&line), Deny, "{line}");
+    }
+    assert_eq!(bench.bash(&format!("cat ~{name}/other")), Allow);
+}
+
+#[test]
 fn a_name_that_leads_nobody_knows_where_is_a_doubt_for_every_rule_about_files() {
     let project = |bench: &Bench| bench.root.join("project");
     let rooted = |bench: &Bench| format!("/proc/self/root{}", project(bench).display());

@@ -1,18 +1,17 @@
 //! Commands that run without a rule because they only read.
 
 use std::ffi::OsStr;
+use std::sync::LazyLock;
 
 use super::*;
+use crate::disk::ProjectFolders;
 use crate::permission::rule::{Base, List, Origin};
-use crate::protocol::EnvOverlay;
+use crate::protocol::{BashVersion, EnvOverlay};
 
 #[test]
 fn a_rule_for_all_projects_unbinds_nothing_that_is_free_without_it() {
     let mut bench = Bench::new();
-    let project = bench.places.project.clone();
-    let base = Base { project: &project, home: None };
-    let users = Origin::UserFile(bench.root.join("home/config.toml"));
-    bench.rules.add(List::Allow, &["Bash(git:*)"], &users, base).unwrap();
+    bench.allow_everywhere(&["Bash(git:*)"]);
     let is_confined = |bench: &Bench, line: &str| {
         let judgement = bench.bash_judgement(line);
         assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
@@ -94,6 +93,63 @@ fn nothing_is_free_where_programs_load_libraries_of_the_project() {
 }
 
 #[test]
+fn no_program_of_a_checkout_around_any_working_directory_is_free() {
+    let mut bench = Bench::new();
+    let other = bench.root.join("other");
+    for folder in [".git", "pkg", "bin"] {
+        fs::create_dir_all(other.join(folder)).unwrap();
+    }
+    fs::write(other.join("bin/wc"), "").unwrap();
+    fs::set_permissions(other.join("bin/wc"), fs::Permissions::from_mode(0o755)).unwrap();
+    let programs = [other.join("bin"), "/usr/bin".into(), "/bin".into()];
+    bench.places.programs = programs.into();
+    bench.allow_everywhere(&["Bash(wc -w:*)"]);
+    bench.allows(["wc src/a", "wc -w src/a"]);
+    let project = bench.places.project.clone();
+    let home = bench.places.home.clone();
+    bench.places.session = ProjectFolders::new([project, other.join("pkg")], home.as_deref());
+    // The agent itself may work in a folder of its own.
+    bench.asks(["wc src/a", "wc -w src/a"]);
+    let why = bench.bash_judgement("wc -w src/a").why;
+    assert!(why.contains("the project has a program wc that PATH finds before yours"), "{why}");
+}
+
+static BASH_3: LazyLock<BashVersion> = LazyLock::new(|| BashVersion { major: 3, minor: 2 });
+static BASH_5_1: LazyLock<BashVersion> = LazyLock::new(|| BashVersion { major: 5, minor: 1 });
+
+/// Bash 3.2 ends a substitution at the first `)` outside of quotes, and knows neither documents nor
+/// patterns there, and comments only after a blank. Up to 5.1 it takes the name `case` for a word
+/// of the language in more places than where it is one.
+#[test]
+fn what_an_old_bash_reads_differently_is_not_free_there() {
+    let mut bench = Bench::new().allow("Bash(git commit:*)");
+    let differ = [
+        "x=$(cat <<'E'\n) ; ./evil #\nE\n)",
+        "x=$(cat <<'E'\nit's \nE\n); echo ') ; ./evil # '",
+        "x=$(echo a;#); ./evil #\n)",
+        "git commit -m \"$(cat <<'E'\nfix(a): b\nE\n)\"",
+    ];
+    let differ_for_long = [
+        "x=$(case a in a) echo b;; esac)",
+        "x=$(echo a;# )\n)",
+        "x=\"$(< case) ' \"; echo ' ; esac ) \" & ./evil #'",
+    ];
+    let same = [
+        "x=$(cat src/a)",
+        "cat <<'E'\nit's (a)\nE",
+        "git commit -m \"$(cat <<'E'\nplain words\nE\n)\"",
+        "ls # (it's)",
+    ];
+    bench.allows(differ.into_iter().chain(differ_for_long).chain(same));
+    bench.places.bash = Some(&BASH_5_1);
+    bench.asks(differ_for_long);
+    bench.allows(same.into_iter().chain([differ[0], differ[1], differ[3]]));
+    bench.places.bash = Some(&BASH_3);
+    bench.asks(differ.into_iter().chain(differ_for_long));
+    bench.allows(same);
+}
+
+#[test]
 fn nothing_is_free_unconfined_in_a_folder_that_nobody_knows() {
     let bench = Bench::new().mode(Mode::AcceptEdits);
     bench.allows(["cat src/a > x", "echo CDPATH; cat src/a"]);
@@ -118,8 +174,20 @@ fn no_free_command_tells_the_value_of_a_variable() {
         "for f in /usr/*/x; do x=1; done",
         "for f in ../outside/*; do [ -f none ]; done",
         "for f in $(ls) ~/.ssh/*; do x=1; done",
+        "case ~- in /a*) echo a;; esac",
+        "z=${TOKEN##ghp_*}",
+        "x=$TOKEN; z=${x%a*}",
+        "x=$TOKEN; x=$x$x",
+        "x=${#TOKEN}",
+        "x=${TOKEN:+a}",
+        "x=${TOKEN:-a}; x=b; z=${x%%a*}",
+        "cat <<E\n${TOKEN#a}\nE",
+        "case a in ~ann) echo a;; esac",
     ]);
-    bench.allows(["case a in a) echo a;; esac"]);
+    bench.allows(["case a in a) echo a;; esac", "x=a.txt; y=${x%.*}", "x=a; y=$x$x"]);
+    let bench = bench.allow("Bash(make:*)");
+    bench.allows(["for x in \"$HOME\"/a; do make x; done", "case $1 in a) make a;; esac"]);
+    bench.asks(["case $1 in a) make a;; b) cat b;; esac"]);
 }
 
 #[test]
