@@ -219,7 +219,8 @@ impl Setup {
             true => definitions,
             false => definitions.without_claude(),
         };
-        let definitions = definitions.in_scope(parts::scope(&loaded));
+        let definitions =
+            definitions.in_scope(parts::scope(&loaded, env.get_os("HOME").map(Path::new)));
         let definitions = definitions.with_accepted(Accepted {
             trust: trust.clone(),
             own_modes,

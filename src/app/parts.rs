@@ -90,8 +90,9 @@ fn sandbox() -> Option<Sandbox> {
 }
 
 /// The files that a project's imports and links may read.
-pub(super) fn scope(loaded: &Loaded) -> ProjectScope {
-    ProjectScope::new(&loaded.project.folders, &loaded.config.permissions.additional_dirs)
+pub(super) fn scope(loaded: &Loaded, home: Option<&Path>) -> ProjectScope {
+    let more = &loaded.config.permissions.additional_dirs;
+    ProjectScope::new(&loaded.project.folders, more).within_checkouts(home)
 }
 
 impl Setup {
@@ -111,8 +112,8 @@ impl Setup {
             protected: self.protected(),
             env: self.command_env(),
             has_sandbox: sandbox().is_some(),
-            bypass_disabled: self.loaded.bypass_disabled,
             bash: Some(&exec::BASH_VERSION),
+            bypass_disabled: self.loaded.bypass_disabled,
         };
         Ok(Gate::following(settings, Box::new(files)))
     }
@@ -145,7 +146,7 @@ impl Setup {
 
     /// The files that a project's imports and links may read.
     pub(super) fn scope(&self) -> ProjectScope {
-        scope(&self.loaded)
+        scope(&self.loaded, self.env.get_os("HOME").map(Path::new))
     }
 
     pub(super) fn home(&self) -> Option<PathBuf> {
@@ -231,8 +232,8 @@ impl Setup {
             max_operations: usize::try_from(config.subagents.max_concurrent_ops)
                 .unwrap_or(usize::MAX),
             subagents: self.subagents(),
-            worktrees: self.dirs.worktrees(),
             project: self.starts.project().clone(),
+            worktrees: self.dirs.worktrees(),
             sandbox,
             mcp: wishes.mcp,
         }

@@ -64,12 +64,11 @@ impl Reader<'_> {
 
     fn text(&self, scope: &ProjectFiles<'_>) -> Result<String, CustomError> {
         let unreadable = |why: String| self.error(None, format!("cannot be read: {why}"));
-        let path = match self.folder.project {
-            true => {
-                scope.locate(&self.file.path, None).map_err(|why| unreadable(why.to_string()))?
-            }
-            false => self.file.path.clone(),
+        let located = match self.folder.project {
+            true => scope.locate(&self.file.path, None),
+            false => scope.locate_own(&self.file.path, Some(&self.folder.path)),
         };
+        let path = located.map_err(|why| unreadable(why.to_string()))?;
         file::text(&path, MAX_FILE).map_err(|why| unreadable(why.to_string()))
     }
 

@@ -132,6 +132,27 @@ fn links_between_folders_multiply_nothing_and_lead_no_folder_out_of_the_project(
 }
 
 #[test]
+fn a_command_of_the_users_goes_through_no_link_that_leads_out_of_the_project() {
+    let top =
+        world(&[("repo/ai/fine.md", "fine"), ("home/key", "KEY"), ("own/commands/x.md", "x")]);
+    let link = |target: &str, link: &str| symlink(target, top.path().join(link)).unwrap();
+    link("../../home/key", "repo/ai/key.md");
+    link("../../repo/ai/key.md", "own/commands/key.md");
+    link("../../repo/ai/fine.md", "own/commands/fine.md");
+    let all = load(&top);
+    assert_eq!(all.called("fine").unwrap().body, "fine");
+    assert_eq!(all.called("key"), None);
+    let why = "own/commands/key.md: cannot be read: it is a link that leads out of the project";
+    assert_eq!(problems(&all, &top), [why]);
+    // The whole folder may be a link into the project, as with dot files that lie in a repository.
+    fs::remove_dir_all(top.path().join("own/commands")).unwrap();
+    link("../repo/ai", "own/commands");
+    let all = load(&top);
+    assert_eq!(all.called("fine").unwrap().body, "fine");
+    assert_eq!(problems(&all, &top), [why]);
+}
+
+#[test]
 fn what_is_no_command_is_one_line_each_and_hurts_no_other() {
     let top = world(&[
         ("repo/.git/x", ""),

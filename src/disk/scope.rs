@@ -17,13 +17,15 @@
 //!    judged by where it leads.
 //! 5. It is left out, also where git's index cannot be understood.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::project_folders::ProjectFolders;
 use super::repository::{TrackedFiles, index_file, tracked_files};
-use super::resolve::follow;
+use super::resolve::{follow, resolve};
 
 /// Folders that hold a project's configuration.
 const CONFIG_FOLDERS: [&str; 2] = [".caliban", ".claude"];
@@ -37,6 +39,8 @@ pub struct ProjectScope {
     dirs: Vec<PathBuf>,
     /// The repository's root, without links.
     root: Option<PathBuf>,
+    /// The checkouts around them, which nothing is brought in from.
+    folders: ProjectFolders,
 }
 
 impl ProjectScope {
@@ -47,19 +51,37 @@ impl ProjectScope {
     pub fn new(folders: &[PathBuf], more: &[PathBuf]) -> Self {
         let real = |folder: &PathBuf| fs::canonicalize(folder).ok();
         let dirs = folders.first().into_iter().chain(more).filter_map(real).collect();
-        Self { dirs, root: folders.last().and_then(real) }
+        Self { dirs, root: folders.last().and_then(real), folders: ProjectFolders::default() }
     }
 
-    /// Whether a path without links lies in the project.
+    /// The same scope, which knows the checkouts around its folders, but for one that holds `home`.
+    #[must_use]
+    pub fn within_checkouts(self, home: Option<&Path>) -> Self {
+        let dirs = self.dirs.iter().chain(&self.root).cloned();
+        Self { folders: ProjectFolders::new(dirs, home), ..self }
+    }
+
+    /// Whether a path without links lies in the project, in a working directory, where agents may
+    /// have written it, or in a checkout around one.
     #[must_use]
     pub fn contains(&self, real: &Path) -> bool {
-        self.root.as_ref().is_some_and(|root| real.starts_with(root))
+        self.brings(real) || self.folders.roots().iter().any(|root| real.starts_with(root))
+    }
+
+    /// Whether a path without links lies where the project may bring something in from.
+    fn brings(&self, real: &Path) -> bool {
+        self.root.as_ref().is_some_and(|root| real.starts_with(root)) || self.works_in(real)
     }
 
     /// The files as they are now.
     #[must_use]
     pub fn files(&self) -> ProjectFiles<'_> {
-        ProjectFiles { scope: self, tracked: OnceCell::new() }
+        ProjectFiles {
+            scope: self,
+            tracked: OnceCell::new(),
+            roots: OnceCell::new(),
+            own_folders: RefCell::default(),
+        }
     }
 
     fn works_in(&self, real: &Path) -> bool {
@@ -118,6 +140,20 @@ pub enum ScopeError {
 pub struct ProjectFiles<'a> {
     scope: &'a ProjectScope,
     tracked: OnceCell<Result<TrackedFiles, String>>,
+    /// The checkouts around the scope's folders.
+    roots: OnceCell<Vec<PathBuf>>,
+    /// Folders with files of the user's, looked up once for all files in them, below the user's
+    /// folders that hold them.
+    own_folders: RefCell<HashMap<(PathBuf, Option<PathBuf>), OwnFolder>>,
+}
+
+/// One folder of the user's, looked up.
+#[derive(Clone, Debug)]
+struct OwnFolder {
+    /// Its path without links. Absent: each file in it must be checked by itself.
+    real: Option<PathBuf>,
+    /// A link leads it into the project.
+    is_projects: bool,
 }
 
 impl ProjectFiles<'_> {
@@ -129,6 +165,91 @@ impl ProjectFiles<'_> {
     pub fn locate(&self, path: &Path, importer: Option<&Path>) -> Result<PathBuf, ScopeError> {
         let tracks = |tracked: &TrackedFiles, below: &Path| tracked.contain(below);
         self.judge(path, importer, &tracks)
+    }
+
+    /// Returns the real path of `path`, a file in the user's folder `own` or, where that is absent,
+    /// one that a file of the user's imports. It may lie anywhere; but a link of the project on the
+    /// way leads no further than for the project itself.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::locate`].
+    pub fn locate_own(&self, path: &Path, own: Option<&Path>) -> Result<PathBuf, ScopeError> {
+        if let (Some(folder), Some(name)) = (path.parent(), path.file_name())
+            && !fs::symlink_metadata(path)?.is_symlink()
+            && let Some(real) = self.own_folder(folder, own).real
+        {
+            return Ok(real.join(name));
+        }
+        match self.own_path(path, own)? {
+            Some(real) => Ok(real),
+            None => self.locate(path, None),
+        }
+    }
+
+    /// Looks up a folder of the user's, once.
+    fn own_folder(&self, folder: &Path, own: Option<&Path>) -> OwnFolder {
+        let key = (folder.to_owned(), own.map(Path::to_owned));
+        if let Some(known) = self.own_folders.borrow().get(&key) {
+            return known.clone();
+        }
+        let real = self.own_path(folder, own).ok().flatten();
+        let found = OwnFolder { real, is_projects: self.is_led_in(folder) };
+        self.own_folders.borrow_mut().insert(key, found.clone());
+        found
+    }
+
+    /// Where a path really leads; `None` where a link of the project is on the way, unless it stays in
+    /// another checkout than the project's.
+    fn own_path(&self, path: &Path, own: Option<&Path>) -> io::Result<Option<PathBuf>> {
+        let real = fs::canonicalize(path)?;
+        let own = own.and_then(|own| self.users_folder(own));
+        let is_own = |link: &PathBuf| own.as_ref().is_some_and(|own| link.starts_with(own));
+        let roots = self.roots();
+        // A link of another checkout that stays in it leads nowhere else.
+        let stays = |link: &PathBuf| {
+            let end = resolve(link).unwrap_or_default();
+            let holds = |root: &&PathBuf| link.starts_with(root) && end.starts_with(root);
+            !self.scope.brings(link) && roots.iter().any(|root| holds(&root))
+        };
+        let is_plain = self.links(path, &real)?.iter().all(|link| is_own(link) || stays(link));
+        Ok(is_plain.then_some(real))
+    }
+
+    fn roots(&self) -> &[PathBuf] {
+        self.roots.get_or_init(|| self.scope.folders.roots())
+    }
+
+    /// Where a folder of the user's really lies. It may lie in the project where this is the home,
+    /// but one that a link leads into the project is the project's: `None`.
+    fn users_folder(&self, own: &Path) -> Option<PathBuf> {
+        let mut is_led_in = false;
+        let real = follow(own, &mut |link| {
+            is_led_in |= resolve(link).is_some_and(|end| self.scope.contains(&end));
+        });
+        real.filter(|_| !is_led_in)
+    }
+
+    /// Whether a link leads a file in the user's folder `own` into one of the session's folders, or
+    /// into a checkout around them: then it is the project's. Links in a home that is the project do
+    /// not.
+    #[must_use]
+    pub fn owns(&self, path: &Path, own: &Path) -> bool {
+        let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        match path.parent() {
+            Some(folder) if !is_link => self.own_folder(folder, Some(own)).is_projects,
+            _ => self.is_led_in(path),
+        }
+    }
+
+    fn is_led_in(&self, path: &Path) -> bool {
+        let roots = self.roots();
+        let mut is_led_in = false;
+        follow(path, &mut |link| {
+            let end = resolve(link);
+            is_led_in |= end.is_some_and(|end| roots.iter().any(|root| end.starts_with(root)));
+        });
+        is_led_in
     }
 
     /// Checks that the files in a folder may be looked at; each has to be located by itself.
@@ -194,7 +315,7 @@ impl ProjectFiles<'_> {
         let mut links = Vec::new();
         let end = follow(path, &mut |link| links.push(link.to_owned()));
         // Links above the project are the user's.
-        links.retain(|link| self.scope.contains(link) || self.scope.works_in(link));
+        links.retain(|link| self.scope.contains(link));
         match end.as_deref() == Some(real) {
             true => Ok(links),
             false => Err(io::Error::other("its links have changed while they were followed")),

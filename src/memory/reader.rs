@@ -33,7 +33,7 @@ const MAX_NOTICES: usize = 20;
 /// Whose file it is: that says where its imports may lead.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// May import what the person may read.
+    /// May import what the user may read, but through no link of the project.
     Person,
     /// May import what the scope allows, and so may all that it imports.
     Project,
@@ -134,12 +134,18 @@ impl<'a> Reader<'a> {
             }
             error => Some(error.to_string()),
         };
-        let real = path.canonicalize().map_err(|error| missed(error.into()))?;
-        // What was read already is brought in by nothing else.
-        if owner == Owner::Person || self.read.contains(&real) {
-            return Ok(real);
-        }
-        self.files.locate(path, importer).map_err(missed)
+        let located = match owner {
+            Owner::Person => {
+                let own = if importer.is_none() { path.parent() } else { None };
+                self.files.locate_own(path, own)
+            }
+            Owner::Project => match path.canonicalize() {
+                // What was read already is brought in by nothing else.
+                Ok(real) if self.read.contains(&real) => Ok(real),
+                _ => self.files.locate(path, importer),
+            },
+        };
+        located.map_err(missed)
     }
 
     /// Reads one file, which one of `owner` brought, then what it imports. `chain` are the files

@@ -23,12 +23,18 @@ fn world(files: &[(&str, &str)]) -> TempDir {
 }
 
 fn read_in(top: &TempDir, dir: &str) -> Memory {
+    read_with(top, dir, &[])
+}
+
+/// `more` are additional working directories.
+fn read_with(top: &TempDir, dir: &str, more: &[&str]) -> Memory {
     let path = |name: &str| top.path().join(name);
     let (dir, own, home) = (path(dir), path("own"), path("home"));
     let claude = home.join(".claude");
+    let more: Vec<_> = more.iter().map(|name| path(name)).collect();
     let root = repository_root(&dir, Some(&home)).unwrap_or(&dir).to_owned();
     let sources = MemorySources {
-        scope: &ProjectScope::new(&[dir.clone(), root], &[]),
+        scope: &ProjectScope::new(&[dir.clone(), root], &more).within_checkouts(Some(&home)),
         dir: &dir,
         own: &own,
         claude: Some(&claude),
@@ -144,6 +150,65 @@ fn a_project_brings_in_nothing_from_outside_of_it_and_a_person_what_they_like() 
     let (files, notices) = told(&read(&top), &top);
     assert_eq!(files, ["own/CLAUDE.md", "home/notes.md", "repo/deep.md"]);
     assert_eq!(notices, [format!("repo/deep.md:1: @../home/else.md was not read: {why}")]);
+}
+
+#[test]
+fn a_file_of_an_additional_directory_brings_in_no_more_than_one_of_the_project() {
+    let top = world(&[
+        ("own/CLAUDE.md", "x @../notes/agents.md"),
+        ("notes/agents.md", "y @../home/key @more.md"),
+        ("notes/more.md", "MORE"),
+        ("home/key", "KEY"),
+    ]);
+    symlink("../notes/linked.md", top.path().join("own/AGENTS.md")).unwrap();
+    fs::write(top.path().join("notes/linked.md"), "z @../home/key").unwrap();
+    let (files, _) = told(&read(&top), &top);
+    assert!(files.contains(&"home/key".to_owned()), "{files:?}");
+    let (files, notices) = told(&read_with(&top, "repo", &["notes"]), &top);
+    assert!(files.iter().any(|file| file == "notes/more.md"), "{files:?}");
+    assert!(!files.iter().any(|file| file == "home/key"), "{files:?}");
+    assert_eq!(notices.len(), 2, "{notices:?}");
+}
+
+#[test]
+fn a_link_of_the_project_leads_a_file_of_the_users_no_further_than_one_of_its_own() {
+    let link = |top: &TempDir, target: &str, link: &str| {
+        symlink(target, top.path().join(link)).unwrap();
+    };
+    let own = ("own/CLAUDE.md", "x @../repo/rules.md @../repo/ai/key @../repo/fine.md");
+    let top = world(&[own, ("repo/deep/fine.md", "FINE"), ("home/key", "KEY"), ("home/k", "K")]);
+    link(&top, "../home/key", "repo/rules.md");
+    link(&top, "../home", "repo/ai");
+    link(&top, "deep/fine.md", "repo/fine.md");
+    link(&top, "../repo/ai/k", "own/AGENTS.md");
+    let (files, notices) = told(&read(&top), &top);
+    assert_eq!(files, ["own/CLAUDE.md", "repo/fine.md"]);
+    let why = "was not read: it is a link that leads out of the project";
+    assert_eq!(
+        notices,
+        [
+            format!("own/AGENTS.md {why}"),
+            format!("own/CLAUDE.md:1: @../repo/rules.md {why}"),
+            format!("own/CLAUDE.md:1: @../repo/ai/key {why}"),
+        ]
+    );
+    // Also in the checkout around an additional directory.
+    let top =
+        world(&[("own/CLAUDE.md", "x @../other/rules.md @../other/up.md"), ("home/key", "KEY")]);
+    for folder in ["other/.git", "other/pkg"] {
+        fs::create_dir_all(top.path().join(folder)).unwrap();
+    }
+    fs::write(top.path().join("other/plain.md"), "PLAIN @../home/key").unwrap();
+    link(&top, "../home/key", "other/rules.md");
+    link(&top, "plain.md", "other/up.md");
+    let (files, _) = told(&read_with(&top, "repo", &["other/pkg"]), &top);
+    assert_eq!(files, ["own/CLAUDE.md", "other/up.md"]);
+    // In the home, the user's own links lie in the project.
+    let top = world(&[("elsewhere/rules.md", "RULES")]);
+    fs::create_dir_all(top.path().join("home/.claude")).unwrap();
+    link(&top, "../../elsewhere/rules.md", "home/.claude/CLAUDE.md");
+    let (files, notices) = told(&read_in(&top, "home"), &top);
+    assert_eq!((files, notices), (vec!["home/.claude/CLAUDE.md".to_owned()], vec![]));
 }
 
 #[test]

@@ -40,16 +40,19 @@ pub(super) fn is_readme(path: &Path, text: &str) -> bool {
     stem && !front_matter::begins(text)
 }
 
-/// The text of a definition's file. `scope` is what links may lead to in a folder of the project.
+/// The text of a definition's file. `own` is the folder that it lies in where that is the user's,
+/// and `scope` is what links of the project may lead to.
 pub(super) fn read(
     source: &Source,
-    scope: Option<&ProjectFiles<'_>>,
+    own: Option<&Path>,
+    scope: &ProjectFiles<'_>,
 ) -> Result<String, DefinitionError> {
     let path = source.path().unwrap_or(Path::new(""));
-    let located = match scope {
-        Some(scope) => scope.locate(path, None).map_err(|why| why.to_string()),
-        None => Ok(path.to_owned()),
+    let located = match own {
+        Some(_) => scope.locate_own(path, own),
+        None => scope.locate(path, None),
     };
+    let located = located.map_err(|why| why.to_string());
     let text = located.and_then(|path| file::text(&path, MAX_FILE).map_err(|why| why.to_string()));
     text.map_err(|why| DefinitionError {
         place: source.clone(),

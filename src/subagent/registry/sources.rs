@@ -50,9 +50,12 @@ pub(super) struct ReadFile {
 impl Folder {
     fn read(&self, accepted: Option<&Accepted>, scope: &ProjectFiles<'_>) -> ReadFolder<'_> {
         let Self { path, dialect, project } = self;
-        let scope = project.then_some(scope);
-        let files = folder::files(path, scope).into_iter().filter_map(|entry| {
-            let file = |path| Source::File { path, project: *project };
+        let own = (!project).then_some(path.as_path());
+        let files = folder::files(path, project.then_some(scope)).into_iter().filter_map(|entry| {
+            let file = |path: PathBuf| {
+                let project = own.is_some_and(|own| scope.owns(&path, own)) || *project;
+                Source::File { path, project }
+            };
             let source = match entry {
                 Ok(path) => file(path),
                 Err(FolderError { path, message }) => {
@@ -61,7 +64,7 @@ impl Folder {
                     return Some(ReadFile { source, parsed: Err(Problem::Refused(error)) });
                 }
             };
-            let text = match folder::read(&source, scope) {
+            let text = match folder::read(&source, own, scope) {
                 Ok(text) => text,
                 Err(error) => {
                     return Some(ReadFile { source, parsed: Err(Problem::Refused(error)) });

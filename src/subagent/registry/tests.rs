@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::config::{Dirs, Project, Trust};
+use crate::disk::ProjectScope;
 use crate::protocol::EnvOverlay;
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
@@ -81,6 +82,9 @@ fn a_project_brings_only_definitions_that_lie_in_it_and_may_be_read() {
     ]);
     let agents = top.path().join("repo/.claude/agents");
     fs::create_dir_all(&agents).unwrap();
+    let own = top.path().join("home/agents");
+    fs::create_dir_all(&own).unwrap();
+    std::os::unix::fs::symlink(agents.join("x.md"), own.join("x.md")).unwrap();
     for target in ["outside/x.md", "repo/secrets/y.md", "repo/shared/z.md"] {
         let link = agents.join(Path::new(target).file_name().unwrap());
         std::os::unix::fs::symlink(top.path().join(target), link).unwrap();
@@ -95,9 +99,33 @@ fn a_project_brings_only_definitions_that_lie_in_it_and_may_be_read() {
         why,
         [
             "cannot be read: it is a link that leads out of the project",
+            "cannot be read: it is a link that leads out of the project",
             "a permission rule forbids to read it"
         ]
     );
+}
+
+#[test]
+fn an_agent_of_the_users_that_lies_in_the_project_is_the_projects() {
+    let top = folder(&[
+        ("repo/.git/HEAD", ""),
+        ("repo/agents/a.md", &agent("one", "linked")),
+        ("repo/agents/b.md", &agent("two", "linked")),
+        ("home/agents/c.md", &agent("own", "its own")),
+    ]);
+    let link = |target: &str, link: &str| {
+        std::os::unix::fs::symlink(target, top.path().join(link)).unwrap();
+    };
+    link("../../repo/agents/a.md", "home/agents/a.md");
+    link("../../repo/agents", "home/agents/team");
+    fs::create_dir(top.path().join("repo/app")).unwrap();
+    let project = [top.path().join("repo/app"), top.path().join("repo")];
+    let home = top.path().join("home");
+    let scope = ProjectScope::new(&project, &[]).within_checkouts(Some(&home));
+    let sources = DefinitionSources::new(&project, home.join("agents")).in_scope(scope);
+    let all = Definitions::load(&sources);
+    let is_projects = |name: &str| all.get(name).unwrap().source.is_project();
+    assert!(is_projects("one") && is_projects("two") && !is_projects("own"));
 }
 
 #[test]
