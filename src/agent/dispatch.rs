@@ -257,7 +257,7 @@ impl Agent {
             tool_use_id: call.id.clone(),
             events: run.events.clone(),
             cancel: cancel.child_token(),
-            batch: cancel.clone(),
+            overdue: Arc::default(),
             access,
             read_only,
             asked_content,

@@ -58,13 +58,13 @@ impl<'a> TimeLimit<'a> {
         input: Value,
         cx: ToolContext,
     ) -> Result<ToolOutcome, ToolError> {
-        let cancel = cx.cancel.clone();
+        let (cancel, reached) = (cx.cancel.clone(), cx.overdue.clone());
         let mut call = tool.call(input, cx);
         let overdue = tokio::select! {
             biased;
             result = &mut call => return result,
             () = cancel.cancelled() => None,
-            limit = self.over() => Some(limit),
+            limit = self.over() => Some(*reached.get_or_init(|| limit)),
         };
         cancel.cancel();
         let result = match tool.grace() {

@@ -7,7 +7,7 @@
 //! so far. Each account has a clock, which stands still while a person is asked.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::select_all;
@@ -37,6 +37,8 @@ struct Account {
     limits: Limits,
     ledger: Mutex<Ledger>,
     clock: Clock,
+    /// The limit of a call that ended the time of this account.
+    expired: OnceLock<Duration>,
     /// Requests that wait for this account's money stand in this line, first come, first served.
     line: tokio::sync::Mutex<()>,
     /// Of the root: wakes those that wait for a reservation to settle.
@@ -105,6 +107,7 @@ impl Budget {
             limits,
             ledger: Mutex::default(),
             clock,
+            expired: OnceLock::new(),
             line: tokio::sync::Mutex::default(),
             settled: Notify::new(),
         }))
@@ -216,11 +219,19 @@ impl Budget {
         self.0.clock.runs_for(time).await;
     }
 
+    /// Ends the time of this account: a limit of the call that waits for its agent was reached. It
+    /// wakes nobody, and the first one counts.
+    pub fn expire(&self, limit: Duration) {
+        self.0.expired.get_or_init(|| limit);
+    }
+
     /// The time limit, here or above, that is over.
     #[must_use]
     pub fn time_up(&self) -> Option<Duration> {
-        let left = |account: &Self| account.0.clock.left();
-        self.chain().filter_map(left).find(|(_, left)| left.is_zero()).map(|(limit, _)| limit)
+        self.chain().find_map(|Self(account)| {
+            let over = || account.clock.left().filter(|(_, left)| left.is_zero());
+            account.expired.get().copied().or_else(|| over().map(|(limit, _)| limit))
+        })
     }
 
     /// Stops the clocks of this account and of all above it, while a person is asked.

@@ -100,12 +100,7 @@ fn block_signals() -> io::Result<SigSet> {
 
 /// Starts the command with these variables and this mask of signals, with an empty stdin if
 /// `is_silent`. The standard library's `Command` would hand our own mask down.
-fn spawn(
-    words: &[OsString],
-    env: &EnvOverlay,
-    mask: &SigSet,
-    is_silent: bool,
-) -> io::Result<Pid> {
+fn spawn(words: &[OsString], env: &EnvOverlay, mask: &SigSet, is_silent: bool) -> io::Result<Pid> {
     let text = |text: &OsStr| CString::new(text.as_bytes());
     let words = words.iter().map(|word| text(word)).collect::<Result<Vec<_>, _>>()?;
     let variables = env.iter().map(|(name, value)| {

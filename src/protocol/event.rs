@@ -437,7 +437,7 @@ pub struct AgentReport {
     pub shown: usize,
     pub total: usize,
     /// Whether it was cancelled because its parent's run was stopped while a call of that run
-    /// waited for it. False when it was cancelled alone or only the time of the call was over.
+    /// waited for it. False when it was cancelled alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub with_parent: bool,
 }

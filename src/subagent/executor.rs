@@ -185,8 +185,7 @@ impl Executor {
             }
             ended = &mut ended => ended,
             () = cx.cancel.cancelled() => {
-                // The call's own time may be over while its parent goes on.
-                if !tree.cancel_waited(id, cx.batch.is_cancelled()) {
+                if !tree.cancel_waited(id, cx.overdue.get().copied()) {
                     leash.release();
                     return Ok(Waited::Detached(started));
                 }
@@ -372,7 +371,7 @@ impl Drop for Leash<'_> {
         if self.held {
             // Only the end of its parent's run drops the call. An agent that went to the background
             // has its own report.
-            let _ = self.executor.factory.tree.cancel_waited(self.id, true);
+            let _ = self.executor.factory.tree.cancel_waited(self.id, None);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! is shared by accident.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -293,9 +293,9 @@ pub struct ToolContext {
     pub events: EventSink,
     /// Fires when the call is to end.
     pub cancel: CancellationToken,
-    /// Fires when all calls of the message are to end, because the run was stopped or another call
-    /// ends it. `cancel` fires with it, and also when this call's own time is over.
-    pub batch: CancellationToken,
+    /// The limit that the call has reached, set before `cancel` fires for it. Absent when all calls of
+    /// the message are to end.
+    pub overdue: Arc<OnceLock<Duration>>,
     /// What the call may touch: the only paths and the only directory that it uses.
     pub access: Access,
     /// The bounds of a command that nothing allows but that it only reads.

@@ -62,7 +62,7 @@ impl Bench {
             tool_use_id: ToolUseId::new("call"),
             events: self.queue.sink(),
             cancel: self.cancel.clone(),
-            batch: self.cancel.clone(),
+            overdue: Arc::default(),
             access,
             order: 0,
             cwd: Arc::from(self.base.as_path()),

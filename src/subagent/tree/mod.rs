@@ -127,12 +127,12 @@ impl AgentTree {
         Some(Cancelled { previous, success })
     }
 
-    /// Cancels an agent for the call that waits for it. `with_parent` tells whether the run of its
-    /// parent was stopped, not the call alone. False when the agent went to the background before:
-    /// then it goes on, and the call does not wait any more.
+    /// Cancels an agent for the call that waits for it. `overdue` is the limit that the call has
+    /// reached; without one, the run of its parent was stopped. False when the agent went to the
+    /// background before: then it goes on, and the call does not wait any more.
     #[must_use]
-    pub fn cancel_waited(&self, id: AgentId, with_parent: bool) -> bool {
-        self.lock().cancel_waited(id, with_parent)
+    pub fn cancel_waited(&self, id: AgentId, overdue: Option<Duration>) -> bool {
+        self.lock().cancel_waited(id, overdue)
     }
 
     /// Cancels everything below an agent, and waits until all of that has ended.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -283,12 +283,18 @@ impl State {
 
     /// Cancels an agent unless it went to the background: the other way out of *waited for* in
     /// [`Self::detach`].
-    pub fn cancel_waited(&mut self, id: AgentId, with_parent: bool) -> bool {
-        let entry = self.entries.get(&id);
-        if entry.is_some_and(|entry| entry.background && !entry.status().is_final()) {
+    pub fn cancel_waited(&mut self, id: AgentId, overdue: Option<Duration>) -> bool {
+        let Some(entry) = self.entries.get(&id) else { return true };
+        if entry.background && !entry.status().is_final() {
             return false;
         }
-        self.cancel(id, with_parent);
+        // One that was cancelled before ends as that.
+        if let (Some(limit), Some(budget), false) =
+            (overdue, &entry.budget, entry.cancel.is_cancelled())
+        {
+            budget.expire(limit);
+        }
+        self.cancel(id, overdue.is_none());
         true
     }
 

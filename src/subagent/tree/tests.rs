@@ -237,14 +237,14 @@ async fn an_end_is_told_to_the_call_or_to_the_parent_whichever_way_a_stop_and_a_
     // Stopped first: the call waits for the end, and the parent gets no message.
     let stopped = fixture.join();
     let id = stopped.id();
-    assert!(tree.cancel_waited(id, true) && !tree.detach(id));
+    assert!(tree.cancel_waited(id, None) && !tree.detach(id));
     assert!(!stopped.detached().is_cancelled());
     stopped.finish(ending(cancelled.clone()));
     assert!(tree.ended(id).await.is_some() && fixture.main.is_empty());
     // Moved first: the call lets go of it, and it goes on.
     let moved = fixture.join();
     let id = moved.id();
-    assert!(tree.detach(id) && !tree.cancel_waited(id, true));
+    assert!(tree.detach(id) && !tree.cancel_waited(id, None));
     assert!(!moved.cancel().is_cancelled());
     moved.finish(ending(End::Completed));
     assert_eq!(fixture.main.take_next_step().len(), 1);
@@ -252,7 +252,7 @@ async fn an_end_is_told_to_the_call_or_to_the_parent_whichever_way_a_stop_and_a_
     let done = fixture.join();
     let id = done.id();
     done.finish(ending(End::Completed));
-    assert!(!tree.detach(id) && tree.cancel_waited(id, true) && fixture.main.is_empty());
+    assert!(!tree.detach(id) && tree.cancel_waited(id, None) && fixture.main.is_empty());
     // Stopped with the one above it, before the call has looked.
     let above = fixture.join();
     let path = AgentPath::root().child(above.id());
@@ -288,9 +288,9 @@ async fn with_parent<const N: usize>(fixture: &Fixture, members: [Membership; N]
 async fn a_stop_of_mains_run_cancels_agents_with_their_parents() {
     let fixture = Fixture::new(8, 8);
     let [parent, child] = parent_and_child(&fixture);
-    assert!(fixture.tree.cancel_waited(parent.id(), true));
+    assert!(fixture.tree.cancel_waited(parent.id(), None));
     // Its own call finds the child cancelled.
-    assert!(fixture.tree.cancel_waited(child.id(), true));
+    assert!(fixture.tree.cancel_waited(child.id(), None));
     assert_eq!(with_parent(&fixture, [parent, child]).await, [true, true]);
 }
 
@@ -306,8 +306,8 @@ async fn the_end_of_the_program_cancels_waited_agents_with_their_parents() {
     let done_id = done.id();
     done.finish(ending(End::Completed));
     assert!(fixture.tree.end_all(Duration::from_secs(10)).await);
-    assert!(fixture.tree.cancel_waited(parent.id(), true));
-    assert!(fixture.tree.cancel_waited(alone.id(), true));
+    assert!(fixture.tree.cancel_waited(parent.id(), None));
+    assert!(fixture.tree.cancel_waited(alone.id(), None));
     let members = [parent, child, aside, below, alone];
     assert_eq!(with_parent(&fixture, members).await, [true, true, false, true, false]);
     assert!(!fixture.tree.ended(done_id).await.unwrap().report.with_parent);
@@ -318,16 +318,25 @@ async fn an_agent_that_was_cancelled_alone_stays_so_when_main_is_stopped_after_t
     let fixture = Fixture::new(8, 8);
     let [parent, child] = parent_and_child(&fixture);
     assert!(fixture.tree.cancel(parent.id()).unwrap().success);
-    assert!(fixture.tree.cancel_waited(parent.id(), true));
+    assert!(fixture.tree.cancel_waited(parent.id(), None));
     assert_eq!(with_parent(&fixture, [parent, child]).await, [false, true]);
 }
 
 #[tokio::test]
-async fn an_agent_whose_calls_time_is_over_is_not_cancelled_with_its_parent() {
+async fn an_agent_whose_calls_time_is_over_has_reached_that_limit() {
     let fixture = Fixture::new(8, 8);
-    let [parent, child] = parent_and_child(&fixture);
-    assert!(fixture.tree.cancel_waited(parent.id(), false));
-    assert_eq!(with_parent(&fixture, [parent, child]).await, [false, true]);
+    let ([parent, child], alone) = (parent_and_child(&fixture), fixture.join());
+    let time_up = |member: &Membership| {
+        fixture.tree.lock().entries[&member.id()].budget.as_ref().unwrap().time_up()
+    };
+    let (limit, later) = (Duration::from_secs(9), Duration::from_secs(10));
+    assert!(fixture.tree.cancel_waited(parent.id(), Some(limit)));
+    // Its own call, and one of an agent that was cancelled alone, come too late.
+    assert!(fixture.tree.cancel_waited(child.id(), Some(later)));
+    fixture.tree.cancel(alone.id());
+    assert!(fixture.tree.cancel_waited(alone.id(), Some(limit)));
+    assert_eq!([&parent, &child, &alone].map(time_up), [Some(limit), None, None]);
+    assert_eq!(with_parent(&fixture, [parent, child, alone]).await, [false, true, false]);
 }
 
 #[tokio::test]
@@ -335,7 +344,7 @@ async fn an_agent_that_ends_by_itself_while_it_is_stopped_was_not_cancelled() {
     let fixture = Fixture::new(8, 8);
     let member = fixture.join();
     let id = member.id();
-    assert!(fixture.tree.cancel_waited(id, true));
+    assert!(fixture.tree.cancel_waited(id, None));
     member.finish(ending(End::Completed));
     assert!(!fixture.tree.ended(id).await.unwrap().report.with_parent);
 }

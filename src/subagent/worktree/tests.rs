@@ -1,5 +1,6 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
+use std::sync::Arc;
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -415,7 +416,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             tool_use_id: ToolUseId::new("call"),
             events: queue.sink(),
             cancel: CancellationToken::new(),
-            batch: CancellationToken::new(),
+            overdue: Arc::default(),
             cwd: tree.cwd().into(),
             env: place.env.clone(),
             budget: Budget::new(Limits::default()),

@@ -235,7 +235,7 @@ impl Mcp {
             tool_use_id: ToolUseId::new("outside"),
             events: EventQueue::unhurried().sink(),
             cancel: cancel.clone(),
-            batch: cancel.clone(),
+            overdue: Arc::default(),
             access: Access::Other,
             order: 0,
             cwd: self.0.pool.means().cwd.clone(),

@@ -182,6 +182,7 @@ async fn s1_11_one_limit_stops_a_command_a_servers_call_and_an_agent_alike() {
     let stored = std::fs::read_to_string(scene.world.session().join("transcript.jsonl")).unwrap();
     assert!(stored.contains("\"agent_id\""), "{stored}");
     assert!(!stored.contains("with_parent"), "its parent goes on\n{stored}");
+    assert!(results[2].text.contains(": time limit 0:01, partial"), "{:?}", results[2]);
     scene.server.finish();
 }
 
