@@ -59,7 +59,7 @@ async fn git_asks_where_it_would_start_a_program_that_may_run_files_of_the_proje
     scene.world.write(".gitattributes", "f filter=x\n");
     scene.world.home(".gitconfig", "[filter \"x\"]\n\tclean = python3 -m x\n");
     let text = result(&scene, "git diff", &[]).await;
-    let why = "your git setting filter.x.clean names a program that may run the project's code";
+    let why = "your git setting filter.x.clean starts a program that may run the project's code";
     assert!(text.contains(why), "{text}");
     assert!(!scene.world.exists("mark"));
     scene.server.finish();

@@ -1,5 +1,6 @@
 //! Programs that the user's settings of git name for files which a project picks: filters, programs
-//! that show a file as text, and those that compare or merge.
+//! that show a file as text, and those that compare or merge. Besides these, the programs that check
+//! signatures, where the settings have git show them.
 //!
 //! Attributes say for which files, and any checkout can bring some, in many places. So each program
 //! that a setting names counts, picked or not. They start in the checkout, where an interpreter such
@@ -8,6 +9,7 @@
 use std::path::PathBuf;
 
 use super::config_file::Setting;
+use super::keys::is_sort_key;
 use super::user::GitSettings;
 use super::{GitDir, index};
 use crate::disk::{is_of_system, programs_named};
@@ -52,9 +54,15 @@ const DRIVERS: [(&str, &str); 6] = [
     ("merge", "driver"),
 ];
 
+/// Programs that check signatures where no setting names others.
+const SIGNATURE_PROGRAMS: [&str; 3] = ["gpg", "gpgsm", "ssh-keygen"];
+
+/// Which program a name means depends on the folder in which git runs.
+struct Relative;
+
 /// One program, as a setting has it.
 struct Driver {
-    /// `diff`, `filter` or `merge`.
+    /// `diff`, `filter`, `merge` or `signature`.
     kind: &'static str,
     /// As git names the setting, such as `filter.x.clean`. In lower case.
     setting: String,
@@ -85,7 +93,9 @@ pub fn check(
     users: &GitSettings,
     shows_contents: bool,
 ) -> Result<(), String> {
-    let starts = |it: &Driver| it.kind == "filter" || it.kind == "diff" && shows_contents;
+    let starts = |it: &Driver| {
+        matches!(it.kind, "filter" | "signature") || it.kind == "diff" && shows_contents
+    };
     let has_odd_names = || !matches!(index::all_names(&git.index(), hash, is_ordinary), Ok(true));
     let drivers = unknown(users).into_iter().filter(starts);
     let mut refused = drivers.filter(|driver| !driver.is_plain || has_odd_names());
@@ -111,8 +121,33 @@ pub fn may_fetch(users: &GitSettings) -> bool {
 impl Driver {
     fn refuse(&self) -> Result<(), String> {
         let setting = printable_line(&self.setting);
-        Err(format!("your git setting {setting} names a program that may run the project's code"))
+        Err(format!("your git setting {setting} starts a program that may run the project's code"))
     }
+}
+
+/// The setting by which git shows signatures, if a program that checks them is not the system's own.
+fn signature(users: &GitSettings) -> Option<Driver> {
+    let shows = |it: &&Setting| match (split(&it.section).0, it.key.as_str()) {
+        ("log", "showsignature") => {
+            !["false", "no", "off", "0"].iter().any(|no| it.value.eq_ignore_ascii_case(no))
+        }
+        ("format", "pretty") | ("pretty", _) => it.value.contains("%G"),
+        ("branch" | "tag", "sort") => !is_sort_key(&it.value),
+        _ => false,
+    };
+    let shown = users.all().find(shows)?;
+    let is_program = |it: &&Setting| {
+        split(&it.section).0 == "gpg" && it.key == "program" && !it.value.is_empty()
+    };
+    let named = users.all().filter(is_program).map(|it| it.value.as_str());
+    let is_safe = |program: &str| match find(program, &users.programs) {
+        Ok(Some(program)) => is_of_system(&program),
+        Ok(None) => true,
+        Err(Relative) => false,
+    };
+    let is_safe = named.chain(SIGNATURE_PROGRAMS).all(is_safe);
+    let setting = format!("{}.{}", shown.section.replace(' ', "."), shown.key);
+    (!is_safe).then_some(Driver { kind: "signature", setting, is_plain: false })
 }
 
 /// The programs that the user's settings name and that are not known to take any name of a file.
@@ -133,7 +168,7 @@ fn unknown(users: &GitSettings) -> Vec<Driver> {
         let is_known = is_plain && (kind == "filter" || takes_any_name(&it.value));
         (!is_known).then_some(Driver { kind, setting, is_plain })
     };
-    users.all().filter_map(driver).collect()
+    users.all().filter_map(driver).chain(signature(users)).collect()
 }
 
 /// Whether a filter is one program that is known to take nothing but data from the folder in which
@@ -160,17 +195,30 @@ fn program_of(command: &str) -> (&str, &str) {
 fn is_plain(command: &str, programs: &[PathBuf]) -> bool {
     let is_plain_char = |c: char| c.is_ascii_alphanumeric() || " -_./%=,:+".contains(c);
     let (program, name) = program_of(command);
-    let path = match program.contains('/') {
-        true => Some(PathBuf::from(program)),
-        // Which one a relative folder has depends on where git runs.
-        false => {
-            let mut folders = programs.iter().take_while(|folder| folder.is_absolute());
-            folders.find_map(|folder| programs_named(program, [folder.clone()]).next())
-        }
-    };
     let is_known = PLAIN.contains(&name) && command.chars().all(is_plain_char);
-    is_known && path.is_some_and(|path| path.is_absolute() && is_of_system(&path))
-        || command.trim().is_empty()
+    let is_systems = matches!(find(program, programs), Ok(Some(program)) if is_of_system(&program));
+    is_known && is_systems || command.trim().is_empty()
+}
+
+/// The program that git finds by this name, if there is one.
+///
+/// # Errors
+///
+/// Where that depends on the folder in which git runs.
+fn find(program: &str, programs: &[PathBuf]) -> Result<Option<PathBuf>, Relative> {
+    if program.contains('/') {
+        let path = PathBuf::from(program);
+        return if path.is_absolute() { Ok(Some(path)) } else { Err(Relative) };
+    }
+    for folder in programs {
+        if folder.is_relative() {
+            return Err(Relative);
+        }
+        if let Some(found) = programs_named(program, [folder.clone()]).next() {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// The kind of a section and the name in it: `filter "x"` or, as git once wrote it, `filter.x`.

@@ -40,6 +40,35 @@ pub fn is_inert(section: &str, key: &str) -> bool {
     is_in(INERT, section, key)
 }
 
+/// Fields by which branches and tags are sorted, of which git knows the values itself.
+const SORT_FIELDS: [&str; 16] = [
+    "HEAD",
+    "authordate",
+    "authoremail",
+    "authorname",
+    "committerdate",
+    "committeremail",
+    "committername",
+    "creator",
+    "creatordate",
+    "objectname",
+    "objectsize",
+    "refname",
+    "subject",
+    "taggerdate",
+    "taggername",
+    "worktreepath",
+];
+
+/// Whether the value of `branch.sort` or `tag.sort` sorts by a field of [`SORT_FIELDS`].
+pub fn is_sort_key(value: &str) -> bool {
+    let field = value.strip_prefix('-').unwrap_or(value);
+    let field =
+        field.strip_prefix("version:").or_else(|| field.strip_prefix("v:")).unwrap_or(field);
+    let (field, form) = field.split_once(':').unwrap_or((field, ""));
+    SORT_FIELDS.contains(&field) && form.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+}
+
 /// Keys that matter to no command of git, or only to how it works and looks: section and keys, `*`
 /// for all of them. What stands in quotes behind a section's name is not compared.
 const INERT: &[(&str, &str)] = &[

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::keys::{Effect, effect, is_inert};
+use super::keys::{Effect, effect, is_inert, is_sort_key};
 
 /// A longer file is none that git writes. Bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -164,6 +164,8 @@ impl Settings {
                 self.has_worktree_file = value == "true";
             }
             ("extensions", "worktreeconfig") => return Err(unusual(&setting, value)),
+            // By a signature, which another program looks at.
+            ("branch" | "tag", "sort") if !is_sort_key(value) => return Err(may_start(&setting)),
             ("core", "bare") => self.is_bare |= value != "false",
             // Others name a folder in which the branches are.
             ("extensions", "refstorage") if !matches!(value, "files" | "reftable") => {

@@ -252,6 +252,24 @@ fn the_length_of_hashes_is_as_git_takes_it() {
 }
 
 #[test]
+fn a_sort_by_signatures_is_refused_as_it_starts_the_program_that_checks_them() {
+    let bench = Bench::new();
+    let check = |kind: &str, value: &str| {
+        bench.write("a/.git/config", &format!("[{kind}]\n\tsort = {value}\n"));
+        bench.check("a")
+    };
+    for kind in ["branch", "tag"] {
+        for value in ["refname", "-committerdate", "version:refname", "-creatordate:iso8601"] {
+            assert_eq!(check(kind, value), Ok(()), "{value}");
+        }
+        for value in ["signature", "-signature:grade", "*signature", "version:signature"] {
+            let why = check(kind, value).unwrap_err();
+            assert!(why.contains(&format!("{kind}.sort")), "{why}");
+        }
+    }
+}
+
+#[test]
 fn settings_and_files_that_git_reads_otherwise_are_refused() {
     let bench = Bench::new();
     let config = bench.path("a/.git/config");

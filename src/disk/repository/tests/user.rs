@@ -29,7 +29,7 @@ fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused() {
         for command in ["./cat", "cat; ./x", "npx x", "$(./x)", "cat `x`", "no-such", "/tmp/cat"] {
             set(&bench, &section, key, &format!("'{command}'"));
             let why = check(true).unwrap_err();
-            let start = format!("your git setting {kind}.x.{key} names a program that may run");
+            let start = format!("your git setting {kind}.x.{key} starts a program that may run");
             assert!(why.starts_with(&start), "{command}: {why}");
         }
         assert_eq!(check(false).is_ok(), kind == "diff", "{key}: without contents");
@@ -49,6 +49,42 @@ fn a_program_of_the_users_that_may_run_files_of_the_project_is_refused() {
         bench.git("a", &["add", "@odd"]);
         assert_eq!(check(true).is_err(), is_refused, "{program}");
         bench.git("a", &["rm", "-qf", "@odd"]);
+    }
+}
+
+#[test]
+fn signatures_are_shown_where_only_the_systems_own_programs_check_them() {
+    let bench = Bench::new();
+    let shows = [
+        ("log", "showSignature", "true"),
+        ("log", "showsignature", "1"),
+        ("format", "pretty", "%h %G?"),
+        ("pretty", "own", "%GS"),
+        ("branch", "sort", "-signature:grade"),
+        ("tag", "sort", "signature"),
+    ];
+    for (section, key, value) in shows {
+        let file = |program: &str| {
+            let programs =
+                format!("[gpg]\n\tprogram = {program}\n[gpg \"x509\"]\n\tprogram = no-such\n");
+            bench.write("home/.gitconfig", &format!("[{section}]\n\t{key} = {value}\n{programs}"));
+        };
+        file("/usr/bin/env");
+        assert_eq!(bench.check_command("a", true), Ok(()), "{key}");
+        for program in ["./gpg", "/tmp/gpg"] {
+            file(program);
+            let why = bench.check_command("a", false).unwrap_err();
+            let key = key.to_lowercase();
+            assert!(
+                why.starts_with(&format!("your git setting {section}.{key} starts a")),
+                "{why}"
+            );
+        }
+    }
+    for (section, key, value) in [("log", "showSignature", "no"), ("branch", "sort", "-refname")] {
+        let file = format!("[{section}]\n\t{key} = {value}\n[gpg]\n\tprogram = ./gpg\n");
+        bench.write("home/.gitconfig", &file);
+        assert_eq!(bench.check_command("a", true), Ok(()), "{key} = {value}");
     }
 }
 
