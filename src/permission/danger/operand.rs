@@ -202,28 +202,28 @@ fn substitution(text: &str) -> Option<&str> {
 
 /// What stands behind `/one/two/`, with any delimiter.
 fn parts(text: &str) -> Option<&str> {
-    let delimiter = text.chars().next().filter(|c| c.is_ascii_punctuation() && *c != '\\')?;
+    let is_delimiter = |c: &char| c.is_ascii_punctuation() && !"\\[]".contains(*c);
+    let delimiter = text.chars().next().filter(is_delimiter)?;
     let behind = behind_delimiter(&text[1..], delimiter)?;
     behind_delimiter(behind, delimiter)
 }
 
-/// What stands behind the next delimiter that no backslash precedes. A bracket may hold a
-/// delimiter, in which versions of sed differ, so a pattern with both is not read.
+/// What stands behind the next delimiter that no backslash precedes. Versions of sed differ in where
+/// a bracket ends that holds a delimiter, a backslash or another bracket, so such a one is not read.
 fn behind_delimiter(text: &str, delimiter: char) -> Option<&str> {
-    let mut escaped = false;
-    for (at, c) in text.char_indices() {
-        if c == '\n' || c == '[' && has_in_bracket(&text[at + 1..], delimiter) {
-            return None;
+    let mut rest = text;
+    loop {
+        let c = rest.chars().next().filter(|c| *c != '\n')?;
+        rest = &rest[c.len_utf8()..];
+        match c {
+            c if c == delimiter => return Some(rest),
+            '\\' => rest = &rest[rest.chars().next().filter(|c| *c != '\n')?.len_utf8()..],
+            '[' => {
+                let inside = rest.strip_prefix('^').unwrap_or(rest);
+                let end = inside.find([']', '[', '\\', '\n', delimiter]).filter(|end| *end > 0)?;
+                rest = inside[end..].strip_prefix(']')?;
+            }
+            _ => {}
         }
-        if c == delimiter && !escaped {
-            return Some(&text[at + c.len_utf8()..]);
-        }
-        escaped = c == '\\' && !escaped;
     }
-    None
-}
-
-fn has_in_bracket(text: &str, delimiter: char) -> bool {
-    let end = text.char_indices().skip(1).find(|(_, c)| *c == ']').map_or(text.len(), |(at, _)| at);
-    text[..end].contains(delimiter)
 }
