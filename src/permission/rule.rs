@@ -77,6 +77,9 @@ pub struct Base<'a> {
     pub home: Option<&'a Path>,
 }
 
+/// The most rules of one list in one place. Each call is compared with every one of them.
+const MAX_RULES: usize = 1_000;
+
 /// A rule that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("permission rule `{rule}` {origin}: {problem}")]
@@ -408,11 +411,20 @@ impl RuleSet {
     ) -> Result<(), RuleError> {
         let parse = |text: &T| Rule::parse(text.as_ref(), list, origin.clone(), base);
         let rules = texts.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-        match list {
-            List::Allow => self.allow.extend(rules),
-            List::Ask => self.ask.extend(rules),
-            List::Deny => self.deny.extend(rules),
+        let all = match list {
+            List::Allow => &mut self.allow,
+            List::Ask => &mut self.ask,
+            List::Deny => &mut self.deny,
+        };
+        let from_here = all.iter().filter(|rule| rule.origin == *origin).count();
+        if let Some(beyond) = rules.get(MAX_RULES.saturating_sub(from_here)) {
+            let problem = format!(
+                "comes after {MAX_RULES} others, and that is the limit of a list: write fewer rules, with `**` in their \
+                 paths or a shorter prefix"
+            );
+            return Err(RuleError { rule: beyond.text.clone(), origin: origin.clone(), problem });
         }
+        all.extend(rules);
         Ok(())
     }
 }
@@ -424,6 +436,20 @@ mod tests {
     fn parse(text: &str, list: List) -> Result<Rule, RuleError> {
         let base = Base { project: Path::new("/p"), home: None };
         Rule::parse(text, list, Origin::Flag("--allowed-tools".to_owned()), base)
+    }
+
+    #[test]
+    fn a_list_of_rules_has_a_limit_for_each_place() {
+        let base = Base { project: Path::new("/p"), home: None };
+        let [flag, other] = ["--a", "--b"].map(|flag| Origin::Flag(flag.to_owned()));
+        let rules: Vec<String> = (0..MAX_RULES).map(|n| format!("Read(a{n})")).collect();
+        let mut set = RuleSet::default();
+        set.add(List::Deny, &rules, &flag, base).unwrap();
+        set.add(List::Deny, &rules, &other, base).unwrap();
+        set.add(List::Ask, &rules, &flag, base).unwrap();
+        let error = set.add(List::Deny, &["Read(one)", "Read(two)"], &flag, base).unwrap_err();
+        assert_eq!(error.rule, "Read(one)");
+        assert_eq!(set.deny.len(), 2 * MAX_RULES, "none of them counts");
     }
 
     #[test]
