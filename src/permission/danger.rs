@@ -137,9 +137,14 @@ impl CommandWords<'_> {
         let hidden = hidden_options(self.words);
         let mut entries: Vec<Entry> = entries(self.name, self.spelled).collect();
         let is_listed = is_listed(self.name, self.spelled);
-        let anywhere = ANYWHERE.split_whitespace().filter(|option| !self.is_harmless(option));
-        let anywhere =
-            anywhere.map(|option| Entry { program: self.name, option, row: "", is_known: false });
+        let anywhere = ANYWHERE.split_whitespace().filter(|option| !option.starts_with('!'));
+        let anywhere = anywhere.filter(|option| !self.is_harmless(option));
+        let anywhere = anywhere.map(|option| Entry {
+            program: self.name,
+            option,
+            row: ANYWHERE,
+            is_known: false,
+        });
         entries.extend(anywhere);
         let mut dangers = Vec::new();
         for (place, word) in self.spelled.iter().enumerate().take(end).skip(1) {

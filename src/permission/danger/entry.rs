@@ -47,6 +47,9 @@ const FORMATS: &[&str] = &[
     "short",
 ];
 
+/// The letters at the beginning of an option that tell it from others.
+const BEGINNING: usize = 4;
+
 impl Entry<'_> {
     /// Whether a word of the command is the option; `next` is the word behind it.
     pub fn is(self, word: &str, next: Option<&str>, place: usize) -> bool {
@@ -62,10 +65,12 @@ impl Entry<'_> {
             let is_format = value.or(next).is_some_and(|value| FORMATS.contains(&value));
             let fits = match self.program {
                 "tsc" => given.eq_ignore_ascii_case(long),
-                // GNU programs and git take any beginning of an option that fits no other.
+                // GNU programs and git take any beginning of an option that fits no other. Of a
+                // program that is not known, few letters may as well be those of another.
                 _ => {
+                    let is_beginning = self.is_known || given.len() >= BEGINNING;
                     given == long
-                        || self.is_known && long.starts_with(given) && !self.has_whole(given)
+                        || is_beginning && long.starts_with(given) && !self.has_whole(given)
                 }
             };
             return fits && !(long == "output" && is_format);
@@ -83,7 +88,14 @@ impl Entry<'_> {
                 Some(start) => name.starts_with(start),
                 None => name == self.option,
             };
-            return is(name) || name.strip_prefix('-').is_some_and(is);
+            // Linkers take any beginning of it behind two.
+            let is_beginning = |name: &str| {
+                name.len() >= BEGINNING && self.option[1..].starts_with(name) && self.is_known
+            };
+            let long = name.strip_prefix("--");
+            return is(name)
+                || name.strip_prefix('-').is_some_and(is)
+                || long.is_some_and(is_beginning);
         }
         match word.strip_prefix('-') {
             Some(cluster) if !cluster.starts_with('-') => {

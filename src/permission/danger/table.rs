@@ -98,7 +98,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
          --backup-dir --temp-dir --partial-dir --daemon --dparam",
     ),
     ("man", "-P -H -X -C --pager --html --gxditview --preprocessor --config-file"),
-    ("less more", "-o -O -k --log-file --lesskey-file --lesskey-src --LOG-FILE +*"),
+    ("less more", "-o -O -k --log-file --lesskey-* --LOG-FILE +*"),
     ("vi vim nvim view ex", "-c -S -s -u -U -i -w -W --cmd --startuptime --listen +*"),
     ("ed", "!*"),
     ("emacs", "-l -f -q --eval --execute --load --funcall --script --batch --insert"),
@@ -110,7 +110,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ),
     ("yq", "=op -i -s --inplace --in-place --split-exp --split-exp-file"),
     ("jq", "-L -f --from-file"),
-    ("go", "=* -exec -toolexec -overlay -modfile -vettool -C generate"),
+    ("go", "=* -exec -toolexec -overlay -modfile -vettool -C -pkgdir -debug-* generate"),
     ("go/env", "-w -u"),
     (
         "cargo",
@@ -121,7 +121,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "gcc g++ cc c++ cpp gfortran clang clang++ clang-cpp",
         "=* -wrapper -fplugin -fpass-plugin -iplugindir -specs -B -load -plugin -ccc-* -gcc-toolchain \
-         -gcc-install-dir -ld-path -config* -working-directory* --working-directory",
+         -prefix -gcc-install-dir -ld-path -config* -working-directory* --working-directory",
     ),
     (
         "clang-tidy clang-check opt llc",
@@ -130,6 +130,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("nm ranlib", "--plugin"),
     ("objcopy", "--dump-section"),
     ("strip", "=KR -o --output"),
+    ("as", "=Io -a* --MD"),
     ("ar", "-M --output --plugin"),
     (
         "ld ld.bfd ld.gold ld.lld ld.mold ld64.lld lld gold mold",
@@ -156,7 +157,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "npm pnpm yarn bun npx",
         "--script-shell --prefix -C --dir --cwd --userconfig --globalconfig --node-options --registry --shell \
-         --git --viewer --editor --init-module --preload --use-yarnrc",
+         --git --viewer --editor --init-module --preload --use-yarnrc --logs-dir --cache",
     ),
     ("npx npm/exec npm/x pnpm/dlx bunx", "-c -p --call --package --shell"),
     ("make gmake", "=jlo -f -C -I -E --file --makefile --directory --eval --include-dir"),
@@ -307,7 +308,7 @@ pub const OPTION_FILES: &str = "\
     buck2 codespell dmypy mypy protoc py.test pytest ruff stubgen tsc";
 
 /// The same for every program that is not in the table.
-pub const ANYWHERE: &str = "--exec --exec-batch --execute --eval --output --output-file --outfile --out-file \
+pub const ANYWHERE: &str = "!--compress !--edit !--output !--plug !--post !--script --exec --exec-batch --execute --eval --output --output-file --outfile --out-file \
     --to-command --rsh --shell --script-shell --pager --editor --plugin --compress-program \
     --use-compress-program --post-renderer --run_under";
 
