@@ -111,7 +111,7 @@ fn misread(pattern: &CommandPattern, shell: &Shell) -> bool {
 /// Looks for the rule's program in parts of the line that cannot be read as commands.
 fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
     let Some(program) = pattern.program() else { return Restriction::No };
-    if value::may_start(&shell.script, program) {
+    if value::may_start(&shell.script, base_name(program)) {
         return Restriction::Maybe(format!("a variable may make `{program}` of the command"));
     }
     let plain = apart(&unquoted(&shell.line));

@@ -2,6 +2,15 @@
 
 use crate::protocol::BashVersion;
 
+impl Word {
+    /// Adds what stands directly behind it.
+    pub fn join(&mut self, rest: &Self) {
+        self.text.push_str(&rest.text);
+        self.raw.push_str(&rest.raw);
+        self.literal = false;
+    }
+}
+
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {

@@ -353,7 +353,11 @@ impl<'a> Splitter<'a> {
                         Some(name) if child.kind() == "command_name" => self.word(name),
                         _ => self.word(child),
                     };
-                    command.words.push(word);
+                    match command.words.last_mut().filter(|_| !is_separate) {
+                        // The grammar takes an escape behind an expansion for another word.
+                        Some(last) => last.join(&word),
+                        None => command.words.push(word),
+                    }
                 }
             }
         }

@@ -75,6 +75,12 @@ impl Spelling<'_> {
         !pieces.iter().any(|piece| matches!(piece, Piece::Char(c) if *c != '/'))
     }
 
+    /// Whether the word is the value of one variable or the output of one command, and nothing else.
+    #[must_use]
+    pub fn is_one_value(&self) -> bool {
+        matches!(self, Self::Open(pieces) if matches!(pieces[..], [Piece::Variable(_) | Piece::Any]))
+    }
+
     /// The certain part at the beginning of the word.
     #[must_use]
     pub fn beginning(&self) -> String {

@@ -60,7 +60,8 @@ fn same_program(program: &str, words: &[Word]) -> Restriction {
             Restriction::Maybe(format!("`{name}` may be the same program by another path"))
         }
         Some(_) => Restriction::Yes,
-        None if base.may_be(name) && !base.is_unknown() => {
+        // What comes from elsewhere as a whole is compared with nothing.
+        None if base.may_be(name) && !base.is_one_value() => {
             Restriction::Maybe("which program runs is only known when it runs".to_owned())
         }
         None => Restriction::No,

@@ -1,12 +1,32 @@
 //! Programs whose name is put together from values of variables that the line itself sets.
 
-use crate::permission::script::{Script, Word};
+use super::interprets;
+use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::spelling::{Piece, Spelling, spell};
 use crate::permission::variables;
 use crate::permission::wrapper;
 
 /// Texts that the values of variables make of one word; with more of them it may be any program.
 const MAX_TEXTS: usize = 1024;
+
+/// Programs that set variables to what they read or are given, or run what does.
+const SETTERS: [&str; 15] = [
+    ".",
+    "builtin",
+    "declare",
+    "eval",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "read",
+    "readarray",
+    "readonly",
+    "set",
+    "source",
+    "trap",
+    "typeset",
+];
 
 /// Values by the names of their variables.
 type Values = Vec<(String, Vec<Piece>)>;
@@ -28,12 +48,50 @@ pub fn may_start(script: &Script, program: &str) -> bool {
         let holds = || values.iter().any(|(_, value)| text_of(value).contains(program));
         takes_parts && holds() || texts.iter().any(|text| is_made(text, program, &values))
     };
-    !values.is_empty()
-        && script.all_commands().into_iter().any(|command| {
-            let (starts, _) = wrapper::starts(&command.words);
-            let words = starts.into_iter().filter_map(|start| command.words.get(start));
-            words.filter(|word| !word.literal).any(may_be)
+    let commands = script.all_commands();
+    let sets = commands.iter().any(|command| runs(command, sets_variables));
+    let programs = commands.iter().flat_map(|command| {
+        let (starts, _) = wrapper::starts(&command.words);
+        starts.into_iter().filter_map(|start| command.words.get(start))
+    });
+    let mut programs = programs.filter(|word| !word.literal);
+    if values.is_empty() {
+        return sets && programs.any(|word| is_open(word, program));
+    }
+    if programs.any(|word| may_be(word) || sets && is_open(word, program)) {
+        return true;
+    }
+    // A text that is run may be put together too, and so may what such a program reads.
+    let words = commands.iter().flat_map(|command| &command.words);
+    let mut words = words.chain(script.all_inputs()).filter(|word| !word.literal);
+    commands.iter().any(|command| runs(command, interprets))
+        && words.any(|word| {
+            let texts = spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces);
+            texts.into_iter().any(|text| is_part(&text, program, &values))
         })
+}
+
+/// Whether the command, or one that it may run, is such a one.
+fn runs(command: &SimpleCommand, is_it: impl Fn(&[Word]) -> bool) -> bool {
+    wrapper::views(command).into_iter().any(is_it)
+}
+
+fn sets_variables(words: &[Word]) -> bool {
+    let program = words.first().map_or("", |word| wrapper::base_name(&word.text));
+    let has_target = || words.iter().any(|word| word.text.starts_with("-v"));
+    SETTERS.contains(&program) || program == "printf" && has_target()
+}
+
+/// Whether the word may be the program, as far as it is known.
+fn is_open(word: &Word, program: &str) -> bool {
+    spell(std::slice::from_ref(word)).iter().any(|word| word.base().may_be(program))
+}
+
+/// Whether values in the text make one of it in which the program's name stands.
+fn is_part(text: &[Piece], program: &str, values: &Values) -> bool {
+    let is_set = |piece: &Piece| matches!(piece, Piece::Variable(name) if values.iter().any(|(own, _)| own == name));
+    let made = |texts: Vec<Vec<Piece>>| texts.iter().any(|it| text_of(it).contains(program));
+    text.iter().any(is_set) && substituted(text, values).is_none_or(made)
 }
 
 /// Whether values in the word make the name of the program of it.
@@ -44,7 +102,7 @@ fn is_made(word: &[Piece], program: &str, values: &Values) -> bool {
         let first = text.split(is_blank).find(|part| !part.is_empty()).unwrap_or_default();
         let name = Spelling::Open(first.to_vec());
         let base = name.base();
-        base.may_be(program) && (!base.is_unknown() || first.contains(&Piece::Limit))
+        base.may_be(program) && !name.is_one_value()
     };
     word.iter().any(is_set)
         && substituted(word, values).is_none_or(|texts| texts.into_iter().any(is_name))

@@ -7,12 +7,14 @@ use crate::permission::script::Word;
 /// Characters between the words of an input. Some of what reads one takes it for a script or a list.
 const SEPARATORS: &str = "'\"()[];|&<>`,";
 
-/// The words of a here-string.
+/// The words of a here-string, and the whole where it is put together.
 pub fn of_string(word: &Word) -> Vec<Word> {
-    match word.literal {
-        true => words(&word.text, false),
-        false => words(word.raw.trim_matches('"'), true),
+    if word.literal {
+        return words(&word.text, false);
     }
+    let mut all = words(word.raw.trim_matches('"'), true);
+    all.push(word.clone());
+    all
 }
 
 /// The words of a here-document. `is_expanded` says that bash fills in values.

@@ -243,3 +243,13 @@ fn assignments_before_a_command_are_kept_with_it() {
         assert!(!harmless(line), "{line}");
     }
 }
+
+#[test]
+fn words_that_touch_are_one_as_bash_has_it() {
+    for (line, word) in [("echo $x\\m v", "$x\\m"), ("echo ${x}\\m$y v", "${x}\\m$y")] {
+        let script = split(line);
+        assert_eq!(script.commands[0].words[1].raw, word);
+        assert_eq!(script.commands[0].words.len(), 3, "{line}");
+        assert!(script.unclear.is_some(), "{line}");
+    }
+}
