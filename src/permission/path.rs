@@ -87,13 +87,16 @@ impl Places {
     /// Whether `PATH` leads from the program's name to a file outside of the working directories
     /// and of the checkouts around them, or to none.
     fn finds_outside(&self, program: &str, bases: &[PathBuf]) -> bool {
-        !self.has_home_on_path() && bases.iter().all(|base| self.finds_from(base, program))
+        !self.has_other_folder_on_path() && bases.iter().all(|base| self.finds_from(base, program))
     }
 
-    /// Whether bash reads a folder of `PATH` as one in somebody's home, by a leading `~`.
-    fn has_home_on_path(&self) -> bool {
-        let is_home = |folder: &PathBuf| folder.as_os_str().as_encoded_bytes().starts_with(b"~");
-        self.programs.iter().any(is_home)
+    /// Whether a folder of `PATH` is another one for bash: in somebody's home, by a leading `~`, or
+    /// by a link of the process itself.
+    fn has_other_folder_on_path(&self) -> bool {
+        let is_other = |folder: &PathBuf| {
+            folder.as_os_str().as_encoded_bytes().starts_with(b"~") || folder.starts_with("/proc")
+        };
+        self.programs.iter().any(is_other)
     }
 
     /// Whether a program may find others to start in the project, since `PATH` leads there.
@@ -122,7 +125,7 @@ impl Places {
             let found = self.programs_named(program, base).next();
             found.is_some_and(|file| is_of_system(&file) && self.is_outside(base, &file))
         };
-        !self.has_home_on_path() && bases.iter().all(is_found)
+        !self.has_other_folder_on_path() && bases.iter().all(is_found)
     }
 
     /// Whether `PATH` finds a program in the project that has the name of one outside, which the

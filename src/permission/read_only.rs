@@ -363,6 +363,15 @@ impl Reader {
             let shows_contents = matches!(self.words.get(1), Some(&("diff" | "log" | "show")));
             check_repository(base, places.home.as_deref(), &places.git, shows_contents)?;
         }
+        // Nothing else looks at what those start in their turn.
+        if !places.has_sandbox
+            && STARTERS.contains(&program)
+            && places.has_programs_of_project(bases)
+        {
+            return Err(format!(
+                "nothing confines it here, and {program} may start a program of the project"
+            ));
+        }
         if !is_builtin(program) && !places.finds_reader(program, bases) {
             return Err(match places.has_sandbox {
                 true => format!("PATH finds {program} in a working directory, or nowhere"),

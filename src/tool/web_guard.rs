@@ -87,6 +87,8 @@ fn not_public_v4(address: Ipv4Addr) -> Option<&'static str> {
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => Some("private"),
         [100, 64..=127, ..] => Some("carrier-private"),
         [169, 254, ..] => Some("link-local"),
+        // Where Azure has the services of a machine's own host.
+        [168, 63, 129, 16] => Some("host-local"),
         [192, 0, 0 | 2, _] | [198, 18 | 19, ..] | [198, 51, 100, _] | [203, 0, 113, _] => {
             Some("reserved")
         }
