@@ -2,8 +2,8 @@
 
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use futures_util::FutureExt;
@@ -125,16 +125,19 @@ impl Agent {
         let in_bytes = input.len();
         let input = enabled!(Level::DEBUG).then_some(input);
         let began = Instant::now();
+        let words = OnceLock::new();
         let answer = match refused {
             Some(used_up) => {
                 let why = format!("This call was not run: {used_up}.");
                 Err(ToolError::soft(SoftKind::Budget, why))
             }
             // A panic is a bug of ours: it ends the run, not the program.
-            None => AssertUnwindSafe(self.answer(call, span, run, batch))
-                .catch_unwind()
-                .await
-                .unwrap_or_else(|panic| Err(panicked(panic.as_ref()))),
+            None => {
+                AssertUnwindSafe(self.answer(call, Station { span, run, cancel: batch }, &words))
+                    .catch_unwind()
+                    .await
+                    .unwrap_or_else(|panic| Err(panicked(panic.as_ref())))
+            }
         };
         if let Err(ToolError::Fatal { .. }) = answer {
             batch.cancel();
@@ -168,8 +171,9 @@ impl Agent {
             took: began.elapsed(),
         };
         let ToolOutcome { content, is_error, summary, details } = outcome;
+        let call = words.into_inner().unwrap_or_default();
         let result =
-            ContentBlock::ToolResult { tool_use_id: id, content, is_error, summary, details };
+            ContentBlock::ToolResult { tool_use_id: id, content, is_error, call, summary, details };
         self.keep_result(&result, running).await;
         run.events.emit(finished);
         (result, fatal)
@@ -186,13 +190,13 @@ impl Agent {
         }
     }
 
-    /// Takes one call through its checks and runs it: known, valid, permitted.
+    /// Takes one call through its checks and runs it: known, valid, permitted. Once it starts, `words`
+    /// holds what the screen shows of it.
     async fn answer(
         &self,
         call: ToolCall,
-        span: Span,
-        run: &Run<'_>,
-        batch: &CancellationToken,
+        at: Station<'_>,
+        words: &OnceLock<String>,
     ) -> Result<ToolOutcome, ToolError> {
         if let Some(text) = call.malformed {
             let why = format!("The input of {} is not a JSON object: {}", call.name, head(&text));
@@ -211,9 +215,8 @@ impl Agent {
         tool.validate(&call.input)
             .map_err(|invalid| ToolError::soft(SoftKind::InvalidInput, invalid.to_string()))?;
         let valid = call.with_access(tool.as_ref());
-        let at = Station { span, run, cancel: batch };
         let (valid, heard) = self.before_call(tool.as_ref(), valid, at).await?;
-        let answer = self.permit_and_run(tool.as_ref(), valid, &heard, at).await;
+        let answer = self.permit_and_run(tool.as_ref(), valid, &heard, at, words).await;
         heard.told(answer)
     }
 
@@ -224,6 +227,7 @@ impl Agent {
         valid: ValidCall,
         heard: &Heard,
         at: Station<'_>,
+        words: &OnceLock<String>,
     ) -> Result<ToolOutcome, ToolError> {
         let mut asked_guard = None;
         let permitted = self.permit(tool, valid, heard, at, &mut asked_guard).await?;
@@ -248,11 +252,9 @@ impl Agent {
         let listen = events.into_iter().any(|event| self.setup.hooks.listen(event));
         let kept = listen.then(|| valid.clone());
         let ValidCall { call, access } = valid;
-        run.events.emit(EventKind::ToolStarted {
-            id: call.id.clone(),
-            name: tool.spec().name.clone(),
-            summary: tool.summary(&call.input),
-        });
+        let summary = words.get_or_init(|| tool.summary(&call.input)).clone();
+        let (id, name) = (call.id.clone(), tool.spec().name.clone());
+        run.events.emit(EventKind::ToolStarted { id, name, summary });
         let context = ToolContext {
             tool_use_id: call.id.clone(),
             events: run.events.clone(),

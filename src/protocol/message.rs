@@ -134,6 +134,10 @@ pub enum ContentBlock {
         content: Vec<ResultBlock>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
+        /// The call in a few words for the screen, such as `"TODO" in src`; never sent to a model.
+        /// Empty in old files, and for a call that never started.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        call: String,
         /// A few words for the screen, such as `14 hits`; never sent to a model. Empty in old files.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         summary: String,
@@ -168,7 +172,8 @@ impl ContentBlock {
     /// The result of a call as the model reads it, with nothing more for the user.
     #[must_use]
     pub fn result(tool_use_id: ToolUseId, content: Vec<ResultBlock>, is_error: bool) -> Self {
-        Self::ToolResult { tool_use_id, content, is_error, summary: String::new(), details: None }
+        let (call, summary) = (String::new(), String::new());
+        Self::ToolResult { tool_use_id, content, is_error, call, summary, details: None }
     }
 
     /// The text of a text block.

@@ -68,6 +68,8 @@ struct Call {
     name: String,
     title: String,
     prompt: Option<String>,
+    /// The place of its start in `events`.
+    event: usize,
     answered: Option<Answered>,
 }
 
@@ -205,7 +207,15 @@ impl<'a> Replay<'a> {
                     let from = report.map_or(Sender::Person, |id| self.sender(id));
                     self.push(EventKind::PromptRead { id: None, text: text.clone(), from });
                 }
-                ContentBlock::ToolResult { tool_use_id, content, is_error, summary, details } => {
+                ContentBlock::ToolResult {
+                    tool_use_id,
+                    content,
+                    is_error,
+                    call,
+                    summary,
+                    details,
+                } => {
+                    self.reword(tool_use_id, call);
                     self.result(tool_use_id, content, *is_error, summary, details.as_ref());
                 }
                 _ => {}
@@ -217,6 +227,16 @@ impl<'a> Replay<'a> {
         let known = self.by_id.get(&id);
         let name = known.map_or_else(|| "an agent".to_owned(), |agent| agent.meta.name.clone());
         Sender::Agent { name }
+    }
+
+    /// Shows a call as it was shown when it started, if its result says how.
+    fn reword(&mut self, id: &ToolUseId, words: &str) {
+        let started = self.calls.get(id).and_then(|call| self.events.get_mut(call.event));
+        if let Some(AgentEvent { kind: EventKind::ToolStarted { summary, .. }, .. }) = started
+            && !words.is_empty()
+        {
+            words.clone_into(summary);
+        }
     }
 
     fn result(
@@ -296,6 +316,7 @@ impl<'a> Replay<'a> {
                         name: name.clone(),
                         title: title.or_else(|| prompt.clone()).unwrap_or_default(),
                         prompt,
+                        event: self.events.len(),
                         answered: None,
                     };
                     self.calls.insert(id.clone(), call);

@@ -44,6 +44,7 @@ pub(super) fn results<'a>(
             tool_use_id: call.clone(),
             content: vec![ResultBlock::text(text)],
             is_error,
+            call: String::new(),
             summary: String::new(),
             details: Some(details),
         }

@@ -132,6 +132,29 @@ async fn the_zoomed_view_of_a_stored_agent_has_its_task_its_calls_and_its_answer
 }
 
 #[tokio::test]
+async fn stored_calls_are_shown_in_the_words_of_their_tools() {
+    let scene = Scene::new();
+    scene.world.write("src/a.txt", "one\ntwo\nthree\n");
+    let path = scene.world.project_dir().join("src/a.txt");
+    let todos = json!([{"content": "ITEM-1", "status": "in_progress", "activeForm": "doing"}]);
+    let calls = tool_use("Grep", json!({"pattern": "two", "path": "src"}))
+        .tool_use("Glob", json!({"pattern": "**/*.txt"}))
+        .tool_use("Read", json!({"file_path": path, "offset": 2, "limit": 1}))
+        .tool_use("TodoWrite", json!({"todos": todos}));
+    scene.server.when(PARENT).reply(calls).then(text(DONE));
+    let words =
+        ["Grep \"two\" in src", "Glob \"**/*.txt\"", "src/a.txt lines 2-2", "TodoWrite ITEM-1"];
+    for arguments in [[BYPASS, "PARENT-1 go"], CONTINUE] {
+        let screen = Screen::start(&scene.world, arguments, 120, 36);
+        let shown = screen.wait_for(DONE);
+        for words in words {
+            assert!(shown.contains(words), "{words}\n{shown}");
+        }
+        quit(screen);
+    }
+}
+
+#[tokio::test]
 async fn agents_without_files_are_in_the_batch_by_the_reports_of_their_ends() {
     let scene = scene("[subagents]\npersist = false\n");
     let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);

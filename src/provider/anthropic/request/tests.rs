@@ -45,6 +45,7 @@ fn result(id: &str, content: Vec<ResultBlock>, is_error: bool) -> ContentBlock {
         tool_use_id: ToolUseId::new(id),
         content,
         is_error,
+        call: "secret-call".to_owned(),
         summary: "secret-summary".to_owned(),
         details: Some(details),
     }

@@ -41,6 +41,7 @@ fn result(id: &str, content: Vec<ResultBlock>, is_error: bool) -> ContentBlock {
         tool_use_id: ToolUseId::new(id),
         content,
         is_error,
+        call: "secret-call".to_owned(),
         summary: "secret-summary".to_owned(),
         details: Some(ToolDetails::Diff {
             path: "secret-detail".into(),

@@ -273,6 +273,7 @@ async fn a_history_has_each_agent_with_its_turns_ends_and_costs() {
             tool_use_id: ToolUseId::new(id),
             content,
             is_error,
+            call: String::new(),
             summary: String::new(),
             details,
         },
