@@ -42,7 +42,8 @@ impl TestedCall {
         let (name, subject) = match text.trim().split_once('(') {
             None => (text.trim(), ""),
             Some((name, rest)) => match rest.strip_suffix(')') {
-                Some(subject) => (name.trim(), subject.trim()),
+                // Other blanks are part of a word for a shell.
+                Some(subject) => (name.trim(), subject.trim_matches([' ', '\t', '\n'])),
                 None => return Err(format!("`(` without `)` at the end of `{text}`")),
             },
         };

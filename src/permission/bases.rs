@@ -82,6 +82,10 @@ impl Bases {
             let before = lookup.bases.len();
             for (at, step) in moves.iter().enumerate() {
                 is_open |= !follow(step, at > 0, again, &mut lookup, home);
+                // No other folder would be kept.
+                if is_open && lookup.bases.len() >= MAX_FOLDERS {
+                    break;
+                }
             }
             if !repeats || is_open || lookup.bases.len() == before {
                 break;

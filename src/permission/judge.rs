@@ -187,6 +187,9 @@ pub(super) fn refused_redirect(policy: &Policy<'_>, from: &str, to: &str) -> Opt
     Some(format!("{rule} asks about it. To go there, fetch it"))
 }
 
+/// How often a command of one line is compared with a rule.
+const MAX_COMPARISONS: usize = 10_000;
+
 /// The rule that is meant for the call, or else the first that may be, with the reason for the doubt.
 fn restriction<'a>(
     rules: impl IntoIterator<Item = &'a Rule>,
@@ -194,7 +197,12 @@ fn restriction<'a>(
     places: &Places,
 ) -> Option<(String, Option<String>)> {
     let mut doubt = None;
-    for rule in rules {
+    let commands = facts.shell.as_ref().map_or(0, |shell| shell.script.all_commands().len());
+    for (at, rule) in rules.into_iter().enumerate() {
+        if at.saturating_mul(commands) > MAX_COMPARISONS {
+            let why = format!("the line has {commands} commands, too many for so many rules");
+            return doubt.or_else(|| Some((rule.describe(places), Some(why))));
+        }
         match rule.restricts(facts, places) {
             Restriction::Yes => return Some((rule.describe(places), None)),
             Restriction::Maybe(why) if doubt.is_none() => {

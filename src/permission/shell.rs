@@ -26,6 +26,8 @@ mod word;
 const MAX_BYTES: usize = 64 * 1024;
 /// Deeper nesting is asked about.
 const MAX_DEPTH: usize = 60;
+/// Bytes of the texts in one script that are run as scripts. A text may stand in several of them.
+const MAX_TEXTS: usize = 32 * 1024;
 /// How deep scripts in arguments of scripts are looked into.
 const MAX_NESTING: usize = 3;
 /// Words that are part of the grammar of bash: seen as a program, the two readings differ.
@@ -127,6 +129,15 @@ fn split_nested(line: &str, nesting: usize) -> Script {
         // Bash takes these out before it sees the words; the grammar takes them for blanks.
         texts.push(line.replace("\\\n", ""));
     }
+    let mut room = MAX_TEXTS.max(line.len());
+    let fits = |text: &String| {
+        let fits = text.len() <= room;
+        room = room.saturating_sub(text.len());
+        fits
+    };
+    let found = texts.len();
+    texts.retain(fits);
+    is_all &= texts.len() == found;
     // A text that is not looked into may hold any command.
     if !is_all || nesting >= MAX_NESTING && !texts.is_empty() {
         script.set_unclear("the command runs more texts as scripts than are looked into");

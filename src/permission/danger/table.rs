@@ -121,7 +121,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "gcc g++ cc c++ cpp gfortran clang clang++ clang-cpp",
         "=* -wrapper -fplugin -fpass-plugin -iplugindir -specs -B -load -plugin -ccc-* -gcc-toolchain \
-         -prefix -gcc-install-dir -ld-path -config* -working-directory* --working-directory",
+         -prefix -for-linker -for-assembler -gcc-install-dir -ld-path -config* -working-directory* --working-directory",
     ),
     (
         "clang-tidy clang-check opt llc",
@@ -134,7 +134,7 @@ pub const OPTIONS: &[(&str, &str)] = &[
     ("ar", "-M --output --plugin"),
     (
         "ld ld.bfd ld.gold ld.lld ld.mold ld64.lld lld gold mold",
-        "=* -plugin -load-pass-plugin -error-handling-script -run -c -Map -dependency-file -out-implib -reproduce -time-trace",
+        "=* -plugin -load-pass-plugin -error-handling-script -run -c -mri-script -Map -dependency-file -out-implib -reproduce -time-trace",
     ),
     ("dlltool dllwrap windres windmc", "-S --as --preprocessor --driver-name"),
     ("nvcc", "=* -ccbin -compiler-bindir -optf -options-file -fplugin -wrapper"),

@@ -53,7 +53,7 @@ const TEMPLATES: &[&str] = &["discussion_template", "issue_template", "pull_requ
 /// Files without a dot that a program runs, or takes commands from, because they are there.
 const AUTOMATION: &[&str] = &[
     // Git hooks.
-    "captainhook.config.json captainhook.json",
+    "captainhook.config.json captainhook.json monk.yaml whisky.json",
     "grumphp.dist.yaml grumphp.dist.yml grumphp.yaml grumphp.yaml.dist grumphp.yml grumphp.yml.dist",
     "hk.local.pkl hk.pkl hk.toml hk.yaml prek.toml",
     "simple-git-hooks.cjs simple-git-hooks.js simple-git-hooks.json",
@@ -77,8 +77,14 @@ const AUTOMATION: &[&str] = &[
 ];
 
 /// The same, by how the name begins.
-const AUTOMATION_STARTS: &[&str] =
-    &["azure-pipelines", "jenkinsfile", "lefthook", "lint-staged.config.", "mise."];
+const AUTOMATION_STARTS: &[&str] = &[
+    "azure-pipelines",
+    "husky.config.",
+    "jenkinsfile",
+    "lefthook",
+    "lint-staged.config.",
+    "mise.",
+];
 
 /// The same, by how the name ends.
 const AUTOMATION_ENDS: &[&str] =

@@ -137,6 +137,7 @@ fn loads(word: &str) -> Option<&'static str> {
         _ if word.starts_with('@') => Some("@"),
         "-plugin" | "--plugin" => Some("-plugin"),
         "-load-pass-plugin" | "--load-pass-plugin" => Some("-load-pass-plugin"),
+        "-c" | "-mri-script" | "--mri-script" => Some("-mri-script"),
         "-error-handling-script" | "--error-handling-script" => Some("-error-handling-script"),
         _ => None,
     }
