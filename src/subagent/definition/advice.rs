@@ -21,6 +21,7 @@ pub(super) fn of(
     definition: &Definition,
     description: Key<'_>,
     tools: Key<'_>,
+    disallowed_tools: Key<'_>,
 ) -> Vec<DefinitionError> {
     let mut found = Vec::new();
     if let Some(what) = vague(&definition.description) {
@@ -36,7 +37,7 @@ pub(super) fn of(
                 "`tools` lists {bare}: that alone lets the agent start no others, the depth limit decides; without others to start leave it out"
             );
             found.push(tools.error(message));
-        } else if !TOOLS.contains(&bare) && !bare.starts_with("mcp__") {
+        } else if !is_tool(bare) {
             let bare = bare.escape_debug();
             let message = format!(
                 "`tools` lists {bare}, which is no tool here: mend the name, or leave it out"
@@ -44,7 +45,22 @@ pub(super) fn of(
             found.push(tools.error(message));
         }
     }
+    for name in &definition.disallowed_tools {
+        let bare = name.split('(').next().unwrap_or_default();
+        if canonical_name(bare) != "AgentTool" && !is_tool(bare) {
+            let message = format!(
+                "`disallowedTools` lists {}, which is no tool here: it takes nothing away",
+                bare.escape_debug()
+            );
+            found.push(disallowed_tools.error(message));
+        }
+    }
     found
+}
+
+/// Whether a tool may have this name: one of ours, one of a server, or a pattern for these.
+fn is_tool(name: &str) -> bool {
+    TOOLS.contains(&name) || name.starts_with("mcp__")
 }
 
 /// Why a model could not choose by this description.

@@ -93,7 +93,12 @@ impl<'a> Reader<'a> {
             mcp_servers: self.servers(&mut inert, &mut starts, &mut odd)?,
             source: self.source.clone(),
         };
-        let mut advice = advice::of(&definition, self.key("description"), self.key("tools"));
+        let mut advice = advice::of(
+            &definition,
+            self.key("description"),
+            self.key("tools"),
+            self.key("disallowedTools"),
+        );
         advice.extend(inert.iter().map(|thing| self.waits(thing)));
         advice.extend(starts.iter().map(|start| self.starts_elsewhere(start)));
         advice.extend(odd);

@@ -422,8 +422,7 @@ fn a_projects_mode_counts_alone_only_where_modes_may_and_it_is_accepted() {
 
 #[test]
 fn s2_13_and_s2_32_advice_names_the_line_and_what_to_write() {
-    let text =
-        "---\ndescription: does stuff\ntools: Read, Task, Agent(x), Bsah, mcp__a__b\n---\nLook.";
+    let text = "---\ndescription: does stuff\ntools: Read, Task, Agent(x), Bsah, mcp__a__b\ndisallowedTools: Edti, Agent, Bash(rm:*), mcp__a__c\n---\nLook.";
     let parsed = parse(text, Dialect::Own).unwrap();
     let listed = |name: &str| {
         format!(
@@ -437,6 +436,7 @@ fn s2_13_and_s2_32_advice_names_the_line_and_what_to_write() {
             listed("Task"),
             listed("Agent"),
             "3: `tools` lists Bsah, which is no tool here: mend the name, or leave it out".to_owned(),
+            "4: `disallowedTools` lists Edti, which is no tool here: it takes nothing away".to_owned(),
         ]
     );
     assert_eq!(parsed.warnings, []);
