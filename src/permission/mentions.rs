@@ -102,8 +102,9 @@ impl Mentioned {
                 mentioned.changed_in_input.add(&files, false);
             }
         }
-        let is_unbounded =
-            lookup.is_exhausted() || script.all_commands().into_iter().any(changes_globs);
+        let is_unbounded = lookup.is_exhausted()
+            || script.has_unread_anywhere()
+            || script.all_commands().into_iter().any(changes_globs);
         mentioned.all.unbounded |= is_unbounded;
         mentioned.by_writers.unbounded |= is_unbounded;
         mentioned
@@ -141,7 +142,7 @@ impl Mentioned {
 }
 
 /// Whether the command may change which files a glob in the line stands for.
-fn changes_globs(command: &SimpleCommand) -> bool {
+pub(super) fn changes_globs(command: &SimpleCommand) -> bool {
     let is = |words: &&[Word]| {
         let program = words.first().map_or("", |word| wrapper::base_name(&word.text));
         program == "shopt" || program == "bash" && words.iter().any(|word| word.text.contains('O'))

@@ -94,7 +94,8 @@ impl Places {
     /// by a link of the process itself.
     fn has_other_folder_on_path(&self) -> bool {
         let is_other = |folder: &PathBuf| {
-            folder.as_os_str().as_encoded_bytes().starts_with(b"~") || folder.starts_with("/proc")
+            folder.as_os_str().as_encoded_bytes().starts_with(b"~")
+                || folder.is_absolute() && resolve(folder).is_none()
         };
         self.programs.iter().any(is_other)
     }
@@ -133,11 +134,12 @@ impl Places {
     #[must_use]
     pub fn shadows_yours(&self, program: &str, bases: &[PathBuf]) -> bool {
         let is_outside = |base: &Path, file: PathBuf| self.is_outside(base, &file);
-        bases.iter().any(|base| {
-            let mut found = self.programs_named(program, base);
-            found.next().is_some_and(|first| !is_outside(base, first))
-                && found.any(|other| is_outside(base, other))
-        })
+        self.has_other_folder_on_path()
+            || bases.iter().any(|base| {
+                let mut found = self.programs_named(program, base);
+                found.next().is_some_and(|first| !is_outside(base, first))
+                    && found.any(|other| is_outside(base, other))
+            })
     }
 
     /// The same for a command that runs in `base`.

@@ -3,6 +3,7 @@
 //! its words.
 
 use super::facts::Shell;
+use super::mentions::changes_globs;
 use super::pattern::CommandPattern;
 use super::script::{Script, SimpleCommand, Word};
 use super::spelling::{apart, segments, unquoted};
@@ -113,6 +114,16 @@ fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
     let Some(program) = pattern.program() else { return Restriction::No };
     if value::may_start(&shell.script, base_name(program)) {
         return Restriction::Maybe(format!("a variable may make `{program}` of the command"));
+    }
+    if shell.script.has_unread_anywhere() {
+        return Restriction::Maybe(
+            "a part of the line is nested too deeply, or too long, to be looked into".to_owned(),
+        );
+    }
+    if shell.script.all_commands().into_iter().any(changes_globs) {
+        return Restriction::Maybe(
+            "shopt may change which names a word of the line stands for".to_owned(),
+        );
     }
     let plain = apart(&unquoted(&shell.line));
     let named = occurrences(&plain, program);

@@ -77,7 +77,7 @@ pub struct Base<'a> {
     pub home: Option<&'a Path>,
 }
 
-/// The most rules of one list in one place. Each call is compared with every one of them.
+/// The most deny or ask rules in one place. Each call is compared with every one of them.
 const MAX_RULES: usize = 1_000;
 
 /// A rule that cannot be read.
@@ -416,8 +416,10 @@ impl RuleSet {
             List::Ask => &mut self.ask,
             List::Deny => &mut self.deny,
         };
-        let from_here = all.iter().filter(|rule| rule.origin == *origin).count();
-        if let Some(beyond) = rules.get(MAX_RULES.saturating_sub(from_here)) {
+        // An allow rule is only looked at until one covers the call.
+        let restricts = list != List::Allow;
+        let from_here = all.iter().filter(|rule| restricts && rule.origin == *origin).count();
+        if restricts && let Some(beyond) = rules.get(MAX_RULES.saturating_sub(from_here)) {
             let problem = format!(
                 "comes after {MAX_RULES} others, and that is the limit of a list: write fewer rules, with `**` in their \
                  paths or a shorter prefix"
@@ -449,6 +451,7 @@ mod tests {
         set.add(List::Ask, &rules, &flag, base).unwrap();
         let error = set.add(List::Deny, &["Read(one)", "Read(two)"], &flag, base).unwrap_err();
         assert_eq!(error.rule, "Read(one)");
+        set.add(List::Allow, &[rules.clone(), rules].concat(), &flag, base).unwrap();
         assert_eq!(set.deny.len(), 2 * MAX_RULES, "none of them counts");
     }
 

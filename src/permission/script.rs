@@ -86,6 +86,8 @@ pub struct Script {
     /// Whether the value of a variable, or a user's home, says which commands run, how often, or how
     /// long: what the line does tells it.
     pub tells_values: bool,
+    /// A part of it is not looked into.
+    pub has_unread: bool,
     /// An older bash might end a substitution in the line elsewhere.
     pub needs_bash: BashVersion,
     /// Words outside of commands that a variable may carry into one: values, and what a loop runs over.
@@ -101,6 +103,12 @@ pub struct Script {
 }
 
 impl Script {
+    /// Notes that a part of the line is not looked into, so that it may hold any command.
+    pub fn set_unread(&mut self, why: &str) {
+        self.has_unread = true;
+        self.set_unclear(why);
+    }
+
     /// Notes why the line cannot be judged; the first reason stands.
     pub fn set_unclear(&mut self, why: impl Into<String>) {
         self.unclear.get_or_insert_with(|| why.into());
@@ -126,6 +134,12 @@ impl Script {
             all.extend(script.all_commands());
         }
         all
+    }
+
+    /// Whether a part is not looked into, here or in the texts that are run as scripts.
+    #[must_use]
+    pub fn has_unread_anywhere(&self) -> bool {
+        self.has_unread || self.nested.iter().any(Self::has_unread_anywhere)
     }
 
     /// Every value here and in the texts that are run as scripts.

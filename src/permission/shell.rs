@@ -27,7 +27,7 @@ const MAX_BYTES: usize = 64 * 1024;
 /// Deeper nesting is asked about.
 const MAX_DEPTH: usize = 60;
 /// Bytes of the texts in one script that are run as scripts. A text may stand in several of them.
-const MAX_TEXTS: usize = 32 * 1024;
+const MAX_TEXTS: usize = 8 * 1024;
 /// How deep scripts in arguments of scripts are looked into.
 const MAX_NESTING: usize = 3;
 /// Words that are part of the grammar of bash: seen as a program, the two readings differ.
@@ -93,7 +93,7 @@ pub fn split(line: &str) -> Script {
 fn split_nested(line: &str, nesting: usize) -> Script {
     let mut script = Script::default();
     if line.len() > MAX_BYTES {
-        script.set_unclear("the command is too long to be judged");
+        script.set_unread("the command is too long to be judged");
         return script;
     }
     if line
@@ -108,7 +108,7 @@ fn split_nested(line: &str, nesting: usize) -> Script {
         Err(_) => None,
     };
     let Some(tree) = tree else {
-        script.set_unclear("the command cannot be parsed");
+        script.set_unread("the command cannot be parsed");
         return script;
     };
     if tree.root_node().has_error() {
@@ -117,9 +117,20 @@ fn split_nested(line: &str, nesting: usize) -> Script {
     let mut splitter = Splitter::new(line, script);
     splitter.visit(tree.root_node());
     splitter.check_substitutions(tree.root_node());
-    let mut script = splitter.script;
+    let Splitter { mut script, documents, strings, .. } = splitter;
     let mut texts = Vec::new();
     let mut is_all = true;
+    let evaluates = |command: &SimpleCommand| {
+        let is_one = |words: &[Word]| {
+            words.first().is_some_and(|word| wrapper::evaluates(wrapper::base_name(&word.text)))
+        };
+        wrapper::views(command).into_iter().any(is_one)
+    };
+    if script.commands.iter().any(evaluates) {
+        // One of these may be what it reads as its script.
+        let documents = documents.into_iter().filter_map(|document| line.get(document));
+        texts.extend(documents.map(str::to_owned).chain(strings));
+    }
     for command in &script.commands {
         let (found, all) = wrapper::script_texts(command);
         texts.extend(found);
@@ -140,7 +151,7 @@ fn split_nested(line: &str, nesting: usize) -> Script {
     is_all &= texts.len() == found;
     // A text that is not looked into may hold any command.
     if !is_all || nesting >= MAX_NESTING && !texts.is_empty() {
-        script.set_unclear("the command runs more texts as scripts than are looked into");
+        script.set_unread("the command runs more texts as scripts than are looked into");
     }
     if nesting < MAX_NESTING {
         script.nested = texts.iter().map(|text| split_nested(text, nesting + 1)).collect();
@@ -162,6 +173,8 @@ struct Splitter<'a> {
     within_substitutions: usize,
     /// The text of here-documents, judged apart. Bytes of the line.
     documents: Vec<Range<usize>>,
+    /// Here-strings.
+    strings: Vec<String>,
     in_loop: bool,
 }
 
@@ -177,6 +190,7 @@ impl<'a> Splitter<'a> {
             arithmetic: Vec::new(),
             within_substitutions: 0,
             documents,
+            strings: Vec::new(),
             in_loop: false,
         }
     }
@@ -230,7 +244,7 @@ impl<'a> Splitter<'a> {
     /// Collects what the node and those below it do.
     fn visit(&mut self, node: Node<'_>) {
         if self.depth >= MAX_DEPTH {
-            self.script.set_unclear("the command is nested too deeply");
+            self.script.set_unread("the command is nested too deeply");
             return;
         }
         self.depth += 1;
@@ -280,6 +294,7 @@ impl<'a> Splitter<'a> {
                     let word = self.word(child);
                     self.script.feeds_values |= !word.literal;
                     self.script.inputs.extend(input::of_string(&word));
+                    self.strings.push(word.text);
                 }
             }
             "variable_assignment" => self.own_assignment(node),

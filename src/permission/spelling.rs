@@ -330,7 +330,10 @@ fn decode(text: &[char]) -> Spelling<'static> {
             ('\\', Some(c)) => pieces.push(Piece::Char(*c)),
             ('\'', _) => pieces.extend(chars(&text[at + 1..end.saturating_sub(1).max(at + 1)])),
             ('"', _) => double(&text[at + 1..end.saturating_sub(1).max(at + 1)], &mut pieces),
-            ('$', Some('\'')) => pieces.extend(ansi(&text[at..end]).chars().map(Piece::Char)),
+            ('$', Some('\'')) => match ansi_c::decode(&text[at..end].iter().collect::<String>()) {
+                Some(text) => pieces.extend(text.chars().map(Piece::Char)),
+                None => pieces.push(Piece::Star),
+            },
             ('$', Some('"')) => {}
             ('$', Some(_)) if end > at + 1 => pieces.push(expansion(&text[at..end])),
             ('`', _) | ('<' | '>', Some('(')) => pieces.push(Piece::Any),
@@ -345,7 +348,7 @@ fn decode(text: &[char]) -> Spelling<'static> {
                 }
                 // Where it ends is uncertain, so all that follows is.
                 None => {
-                    pieces.push(Piece::Any);
+                    pieces.push(Piece::Star);
                     break;
                 }
             },

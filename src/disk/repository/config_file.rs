@@ -14,7 +14,8 @@ pub struct Setting {
     pub value: String,
 }
 
-/// The settings with a value, in order. A line that git would refuse is passed over.
+/// The settings in order. One without a value is true, as for git. A line that git would refuse is
+/// passed over.
 pub fn parse(text: &str) -> Vec<Setting> {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let mut rest = text.chars().peekable();
@@ -27,10 +28,15 @@ pub fn parse(text: &str) -> Vec<Setting> {
             section = header(&mut rest);
         } else {
             let key = key(&mut rest);
-            if !key.is_empty() && rest.next_if_eq(&'=').is_some() {
-                settings.push(Setting { section: section.clone(), key, value: value(&mut rest) });
+            let has_value = !key.is_empty() && rest.next_if_eq(&'=').is_some();
+            let value = if has_value {
+                value(&mut rest)
             } else {
                 skip_line(&mut rest);
+                "true".to_owned()
+            };
+            if !key.is_empty() {
+                settings.push(Setting { section: section.clone(), key, value });
             }
         }
     }

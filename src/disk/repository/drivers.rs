@@ -62,7 +62,7 @@ struct Relative;
 
 /// One program, as a setting has it.
 struct Driver {
-    /// `diff`, `filter`, `merge` or `signature`.
+    /// `diff`, `filter`, `merge`, `signature` or `sort`.
     kind: &'static str,
     /// As git names the setting, such as `filter.x.clean`. In lower case.
     setting: String,
@@ -94,7 +94,8 @@ pub fn check(
     shows_contents: bool,
 ) -> Result<(), String> {
     let starts = |it: &Driver| {
-        matches!(it.kind, "filter" | "signature") || it.kind == "diff" && shows_contents
+        matches!(it.kind, "filter" | "sort")
+            || matches!(it.kind, "diff" | "signature") && shows_contents
     };
     let has_odd_names = || !matches!(index::all_names(&git.index(), hash, is_ordinary), Ok(true));
     let drivers = unknown(users).into_iter().filter(starts);
@@ -131,11 +132,16 @@ fn signature(users: &GitSettings) -> Option<Driver> {
         ("log", "showsignature") => {
             !["false", "no", "off", "0"].iter().any(|no| it.value.eq_ignore_ascii_case(no))
         }
-        ("format", "pretty") | ("pretty", _) => it.value.contains("%G"),
+        ("format", "pretty") | ("pretty", _) => {
+            let mut fields = it.value.split('%').skip(1);
+            fields.any(|field| field.trim_start_matches(['+', '-', ' ']).starts_with('G'))
+        }
         ("branch" | "tag", "sort") => !is_sort_key(&it.value),
         _ => false,
     };
-    let shown = users.all().find(shows)?;
+    let mut shown: Vec<&Setting> = users.all().filter(shows).collect();
+    shown.sort_by_key(|it| it.key != "sort");
+    let shown = shown.first()?;
     let is_program = |it: &&Setting| {
         split(&it.section).0 == "gpg" && it.key == "program" && !it.value.is_empty()
     };
@@ -147,7 +153,9 @@ fn signature(users: &GitSettings) -> Option<Driver> {
     };
     let is_safe = named.chain(SIGNATURE_PROGRAMS).all(is_safe);
     let setting = format!("{}.{}", shown.section.replace(' ', "."), shown.key);
-    (!is_safe).then_some(Driver { kind: "signature", setting, is_plain: false })
+    // Branches are sorted without a look at what they hold.
+    let kind = if shown.key == "sort" { "sort" } else { "signature" };
+    (!is_safe).then_some(Driver { kind, setting, is_plain: false })
 }
 
 /// The programs that the user's settings name and that are not known to take any name of a file.

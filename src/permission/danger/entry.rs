@@ -47,6 +47,9 @@ const FORMATS: &[&str] = &[
     "short",
 ];
 
+/// An option that only linkers have.
+const LINKER_OPTION: &str = "-dependency-file";
+
 /// The letters at the beginning of an option that tell it from others.
 const BEGINNING: usize = 4;
 
@@ -88,14 +91,15 @@ impl Entry<'_> {
                 Some(start) => name.starts_with(start),
                 None => name == self.option,
             };
-            // Linkers take any beginning of it behind two.
+            // Linkers take any beginning of it, behind one dash or two.
             let is_beginning = |name: &str| {
-                name.len() >= BEGINNING && self.option[1..].starts_with(name) && self.is_known
+                let is_linker = self.row.contains(LINKER_OPTION);
+                is_linker && name.len() > 1 && self.option[1..].starts_with(name)
             };
-            let long = name.strip_prefix("--");
+            let short = name.trim_start_matches('-');
             return is(name)
                 || name.strip_prefix('-').is_some_and(is)
-                || long.is_some_and(is_beginning);
+                || short.len() < name.len() && is_beginning(short);
         }
         match word.strip_prefix('-') {
             Some(cluster) if !cluster.starts_with('-') => {

@@ -160,9 +160,11 @@ pub fn may_be_option(raw: &str) -> bool {
 pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
     // A NUL parts words; text that is not certain and stays within a word adds nothing to it.
     let mut texts = vec![String::new()];
-    for part in parts(raw) {
+    for (at, part) in parts(raw).into_iter().enumerate() {
         match part {
             Part::Char(c) => texts.iter_mut().for_each(|text| text.push(c)),
+            // It may be a part of an option's name, or begin one.
+            Part::Text if at > 0 && texts.iter().any(|text| names_option(text)) => return None,
             Part::Text => texts.iter_mut().for_each(|text| text.push('?')),
             Part::Words => return None,
             Part::Variable { name, quoted: true } if path(&name, line).is_some() => {
@@ -185,6 +187,12 @@ pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
     }
     let split = |text: String| text.split('\0').map(str::to_owned).collect();
     Some(texts.into_iter().map(split).collect())
+}
+
+/// Whether what stands behind the text belongs to the name of an option, or begins a word.
+fn names_option(text: &str) -> bool {
+    let word = text.rsplit('\0').next().unwrap_or_default();
+    word.is_empty() || word.starts_with('-') && !word.contains('=')
 }
 
 /// The short form of the folder that the variable holds, where the line only reads it.

@@ -133,8 +133,10 @@ fn given(word: &str) -> Given<'_> {
         return Given::Operand;
     };
     // What is left of the word behind such a letter is its value; behind `i` it is the ending of a copy.
-    match letters.find(['e', 'f', 'i']).map(|at| (letters.as_bytes()[at], &letters[at + 1..])) {
-        None if letters.ends_with('l') => Given::Unclear,
+    let value = letters.find(['e', 'f', 'i', 'l']);
+    match value.map(|at| (letters.as_bytes()[at], &letters[at + 1..])) {
+        // Of some versions it takes the rest as well.
+        Some((b'l', _)) => Given::Unclear,
         Some((b'e', "")) => Given::ScriptNext,
         Some((b'e', script)) => Given::Script(script),
         Some((b'f', "")) => Given::ValueNext,
@@ -202,27 +204,60 @@ fn substitution(text: &str) -> Option<&str> {
 
 /// What stands behind `/one/two/`, with any delimiter.
 fn parts(text: &str) -> Option<&str> {
-    let is_delimiter = |c: &char| c.is_ascii_punctuation() && !"\\[]".contains(*c);
+    let is_delimiter = |c: &char| c.is_ascii_punctuation() && *c != '\\';
     let delimiter = text.chars().next().filter(is_delimiter)?;
     let behind = behind_delimiter(&text[1..], delimiter)?;
     behind_delimiter(behind, delimiter)
 }
 
-/// What stands behind the next delimiter that no backslash precedes. Versions of sed differ in where
-/// a bracket ends that holds a delimiter, a backslash or another bracket, so such a one is not read.
+/// What stands behind the next delimiter that no backslash precedes. Versions of sed differ in
+/// whether a bracket may hold one, so none may be open there, also where no bracket is one.
 fn behind_delimiter(text: &str, delimiter: char) -> Option<&str> {
-    let mut rest = text;
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next().filter(|(_, c)| *c != '\n') {
+        if c == delimiter {
+            return closes_brackets(&text[..at]).then(|| &text[at + c.len_utf8()..]);
+        }
+        if c == '\\' {
+            chars.next().filter(|(_, c)| *c != '\n')?;
+        }
+    }
+    None
+}
+
+/// Whether every bracket of the pattern has an end that all versions of sed find.
+fn closes_brackets(pattern: &str) -> bool {
+    let mut rest = pattern;
+    while let Some(at) = rest.find(['[', '\\']) {
+        let (sign, behind) = rest[at..].split_at(1);
+        if sign == "\\" {
+            rest =
+                behind.get(behind.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
+            continue;
+        }
+        match behind_bracket(behind) {
+            Some(behind) => rest = behind,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// What stands behind a bracket whose first sign is gone. One at its beginning is no end, nor is
+/// one in a class such as `[:alpha:]`.
+fn behind_bracket(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix('^').unwrap_or(text);
+    let mut rest = inside.strip_prefix(']').unwrap_or(inside);
     loop {
-        let c = rest.chars().next().filter(|c| *c != '\n')?;
+        let c = rest.chars().next()?;
         rest = &rest[c.len_utf8()..];
-        match c {
-            c if c == delimiter => return Some(rest),
-            '\\' => rest = &rest[rest.chars().next().filter(|c| *c != '\n')?.len_utf8()..],
-            '[' => {
-                let inside = rest.strip_prefix('^').unwrap_or(rest);
-                let end = inside.find([']', '[', '\\', '\n', delimiter]).filter(|end| *end > 0)?;
-                rest = inside[end..].strip_prefix(']')?;
+        match (c, rest.chars().next()) {
+            (']', _) => return Some(rest),
+            ('[', Some(kind @ (':' | '.' | '='))) => {
+                let (_, behind) = rest[1..].split_once(&format!("{kind}]"))?;
+                rest = behind;
             }
+            ('\\', next) if !next.is_some_and(|c| c.is_ascii_alphanumeric()) => return None,
             _ => {}
         }
     }

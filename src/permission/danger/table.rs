@@ -308,7 +308,7 @@ pub const OPTION_FILES: &str = "\
     buck2 codespell dmypy mypy protoc py.test pytest ruff stubgen tsc";
 
 /// The same for every program that is not in the table.
-pub const ANYWHERE: &str = "!--compress !--edit !--output !--plug !--post !--script --exec --exec-batch --execute --eval --output --output-file --outfile --out-file \
+pub const ANYWHERE: &str = "!--compress !--edit !--output !--page !--plug !--post !--script --exec --exec-batch --execute --eval --output --output-file --outfile --out-file \
     --to-command --rsh --shell --script-shell --pager --editor --plugin --compress-program \
     --use-compress-program --post-renderer --run_under";
 

@@ -165,6 +165,26 @@ fn no_line_takes_long_to_judge() {
 }
 
 #[test]
+fn a_rule_is_in_doubt_about_what_is_not_looked_into() {
+    let quoted = |line: String| format!("bash -c '{}'", line.replace('\'', "'\\''"));
+    let bench = bench().allow("Bash").deny("Edit(.env)").deny("Bash(rm:*)");
+    let mut deep = "cat .env".to_owned();
+    let mut with_value = "x=r; ${x}m v".to_owned();
+    for level in 0..5 {
+        let [file, program] = [&deep, &with_value].map(|line| bench.bash(line));
+        assert_ne!(file, Allow, "{level}: {deep}");
+        assert_ne!(program, Allow, "{level}: {with_value}");
+        (deep, with_value) = (quoted(deep), quoted(with_value));
+    }
+    bench.asks([
+        format!("{}cat .env{}", "{ ".repeat(70), "; }".repeat(70)).as_str(),
+        format!("{}cat .env{}", "if true; then ".repeat(70), "; fi".repeat(70)).as_str(),
+        format!(": {}; cat .env", "a".repeat(65 << 10)).as_str(),
+        format!(": {}; x=r; ${{x}}m v", "a".repeat(65 << 10)).as_str(),
+    ]);
+}
+
+#[test]
 fn a_name_in_what_a_command_gets_as_its_input_is_a_doubt() {
     for bench in [bench().allow("Bash"), bench().allow("Bash(xargs cat:*)").allow("Bash(tar:*)")] {
         let bench = bench.deny("Edit(.env)");
@@ -178,11 +198,12 @@ fn a_name_in_what_a_command_gets_as_its_input_is_a_doubt() {
             "tar cf - -T - <<< .env",
             "wc --files0-from=- <<< .env",
             "read x <<< .env; cat $x",
-            "bash <<'E'\ncat '.env'\nE",
             "git show --stdin <<< HEAD:.env",
             "cat $(cat <<< .env)",
             "x=nv; xargs cat <<< .e$x",
         ]);
+        // A shell gets it as a script.
+        bench.denies(["bash <<'E'\ncat '.env'\nE", "bash <<< 'cat .env'"]);
     }
     let bench = bench().allow("Bash").deny("Edit(.env)");
     bench.allows([

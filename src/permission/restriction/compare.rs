@@ -5,7 +5,7 @@ use crate::permission::danger;
 use crate::permission::pattern::wild;
 use crate::permission::program::{Program, is_git_command};
 use crate::permission::script::Word;
-use crate::permission::spelling::{Spelling, spell};
+use crate::permission::spelling::{Spelling, filled, spell};
 use crate::permission::wrapper::base_name;
 
 /// Compares the words of a rule with those of a command. `exact` rules end with their last word;
@@ -61,11 +61,17 @@ fn same_program(program: &str, words: &[Word]) -> Restriction {
         }
         Some(_) => Restriction::Yes,
         // What comes from elsewhere as a whole is compared with nothing.
-        None if base.may_be(name) && !base.is_one_value() => {
+        None if base.may_be(name) && (!base.is_one_value() || has_odd_default(words)) => {
             Restriction::Maybe("which program runs is only known when it runs".to_owned())
         }
         None => Restriction::No,
     }
+}
+
+/// Whether the first word is `${name:-text}` or the like with a text that bash spells out further.
+fn has_odd_default(words: &[Word]) -> bool {
+    let default = words.first().and_then(|word| filled(&word.raw));
+    default.is_some_and(|text| text.contains(['*', '?', '[', '{', '$', '~']))
 }
 
 struct Comparison<'a> {

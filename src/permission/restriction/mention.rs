@@ -4,7 +4,7 @@ use super::{APPENDERS, Restriction, data, occurrences};
 use crate::permission::danger;
 use crate::permission::pattern::CommandPattern;
 use crate::permission::script::{SimpleCommand, Word};
-use crate::permission::spelling::{apart, unquoted};
+use crate::permission::spelling::{apart, spell, unquoted};
 use crate::permission::wrapper::{self, base_name};
 
 /// Words behind a mention that are compared.
@@ -41,6 +41,13 @@ pub fn holds(word: &Word, program: &str) -> bool {
     occurrences(&text, program) > 0
         || joined(&text)
         || word.literal && occurrences(&word.text, program) > 0
+        || !word.literal && is_spelled(word, program)
+}
+
+/// Whether braces in the word make the program's name of it.
+fn is_spelled(word: &Word, program: &str) -> bool {
+    let words = spell(std::slice::from_ref(word));
+    words.iter().any(|word| word.exact().is_some_and(|text| occurrences(text, program) > 0))
 }
 
 /// Whether the program stands in the command where no program is certain to start, and in no text

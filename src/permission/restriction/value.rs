@@ -9,24 +9,11 @@ use crate::permission::wrapper;
 /// Texts that the values of variables make of one word; with more of them it may be any program.
 const MAX_TEXTS: usize = 1024;
 
-/// Programs that set variables to what they read or are given, or run what does.
-const SETTERS: [&str; 15] = [
-    ".",
-    "builtin",
-    "declare",
-    "eval",
-    "getopts",
-    "let",
-    "local",
-    "mapfile",
-    "read",
-    "readarray",
-    "readonly",
-    "set",
-    "source",
-    "trap",
-    "typeset",
-];
+/// Programs that set the variables they are given to what they read or print.
+const READERS: [&str; 4] = ["mapfile", "printf", "read", "readarray"];
+
+/// Programs whose arguments are assignments.
+const DECLARERS: [&str; 5] = ["declare", "export", "local", "readonly", "typeset"];
 
 /// Values by the names of their variables.
 type Values = Vec<(String, Vec<Piece>)>;
@@ -49,16 +36,17 @@ pub fn may_start(script: &Script, program: &str) -> bool {
         takes_parts && holds() || texts.iter().any(|text| is_made(text, program, &values))
     };
     let commands = script.all_commands();
-    let sets = commands.iter().any(|command| runs(command, sets_variables));
+    let set = set_by(&commands);
     let programs = commands.iter().flat_map(|command| {
         let (starts, _) = wrapper::starts(&command.words);
         starts.into_iter().filter_map(|start| command.words.get(start))
     });
     let mut programs = programs.filter(|word| !word.literal);
+    let is_open = |word: &Word| set.as_ref().is_none_or(|set| is_open(word, program, set));
     if values.is_empty() {
-        return sets && programs.any(|word| is_open(word, program));
+        return programs.any(is_open);
     }
-    if programs.any(|word| may_be(word) || sets && is_open(word, program)) {
+    if programs.any(|word| may_be(word) || is_open(word)) {
         return true;
     }
     // A text that is run may be put together too, and so may what such a program reads.
@@ -76,15 +64,61 @@ fn runs(command: &SimpleCommand, is_it: impl Fn(&[Word]) -> bool) -> bool {
     wrapper::views(command).into_iter().any(is_it)
 }
 
-fn sets_variables(words: &[Word]) -> bool {
-    let program = words.first().map_or("", |word| wrapper::base_name(&word.text));
-    let has_target = || words.iter().any(|word| word.text.starts_with("-v"));
-    SETTERS.contains(&program) || program == "printf" && has_target()
+/// The variables that commands of the line set to what it does not say. `None` where these may be
+/// any, or the positional ones.
+fn set_by(commands: &[&SimpleCommand]) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    for command in commands {
+        for words in wrapper::views(command) {
+            let Some((program, arguments)) = words.split_first() else { continue };
+            let program = wrapper::base_name(&program.text);
+            // A quoted assignment is none for the grammar.
+            let is_plain = |word: &Word| word.literal && word.raw == word.text;
+            let is_assignment = |word: &Word| is_plain(word) || !word.raw.contains(['=', '$']);
+            match program {
+                "set" if has_operands(arguments) => return None,
+                "eval" if !arguments.iter().all(|word| word.literal) => return None,
+                _ if DECLARERS.contains(&program) && !arguments.iter().all(is_assignment) => {
+                    return None;
+                }
+                "printf" if !arguments.iter().any(|word| word.text.starts_with("-v")) => {}
+                _ if READERS.contains(&program) => {
+                    if !arguments.iter().all(|word| word.literal) {
+                        return None;
+                    }
+                    names.extend(["REPLY", "MAPFILE"].map(str::to_owned));
+                    names.extend(
+                        arguments.iter().map(|word| {
+                            word.text.strip_prefix("-v").unwrap_or(&word.text).to_owned()
+                        }),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+    Some(names)
 }
 
-/// Whether the word may be the program, as far as it is known.
-fn is_open(word: &Word, program: &str) -> bool {
-    spell(std::slice::from_ref(word)).iter().any(|word| word.base().may_be(program))
+/// Whether `set` gets more than options.
+fn has_operands(arguments: &[Word]) -> bool {
+    let mut is_value = false;
+    arguments.iter().any(|word| {
+        let is_option =
+            word.text.len() > 1 && word.text != "--" && word.text.starts_with(['-', '+']);
+        let takes_value = is_option && word.text.ends_with('o');
+        let was_value = std::mem::replace(&mut is_value, takes_value);
+        !is_option && !was_value
+    })
+}
+
+/// Whether the word may be the program because of one of these variables.
+fn is_open(word: &Word, program: &str, set: &[String]) -> bool {
+    let is_set = |piece: &Piece| matches!(piece, Piece::Variable(name) if set.contains(name));
+    let words = spell(std::slice::from_ref(word));
+    words
+        .into_iter()
+        .any(|word| word.base().may_be(program) && word.into_pieces().iter().any(is_set))
 }
 
 /// Whether values in the text make one of it in which the program's name stands.
@@ -113,6 +147,12 @@ fn text_of(pieces: &[Piece]) -> String {
     pieces.iter().map(char).collect()
 }
 
+/// The value as bash takes it where it is not quoted: a glob in it stands for names of files.
+fn globbed(value: &[Piece]) -> Vec<Piece> {
+    let is_glob = |piece: &Piece| matches!(piece, Piece::Char('*' | '?' | '['));
+    value.iter().map(|it| if is_glob(it) { Piece::Star } else { it.clone() }).collect()
+}
+
 /// The texts that the values make of one; `None` where they are too many.
 fn substituted(text: &[Piece], values: &Values) -> Option<Vec<Vec<Piece>>> {
     let mut texts: Vec<Vec<Piece>> = vec![Vec::new()];
@@ -132,7 +172,7 @@ fn substituted(text: &[Piece], values: &Values) -> Option<Vec<Vec<Piece>>> {
             return None;
         }
         let with = |text: &Vec<Piece>| -> Vec<Vec<Piece>> {
-            own.iter().map(|value| [text.as_slice(), value].concat()).collect()
+            own.iter().map(|value| [text.as_slice(), &globbed(value)].concat()).collect()
         };
         texts = texts.iter().flat_map(with).collect();
     }

@@ -1,6 +1,7 @@
 //! The text of `$'…'`.
 
-/// Decodes the escapes of bash between `$'` and `'`; `None` when the text is no such quotation.
+/// Decodes the escapes of bash between `$'` and `'`; `None` when the text is no such quotation, or
+/// when what it stands for depends on the locale.
 pub fn decode(raw: &str) -> Option<String> {
     let inner = raw.strip_prefix("$'")?.strip_suffix('\'')?;
     let mut text = Vec::new();
@@ -26,6 +27,17 @@ pub fn decode(raw: &str) -> Option<String> {
                 text.push((value & 0xff) as u8);
                 rest = after;
             }
+            // `\x{…}` takes any number of digits, of which the last two count.
+            'x' if rest.starts_with('{') => {
+                let length = rest[1..].find(|c: char| !c.is_ascii_hexdigit());
+                let (digits, after) = rest[1..].split_at(length.unwrap_or(rest.len() - 1));
+                let (value, _) = number(&digits[digits.len().saturating_sub(2)..], 2, 16);
+                text.push(value as u8);
+                rest = after.strip_prefix('}').unwrap_or(after);
+            }
+            'x' | 'u' | 'U' if !rest.starts_with(|c: char| c.is_ascii_hexdigit()) => {
+                text.extend_from_slice(format!("\\{escape}").as_bytes());
+            }
             'x' => {
                 let (value, after) = number(rest, 2, 16);
                 text.push(value as u8);
@@ -38,9 +50,12 @@ pub fn decode(raw: &str) -> Option<String> {
                 rest = after;
             }
             'c' => {
-                let letter = rest.chars().next()?;
-                text.push((letter as u32 & 0x1f) as u8);
-                rest = &rest[letter.len_utf8()..];
+                let letter = rest.chars().next().filter(char::is_ascii)?;
+                rest = &rest[1..];
+                if letter == '\\' {
+                    rest = rest.strip_prefix('\\').unwrap_or(rest);
+                }
+                text.push(if letter == '?' { 0x7f } else { letter as u8 & 0x1f });
             }
             other => text.extend_from_slice(format!("\\{other}").as_bytes()),
         }
@@ -73,12 +88,22 @@ mod tests {
             (r"$'it\'s'", "it's"),
             (r"$'a\tb\\c\q'", "a\tb\\c\\q"),
             (r"$'rm\0x'", "rm"),
-            (r"$'\cA'", "\u{1}"),
+            (r"$'\cA\ca\c?'", "\u{1}\u{1}\u{7f}"),
+            (r"$'\c\\rm'", "\u{1c}rm"),
+            (r"$'\x{72}m'", "rm"),
+            (r"$'\x{72m'", "rm"),
+            (r"$'\x{f0072}m'", "rm"),
+            (r"$'\x{'", ""),
+            (r"$'\xzm'", r"\xzm"),
+            (r"$'\u\U m'", r"\u\U m"),
+            (r"$'rm\x{}x'", "rm"),
             (r"$'\7'", "\u{7}"),
             (r"$'\1012'", "A2"),
         ] {
             assert_eq!(decode(raw).as_deref(), Some(text), "{raw}");
         }
-        assert_eq!(decode("'rm'"), None);
+        for raw in ["'rm'", r"$'rm\ud800'", r"$'\U110000'", r"$'\Uffffffff'", r"$'\cä'"] {
+            assert_eq!(decode(raw), None, "{raw}");
+        }
     }
 }

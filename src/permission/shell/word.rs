@@ -19,7 +19,13 @@ impl Splitter<'_> {
             },
             "string" => self.string(node, &raw),
             "concatenation" => self.concatenation(node, &raw),
-            "ansi_c_string" => (ansi_c::decode(&raw).unwrap_or_else(|| raw.clone()), false),
+            "ansi_c_string" => match ansi_c::decode(&raw) {
+                Some(text) => (text, false),
+                None => {
+                    self.script.set_unread("a quotation in the command is not understood");
+                    (raw.clone(), false)
+                }
+            },
             "simple_expansion" => {
                 self.check_contiguous(node);
                 (raw.clone(), false)
@@ -54,7 +60,7 @@ impl Splitter<'_> {
     /// Visits every command inside, wherever it stands.
     pub(super) fn parts(&mut self, node: Node<'_>) {
         if self.depth >= super::MAX_DEPTH {
-            self.script.set_unclear("the command is nested too deeply");
+            self.script.set_unread("the command is nested too deeply");
             return;
         }
         self.depth += 1;

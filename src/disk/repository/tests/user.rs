@@ -73,13 +73,20 @@ fn signatures_are_shown_where_only_the_systems_own_programs_check_them() {
         assert_eq!(bench.check_command("a", true), Ok(()), "{key}");
         for program in ["./gpg", "/tmp/gpg"] {
             file(program);
-            let why = bench.check_command("a", false).unwrap_err();
+            let why = bench.check_command("a", true).unwrap_err();
+            assert_eq!(bench.check_command("a", false).is_ok(), key != "sort", "{key}");
             let key = key.to_lowercase();
             assert!(
                 why.starts_with(&format!("your git setting {section}.{key} starts a")),
                 "{why}"
             );
         }
+    }
+    for line in
+        ["[log] showSignature\n", "[format]\n\tpretty = %h %+G?\n", "[pretty]\n\ta = % GS\n"]
+    {
+        bench.write("home/.gitconfig", &format!("{line}[gpg]\n\tprogram = ./gpg\n"));
+        assert!(bench.check_command("a", true).is_err(), "{line}");
     }
     for (section, key, value) in [("log", "showSignature", "no"), ("branch", "sort", "-refname")] {
         let file = format!("[{section}]\n\t{key} = {value}\n[gpg]\n\tprogram = ./gpg\n");

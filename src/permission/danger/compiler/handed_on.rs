@@ -108,7 +108,7 @@ impl CompilerWord<'_> {
                 READ.contains(&option) || READ_LETTERS.iter().any(|it| name.starts_with(it));
             return (!is_read && self.has_no_output(value)).then(|| option.to_owned());
         }
-        if is_last && OUTPUTS.contains(&name) {
+        if is_last && OUTPUTS.iter().any(|option| is_begun(name, option)) {
             return Some(name.to_owned());
         }
         let joined = ["-o", "-MF"].into_iter().find_map(|option| word.strip_prefix(option));
@@ -130,15 +130,20 @@ fn one_dash(word: &str) -> Option<&str> {
     word.starts_with('-').then(|| if word.starts_with("--") { &word[1..] } else { word })
 }
 
+/// Options of linkers that load a plugin or start a script.
+const LOADERS: [&str; 5] =
+    ["-c", "-error-handling-script", "-load-pass-plugin", "-mri-script", "-plugin"];
+
+/// Whether the name is the option or a beginning of it, which linkers take for the whole.
+fn is_begun(name: &str, option: &str) -> bool {
+    name == option || name.len() > 2 && option.starts_with(name)
+}
+
 /// An option of the linker that loads a plugin or a file of options, or starts a script.
 fn loads(word: &str) -> Option<&'static str> {
-    let name = word.split('=').next().unwrap_or_default();
-    match name {
-        _ if word.starts_with('@') => Some("@"),
-        "-plugin" | "--plugin" => Some("-plugin"),
-        "-load-pass-plugin" | "--load-pass-plugin" => Some("-load-pass-plugin"),
-        "-c" | "-mri-script" | "--mri-script" => Some("-mri-script"),
-        "-error-handling-script" | "--error-handling-script" => Some("-error-handling-script"),
-        _ => None,
+    if word.starts_with('@') {
+        return Some("@");
     }
+    let name = one_dash(word)?.split('=').next().unwrap_or_default();
+    LOADERS.iter().copied().find(|option| is_begun(name, option))
 }

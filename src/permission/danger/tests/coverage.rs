@@ -56,6 +56,7 @@ fn a_rule_covers_the_options_that_it_names_and_those_that_do_no_harm() {
         ("Bash(sed:*)", "sed -n -e 's/i/x/p' a"),
         ("Bash(sed:*)", "sed -E 's,(w e),\\1,gI;$!d; 1,/w/p' w.txt e.txt"),
         ("Bash(sed:*)", "sed -E 's/[^a-z]/x/' a"),
+        ("Bash(sed:*)", "sed 's/[[:space:]]*$//;s,[]a],x,;s/[\\t ]/ /g' a"),
         ("Bash(sed:*)", "sed -e '2q' --expression 'y/we/ab/' a"),
         ("Bash(sed -n:*)", "sed -n '1,5p;10p' a"),
         ("Bash(uniq:*)", "uniq -c -f 1 in"),
