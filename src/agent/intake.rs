@@ -19,7 +19,9 @@ pub struct Prompt {
     pub from: Sender,
     /// Results of calls that the conversation so far has left open.
     pub results: Vec<ContentBlock>,
-    /// What the model reads before it, such as what the person's own commands printed.
+    /// The user's own commands since the last prompt, with what they printed.
+    pub shell_runs: Vec<ContentBlock>,
+    /// What the model reads before it, such as what has changed in files.
     pub note: Option<String>,
     /// The call that the model is to begin with.
     pub force: Option<Forced>,
@@ -83,7 +85,8 @@ pub(super) fn read_prompt(
     blocks: &mut Vec<ContentBlock>,
     events: &EventSink,
 ) {
-    let Prompt { id, text, images, meaning, from, results, note, force, report } = prompt;
+    let Prompt { id, text, images, meaning, from, results, shell_runs, note, force, report } =
+        prompt;
     let (meaning, note) = (
         meaning.map(|meaning| redactor.without_keys(meaning)),
         note.map(|note| redactor.without_keys(note)),
@@ -92,6 +95,7 @@ pub(super) fn read_prompt(
     events.emit(EventKind::PromptRead { id, text: text.clone(), from });
     // Results come first in a message: every wire wants them so.
     blocks.splice(0..0, results);
+    blocks.extend(shell_runs);
     blocks.extend(note.map(ContentBlock::aside));
     // No wire accepts an empty text.
     blocks.extend((!text.trim().is_empty()).then_some(ContentBlock::Text {
@@ -99,6 +103,7 @@ pub(super) fn read_prompt(
         aside: false,
         report,
         summary: false,
+        shell: None,
     }));
     blocks.extend(images.into_iter().map(|source| ContentBlock::Image { source }));
     blocks.extend(meaning.map(ContentBlock::aside));

@@ -107,6 +107,9 @@ pub enum ContentBlock {
         /// Whether it is the summary of what stood before it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         summary: bool,
+        /// The user's own command whose output it tells of. Absent in old files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shell: Option<ShellRun>,
     },
     /// The model's reasoning. `signature` is opaque and must be echoed unchanged to the provider
     /// that made it.
@@ -154,19 +157,26 @@ impl ContentBlock {
     /// A text block.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into(), aside: false, report: None, summary: false }
+        Self::Text { text: text.into(), aside: false, report: None, summary: false, shell: None }
     }
 
     /// A text for the model beside what a person has written.
     #[must_use]
     pub fn aside(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into(), aside: true, report: None, summary: false }
+        Self::Text { text: text.into(), aside: true, report: None, summary: false, shell: None }
+    }
+
+    /// A command that the user ran beside the agents, with what it printed.
+    #[must_use]
+    pub fn shell_run(run: ShellRun, printed: &str) -> Self {
+        let text = run.head() + printed;
+        Self::Text { text, aside: true, report: None, summary: false, shell: Some(run) }
     }
 
     /// The summary of a conversation, in its place.
     #[must_use]
     pub fn summary(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into(), aside: false, report: None, summary: true }
+        Self::Text { text: text.into(), aside: false, report: None, summary: true, shell: None }
     }
 
     /// The result of a call as the model reads it, with nothing more for the user.
@@ -183,6 +193,28 @@ impl ContentBlock {
             Self::Text { text, .. } => Some(text),
             _ => None,
         }
+    }
+}
+
+/// A command that the user ran beside the agents, as their conversation has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShellRun {
+    pub line: String,
+    /// How it ended, in a few words. Empty when all went well.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub status: String,
+}
+
+impl ShellRun {
+    /// What stands before its output in the text for the model.
+    fn head(&self) -> String {
+        format!("[The user ran `{}` in a shell. It printed:]\n", self.line)
+    }
+
+    /// Its output, from the text for the model.
+    #[must_use]
+    pub fn printed<'a>(&self, text: &'a str) -> &'a str {
+        text.strip_prefix(&self.head()).unwrap_or(text)
     }
 }
 

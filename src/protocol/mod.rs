@@ -41,7 +41,9 @@ pub use journal::{
 };
 pub use mcp::{McpServer, McpState, McpStatus, McpTransport, McpWish, shown_url};
 pub use mcp_name::MCP_PREFIX;
-pub use message::{ContentBlock, ImageSource, Message, ResultBlock, Role, call_subject, remark};
+pub use message::{
+    ContentBlock, ImageSource, Message, ResultBlock, Role, ShellRun, call_subject, remark,
+};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use printable::{
     BLANK, escaped_lines, is_invisible, is_joined, is_seen, is_variation_selector, printable,

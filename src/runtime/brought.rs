@@ -9,7 +9,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Runtime;
 use super::assemble::{MAIN_PROMPT, Parts};
 use crate::agent::Agent;
 use crate::agent::prompt::{Facts, SystemPrompt};
@@ -99,7 +98,7 @@ impl Brought {
     }
 
     /// What main has to be told with its next prompt, if it is not told by its system prompt.
-    fn news(&mut self, main: &mut Agent) -> Option<String> {
+    pub(super) fn news(&mut self, main: &mut Agent) -> Option<String> {
         if self.noted.is_some_and(|before| before != main.summaries()) {
             main.set_system(self.system());
             self.told = self.memory.clone();
@@ -150,18 +149,6 @@ impl Skills {
         let refused = |problem: &&Problem| matches!(problem, Problem::Refused { .. });
         let problems = self.customs.problems().iter().filter(refused).filter(|it| !said(it));
         problems.map(|problem| problem.error().to_string()).collect()
-    }
-}
-
-impl Runtime {
-    /// The note for main's next prompt: what the person's commands have printed, then what has
-    /// changed in files.
-    pub(super) fn note(&mut self, printed: Option<String>, main: &mut Agent) -> Option<String> {
-        let news = self.brought.as_mut().and_then(|brought| brought.news(main));
-        match (printed, news) {
-            (Some(printed), Some(news)) => Some(format!("{printed}\n\n{news}")),
-            (printed, news) => printed.or(news),
-        }
     }
 }
 

@@ -282,10 +282,11 @@ impl Runtime {
             }
         };
         let QueuedPrompt { id, text, images, meaning, from, sub_agents, report, .. } = prompt;
-        let note = self.shell.take_printed();
+        let shell_runs = self.shell.take_ended();
         self.sub_agents = sub_agents;
         let id = Some(id);
-        let prompt = Prompt { id, images, from, meaning, note, force, report, ..Prompt::new(text) };
+        let prompt =
+            Prompt { id, images, from, meaning, shell_runs, force, report, ..Prompt::new(text) };
         self.run_main(model, Some(prompt)).await;
     }
 
@@ -302,8 +303,8 @@ impl Runtime {
         self.halted = false;
         let mut agent = self.take_main(model).await;
         let prompt = prompt.map(|prompt| {
-            let note = self.note(prompt.note, &mut agent);
-            Prompt { note, ..prompt }
+            let news = self.brought.as_mut().and_then(|brought| brought.news(&mut agent));
+            prompt.with_note(news)
         });
         let (may_start, tools) = (self.sub_agents, self.main_tools());
         let cancel = CancellationToken::new();

@@ -42,7 +42,7 @@ impl Runtime {
         self.offer = None;
         self.brought = None;
         self.halted = false;
-        self.shell.take_printed();
+        self.shell.take_ended();
         let history = std::mem::take(&mut session.events);
         let forked = matches!(open, Open::Fork { .. });
         self.events.emit(EventKind::SessionOpened { id: session.id, history, forked });

@@ -8,7 +8,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::exec::{Shell, ShellCall};
-use crate::protocol::{EnvOverlay, EventKind, EventSink, NoticeLevel, Redactor};
+use crate::protocol::{
+    ContentBlock, EnvOverlay, EventKind, EventSink, NoticeLevel, Redactor, ShellRun,
+};
 
 /// The person's shell: at most one command at a time.
 #[derive(Debug)]
@@ -17,13 +19,13 @@ pub(super) struct OwnShell {
     env: EnvOverlay,
     redactor: Redactor,
     running: Option<Running>,
-    /// What ended commands printed, until the next prompt carries it.
-    printed: String,
+    /// The commands that have ended, until the next prompt carries them.
+    ended: Vec<ContentBlock>,
 }
 
 #[derive(Debug)]
 struct Running {
-    task: JoinHandle<String>,
+    task: JoinHandle<ContentBlock>,
     cancel: CancellationToken,
 }
 
@@ -37,7 +39,7 @@ impl OwnShell {
         redactor: Redactor,
     ) -> Self {
         let shell = Arc::new(Shell::new(base, secrets));
-        Self { shell, env, redactor, running: None, printed: String::new() }
+        Self { shell, env, redactor, running: None, ended: Vec::new() }
     }
 
     /// Starts a command, unless one is running.
@@ -65,9 +67,11 @@ impl OwnShell {
                 Err(error) => (error.to_string(), "not run".to_owned()),
             };
             let text = redactor.without_keys(text);
-            let note = format!("[The user ran `{line}` in a shell. It printed:]\n{text}");
+            let run =
+                ShellRun { line: redactor.without_keys(line.clone()), status: status.clone() };
+            let block = ContentBlock::shell_run(run, &text);
             events.emit(EventKind::ShellFinished { line, text, status });
-            note
+            block
         });
         self.running = Some(Running { task, cancel });
     }
@@ -75,9 +79,8 @@ impl OwnShell {
     /// Waits for the end of the running command, for ever when there is none.
     pub async fn ended(&mut self) {
         let Some(running) = &mut self.running else { return std::future::pending().await };
-        if let Ok(note) = (&mut running.task).await {
-            self.printed.push_str(&note);
-            self.printed.push('\n');
+        if let Ok(block) = (&mut running.task).await {
+            self.ended.push(block);
         }
         self.running = None;
     }
@@ -97,8 +100,8 @@ impl OwnShell {
         }
     }
 
-    /// What was printed since the last prompt, for the model.
-    pub fn take_printed(&mut self) -> Option<String> {
-        Some(std::mem::take(&mut self.printed)).filter(|printed| !printed.is_empty())
+    /// The commands since the last prompt, for the model.
+    pub fn take_ended(&mut self) -> Vec<ContentBlock> {
+        std::mem::take(&mut self.ended)
     }
 }

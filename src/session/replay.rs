@@ -31,8 +31,8 @@ use super::writer::agent_file;
 use crate::protocol::event::AgentReport;
 use crate::protocol::{
     AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, CompactionState, ContentBlock, Cost, End,
-    EventKind, Message, Outcome, ResultBlock, Role, Sender, ToolDetails, ToolUseId, Usage,
-    call_subject, remark,
+    EventKind, Message, Outcome, ResultBlock, Role, Sender, ShellRun, ToolDetails, ToolUseId,
+    Usage, call_subject, remark,
 };
 
 /// Turns the records of one file into events.
@@ -199,6 +199,11 @@ impl<'a> Replay<'a> {
         let goes_on = self.begin();
         for block in &message.content {
             match block {
+                ContentBlock::Text { text, shell: Some(run), .. } => {
+                    let ShellRun { line, status } = run.clone();
+                    let text = run.printed(text).to_owned();
+                    self.push(EventKind::ShellFinished { line, text, status });
+                }
                 ContentBlock::Text { text, aside: true, .. } if remark::is_one(text) => {}
                 ContentBlock::Text { text, aside: true, .. } => {
                     self.push(EventKind::Aside { text: text.clone() });

@@ -66,6 +66,12 @@ fn assert_same(before: &[String; 4], after: &[String; 4]) {
     }
 }
 
+/// Quits when the turn is over: before that, the keys mean something else.
+fn quit_after_turn(screen: Screen) {
+    screen.wait_for("Ctrl+D quits");
+    quit(screen);
+}
+
 fn quit(screen: Screen) {
     screen.keys(CTRL_D);
     assert_eq!(screen.exit().exit, Ok(0));
@@ -150,8 +156,33 @@ async fn stored_calls_are_shown_in_the_words_of_their_tools() {
         for words in words {
             assert!(shown.contains(words), "{words}\n{shown}");
         }
-        quit(screen);
+        quit_after_turn(screen);
     }
+}
+
+#[tokio::test]
+async fn the_users_own_commands_are_shown_as_they_were() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text(DONE));
+    let screen = Screen::start(&scene.world, [BYPASS], 100, 30);
+    screen.wait_for("›");
+    let own = |shown: &str| {
+        let lines = shown.lines().skip_while(|line| !line.contains("printf"));
+        lines.take(3).map(|line| line.trim_end().to_owned()).collect::<Vec<_>>()
+    };
+    screen.keys(&format!("!printf 'OUT-%s' 77; exit 3{ENTER}"));
+    let live = own(&screen.wait_for("exit code 3"));
+    assert!(live.join("\n").contains("OUT-77"), "{live:?}");
+    screen.keys(&format!("PARENT-1 go{ENTER}"));
+    screen.wait_for(DONE);
+    quit_after_turn(screen);
+    let screen = Screen::start(&scene.world, CONTINUE, 100, 30);
+    let shown = screen.wait_for(DONE);
+    assert_eq!(own(&shown), live, "{shown}");
+    quit_after_turn(screen);
+    let request = &scene.server.requests()[0];
+    let note = "[The user ran `printf 'OUT-%s' 77; exit 3` in a shell. It printed:]\\nOUT-77";
+    assert!(request.body.to_string().contains(note), "{}", request.body);
 }
 
 #[tokio::test]
@@ -304,8 +335,8 @@ async fn calls_that_were_denied_or_failed_look_the_same_after_a_resume() {
     assert_eq!(live.len(), 2, "{live:?}");
     assert!(live[0].contains("cat no-such") && live[0].contains("exit 1"), "{live:?}");
     assert!(live[1].contains("✗ Bash  touch made   denied by you"), "{live:?}");
-    quit(screen);
+    quit_after_turn(screen);
     let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
     assert_eq!(calls(&screen), live);
-    quit(screen);
+    quit_after_turn(screen);
 }

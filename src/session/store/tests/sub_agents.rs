@@ -143,6 +143,7 @@ async fn an_end_that_main_has_not_read_of_is_found_until_it_has() {
             aside: false,
             report: Some(agent),
             summary: false,
+            shell: None,
         };
         journal.append(&Message::user(vec![report]), None).await.unwrap();
     };
