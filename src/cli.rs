@@ -185,7 +185,7 @@ pub struct ToolArgs {
     #[arg(long)]
     pub dangerously_skip_permissions: bool,
 
-    /// Let the mode bypassPermissions be chosen later on. Switches nothing on by itself.
+    /// Let a driving program choose the mode bypassPermissions later on. Switches nothing on by itself.
     #[arg(long)]
     pub allow_dangerously_skip_permissions: bool,
 

@@ -60,7 +60,7 @@ pub(super) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
             open,
             backstage: Arc::new(OneModel),
             asker: None,
-            tells_state: false,
+            state_reader: None,
             replays: false,
         };
         return parts::run(headless::serve(backend, PromptSource::One(prompt), face));

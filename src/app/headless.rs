@@ -31,7 +31,7 @@ use crate::config::{KeySource, Loaded};
 use crate::custom::{Custom, CustomSources, Customs};
 use crate::headless::{
     self, Asker, Backstage, EVENT_CAPACITY, Headless, HookCallbacks, Initialize, LimitsOf, Link,
-    ModelLimits, PromptSource, Served, SessionInfo, SlashCommand,
+    ModelLimits, PromptSource, Served, SessionInfo, SlashCommand, StateReader,
 };
 use crate::hook::Hook;
 use crate::permission::Gate;
@@ -42,8 +42,11 @@ use crate::subagent::registry::Definitions;
 use crate::tool::lists;
 use crate::tool::mcp::{Mcp, is_of_server};
 
-/// The variable by which the SDK says that it reads `session_state_changed`.
-const READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
+/// The variable by which the SDK says that it reads `session_state_changed` itself.
+const SDK_READS_STATE: &str = "CLAUDE_CODE_SDK_READS_SESSION_STATE";
+
+/// The variable by which a program behind the SDK asks for these frames.
+const EMIT_STATE: &str = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS";
 
 /// How long a start that has failed waits for a handshake to answer.
 const HANDSHAKE_WAIT: Duration = Duration::from_secs(5);
@@ -171,8 +174,8 @@ pub(super) struct Backend {
     pub backstage: Arc<dyn Backstage>,
     /// Who answers permission questions, if not the driving program.
     pub asker: Option<Arc<dyn Asker>>,
-    /// Whether the driving program wants to know when the run is idle.
-    pub tells_state: bool,
+    /// Who wants to know when the run is idle.
+    pub state_reader: Option<StateReader>,
     /// Whether it wants each prompt repeated.
     pub replays: bool,
 }
@@ -217,6 +220,8 @@ impl Backend {
         let backstage = Arc::new(Behind {
             models: models.clone(),
             mcp: mcp.clone(),
+            may_bypass: cli.tools.allow_dangerously_skip_permissions
+                || gate.mode() == Mode::BypassPermissions,
             gate: gate.clone(),
             only: wishes.tools.clone(),
             custom: setup.custom(),
@@ -228,13 +233,18 @@ impl Backend {
         parts.hooks.register(hooks);
         let info = info(&setup, &parts, &model, Face::of(&cli.print).format);
         let info = SessionInfo { subagent_text, ..info };
-        let tells_state = setup.env.non_empty(READS_STATE).is_some();
+        let is_set = |name: &str| setup.env.non_empty(name).is_some();
+        let state_reader = match (is_set(EMIT_STATE), is_set(SDK_READS_STATE)) {
+            (true, _) => Some(StateReader::Program),
+            (false, true) => Some(StateReader::Sdk),
+            (false, false) => None,
+        };
         let asker = match cli.drive.prompt_tool() {
             Some(PromptTool::Mcp(name)) => Some(AskTool::named(name, mcp)),
             _ => None,
         };
         let replays = cli.drive.replay_user_messages;
-        Ok(Self { info, parts, open, backstage, asker, tells_state, replays })
+        Ok(Self { info, parts, open, backstage, asker, state_reader, replays })
     }
 }
 
@@ -271,6 +281,8 @@ struct Behind {
     models: Arc<Models>,
     mcp: Mcp,
     gate: Gate,
+    /// The program may choose the mode bypassPermissions.
+    may_bypass: bool,
     /// Only these tools, when given.
     only: Option<Vec<String>>,
     custom: CustomSources,
@@ -284,7 +296,13 @@ impl Backstage for Behind {
     }
 
     fn check_mode(&self, mode: Mode) -> Result<(), String> {
-        self.gate.check_mode(mode).map_err(|why| why.to_string())
+        self.gate.check_mode(mode).map_err(|why| why.to_string())?;
+        if mode == Mode::BypassPermissions && !self.may_bypass {
+            let why = "bypassPermissions was not allowed at the start: start with \
+                       --allow-dangerously-skip-permissions, or in that mode";
+            return Err(why.to_owned());
+        }
+        Ok(())
     }
 
     fn mcp_servers(&self) -> Vec<Value> {
@@ -356,7 +374,7 @@ pub(super) async fn serve(
     face: Face,
 ) -> Result<u8, AppError> {
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
-    let Backend { info, parts, open, backstage, asker, tells_state, replays } = backend;
+    let Backend { info, parts, open, backstage, asker, state_reader, replays } = backend;
     let Face { format, verbose } = face;
     let (events, redactor) = (parts.events.clone(), parts.redactor.clone());
     let mut runtime = Runtime::new(parts);
@@ -370,7 +388,7 @@ pub(super) async fn serve(
         verbose,
         backstage,
         asker,
-        tells_state,
+        state_reader,
         replays,
         redactor,
     };

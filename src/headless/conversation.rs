@@ -16,7 +16,7 @@ use super::slash::{self, Slash};
 use super::{Stop, exit_code};
 use crate::protocol::{
     AgentEvent, AgentId, AgentPath, Command, CompactionState, End, EventKind, EventQueue, Failure,
-    Outcome, PromptId, QuestionId, QueuedPrompt, When,
+    NoticeLevel, Outcome, PromptId, QuestionId, QueuedPrompt, When,
 };
 
 /// How many events are written between two looks at stdin.
@@ -37,8 +37,10 @@ pub(super) struct Conversation {
     pub tally: Tally,
     /// Whether the program has introduced itself, and so reads every result.
     pub driven: bool,
-    /// What was told last of what the run does; absent where nobody asked to be told.
-    pub state: Option<State>,
+    /// What was told last of what the run does.
+    pub state: State,
+    /// Who is told; absent where nobody asked to be.
+    pub state_reader: Option<StateReader>,
     /// Whether each prompt is repeated as a frame when the agent reads it.
     pub replays: bool,
     pub ending: Ending,
@@ -64,6 +66,15 @@ impl State {
             Self::Asking => "requires_action",
         }
     }
+}
+
+/// Who reads what the run does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateReader {
+    /// The SDK, which keeps it to itself.
+    Sdk,
+    /// The program that uses the SDK.
+    Program,
 }
 
 /// What was sent, and how it ended.
@@ -235,11 +246,11 @@ impl Conversation {
         };
         // The run is not idle before its last result is written.
         let early = self.ending.is_holding() || !self.output.is_open();
-        if early || self.state.is_none_or(|told| told == now) {
+        let Some(reader) = self.state_reader.filter(|_| !early && self.state != now) else {
             return Ok(());
-        }
-        self.state = Some(now);
-        self.output.state(now).await
+        };
+        self.state = now;
+        self.output.state(now, reader).await
     }
 
     /// Carries the answer to a question of ours out.
@@ -248,6 +259,13 @@ impl Conversation {
         if let Some(problem) = problem {
             self.output.remark_on(&problem)?;
         }
+        let mode = mode.filter(|mode| match self.desk.backstage().check_mode(*mode) {
+            Ok(()) => true,
+            Err(why) => {
+                self.events.sink().notice(NoticeLevel::Warning, format!("the mode stays: {why}"));
+                false
+            }
+        });
         let mode = mode.map(Command::SetMode);
         let commands = [mode, Some(Command::Answer { id, answer })];
         for command in commands.into_iter().flatten() {
@@ -525,7 +543,8 @@ mod tests {
             questions: Questions::to(Arc::new(AskPeer(peer))),
             tally: Tally::new(false),
             driven: false,
-            state: None,
+            state: State::default(),
+            state_reader: None,
             replays: false,
             ending: Ending::default(),
         };

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::control::Served;
-use super::conversation::State;
+use super::conversation::{State, StateReader};
 use super::info::SessionInfo;
 use super::input::Asked;
 use super::totals::Totals;
@@ -209,12 +209,14 @@ impl Frames {
         self.message(&AgentPath::root(), "assistant", &message)
     }
 
-    /// The frame that tells what the run does. The SDK keeps it to itself.
+    /// The frame that tells what the run does.
     #[must_use]
-    pub(super) fn state(&self, state: State) -> Value {
-        let body = json!({
-            "subtype": "session_state_changed", "state": state.word(), "sdk_host_only": true,
-        });
+    pub(super) fn state(&self, state: State, reader: StateReader) -> Value {
+        let mut body = json!({"subtype": "session_state_changed", "state": state.word()});
+        // The SDK hands on what has no such mark.
+        if reader == StateReader::Sdk {
+            body["sdk_host_only"] = json!(true);
+        }
         self.frame("system", &AgentPath::root(), body)
     }
 

@@ -34,6 +34,8 @@ mod totals;
 use control::Desk;
 pub use control::{Backstage, HandshakeServers, HookCallbacks, Initialize, SdkServer, Served};
 use conversation::{Conversation, State, Tally};
+
+pub use conversation::StateReader;
 use ending::Ending;
 pub use info::{LimitsOf, ModelLimits, SessionInfo, SlashCommand};
 pub use link::{Introduction, Link};
@@ -72,8 +74,8 @@ pub struct Headless {
     pub backstage: Arc<dyn Backstage>,
     /// Who answers permission questions; absent: the program that writes to stdin.
     pub asker: Option<Arc<dyn Asker>>,
-    /// Whether frames tell when the run begins to work and when it is idle.
-    pub tells_state: bool,
+    /// Who reads frames that tell when the run begins to work and when it is idle.
+    pub state_reader: Option<StateReader>,
     /// Whether each prompt is repeated as a frame when the agent reads it.
     pub replays: bool,
     /// Masks keys in what is written.
@@ -96,7 +98,7 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         verbose,
         backstage,
         asker,
-        tells_state,
+        state_reader,
         replays,
         redactor,
     } = headless;
@@ -119,7 +121,8 @@ pub async fn run(headless: Headless, prompts: PromptSource) -> io::Result<u8> {
         questions: Questions::to(asker),
         tally,
         driven,
-        state: tells_state.then(State::default),
+        state: State::default(),
+        state_reader,
         replays,
         ending: Ending::default(),
     };

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::Value;
 
 use super::control::Served;
-use super::conversation::State;
+use super::conversation::{State, StateReader};
 use super::frame::Frames;
 use super::info::SessionInfo;
 use super::input::Asked;
@@ -119,8 +119,8 @@ impl Output {
     }
 
     /// Tells what the run does.
-    pub async fn state(&mut self, state: State) -> io::Result<()> {
-        self.frames_out(&[self.frames.state(state)]).await
+    pub async fn state(&mut self, state: State, reader: StateReader) -> io::Result<()> {
+        self.frames_out(&[self.frames.state(state, reader)]).await
     }
 
     /// Repeats a prompt.

@@ -358,6 +358,25 @@ async fn a_program_that_asks_is_told_when_the_run_works_waits_for_it_and_is_idle
     };
     let states: Vec<_> = frames.iter().filter_map(shown).collect();
     assert_eq!(states, ["running", "requires_action", "running", "result", "result", "idle"]);
+    assert!(frames.iter().all(|frame| frame["state"].is_null() || frame["sdk_host_only"] == true));
+}
+
+#[tokio::test]
+async fn a_program_behind_the_sdk_is_told_at_once_that_an_interrupted_run_is_idle() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("half").gate("rest"));
+    let run = scene.world.run(ARGS).args(ASKS).env("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1");
+    let mut client = Client::start(run);
+    client.initialize(json!({})).await.unwrap();
+    client.prompt("HELLO-1");
+    client.frame(|frame| frame["state"] == "running").await;
+    scene.server.reached("rest").await;
+    client.request(json!({ "subtype": "interrupt" })).await.unwrap();
+    // Unmarked, so that the SDK hands it on.
+    let idle = client.frame(|frame| frame["state"] == "idle").await;
+    assert!(idle.get("sdk_host_only").is_none(), "{idle}");
+    client.close().await;
+    scene.server.finish();
 }
 
 #[tokio::test]

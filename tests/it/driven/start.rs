@@ -73,6 +73,35 @@ async fn the_option_that_allows_bypass_switches_nothing_on() {
 }
 
 #[tokio::test]
+async fn bypass_cannot_be_chosen_where_the_start_did_not_allow_it() {
+    let scene = Scene::new();
+    let call = || tool_use("Bash", bash("touch a.txt"));
+    scene.server.when("HELLO-1").reply(call()).then(call()).then(text("done"));
+    let mut client = start(&scene, &["--permission-prompt-tool", "stdio"]);
+    client.initialize(json!({})).await.unwrap();
+    let mode = json!({ "subtype": "set_permission_mode", "mode": "bypassPermissions" });
+    let why = client.request(mode.clone()).await.unwrap_err();
+    assert!(why.contains("--allow-dangerously-skip-permissions"), "{why}");
+    client.prompt("HELLO-1");
+    // Nor by an answer.
+    let question = client.question("can_use_tool").await;
+    let set = json!([{ "type": "setMode", "mode": "bypassPermissions", "destination": "session" }]);
+    client.answer(&question, json!({ "behavior": "allow", "updatedPermissions": set }));
+    let question = client.question("can_use_tool").await;
+    client.answer(&question, json!({ "behavior": "deny", "message": "no" }));
+    client.result().await;
+    client.close().await.assert_code(0);
+    // A session that began in that mode can come back to it.
+    let mut client = start(&scene, &["--permission-mode", "bypassPermissions"]);
+    client.initialize(json!({})).await.unwrap();
+    let other = json!({ "subtype": "set_permission_mode", "mode": "default" });
+    client.request(other).await.unwrap();
+    client.request(mode).await.unwrap();
+    client.close().await.assert_code(0);
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn prompts_are_repeated_under_their_own_id_where_that_is_asked_for() {
     // A program passes an empty word behind the option.
     for (args, expected) in [(&["--replay-user-messages", ""][..], 2), (&[], 0)] {
