@@ -31,12 +31,10 @@ pub type Entry = Result<PathBuf, FolderError>;
 #[must_use]
 pub fn files(folder: &Path, bar: &dyn Fn(&Path) -> Option<String>, most: usize) -> Vec<Entry> {
     let mut walk =
-        Walk { bar, most, above: Vec::new(), folders: 0, left_out: false, found: Vec::new() };
+        Walk { bar, most, above: Vec::new(), folders: 0, left_out: None, found: Vec::new() };
     walk.folder(folder);
-    if walk.left_out {
-        let message = format!(
-            "it holds too much: {most} files in {MAX_FOLDERS} folders, {MAX_DEPTH} deep, count at most"
-        );
+    if let Some(why) = walk.left_out.take() {
+        let message = format!("it holds too much: {why}");
         walk.found.insert(0, Err(FolderError { path: folder.to_owned(), message }));
     }
     walk.found
@@ -78,12 +76,16 @@ struct Walk<'a> {
     above: Vec<PathBuf>,
     /// How many were looked into.
     folders: usize,
-    /// Whether there is more than the bounds take.
-    left_out: bool,
+    /// The first bound that left something out.
+    left_out: Option<String>,
     found: Vec<Entry>,
 }
 
 impl Walk<'_> {
+    fn leave_out(&mut self, why: impl FnOnce() -> String) {
+        self.left_out.get_or_insert_with(why);
+    }
+
     fn folder(&mut self, folder: &Path) {
         // One that cannot be followed is reported when it is listed.
         let real = folder.canonicalize().ok();
@@ -99,14 +101,17 @@ impl Walk<'_> {
             return;
         }
         if self.above.len() == MAX_DEPTH {
-            self.left_out = true;
-            return;
+            let deep = || format!("{} lies more than {MAX_DEPTH} folders deep", folder.display());
+            return self.leave_out(deep);
         }
         let listed = match entries(folder) {
             Ok(listed) => listed,
             Err(error) => return self.found.push(Err(error)),
         };
-        self.left_out |= listed.left_out;
+        if listed.left_out {
+            let many = || format!("of {}, {MAX_ENTRIES} entries count", folder.display());
+            self.leave_out(many);
+        }
         self.above.push(real);
         self.folders += 1;
         for Listed { path, is_folder } in listed.entries {
@@ -114,8 +119,13 @@ impl Walk<'_> {
             if !is_folder && !is_file {
                 continue;
             }
-            if self.found.len() >= self.most || self.folders >= MAX_FOLDERS {
-                self.left_out = true;
+            if self.found.len() >= self.most {
+                let most = self.most;
+                self.leave_out(|| format!("the first {most} files by name count"));
+                break;
+            }
+            if self.folders >= MAX_FOLDERS {
+                self.leave_out(|| format!("the files of the first {MAX_FOLDERS} folders count"));
                 break;
             }
             if is_folder {
@@ -236,7 +246,10 @@ mod tests {
         }
         let walked = shown(&files(top.path(), &|_| None, 2), top.path());
         assert_eq!(walked[1..], ["s00/SKILL.md", "s01/SKILL.md"]);
-        assert!(walked[0].contains("it holds too much: 2 files in 200 folders"), "{walked:?}");
+        assert!(
+            walked[0].contains("it holds too much: the first 2 files by name count"),
+            "{walked:?}"
+        );
         let skills = folders_with(top.path(), "SKILL.md", 2, "skills");
         let skills = shown(&skills, top.path());
         assert_eq!(skills[1..], ["s00/SKILL.md", "s01/SKILL.md"]);
