@@ -114,6 +114,12 @@ impl Mentioned {
         let writes = writers::writes(command);
         let shows = !SHOW_NOTHING.contains(&wrapper::base_name(command.program()));
         let mut named: Vec<Files> = Vec::new();
+        // A value may hold a whole command.
+        for word in command.words.first().into_iter().filter(|word| !word.literal) {
+            let files = lookup.files(word);
+            self.all.add(&files, false);
+            self.by_writers.add(&files, false);
+        }
         for (at, word) in command.arguments().iter().enumerate() {
             let mut files = lookup.files(word);
             if is_sub_command(&command.words, at + 1) {

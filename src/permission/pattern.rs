@@ -153,6 +153,12 @@ impl CommandPattern {
         program.map(wrapper::base_name)
     }
 
+    /// The words behind the program, but for those that may be any.
+    pub fn arguments(&self) -> impl Iterator<Item = &str> {
+        let (Self::Exact(text) | Self::Prefix(text) | Self::Wild(text)) = self;
+        text.split(' ').skip(1).filter(|word| *word != "*")
+    }
+
     /// Whether this is the whole line, word for word.
     #[must_use]
     pub fn is_line(&self, line: &str) -> bool {

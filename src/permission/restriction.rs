@@ -125,6 +125,13 @@ fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
             "shopt may change which names a word of the line stands for".to_owned(),
         );
     }
+    let tokens: Vec<&str> = pattern.arguments().collect();
+    if value::may_give(&shell.script, base_name(program), &tokens) {
+        return Restriction::Maybe(format!(
+            "a word that is only known when it runs may be one of `{}`",
+            tokens.join(" ")
+        ));
+    }
     let plain = apart(&unquoted(&shell.line));
     let named = occurrences(&plain, program);
     if let Some(why) = unclear(&shell.script)

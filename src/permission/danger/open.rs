@@ -173,7 +173,8 @@ pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
             }
             Part::Variable { name, quoted } => {
                 let values = values(&name, line)?;
-                let mut longer = Vec::new();
+                // Where the line sets it later, or not at all, it is empty.
+                let mut longer = texts.clone();
                 for value in &values {
                     let value = value.text(quoted)?;
                     longer.extend(texts.iter().map(|text| format!("{text}{value}")));
@@ -226,8 +227,7 @@ impl Value {
         let text: String =
             chars.map(|c| if matches!(c, ' ' | '\t' | '\n') { '\0' } else { c }).collect();
         // Bash looks for files that an unquoted value matches.
-        let is_glob = |word: &str| word.starts_with(['*', '?', '[']);
-        (!text.split('\0').any(is_glob)).then_some(text)
+        (!text.contains(['*', '?', '['])).then_some(text)
     }
 }
 

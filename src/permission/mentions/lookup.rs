@@ -70,12 +70,7 @@ fn values(script: &Script, home: Option<&Path>) -> Values {
     {
         return values;
     }
-    let is_known = |piece: &Piece| match piece {
-        Piece::Any | Piece::Variable(_) => false,
-        // Unquoted, it becomes several words.
-        Piece::Char(c) => !c.is_whitespace(),
-        _ => true,
-    };
+    let is_known = |piece: &Piece| !matches!(piece, Piece::Any | Piece::Variable(_));
     for (name, texts) in variables::texts(script) {
         let texts = texts.iter().map(|text| of_shell(text, home));
         let known = texts.map(|text| match text {
@@ -83,9 +78,18 @@ fn values(script: &Script, home: Option<&Path>) -> Values {
             text if text.iter().all(is_known) => text,
             _ => vec![Piece::Any],
         });
-        values.insert(name, known.collect());
+        // Unquoted, it becomes several words. Where the line sets it later, or not, it is empty.
+        let known = known.map(|text| text.into_iter().map(parted).collect());
+        values.insert(name, std::iter::once(Vec::new()).chain(known).collect());
     }
     values
+}
+
+/// What may part the words of a value.
+const PART: Piece = Piece::Char('\0');
+
+fn parted(piece: Piece) -> Piece {
+    if matches!(piece, Piece::Char(c) if c.is_whitespace()) { PART } else { piece }
 }
 
 /// The text with the variables that the shell sets itself. The folder in which it stands begins a
@@ -205,7 +209,20 @@ impl<'a> Lookup<'a> {
             }
         }
         self.spend(texts.iter().map(Vec::len).sum::<usize>() / 8);
-        texts.iter().flat_map(|text| self.substituted(text)).collect()
+        let mut all: Vec<Vec<Piece>> = Vec::new();
+        for text in texts.iter().flat_map(|text| self.substituted(text)) {
+            let parts: Vec<&[Piece]> = text.split(|piece| *piece == PART).collect();
+            if parts.len() > 1 {
+                let parts = parts.into_iter().filter(|part| !part.is_empty());
+                all.extend(parts.map(<[Piece]>::to_vec));
+                // In quotes it is one word.
+                let whole = |piece| if piece == PART { Piece::Char(' ') } else { piece };
+                all.push(text.into_iter().map(whole).collect());
+            } else {
+                all.push(text);
+            }
+        }
+        all
     }
 
     /// The texts that the known values of variables make of one; what is not known stays open.

@@ -165,6 +165,28 @@ fn no_line_takes_long_to_judge() {
 }
 
 #[test]
+fn a_value_may_be_empty_and_may_be_several_words() {
+    let prefixes = bench().allow("Bash(cat:*)").allow("Bash(cp:*)").deny("Edit(.env)");
+    for line in
+        ["cat $x.env; x=a", "x=a | true; cat .e${x}nv", "cat $x.e*; x=a", "cp f \"$x\".env; x=a"]
+    {
+        assert_ne!(prefixes.bash(line), Allow, "{line}");
+    }
+    let all = bench().allow("Bash").deny("Edit(.env)");
+    for line in [
+        "x='f .env'; tee $x",
+        "x='tee .env'; $x",
+        "x='.env '; tee $x",
+        "x='f '; tee $x.env",
+        "x='f .e*'; tee $x",
+        "for x in 'f .env'; do tee $x; done",
+    ] {
+        assert_ne!(all.bash(line), Allow, "{line}");
+    }
+    all.allows(["x='see .env.md'; echo \"$x\"", "x=a; tee $x"]);
+}
+
+#[test]
 fn a_rule_is_in_doubt_about_what_is_not_looked_into() {
     let quoted = |line: String| format!("bash -c '{}'", line.replace('\'', "'\\''"));
     let bench = bench().allow("Bash").deny("Edit(.env)").deny("Bash(rm:*)");

@@ -2,7 +2,7 @@
 
 use super::interprets;
 use crate::permission::script::{Script, SimpleCommand, Word};
-use crate::permission::spelling::{Piece, Spelling, spell};
+use crate::permission::spelling::{Piece, Spelling, filled, spell};
 use crate::permission::variables;
 use crate::permission::wrapper;
 
@@ -57,6 +57,48 @@ pub fn may_start(script: &Script, program: &str) -> bool {
             let texts = spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces);
             texts.into_iter().any(|text| is_part(&text, program, &values))
         })
+}
+
+/// Whether an argument of the program may hold one of the rule's words, or an option where the
+/// rule has one: by a value that the line sets, by a default, or by what a command puts out.
+#[must_use]
+pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
+    let named = |(name, texts): (String, Vec<Vec<Piece>>)| {
+        texts.into_iter().map(move |text| (name.clone(), text))
+    };
+    let values: Values = variables::texts(script).into_iter().flat_map(named).collect();
+    let has_option = tokens.iter().any(|token| token.starts_with('-'));
+    let is_token = |word: &str| {
+        tokens.contains(&word) || has_option && word.len() > 1 && word.starts_with('-')
+    };
+    let gives = |word: &&Word| {
+        // In quotes it is one word.
+        let is_quoted = word.raw.starts_with('"');
+        let is_meant = |text: &str| match is_quoted {
+            true => is_token(text),
+            false => text.split_whitespace().any(is_token),
+        };
+        let is_set = |piece: &Piece| matches!(piece, Piece::Variable(name) if values.iter().any(|(own, _)| own == name));
+        let mut texts = spell(std::slice::from_ref(*word)).into_iter().map(Spelling::into_pieces);
+        // A text in quotes is hardly one of the words, and often says what they are for.
+        let in_output =
+            |token: &&str| (token.starts_with('-') || !is_quoted) && word.raw.contains(*token);
+        filled(&word.raw).is_some_and(|text| is_meant(text.trim_matches('"')))
+            || word.raw.contains(['(', '`']) && tokens.iter().any(in_output)
+            || texts.any(|text| {
+                let made = |texts: Vec<Vec<Piece>>| texts.iter().any(|it| is_meant(&text_of(it)));
+                text.iter().any(is_set) && substituted(&text, &values).is_none_or(made)
+            })
+    };
+    script.all_commands().into_iter().any(|command| {
+        let (starts, _) = wrapper::starts(&command.words);
+        starts.into_iter().filter_map(|start| command.words.get(start..)).any(|words| {
+            words.split_first().is_some_and(|(name, arguments)| {
+                wrapper::base_name(&name.text) == program
+                    && arguments.iter().filter(|word| !word.literal).any(|word| gives(&word))
+            })
+        })
+    })
 }
 
 /// Whether the command, or one that it may run, is such a one.
