@@ -4,7 +4,6 @@
 //! makes the whole line unclear, and an unclear line is asked about: node kinds are listed one by
 //! one, and the text between two nodes may be nothing but blanks.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use tree_sitter::{Node, Parser};
@@ -12,6 +11,7 @@ use tree_sitter::{Node, Parser};
 use super::script::{Script, SimpleCommand, Value, Word};
 use super::wrapper;
 use crate::protocol::BashVersion;
+use seen::Seen;
 
 pub(super) mod ansi_c;
 mod assignment;
@@ -19,6 +19,7 @@ mod expansion;
 mod heredoc;
 mod input;
 mod redirect;
+mod seen;
 mod substitution;
 mod word;
 
@@ -35,54 +36,6 @@ const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for",
     "select", "function", "in", "{", "}", "!", "[[", "]]",
 ];
-
-/// Quotations and expansions as the grammar finds them, for comparison with the raw text. Byte
-/// offsets.
-#[derive(Default)]
-struct Seen {
-    /// Where expansions begin.
-    expansions: HashSet<usize>,
-    /// Quoted text and comments.
-    quotations: HashSet<Range<usize>>,
-}
-
-impl Seen {
-    /// Looks at all nodes outside of the documents.
-    fn below(root: Node<'_>, line: &str, documents: &[Range<usize>]) -> Self {
-        let mut seen = Self::default();
-        let mut cursor = root.walk();
-        loop {
-            let node = cursor.node();
-            if !documents.iter().any(|document| document.contains(&node.start_byte())) {
-                seen.add(node, line);
-            }
-            if cursor.goto_first_child() {
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return seen;
-                }
-            }
-        }
-    }
-
-    fn add(&mut self, node: Node<'_>, line: &str) {
-        match node.kind() {
-            "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion" => {
-                self.expansions.insert(node.start_byte());
-            }
-            "string" | "raw_string" | "ansi_c_string" | "comment" => {
-                self.quotations.insert(node.byte_range());
-            }
-            // A quoted delimiter of a document.
-            "heredoc_start" if line[node.byte_range()].starts_with(['\'', '"']) => {
-                self.quotations.insert(node.byte_range());
-            }
-            _ => {}
-        }
-    }
-}
 
 /// Takes a line apart.
 #[must_use]

@@ -1,4 +1,4 @@
-//! Programs whose name is put together from values of variables that the line itself sets.
+//! Programs and arguments that are put together from values of variables that the line itself sets.
 
 use super::interprets;
 use crate::permission::script::{Script, SimpleCommand, Word};
@@ -18,13 +18,17 @@ const DECLARERS: [&str; 5] = ["declare", "export", "local", "readonly", "typeset
 /// Values by the names of their variables.
 type Values = Vec<(String, Vec<Piece>)>;
 
-/// Whether a program that the line starts can be this one, going by the values that the line sets.
-#[must_use]
-pub fn may_start(script: &Script, program: &str) -> bool {
+fn values_of(script: &Script) -> Values {
     let named = |(name, texts): (String, Vec<Vec<Piece>>)| {
         texts.into_iter().map(move |text| (name.clone(), text))
     };
-    let values: Values = variables::texts(script).into_iter().flat_map(named).collect();
+    variables::texts(script).into_iter().flat_map(named).collect()
+}
+
+/// Whether a program that the line starts can be this one, going by the values that the line sets.
+#[must_use]
+pub fn may_start(script: &Script, program: &str) -> bool {
+    let values = values_of(script);
     let may_be = |word: &Word| {
         let spelled = spell(std::slice::from_ref(word)).into_iter();
         let texts: Vec<_> = spelled.map(Spelling::into_pieces).collect();
@@ -63,10 +67,7 @@ pub fn may_start(script: &Script, program: &str) -> bool {
 /// rule has one: by a value that the line sets, by a default, or by what a command puts out.
 #[must_use]
 pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
-    let named = |(name, texts): (String, Vec<Vec<Piece>>)| {
-        texts.into_iter().map(move |text| (name.clone(), text))
-    };
-    let values: Values = variables::texts(script).into_iter().flat_map(named).collect();
+    let values = values_of(script);
     let has_option = tokens.iter().any(|token| token.starts_with('-'));
     let is_token = |word: &str| {
         tokens.contains(&word) || has_option && word.len() > 1 && word.starts_with('-')
