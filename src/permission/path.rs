@@ -1,6 +1,6 @@
 //! Paths as the gate sees them: whether one is inside the working directories.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use super::protected::{ProtectedPlaces, WorkingDirs};
@@ -95,7 +95,9 @@ impl Places {
     fn has_other_folder_on_path(&self) -> bool {
         let is_other = |folder: &PathBuf| {
             folder.as_os_str().as_encoded_bytes().starts_with(b"~")
-                || folder.is_absolute() && resolve(folder).is_none()
+                || folder.starts_with("/proc")
+                || folder.starts_with("/dev")
+                || folder.is_absolute() && folder.components().any(|it| it == Component::ParentDir)
         };
         self.programs.iter().any(is_other)
     }

@@ -14,7 +14,8 @@ use crate::support::script::{text, tool_use};
 /// A request, a frame or a line of a session without what differs from run to run: ids, times, and
 /// which tool it was.
 fn plain(value: &Value) -> Value {
-    const DROPPED: [&str; 15] = [
+    const DROPPED: [&str; 16] = [
+        "call",
         "uuid",
         "timestamp",
         "session_id",
