@@ -83,10 +83,20 @@ fn choose(screen: &Screen, name: &str) -> String {
     let shown = screen.wait_until("the agent in the list", |shown| {
         shown.contains(" ▸ ") && shown.lines().any(|line| line.contains(&row))
     });
-    // The session may have been read after the list was opened: then the choice stays with a definition.
-    if !shown.lines().any(|line| line.contains(" ▸ ") && line.contains(&row)) {
+    // The session may have been read after the list was opened: then the choice stays with a
+    // definition, and the way up leads over the agents from the last to the first.
+    let chosen = |shown: &str, row: &str| {
+        shown.lines().any(|line| line.contains(" ▸ ") && line.contains(row))
+    };
+    if !chosen(&shown, &row) {
         screen.keys(UP);
+        let is_agent = |shown: &str| chosen(shown, &row) || chosen(shown, " general-purpose-");
+        let shown = screen.wait_until("an agent", is_agent);
+        if !chosen(&shown, &row) {
+            screen.keys(UP);
+        }
     }
+    screen.wait_until("the agent that was meant", |shown| chosen(shown, &row));
     screen.wait_for("r resume")
 }
 
@@ -405,11 +415,9 @@ async fn finished_grandchild(scene: &Scene, mut middle: Value, tools: &[&str]) {
 fn press_r_below(screen: &Screen, first: &str, second: &str) {
     choose(screen, first);
     let (row, chosen) = (format!(" {second}  "), format!("▸ ✓ {second}"));
-    // From a definition, the way up leads to the second one first.
-    if !screen.wait_for(&row).contains(&chosen) {
-        screen.keys("\x1b[B");
-        screen.wait_for(&chosen);
-    }
+    screen.wait_for(&row);
+    screen.keys("\x1b[B");
+    screen.wait_for(&chosen);
     screen.keys("r");
     screen.keys(ESC);
 }
