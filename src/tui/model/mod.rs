@@ -23,7 +23,7 @@ pub use item::{Item, ItemId, ItemKind};
 pub use jobs::{Job, Jobs};
 pub use overlay::Overlay;
 pub use question::{QuestionFrame, Questions};
-pub use run::{Phase, Run};
+pub use run::{HISTORY, Phase, Run};
 pub use step::Step;
 pub use transcript::Transcript;
 

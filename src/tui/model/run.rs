@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use crate::protocol::{CompactionState, Cost, End, EventKind, ToolUseId, Usage, Wait};
 
+/// The start of a history on the clock of the screen: later than anything that happens while the
+/// program runs, so that spans of time of the two never overlap.
+pub const HISTORY: Duration = Duration::from_secs(1 << 32);
+
 /// The state of one agent's run, fed from its events.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {

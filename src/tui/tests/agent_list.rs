@@ -224,6 +224,29 @@ fn agents_of_an_earlier_program_are_listed_and_can_go_on_but_stand_in_no_panel()
 }
 
 #[test]
+fn the_time_of_a_batch_that_went_on_after_a_resume_is_that_of_both_parts() {
+    let mut screen = Screen::new();
+    let paths = [0, 1].map(|_| root().child(crate::protocol::AgentId::generate()));
+    let started = |name: &str| {
+        EventKind::Started(Box::new(crate::tui::testing::agent_info(name, "map the routes")))
+    };
+    let turn = || EventKind::TurnStarted { turn: 1, limit: None };
+    screen.opened(vec![
+        (&paths[0], started("explore-1")),
+        (&paths[0], turn()),
+        (&paths[1], started("explore-2")),
+        (&paths[1], turn()),
+        (&paths[0], finish(End::Interrupted, "half")),
+        (&paths[1], finish(End::Completed, "done")),
+    ]);
+    screen.event(&paths[0], started("explore-1")).event(&paths[0], turn());
+    screen.wait(3000).event(&paths[0], finish(End::Completed, "done"));
+    let batch = super::pictures::picture(&mut screen, 100, 30);
+    let head = batch.lines().find(|line| line.contains("2 agents")).unwrap();
+    assert!(head.contains(" · 0:0"), "{head}");
+}
+
+#[test]
 fn the_conversations_of_stored_agents_are_asked_for_when_they_can_be_seen() {
     let mut screen = Screen::new();
     let paths = [0, 1].map(|_| root().child(crate::protocol::AgentId::generate()));

@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use crate::protocol::{AgentEvent, AgentInfo, AgentPath, EventKind, Outcome, Sender};
-use crate::tui::model::{ItemKind, Jobs, Kept, Model, Overlay, Phase, Questions, Run, Scroll};
+use crate::tui::model::{
+    HISTORY, ItemKind, Jobs, Kept, Model, Overlay, Phase, Questions, Run, Scroll,
+};
 use crate::tui::msg::Effect;
 
 use super::{background, events};
-
-/// The start of a history on the clock of the screen: later than anything that happens while the
-/// program runs, so that spans of time of the two never overlap.
-const HISTORY: Duration = Duration::from_secs(1 << 32);
 
 /// Shows a session that was opened, from its history.
 pub(super) fn open_session(model: &mut Model, history: Vec<AgentEvent>, another: bool) {

@@ -1,11 +1,13 @@
 //! The line of a batch of agents in main's transcript, with one line for each of them.
 
+use std::time::Duration;
+
 use ratatui::text::{Line, Span};
 
 use crate::protocol::AgentPath;
 use crate::tui::figures::{clock, count, money, tokens};
 use crate::tui::keymap::{Action, Context};
-use crate::tui::model::{Agent, Agents, Model, Phase};
+use crate::tui::model::{Agent, Agents, HISTORY, Model, Phase, Run};
 use crate::tui::text::{padded, width};
 use crate::tui::words::{self, tally_words};
 
@@ -51,10 +53,8 @@ fn head(
         pieces.chain(words::aside_words(tally)).collect::<Vec<_>>().join(" · ")
     };
     if !alive {
-        let from = agents.iter().filter_map(|agent| agent.run.started).min();
-        let to = agents.iter().filter_map(|agent| agent.run.ended).max();
-        if let (Some(from), Some(to)) = (from, to) {
-            text.push_str(&format!(" · {}", clock(to.saturating_sub(from))));
+        if let Some(worked) = worked(agents) {
+            text.push_str(&format!(" · {}", clock(worked)));
         }
         let (used, cost) = words::sum(agents.iter().copied());
         text.push_str(&format!(" · {} · {}", tokens(used), money(cost)));
@@ -63,6 +63,20 @@ fn head(
     let opens = model.keymap.hint(Context::Prompt, Action::Next, "opens them");
     let right = opens.filter(|_| folded).map(|words| Span::styled(words, theme.dim));
     two_ends(vec![mark, Span::raw(text)], right.into_iter().collect(), room, None)
+}
+
+/// The time from the first start to the last end. Runs of a history and those of this program are
+/// on different parts of the clock, so their times add up.
+fn worked(agents: &[&Agent]) -> Option<Duration> {
+    let span = |is_history: bool| {
+        let times = |time: fn(&Run) -> Option<Duration>| {
+            let times = agents.iter().filter_map(move |agent| time(&agent.run));
+            times.filter(move |time| (*time >= HISTORY) == is_history)
+        };
+        let (from, to) = (times(|run| run.started).min()?, times(|run| run.ended).max()?);
+        Some(to.saturating_sub(from))
+    };
+    [span(true), span(false)].into_iter().flatten().reduce(|before, now| before + now)
 }
 
 fn row(
