@@ -109,13 +109,7 @@ async fn a_disabled_bypass_cannot_be_chosen_later_nor_by_an_answer_or_an_agent()
     let mode = json!({ "subtype": "set_permission_mode", "mode": "bypassPermissions" });
     let why = client.request(mode).await.unwrap_err();
     assert!(why.contains("disableBypassPermissionsMode"), "{why}");
-    client.prompt("HELLO-1");
-    let question = client.question("can_use_tool").await;
-    let set = json!([{ "type": "setMode", "mode": "bypassPermissions", "destination": "session" }]);
-    client.answer(&question, json!({ "behavior": "allow", "updatedPermissions": set }));
-    let question = client.question("can_use_tool").await;
-    client.answer(&question, json!({ "behavior": "deny", "message": "no" }));
-    client.result().await;
+    client.choose_bypass_by_answer("HELLO-1").await;
     let run = client.close().await;
     let told = |frame: &Value| frame["text"].to_string().contains("disableBypassPermissionsMode");
     assert!(run.frames().iter().any(told), "{run}");

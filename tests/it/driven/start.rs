@@ -82,14 +82,7 @@ async fn bypass_cannot_be_chosen_where_the_start_did_not_allow_it() {
     let mode = json!({ "subtype": "set_permission_mode", "mode": "bypassPermissions" });
     let why = client.request(mode.clone()).await.unwrap_err();
     assert!(why.contains("--allow-dangerously-skip-permissions"), "{why}");
-    client.prompt("HELLO-1");
-    // Nor by an answer.
-    let question = client.question("can_use_tool").await;
-    let set = json!([{ "type": "setMode", "mode": "bypassPermissions", "destination": "session" }]);
-    client.answer(&question, json!({ "behavior": "allow", "updatedPermissions": set }));
-    let question = client.question("can_use_tool").await;
-    client.answer(&question, json!({ "behavior": "deny", "message": "no" }));
-    client.result().await;
+    client.choose_bypass_by_answer("HELLO-1").await;
     client.close().await.assert_code(0);
     // A session that began in that mode can come back to it.
     let mut client = start(&scene, &["--permission-mode", "bypassPermissions"]);

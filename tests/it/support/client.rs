@@ -111,6 +111,19 @@ impl Client {
         Question::of(self.frame(is_asked).await)
     }
 
+    /// Sends a prompt that makes two calls. Allows the first and asks for the mode bypassPermissions
+    /// with that answer. Expects a question about the second call all the same, and denies it.
+    pub async fn choose_bypass_by_answer(&mut self, prompt: &str) {
+        self.prompt(prompt);
+        let question = self.question("can_use_tool").await;
+        let set =
+            json!([{ "type": "setMode", "mode": "bypassPermissions", "destination": "session" }]);
+        self.answer(&question, json!({ "behavior": "allow", "updatedPermissions": set }));
+        let question = self.question("can_use_tool").await;
+        self.answer(&question, json!({ "behavior": "deny", "message": "no" }));
+        self.result().await;
+    }
+
     /// Waits until a question was withdrawn.
     pub async fn withdrawn(&mut self, question: &Question) {
         self.frame(|frame| {
