@@ -21,7 +21,7 @@ pub struct Prompt {
     pub results: Vec<ContentBlock>,
     /// The user's own commands since the last prompt, with what they printed.
     pub shell_runs: Vec<ContentBlock>,
-    /// What the model reads before it, such as what has changed in files.
+    /// A text for the model that precedes the prompt, such as changes in files.
     pub note: Option<String>,
     /// The call that the model is to begin with.
     pub force: Option<Forced>,

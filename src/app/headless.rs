@@ -174,7 +174,7 @@ pub(super) struct Backend {
     pub backstage: Arc<dyn Backstage>,
     /// Who answers permission questions, if not the driving program.
     pub asker: Option<Arc<dyn Asker>>,
-    /// Who wants to know when the run is idle.
+    /// The reader of `session_state_changed` frames. Without one, none are written.
     pub state_reader: Option<StateReader>,
     /// Whether it wants each prompt repeated.
     pub replays: bool,

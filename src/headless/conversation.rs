@@ -37,9 +37,9 @@ pub(super) struct Conversation {
     pub tally: Tally,
     /// Whether the program has introduced itself, and so reads every result.
     pub driven: bool,
-    /// What was told last of what the run does.
+    /// The state in the last `session_state_changed` frame.
     pub state: State,
-    /// Who is told; absent where nobody asked to be.
+    /// The reader of these frames. Without one, none are written.
     pub state_reader: Option<StateReader>,
     /// Whether each prompt is repeated as a frame when the agent reads it.
     pub replays: bool,
@@ -68,7 +68,7 @@ impl State {
     }
 }
 
-/// Who reads what the run does.
+/// The reader of `session_state_changed` frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateReader {
     /// The SDK, which keeps it to itself.

@@ -74,7 +74,7 @@ pub struct Headless {
     pub backstage: Arc<dyn Backstage>,
     /// Who answers permission questions; absent: the program that writes to stdin.
     pub asker: Option<Arc<dyn Asker>>,
-    /// Who reads frames that tell when the run begins to work and when it is idle.
+    /// The reader of `session_state_changed` frames. Without one, none are written.
     pub state_reader: Option<StateReader>,
     /// Whether each prompt is repeated as a frame when the agent reads it.
     pub replays: bool,

@@ -206,7 +206,7 @@ pub struct ShellRun {
 }
 
 impl ShellRun {
-    /// What stands before its output in the text for the model.
+    /// The heading of its output in the text for the model.
     fn head(&self) -> String {
         format!("[The user ran `{}` in a shell. It printed:]\n", self.line)
     }

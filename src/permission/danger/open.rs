@@ -190,7 +190,7 @@ pub fn resolved(raw: &str, line: &str) -> Option<Vec<Vec<String>>> {
     Some(texts.into_iter().map(split).collect())
 }
 
-/// Whether what stands behind the text belongs to the name of an option, or begins a word.
+/// Whether the next character belongs to the name of an option or begins a word.
 fn names_option(text: &str) -> bool {
     let word = text.rsplit('\0').next().unwrap_or_default();
     word.is_empty() || word.starts_with('-') && !word.contains('=')

@@ -210,8 +210,8 @@ fn parts(text: &str) -> Option<&str> {
     behind_delimiter(behind, delimiter)
 }
 
-/// What stands behind the next delimiter that no backslash precedes. Versions of sed differ in
-/// whether a bracket may hold one, so none may be open there, also where no bracket is one.
+/// Returns the rest of the text after the next unescaped delimiter. Some versions of sed accept a
+/// delimiter inside brackets and others do not, so `None` if a bracket is still open there.
 fn behind_delimiter(text: &str, delimiter: char) -> Option<&str> {
     let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next().filter(|(_, c)| *c != '\n') {
@@ -243,8 +243,8 @@ fn closes_brackets(pattern: &str) -> bool {
     true
 }
 
-/// What stands behind a bracket whose first sign is gone. One at its beginning is no end, nor is
-/// one in a class such as `[:alpha:]`.
+/// Returns the rest of the text after a bracket expression, whose `[` the caller has removed. A
+/// leading `]` does not close it, and neither does one in a class such as `[:alpha:]`.
 fn behind_bracket(text: &str) -> Option<&str> {
     let inside = text.strip_prefix('^').unwrap_or(text);
     let mut rest = inside.strip_prefix(']').unwrap_or(inside);

@@ -85,7 +85,7 @@ fn values(script: &Script, home: Option<&Path>) -> Values {
     values
 }
 
-/// What may part the words of a value.
+/// Stands for white space in a value, at which bash may split it.
 const PART: Piece = Piece::Char('\0');
 
 fn parted(piece: Piece) -> Piece {
