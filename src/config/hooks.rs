@@ -27,7 +27,7 @@ pub struct HookConfig {
     pub event: HookEvent,
     /// Of a tool's name, an agent's type, or the cause of the event.
     pub matcher: Matcher,
-    /// For `bash -c`.
+    /// For `bash -c`, without empty lines around it.
     pub command: String,
     pub timeout: Duration,
     /// Nobody waits for it, and what it says changes nothing.
@@ -70,7 +70,7 @@ impl HookConfig {
     /// In one line: `hook PreToolUse(Bash): ./lint.sh`.
     #[must_use]
     pub fn describe(&self) -> String {
-        format!("{}: {}", self.name(), one_line(self.command.trim(), None))
+        format!("{}: {}", self.name(), one_line(&self.command, None))
     }
 
     /// The same as a thing that waits for the person's trust.
@@ -167,7 +167,7 @@ fn of_entry(event: HookEvent, entry: &HookEntry, origin: Origin) -> Result<HookC
     Ok(HookConfig {
         event,
         matcher: Matcher::parse(&entry.matcher).map_err(|why| format!("`{key}` {why}"))?,
-        command: entry.command.clone(),
+        command: entry.command.trim_matches('\n').to_owned(),
         timeout: Duration::try_from_secs_f64(entry.timeout_s).unwrap_or(Duration::MAX),
         unheard: false,
         origin,
@@ -270,7 +270,7 @@ fn matcher(node: Option<&Node>, key: &str) -> Result<Matcher, Misfit> {
 
 /// A program with its arguments as a line for bash.
 fn with_arguments(command: &str, args: Option<&Node>, key: &str) -> Result<String, Misfit> {
-    let Some(args) = args else { return Ok(command.to_owned()) };
+    let Some(args) = args else { return Ok(command.trim_matches('\n').to_owned()) };
     let key = format!("{key}.args");
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let mut line = quoted(command);
@@ -360,7 +360,9 @@ mod tests {
         for (command, shown) in [
             (r#""$CLAUDE_PROJECT_DIR"/x.sh 'a'"#, r#""$CLAUDE_PROJECT_DIR"/x.sh 'a'"#),
             (r"printf 'a\n\\b'", r"printf 'a\n\\b'"),
-            ("a\nb\u{1b}[2J\u{202e}\u{a0}", r"a\u{a}b\u{1b}[2J\u{202e}"),
+            ("a\nb\u{1b}[2J\u{202e}\u{a0}", r"a\u{a}b\u{1b}[2J\u{202e}\u{a0}"),
+            ("\u{a0}./x.sh", r"\u{a0}./x.sh"),
+            (" ./x.sh\n", " ./x.sh"),
             (r"a\u{a}b", r"a\\u{a}b"),
             ("a\\\nb", r"a\\\u{a}b"),
             ("für", "für"),
