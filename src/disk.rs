@@ -20,7 +20,7 @@ pub use repository::{
     GitConfigPaths, branch, check_checkout, check_repository, check_starts_nothing, check_within,
     check_without_repository, checkout_around, checkout_root, common_git_dir,
     folders_of_repository, has_dot_git, has_own_repository, has_remote, is_plain_filter,
-    leaves_folder, repository_root, roots_around,
+    leaves_folder, named_git_dirs, repository_root, roots_around, tracks,
 };
 pub use resolve::{leads_outside, normalize, passes_link, resolve};
 pub use scope::{ProjectFiles, ProjectScope, ScopeError};

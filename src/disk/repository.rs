@@ -174,6 +174,28 @@ pub fn tracked_files(root: &Path) -> Result<TrackedFiles, String> {
     Ok(index::files(&git.index(), settings.hash_length())?)
 }
 
+/// Whether git tracks a file of such a name, from the top of the checkout at `root`. Links and
+/// repositories in it count as well.
+///
+/// # Errors
+///
+/// As for [`tracked_files`].
+pub fn tracks(root: &Path, is_it: impl Fn(&[u8]) -> bool) -> Result<bool, String> {
+    let (git, settings) = read_settings(root)?;
+    Ok(!index::all_names(&git.index(), settings.hash_length(), |name| !is_it(name))?)
+}
+
+/// The folder with git's own files for the checkout, and the one that all worktrees share where the
+/// first names one. Nothing is checked: they need not be git's, or exist.
+#[must_use]
+pub fn named_git_dirs(checkout: &Path) -> (PathBuf, Option<PathBuf>) {
+    let dot_git = checkout.join(".git");
+    let path = |file: &Path, start: &[u8]| path_of(read_short(file)?.strip_prefix(start)?);
+    let own = path(&dot_git, b"gitdir: ").map_or(dot_git, |own| checkout.join(own));
+    let common = path(&own.join("commondir"), b"").map(|common| own.join(common));
+    (own, common)
+}
+
 /// The file in which git keeps the index of the checkout at `root`.
 #[must_use]
 pub fn index_file(root: &Path) -> Option<PathBuf> {

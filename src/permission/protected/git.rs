@@ -1,13 +1,9 @@
 //! Git's own folders, found as git finds them: their settings and hooks name programs that git runs.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{ProtectedPlace, Reason, fold, link};
-use crate::disk::{GitConfigPaths, checkout_around, has_dot_git};
-
-/// A longer file is none that git writes here. Bytes.
-const MAX_FILE: u64 = 1 << 20;
+use crate::disk::{GitConfigPaths, checkout_around, has_dot_git, named_git_dirs};
 
 /// Names of files and folders that make a repository of a folder with a file `HEAD`.
 const PARTS: &[&str] = &["commondir", "config", "objects", "refs"];
@@ -80,11 +76,7 @@ struct Folders {
 
 impl Folders {
     fn of(checkout: &Path) -> Self {
-        let dot_git = checkout.join(".git");
-        let link = text(&dot_git);
-        let link = link.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
-        let own = link.map_or(dot_git, |link| checkout.join(link.trim()));
-        let common = text(&own.join("commondir")).map(|common| own.join(common.trim()));
+        let (own, common) = named_git_dirs(checkout);
         Self { own, common }
     }
 
@@ -95,13 +87,4 @@ impl Folders {
     fn configs(&self) -> [PathBuf; 2] {
         [self.common().join("config"), self.own.join("config.worktree")]
     }
-}
-
-/// The text of a small file; `None` for everything else.
-fn text(path: &Path) -> Option<String> {
-    let found = path.metadata().ok()?;
-    if !found.is_file() || found.len() > MAX_FILE {
-        return None;
-    }
-    Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
 }

@@ -438,6 +438,16 @@ fn a_linked_worktree_has_the_hooks_of_its_repository() {
 }
 
 #[test]
+fn blanks_belong_to_the_names_of_git_folders() {
+    for name in ["comm ", "comm\u{a0}"] {
+        let bench = Bench::new("p").folders(&["p/own", &format!("p/{name}/hooks")]);
+        let bench =
+            bench.file("p/.git", "gitdir: own\n").file("p/own/commondir", &format!("../{name}\n"));
+        bench.assert(&[(&format!("p/{name}/hooks/pre-commit"), true), ("p/comm/hooks/x", false)]);
+    }
+}
+
+#[test]
 fn the_settings_of_git_are_those_of_the_environment_of_commands() {
     let hooks = "[core]\nhooksPath = checks\n";
     let including = "[includeIf \"gitdir:x\"]\npath = more/hooks\n[include]\npath = ~/tilde\n";

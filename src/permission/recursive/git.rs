@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::silent::is_silent;
 use super::{Content, Here, Reading};
-use crate::disk::{checkout_root, common_git_dir};
+use crate::disk::{checkout_root, common_git_dir, has_dot_git, tracks};
 use crate::permission::pattern::PathPattern;
 use crate::permission::program::Program;
 use crate::permission::script::Word;
@@ -39,9 +39,6 @@ const GREP: &str = "--all-match --and --break --cached --color --column --contex
 
 /// Letters of such options that take no value.
 const GREP_LETTERS: &str = "aEFGhHiIlLnopPqrvwWz";
-
-/// A longer index is not read. Bytes.
-const MAX_INDEX: u64 = 64 << 20;
 
 /// What a git command with these arguments shows besides what it names.
 pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<Reading> {
@@ -232,59 +229,14 @@ fn lists(list: &str, option: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
 }
 
-/// Whether git tracks a file of the pattern in the repository around the folder. An index that
-/// cannot be read may name any file.
+/// Whether git tracks a file of the pattern in the repository around the folder. One that is not
+/// understood may track any file.
 pub fn tracked(folder: &Path, pattern: &PathPattern, starts: &Starts) -> bool {
     let root = checkout_root(folder);
-    if !pattern.may_lie_in(&root, starts) {
-        return false;
-    }
-    let dot_git = root.join(".git");
-    let git_dir = match fs::read_to_string(&dot_git) {
-        Ok(link) => match link.strip_prefix("gitdir:") {
-            Some(path) => root.join(path.trim()),
-            None => return true,
-        },
-        Err(_) => dot_git,
+    let is_meant = |name: &[u8]| {
+        pattern.restricts_name(&root.join(String::from_utf8_lossy(name).as_ref()), starts)
     };
-    let index = git_dir.join("index");
-    match fs::metadata(&index) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return false,
-        Ok(found) if found.is_file() && found.len() <= MAX_INDEX => {}
-        _ => return true,
-    }
-    let names = fs::read(&index).ok();
-    let names = names.as_deref().and_then(names_in);
-    names.is_none_or(|names| {
-        names.iter().any(|name| pattern.restricts_name(&root.join(name), starts))
-    })
-}
-
-/// The names in an index of version 2 or 3 with SHA-1 names; `None` for any other.
-fn names_in(index: &[u8]) -> Option<Vec<String>> {
-    // Times, mode, owner, size and the name of the object.
-    const FIXED: usize = 60;
-    let number = |at: usize| -> Option<u32> {
-        Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?))
-    };
-    if index.get(..4)? != b"DIRC" || !matches!(number(4)?, 2 | 3) {
-        return None;
-    }
-    let (count, mut at) = (number(8)?, 12);
-    let mut names = Vec::new();
-    for _ in 0..count {
-        let flags = index.get(at + FIXED..at + FIXED + 2)?;
-        let flags = u16::from_be_bytes(flags.try_into().ok()?);
-        let is_extended = flags & 0x4000 != 0;
-        let start = at + FIXED + 2 + if is_extended { 2 } else { 0 };
-        let length = index.get(start..)?.iter().position(|byte| *byte == 0)?;
-        let stated = usize::from(flags & 0xfff);
-        if stated < 0xfff && stated != length || length == 0 {
-            return None;
-        }
-        names.push(String::from_utf8_lossy(index.get(start..start + length)?).into_owned());
-        // Each entry ends with one to eight zeros, at a multiple of eight.
-        at += (start + length - at) / 8 * 8 + 8;
-    }
-    Some(names)
+    has_dot_git(&root)
+        && pattern.may_lie_in(&root, starts)
+        && tracks(&root, is_meant).unwrap_or(true)
 }

@@ -314,3 +314,17 @@ fn a_command_of_git_is_a_doubt_unless_it_is_known_to_show_no_content() {
         assert!(!judgement.why.contains("may deny"), "{line}: {}", judgement.why);
     }
 }
+
+#[test]
+fn an_index_or_a_git_folder_of_an_unusual_form_may_track_any_file() {
+    let split = bench(&[".env"]).deny("Read(.env)");
+    let project = split.root.join("project");
+    git(&project, &["update-index", "--split-index"]);
+    assert_eq!(split.bash("git diff"), Ask);
+    let blank = bench(&[".env"]).deny("Read(.env)");
+    let project = blank.root.join("project");
+    fs::rename(project.join(".git"), project.join(" real")).unwrap();
+    fs::write(project.join(".git"), "gitdir:  real\n").unwrap();
+    git(&project, &["config", "core.worktree", ".."]);
+    assert_eq!(blank.bash("git diff"), Ask);
+}
