@@ -232,6 +232,8 @@ pub fn wild(pattern: &str, text: &str) -> bool {
 
 /// Bytes of a path pattern: as many as always compile within the limit of the library.
 const LONGEST: usize = 1024;
+/// Braces within each other in a pattern.
+const MAX_BRACES: usize = 16;
 
 /// Which files a rule covers, in the manner of gitignore.
 #[derive(Clone, Debug)]
@@ -441,8 +443,24 @@ impl Shape {
     }
 }
 
+/// Whether braces in the pattern are nested too deeply to be compiled.
+fn is_nested_deeply(text: &str) -> bool {
+    let mut depth = 0_usize;
+    text.chars().any(|c| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > MAX_BRACES
+    })
+}
+
 /// The pattern itself, what lies below it, and for `folder/**` the folder.
 fn shapes(relative: &str, floating: bool) -> Result<Arc<[Shape]>, String> {
+    if is_nested_deeply(relative) {
+        return Err(format!("a pattern has at most {MAX_BRACES} braces within each other"));
+    }
     let start = if floating { "**/" } else { "" };
     let mut texts = vec![format!("{start}{relative}"), format!("{start}{relative}/**")];
     if let Some(folder) = relative.strip_suffix("/**").filter(|folder| !folder.is_empty()) {
@@ -512,6 +530,12 @@ mod tests {
             let pattern = read(&text).unwrap();
             assert!(!pattern.matches(Path::new("/p/none"), Path::new("/p")), "{piece}");
         }
+        let nested = |depth| format!("{}d{}", "{?,".repeat(depth), "}".repeat(depth));
+        let most = nested(MAX_BRACES);
+        let pattern = read(&most.repeat(LONGEST / most.len())).unwrap();
+        assert!(!pattern.matches(Path::new("/p/none"), Path::new("/p")));
+        let error = read(&nested(MAX_BRACES + 1)).unwrap_err();
+        assert_eq!(error, "a pattern has at most 16 braces within each other");
         let error = read(&"a".repeat(LONGEST + 1)).unwrap_err();
         assert_eq!(error, "a pattern has at most 1024 bytes, this one 1025");
     }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
-use globset::GlobMatcher;
+use globset::GlobSet;
 use ignore::overrides::Override;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -105,7 +105,7 @@ struct Place<'a> {
 
 fn find(
     place: &Place<'_>,
-    matcher: &GlobMatcher,
+    matcher: &GlobSet,
     cancel: &CancellationToken,
 ) -> Result<ToolOutcome, ToolError> {
     let Place { target, cwd, hidden } = place;
@@ -233,6 +233,9 @@ mod tests {
         assert_eq!(error, format!("There is no directory {}.", bench.path("none").display()));
         let error = bench.error("Glob", json!({"pattern": "a{b"})).await;
         assert!(error.starts_with("Bad glob pattern: unclosed alternate group"), "{error}");
+        let deep = format!("{}d{}", "{a,".repeat(200), "}".repeat(200));
+        let error = bench.error("Glob", json!({ "pattern": deep })).await;
+        assert!(error.starts_with("Bad glob pattern: "), "{error}");
         bench.file("a", "");
         bench.cancel.cancel();
         assert_eq!(bench.error("Glob", json!({"pattern": "*"})).await, "Cancelled.");

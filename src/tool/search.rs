@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet};
 
 use super::ToolError;
 use crate::disk::{Folder, normalize};
@@ -154,11 +154,12 @@ impl Anchored {
     }
 
     /// What paths relative to the root are tested with.
-    pub fn matcher(&self) -> Result<GlobMatcher, ToolError> {
+    pub fn matcher(&self) -> Result<GlobSet, ToolError> {
+        // A single glob compiles or panics, a set says why it does not.
         GlobBuilder::new(&self.pattern)
             .literal_separator(true)
             .build()
-            .map(|glob| glob.compile_matcher())
+            .and_then(|glob| GlobSet::builder().add(glob).build())
             .map_err(|error| ToolError::failed(format!("Bad glob pattern: {}.", error.kind())))
     }
 }
