@@ -87,7 +87,7 @@ impl Shell {
             let Mentioned { all, by_writers, in_input, .. } = self.mentioned();
             let files = [all, by_writers, in_input];
             if files.iter().any(|files| files.unbounded) {
-                return Some("the line names more files than are looked at".to_owned());
+                return Some("the line may name more files than can be told".to_owned());
             }
             let words = files.into_iter().flat_map(|files| &files.targets);
             let targets = words.chain(&self.written).chain(&self.read);

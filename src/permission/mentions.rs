@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::path::Target;
 use super::recursive::{self, Shown};
-use super::restriction::is_sub_command;
+use super::restriction::{is_sub_command, runs_assembled, starts_argument};
 use super::script::{Script, SimpleCommand, Word};
 use super::spelling::Piece;
 use super::wrapper;
@@ -103,7 +103,9 @@ impl Mentioned {
             }
         }
         let is_unbounded = lookup.is_exhausted()
-            || script.has_unread_anywhere()
+            || script.unread_anywhere().is_some()
+            || starts_argument(script)
+            || runs_assembled(script).is_some()
             || script.all_commands().into_iter().any(changes_globs);
         mentioned.all.unbounded |= is_unbounded;
         mentioned.by_writers.unbounded |= is_unbounded;

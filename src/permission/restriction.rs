@@ -9,11 +9,13 @@ use super::script::{Script, SimpleCommand, Word};
 use super::spelling::{apart, segments, unquoted};
 use super::wrapper::{self, base_name};
 
+mod assembly;
 mod compare;
 mod data;
 mod mention;
 mod value;
 
+pub use assembly::{has_argument, runs_assembled, starts_argument};
 pub use compare::compare;
 pub use data::{is_sub_command, sub_command, takes_data};
 
@@ -115,10 +117,16 @@ fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
     if value::may_start(&shell.script, base_name(program)) {
         return Restriction::Maybe(format!("a variable may make `{program}` of the command"));
     }
-    if shell.script.has_unread_anywhere() {
-        return Restriction::Maybe(
-            "a part of the line is nested too deeply, or too long, to be looked into".to_owned(),
-        );
+    if let Some(why) = shell.script.unread_anywhere() {
+        return Restriction::Maybe(why.to_owned());
+    }
+    if starts_argument(&shell.script) {
+        return Restriction::Maybe("a program of the line is an argument of another".to_owned());
+    }
+    if let Some(shell) = runs_assembled(&shell.script) {
+        return Restriction::Maybe(format!(
+            "`{shell}` may run a text that is only known when it runs"
+        ));
     }
     if shell.script.all_commands().into_iter().any(changes_globs) {
         return Restriction::Maybe(
@@ -135,7 +143,9 @@ fn hidden(pattern: &CommandPattern, shell: &Shell) -> Restriction {
     let plain = apart(&unquoted(&shell.line));
     let named = occurrences(&plain, program);
     if let Some(why) = unclear(&shell.script)
-        && (named > 0 || occurrences(&shell.line, program) > 0)
+        && (named > 0
+            || occurrences(&shell.line, program) > 0
+            || assembly::spells(&shell.line, &shell.script, program))
     {
         return Restriction::Maybe(format!("{why}, and `{program}` is in the line"));
     }

@@ -86,8 +86,8 @@ pub struct Script {
     /// Whether the value of a variable, or a user's home, says which commands run, how often, or how
     /// long: what the line does tells it.
     pub tells_values: bool,
-    /// A part of it is not looked into.
-    pub has_unread: bool,
+    /// Why a part of it is not looked into, or is read in another way than bash may read it.
+    pub unread: Option<String>,
     /// An older bash might end a substitution in the line elsewhere.
     pub needs_bash: BashVersion,
     /// Words outside of commands that a variable may carry into one: values, and what a loop runs over.
@@ -103,9 +103,10 @@ pub struct Script {
 }
 
 impl Script {
-    /// Notes that a part of the line is not looked into, so that it may hold any command.
+    /// Notes why a part of the line is not looked into, or may be read wrongly: it may hold any
+    /// command.
     pub fn set_unread(&mut self, why: &str) {
-        self.has_unread = true;
+        self.unread.get_or_insert_with(|| why.to_owned());
         self.set_unclear(why);
     }
 
@@ -136,10 +137,11 @@ impl Script {
         all
     }
 
-    /// Whether a part is not looked into, here or in the texts that are run as scripts.
+    /// Why a part is not looked into, here or in the texts that are run as scripts.
     #[must_use]
-    pub fn has_unread_anywhere(&self) -> bool {
-        self.has_unread || self.nested.iter().any(Self::has_unread_anywhere)
+    pub fn unread_anywhere(&self) -> Option<&str> {
+        let own = self.unread.as_deref();
+        own.or_else(|| self.nested.iter().find_map(Self::unread_anywhere))
     }
 
     /// Every value here and in the texts that are run as scripts.

@@ -53,7 +53,7 @@ fn split_nested(line: &str, nesting: usize) -> Script {
         .chars()
         .any(|c| (c.is_control() || c.is_whitespace()) && !matches!(c, ' ' | '\t' | '\n'))
     {
-        script.set_unclear("the command has control characters or unusual blanks in it");
+        script.set_unread("the command has control characters or unusual blanks in it");
     }
     let mut parser = Parser::new();
     let tree = match parser.set_language(&tree_sitter_bash::LANGUAGE.into()) {
@@ -65,7 +65,7 @@ fn split_nested(line: &str, nesting: usize) -> Script {
         return script;
     };
     if tree.root_node().has_error() {
-        script.set_unclear("the command has a syntax error, or syntax that is not understood");
+        script.set_unread("the command has a syntax error, or syntax that is not understood");
     }
     let mut splitter = Splitter::new(line, script);
     splitter.visit(tree.root_node());
@@ -171,16 +171,16 @@ impl<'a> Splitter<'a> {
         self.script.tells_values |= !self.told.iter().all(is_literal);
         let seen = Seen::below(root, self.line, &self.documents);
         if raw.has_brackets || !raw.dollars.iter().all(|at| seen.expansions.contains(at)) {
-            self.script.set_unclear("the command has an expansion that is not understood");
+            self.script.set_unread("the command has an expansion that is not understood");
         }
         if raw.quotations != seen.quotations {
-            self.script.set_unclear("where a quotation in the command ends is unclear");
+            self.script.set_unread("where a quotation in the command ends is unclear");
         }
         if raw.has_named_redirect {
             self.script.set_unclear("the command may have a redirection that sets a variable");
         }
         if raw.count != self.substitutions {
-            self.script.set_unclear("the command has a substitution that is not understood");
+            self.script.set_unread("the command has a substitution that is not understood");
         }
     }
 
@@ -278,10 +278,10 @@ impl<'a> Splitter<'a> {
         };
         match node.kind() {
             "compound_statement" if !is_alone('{') => {
-                self.script.set_unclear("whether a brace groups commands is unclear");
+                self.script.set_unread("whether a brace groups commands is unclear");
             }
             "negated_command" if !is_alone('!') => {
-                self.script.set_unclear("whether a `!` negates a command is unclear");
+                self.script.set_unread("whether a `!` negates a command is unclear");
             }
             _ => {}
         }
@@ -316,7 +316,7 @@ impl<'a> Splitter<'a> {
             let is_separate = end != Some(child.start_byte());
             end = Some(child.end_byte());
             if !is_separate && !child.kind().ends_with("_redirect") {
-                self.script.set_unclear("where one word ends and the next begins is unclear");
+                self.script.set_unread("where one word ends and the next begins is unclear");
             }
             match child.kind() {
                 "variable_assignment" => command.assignments.push(self.assignment(child)),
@@ -324,7 +324,7 @@ impl<'a> Splitter<'a> {
                     self.visit(child);
                 }
                 "subshell" => {
-                    self.script.set_unclear("the command has parentheses among its arguments");
+                    self.script.set_unread("the command has parentheses among its arguments");
                     self.visit(child);
                 }
                 _ => {
@@ -345,7 +345,7 @@ impl<'a> Splitter<'a> {
                 self.script.set_unclear("which program runs is only known when it runs");
             }
             Some(name) if RESERVED.contains(&name.raw.as_str()) => {
-                self.script.set_unclear("the command has syntax that is not understood");
+                self.script.set_unread("the command has syntax that is not understood");
             }
             Some(_) => {}
             None => self.script.set_unclear("the command has no program"),
@@ -473,7 +473,7 @@ impl<'a> Splitter<'a> {
         self.note_version(self.text(node), BashVersion::PARSES);
         let before = self.line[..node.start_byte()].chars().next_back();
         if !before.is_none_or(|c| matches!(c, ' ' | '\t' | '\n' | ';' | '&' | '|' | ')')) {
-            self.script.set_unclear("whether a part of the command is a comment is unclear");
+            self.script.set_unread("whether a part of the command is a comment is unclear");
         }
     }
 
@@ -493,7 +493,7 @@ impl<'a> Splitter<'a> {
         let mut end = node.start_byte();
         for child in children(node) {
             if child.start_byte() != end || child.kind() == "comment" {
-                self.script.set_unclear("where one word ends and the next begins is unclear");
+                self.script.set_unread("where one word ends and the next begins is unclear");
             }
             end = child.end_byte();
         }
@@ -517,7 +517,7 @@ impl<'a> Splitter<'a> {
         let joined = gap.replace("\\\n", "");
         let blank = |c: char| matches!(c, ' ' | '\t') || c == '\n' && !in_line;
         if !joined.chars().all(blank) || gap.starts_with('\\') {
-            self.script.set_unclear("where one word ends and the next begins is unclear");
+            self.script.set_unread("where one word ends and the next begins is unclear");
         }
     }
 

@@ -9,6 +9,7 @@ use url::Url;
 use super::Files;
 use crate::disk::checkout_root;
 use crate::permission::path::Target;
+use crate::permission::restriction::has_argument;
 use crate::permission::script::{Script, Word};
 use crate::permission::spelling::{Piece, Spelling, filled, fits, globbed, spell};
 use crate::permission::{variables, wrapper};
@@ -54,8 +55,8 @@ const MAX_TEXTS: usize = 64;
 
 type Values = BTreeMap<String, Vec<Vec<Piece>>>;
 
-/// The values of the variables that get theirs in the line and nowhere else: none when a command
-/// may set some too.
+/// The values of the variables that get theirs in the line. Where a command may set some too, each
+/// may have another.
 fn values(script: &Script, home: Option<&Path>) -> Values {
     let mut values = Values::new();
     let sets = |words: &[Word]| {
@@ -63,13 +64,10 @@ fn values(script: &Script, home: Option<&Path>) -> Values {
         let has_target = || words.iter().any(|word| word.text.starts_with("-v"));
         SETTERS.contains(&program) || program == "printf" && has_target()
     };
-    if script
-        .all_commands()
-        .into_iter()
-        .any(|command| wrapper::views(command).into_iter().any(sets))
-    {
-        return values;
-    }
+    let commands = script.all_commands();
+    let is_set = commands.into_iter().any(|command| wrapper::views(command).into_iter().any(sets));
+    // What a command sets may be any text, beside the values in the line.
+    let other = is_set.then(|| vec![Piece::Any]);
     let is_known = |piece: &Piece| !matches!(piece, Piece::Any | Piece::Variable(_));
     for (name, texts) in variables::texts(script) {
         let texts = texts.iter().map(|text| of_shell(text, home));
@@ -80,7 +78,8 @@ fn values(script: &Script, home: Option<&Path>) -> Values {
         });
         // Unquoted, it becomes several words. Where the line sets it later, or not, it is empty.
         let known = known.map(|text| text.into_iter().map(parted).collect());
-        values.insert(name, std::iter::once(Vec::new()).chain(known).collect());
+        let known = std::iter::once(Vec::new()).chain(known).chain(other.clone());
+        values.insert(name, known.collect());
     }
     values
 }
@@ -150,6 +149,9 @@ impl<'a> Lookup<'a> {
         let mut files = Files::default();
         if self.is_exhausted() {
             return files;
+        }
+        if has_argument(word) {
+            files.unbounded = true;
         }
         let written = expand_home(word.text.trim_matches('"'), self.home);
         self.parts(&written.chars().map(Piece::Char).collect::<Vec<_>>(), &mut files);

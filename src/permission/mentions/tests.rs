@@ -91,7 +91,7 @@ fn what_may_name_a_denied_file_is_asked_about_past_every_limit() {
     for line in [format!("cat {}", &words[..50_000]), "cat many/*".to_owned(), braces] {
         let judgement = bench.bash_judgement(&line);
         assert_eq!(judgement.decision, Ask, "{}", &line[..10]);
-        assert!(judgement.why.contains("more files than are looked at"), "{}", judgement.why);
+        assert!(judgement.why.contains("more files than can be told"), "{}", judgement.why);
     }
 }
 
@@ -251,4 +251,51 @@ fn a_name_that_a_variable_gets_in_parts_is_found() {
         "x=e; y=.$x; y+=n; y+=v; cat ./$y",
     ]);
     assert_eq!(bench.bash("x=b; x+=.txt; cat $x"), Allow);
+}
+
+#[test]
+fn a_name_put_together_counts_also_where_a_command_may_set_variables() {
+    let bench = bench().allow("Bash").deny("Edit(Cargo.lock)");
+    for line in [
+        "set -e; x=.e; cat ${x}nv",
+        "exec 3>/dev/null; x=.e; cat ${x}nv",
+        "x=.e; env cat ${x}nv",
+        "x=.e; command cat ${x}nv",
+        "x=.e; cat ${x}nv; wait",
+        "read y < a; x=.e; cat ${x}nv",
+        "x=Cargo.lock; env cp f $x",
+        "set -e; x=Cargo; cp f $x.lock",
+        "set -e; x=Cargo.lock; echo z >$x",
+        "echo .e; cat ${_}nv",
+        "echo Cargo.lock; cp f $_",
+        "set -- .e; cat ${1}nv",
+        "bash -c 'cat ${0}nv' .e",
+        "cat <>.env",
+        "exec 3<>.env; cat <&3",
+    ] {
+        assert_ne!(bench.bash(line), Allow, "{line}");
+    }
+    bench.allows([
+        "set -e; x=a; cat $x",
+        "set -e; cat $x",
+        "x=a; env cat $x",
+        "awk \"{print \\$1}\" a",
+        "awk '{print $1}' a",
+    ]);
+}
+
+#[test]
+fn a_line_that_the_grammar_cannot_read_may_name_any_file() {
+    let bench = bench().allow("Bash").deny("Edit(Cargo.lock)");
+    for line in [
+        "a=1 >/dev/null; cp f Cargo.lock",
+        "a=1 >/dev/null; tee Cargo.lock < f",
+        "a=1 >/dev/null; bash -c \"cat .env\"",
+        "time f() { cat .env; }; f",
+        "time a=(.env); cat \"${a[@]}\"",
+        "a[$(>Cargo.lock)]=1",
+        "a[$(cat .env >&2)]=1",
+    ] {
+        assert_ne!(bench.bash(line), Allow, "{line}");
+    }
 }

@@ -345,6 +345,11 @@ fn a_program_in_an_expansion_is_found() {
             ("Bash(rm:*)", "bash <<< '/bin/r? v'"),
             ("Bash(rm:*)", "shopt -s nocaseglob; /bin/R[m] v"),
             ("Bash(rm:*)", "bash -O extglob -c '/bin/@(r)m v'"),
+            ("Bash(rm -rf:*)", "echo -rf; rm $_ v"),
+            ("Bash(rm -rf:*)", "set -- -rf; rm $1 v"),
+            ("Bash(rm -rf:*)", "set -- -rf; rm \"$@\" v"),
+            ("Bash(rm -rf:*)", "read x <<< -rf; rm $x v"),
+            ("Bash(rm -rf:*)", "bash -c 'rm $0 v' -rf"),
         ],
         Ask,
     );
@@ -573,4 +578,77 @@ fn letters_of_a_value_are_no_options() {
         ("Bash(git clean -f:*)", "git clean -mf commit"),
     ];
     each(&doubts, Decision::Ask);
+}
+
+#[test]
+fn a_line_that_the_grammar_cannot_read_may_hold_any_command() {
+    each(
+        &[
+            ("Bash(rm:*)", "x=r >f; ${x}m v"),
+            ("Bash(rm:*)", "x=r </dev/null; ${x}m v"),
+            ("Bash(rm:*)", "</dev/null x=r; ${x}m v"),
+            ("Bash(rm:*)", "x=r &>/dev/null; eval ${x}m v"),
+            ("Bash(rm:*)", "bash -c '{r,}m v'"),
+            ("Bash(rm:*)", "echo $({r,}m v)"),
+            ("Bash(rm:*)", "eval '{r,}m v'"),
+            ("Bash(rm:*)", "bash <<< '{r,}m v'"),
+            ("Bash(rm:*)", "q=r; BASH_CMDS[z]=/bin/${q}m; z v"),
+            ("Bash(rm:*)", "x=r; a[$(${x}m v)]=1"),
+        ],
+        Ask,
+    );
+    each(
+        &[
+            ("Bash(rm:*)", "export A B; make"),
+            ("Bash(rm:*)", "x=1; y=2; echo \"$x $y\""),
+            ("Bash(rm:*)", "for f in a b; do echo \"$f  $f\" >> out; done"),
+        ],
+        Allow,
+    );
+}
+
+#[test]
+fn a_program_that_functions_and_shells_get_as_a_text_is_a_doubt_unless_the_text_is_certain() {
+    each(
+        &[
+            ("Bash(rm:*)", "x=r; f() { \"$@\"; }; f ${x}m v"),
+            ("Bash(rm:*)", "f() { $1 $2; }; f r{m,} v"),
+            ("Bash(rm:*)", "echo r{m,}; $_ v"),
+            ("Bash(rm:*)", "x=r; test -v \"a[\\$(${x}m v)]\""),
+            ("Bash(rm:*)", "x=r; PS4='$(${x}m v)'; set -x; :"),
+            ("Bash(rm:*)", "echo ${u:-r}m v | bash"),
+            ("Bash(rm:*)", ": ${x:=r}; echo ${x}m v | bash"),
+            ("Bash(rm:*)", "read x <<< r; echo ${x}m v | sh"),
+            ("Bash(rm:*)", ". <(echo \"${u:-r}m v\")"),
+            ("Bash(rm:*)", "bash -c \"${u:-r}m v\""),
+            ("Bash(rm:*)", "eval \"$setup\""),
+            ("Bash(rm:*)", "git -c alias.z=\"!${u:-r}m v\" z"),
+            ("Bash(rm:*)", "perl -e \"system(qq(${u:-r}m v))\""),
+        ],
+        Ask,
+    );
+    each(
+        &[
+            ("Bash(rm:*)", "source <(kubectl completion bash)"),
+            ("Bash(rm:*)", "bash build.sh \"$target\""),
+            ("Bash(rm:*)", "f() { ls \"$1\"; }; f src"),
+            ("Bash(rm:*)", "while read -r f; do wc -l \"$f\"; done < list"),
+            ("Bash(rm:*)", "curl -s https://example.com/install | sh"),
+        ],
+        Allow,
+    );
+}
+
+#[test]
+fn without_a_rule_that_restricts_nothing_is_in_doubt() {
+    for line in [
+        "x=r >f; ${x}m v",
+        "bash -c \"cat $x\"",
+        "eval \"$setup\"",
+        "f() { \"$@\"; }; f ls",
+        "mkdir -p a && cd $_",
+        "set -- a b; cat $1",
+    ] {
+        assert_eq!(Bench::new().allow("Bash").bash(line), Allow, "{line}");
+    }
 }

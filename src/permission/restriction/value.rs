@@ -1,6 +1,6 @@
 //! Programs and arguments that are put together from values of variables that the line itself sets.
 
-use super::interprets;
+use super::{assembly::has_argument, interprets, occurrences};
 use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::spelling::{Piece, Spelling, filled, spell};
 use crate::permission::variables;
@@ -16,9 +16,10 @@ const READERS: [&str; 4] = ["mapfile", "printf", "read", "readarray"];
 const DECLARERS: [&str; 5] = ["declare", "export", "local", "readonly", "typeset"];
 
 /// Values by the names of their variables.
-type Values = Vec<(String, Vec<Piece>)>;
+pub type Values = Vec<(String, Vec<Piece>)>;
 
-fn values_of(script: &Script) -> Values {
+/// The values that the line gives to variables.
+pub fn values_of(script: &Script) -> Values {
     let named = |(name, texts): (String, Vec<Vec<Piece>>)| {
         texts.into_iter().map(move |text| (name.clone(), text))
     };
@@ -47,9 +48,6 @@ pub fn may_start(script: &Script, program: &str) -> bool {
     });
     let mut programs = programs.filter(|word| !word.literal);
     let is_open = |word: &Word| set.as_ref().is_none_or(|set| is_open(word, program, set));
-    if values.is_empty() {
-        return programs.any(is_open);
-    }
     if programs.any(|word| may_be(word) || is_open(word)) {
         return true;
     }
@@ -58,9 +56,21 @@ pub fn may_start(script: &Script, program: &str) -> bool {
     let mut words = words.chain(script.all_inputs()).filter(|word| !word.literal);
     commands.iter().any(|command| runs(command, interprets))
         && words.any(|word| {
-            let texts = spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces);
-            texts.into_iter().any(|text| is_part(&text, program, &values))
+            let filled =
+                filled(&word.raw).map(|raw| Word { text: raw.clone(), raw, literal: false });
+            comes_to(word, program, &values)
+                || filled.is_some_and(|it| comes_to(&it, program, &values))
         })
+}
+
+/// Whether the word holds the program's name once braces and the values are filled in.
+#[must_use]
+pub fn comes_to(word: &Word, program: &str, values: &Values) -> bool {
+    let mut texts = spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces);
+    texts.any(|text| {
+        let is_named = |text: &Vec<Piece>| occurrences(&text_of(text), program) > 0;
+        substituted(&text, values).is_none_or(|texts| texts.iter().any(is_named))
+    })
 }
 
 /// Whether an argument of the program may hold one of the rule's words, or an option where the
@@ -68,6 +78,8 @@ pub fn may_start(script: &Script, program: &str) -> bool {
 #[must_use]
 pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
     let values = values_of(script);
+    let commands = script.all_commands();
+    let set = set_by(&commands);
     let has_option = tokens.iter().any(|token| token.starts_with('-'));
     let is_token = |word: &str| {
         tokens.contains(&word) || has_option && word.len() > 1 && word.starts_with('-')
@@ -80,18 +92,25 @@ pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
             false => text.split_whitespace().any(is_token),
         };
         let is_set = |piece: &Piece| matches!(piece, Piece::Variable(name) if values.iter().any(|(own, _)| own == name));
+        // A command sets it to what it reads.
+        let is_read = |piece: &Piece| match piece {
+            Piece::Variable(name) => set.as_ref().is_none_or(|set| set.contains(name)),
+            _ => false,
+        };
         let mut texts = spell(std::slice::from_ref(*word)).into_iter().map(Spelling::into_pieces);
         // A text in quotes is hardly one of the words, and often says what they are for.
         let in_output =
             |token: &&str| (token.starts_with('-') || !is_quoted) && word.raw.contains(*token);
         filled(&word.raw).is_some_and(|text| is_meant(text.trim_matches('"')))
             || word.raw.contains(['(', '`']) && tokens.iter().any(in_output)
+            || has_option && has_argument(word)
             || texts.any(|text| {
                 let made = |texts: Vec<Vec<Piece>>| texts.iter().any(|it| is_meant(&text_of(it)));
-                text.iter().any(is_set) && substituted(&text, &values).is_none_or(made)
+                has_option && text.iter().any(is_read)
+                    || text.iter().any(is_set) && substituted(&text, &values).is_none_or(made)
             })
     };
-    script.all_commands().into_iter().any(|command| {
+    commands.iter().any(|command| {
         let (starts, _) = wrapper::starts(&command.words);
         starts.into_iter().filter_map(|start| command.words.get(start..)).any(|words| {
             words.split_first().is_some_and(|(name, arguments)| {
@@ -162,13 +181,6 @@ fn is_open(word: &Word, program: &str, set: &[String]) -> bool {
     words
         .into_iter()
         .any(|word| word.base().may_be(program) && word.into_pieces().iter().any(is_set))
-}
-
-/// Whether values in the text make one of it in which the program's name stands.
-fn is_part(text: &[Piece], program: &str, values: &Values) -> bool {
-    let is_set = |piece: &Piece| matches!(piece, Piece::Variable(name) if values.iter().any(|(own, _)| own == name));
-    let made = |texts: Vec<Vec<Piece>>| texts.iter().any(|it| text_of(it).contains(program));
-    text.iter().any(is_set) && substituted(text, values).is_none_or(made)
 }
 
 /// Whether values in the word make the name of the program of it.

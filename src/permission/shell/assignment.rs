@@ -87,9 +87,11 @@ impl Splitter<'_> {
                     }
                 }
                 "comment" => self.visit(child),
-                _ => {
+                kind => {
                     self.script.set_unclear("the command changes how variables work");
-                    self.word(child);
+                    if kind != "variable_name" {
+                        self.word(child);
+                    }
                 }
             }
         }
@@ -111,7 +113,7 @@ impl Splitter<'_> {
         let name = name.map_or("", |name| self.text(name)).to_owned();
         if !is_name(&name) || !plain_name {
             // A subscript is evaluated, and what is no name is run as a program.
-            self.script.set_unclear("the command has an assignment to what is no variable");
+            self.script.set_unread("the command has an assignment to what is no variable");
         }
         let value = match value {
             Some(value) if value.kind() == "array" => {

@@ -47,7 +47,7 @@ impl Splitter<'_> {
         let [target] = words.as_slice() else {
             // `> a b` writes to `a` and hands `b` to the program.
             if !matches!(operator, "<&-" | ">&-") || !words.is_empty() {
-                self.script.set_unclear("the command has words behind a redirection");
+                self.script.set_unread("the command has words behind a redirection");
             }
             // Which of them is the file, and what `<>` does with it, is not told apart.
             self.script.reads.extend(words.iter().cloned());
@@ -99,7 +99,7 @@ impl Splitter<'_> {
                 self.documents.push(document);
             }
             None => {
-                self.script.set_unclear("the command has a here-document that is not understood");
+                self.script.set_unread("the command has a here-document that is not understood");
             }
         }
         for child in named_children(node) {

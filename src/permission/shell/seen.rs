@@ -38,7 +38,10 @@ impl Seen {
     fn add(&mut self, node: Node<'_>, line: &str) {
         match node.kind() {
             "simple_expansion" | "expansion" | "command_substitution" | "arithmetic_expansion" => {
-                self.expansions.insert(node.start_byte());
+                // In a string the grammar counts blanks before it as a part of it.
+                let text = &line[node.byte_range()];
+                let blanks = text.len() - text.trim_start_matches([' ', '\t', '\n']).len();
+                self.expansions.insert(node.start_byte() + blanks);
             }
             "string" | "raw_string" | "ansi_c_string" | "comment" => {
                 self.quotations.insert(node.byte_range());

@@ -163,7 +163,7 @@ impl Splitter<'_> {
             let part = self.word(child);
             // bash takes a dollar before a quote for a part of the quotation.
             if part.raw.ends_with('$') && child.end_byte() < node.end_byte() {
-                self.script.set_unclear("where a quotation begins is unclear");
+                self.script.set_unread("where a quotation begins is unclear");
             }
             text.push_str(&part.text);
             literal &= part.literal;
@@ -174,7 +174,7 @@ impl Splitter<'_> {
     }
 
     fn odd_word(&mut self, raw: &str) -> (String, bool) {
-        self.script.set_unclear("where one word ends and the next begins is unclear");
+        self.script.set_unread("where one word ends and the next begins is unclear");
         (raw.to_owned(), false)
     }
 }
