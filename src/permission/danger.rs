@@ -17,7 +17,7 @@
 use std::path::PathBuf;
 
 use super::script::Word;
-use super::spelling::{Spelling, spell, unquoted};
+use super::spelling::{Piece, Spelling, spell, unquoted};
 use super::wrapper::{self, Wrapped, base_name};
 
 mod built_in;
@@ -94,6 +94,13 @@ pub fn find(words: &[Word], bases: &[PathBuf]) -> Vec<Danger> {
         && words.len() == spelled.len()
     {
         end = place;
+        let inner = find(&words[place..], bases).into_iter();
+        dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
+    }
+    if let Some(place) = operand::command_of_runner(name, &spelled, |name, words| {
+        is_listed(listed_name(name), words)
+    }) && words.len() == spelled.len()
+    {
         let inner = find(&words[place..], bases).into_iter();
         dangers.extend(inner.map(|danger| Danger { place: danger.place + place, ..danger }));
     }
@@ -359,7 +366,9 @@ fn is_written_elsewhere(words: &[Word], line: &str, is_named: &impl Fn(&Danger) 
         Some((name, value)) if !name.starts_with('-') => value,
         _ => piece,
     });
-    let own: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    // Behind `--` a word is no option of the command, and says nothing of the same word elsewhere.
+    let end = words.iter().position(|word| word.text == "--").unwrap_or(words.len());
+    let own: Vec<&str> = words[..end].iter().map(|word| word.text.as_str()).collect();
     let mut hidden =
         values.filter(|value| value.starts_with('-') && !own.contains(value)).peekable();
     if hidden.peek().is_none() {
@@ -383,9 +392,7 @@ fn is_in_variable(
 ) -> bool {
     let spelled = spell(words);
     let name = listed_name(&words[0].text);
-    if !is_listed(name, &spelled) {
-        return false;
-    }
+    let is_listed = is_listed(name, &spelled);
     let end = end_of_options(name, &spelled);
     // Braces make more words than are written; then all of them count.
     let end = if spelled.len() == words.len() { end } else { words.len() };
@@ -399,7 +406,12 @@ fn is_in_variable(
         if count > MAX_VARIABLES {
             return true;
         }
-        let Some(alternatives) = open::resolved(&word.raw, line) else { return true };
+        let Some(alternatives) = open::resolved(&word.raw, line) else {
+            if is_listed || ends_in_option(word) {
+                return true;
+            }
+            continue;
+        };
         for texts in alternatives {
             let mut all = words[..place].to_vec();
             all.extend(texts.iter().map(|text| certain(text)));
@@ -410,6 +422,18 @@ fn is_in_variable(
         }
     }
     false
+}
+
+/// Whether an option whose name says what it does follows a variable in the word, as in
+/// `$x--log-file=f` and `${x}file=f`.
+fn ends_in_option(word: &Word) -> bool {
+    let is_char = |piece: &Piece| matches!(piece, Piece::Char(_));
+    spell(std::slice::from_ref(word)).into_iter().any(|spelling| {
+        let pieces = spelling.into_pieces();
+        let ends = pieces.split(|piece| !is_char(piece)).skip(1);
+        let mut ends = ends.map(|end| Spelling::Open(end.to_vec()).outline());
+        ends.any(|end| end.contains(['-', '=']) && form::is_telling_end(&end))
+    })
 }
 
 /// A command with more open words than these is asked about.

@@ -234,6 +234,10 @@ impl Value {
 /// The values that the line gives to the variable. `None` where the line may set it in any other
 /// way, or not at all.
 fn values(name: &str, line: &str) -> Option<Vec<Value>> {
+    // Bash gives `_` and many names in capitals values of its own.
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        return None;
+    }
     let plain = super::unquoted(line);
     let is_break = |c: char| c.is_whitespace() || ";|&()".contains(c);
     if plain.split(is_break).any(|word| SETTERS.contains(&word)) {

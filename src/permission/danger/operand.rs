@@ -35,6 +35,38 @@ pub fn command_of_npx(name: &str, words: &[Spelling<'_>]) -> Option<usize> {
     words[1..place].iter().all(is_flag).then_some(place)
 }
 
+/// Programs that run one of a project's environment, which is among their first words.
+const RUNNERS: &[&str] = &[
+    "bun", "bundle", "hatch", "mise", "npm", "pdm", "pipenv", "pnpm", "poetry", "rye", "uv", "uvx",
+    "yarn",
+];
+
+/// Programs that run the module behind `-m`.
+const MODULE_RUNNERS: &[&str] = &["coverage", "pypy", "python"];
+
+/// Words of a runner among which the program is looked for.
+const MAX_RUNNER: usize = 8;
+
+/// The place of the program that a runner starts, where it is one that `is_listed` knows. Options
+/// behind it are the program's own.
+#[must_use]
+pub fn command_of_runner(
+    name: &str,
+    words: &[Spelling<'_>],
+    is_listed: impl Fn(&str, &[Spelling<'_>]) -> bool,
+) -> Option<usize> {
+    let family = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let is_module_runner = MODULE_RUNNERS.contains(&family);
+    if !is_module_runner && !RUNNERS.contains(&family) {
+        return None;
+    }
+    let is_behind = |place: usize| !is_module_runner || words[place - 1].exact() == Some("-m");
+    (1..words.len().min(MAX_RUNNER)).find(|&place| {
+        words[place].exact().is_some_and(|text| is_listed(text, &words[place..]))
+            && is_behind(place)
+    })
+}
+
 fn danger(option: &str, place: usize) -> Danger {
     Danger::new(option, option, place)
 }

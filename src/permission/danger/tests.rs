@@ -493,3 +493,32 @@ fn programs_that_look_or_convert_have_options_that_write_or_run_too() {
         assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
     }
 }
+
+#[test]
+fn an_option_counts_behind_a_runner_and_behind_a_variable() {
+    asked_about(&[
+        ("Bash(python3 -m pytest:*)", "python3 -m pytest -p evil"),
+        ("Bash(python3 -m pytest:*)", "python3 -m pytest @file"),
+        ("Bash(python3.12 -m pytest:*)", "python3.12 -m pytest --basetemp=/x"),
+        ("Bash(coverage run -m pytest:*)", "coverage run -m pytest -c x"),
+        ("Bash(uv run pytest:*)", "uv run pytest -p evil"),
+        ("Bash(poetry run pytest:*)", "poetry run pytest -o x=y"),
+        ("Bash(pnpm exec eslint:*)", "pnpm exec eslint --rulesdir x"),
+        ("Bash(yarn jest:*)", "yarn jest --globalSetup=./x"),
+        ("Bash(foo:*)", "foo $x--log-file=/out"),
+        ("Bash(foo:*)", "foo \"$x\"--log-file=/out"),
+        ("Bash(foo:*)", "foo ${x}file=/out"),
+        ("Bash(foo:*)", "x=--log-; foo ${x}file=/out"),
+        ("Bash(gcc:*)", "echo -wrapper; gcc \"$_\" ./x f.c # _=a"),
+        ("Bash(git:*)", "echo -O./x; git grep \"$_\" -e data -- f -O./x # _=a"),
+    ]);
+    for (rule, line) in [
+        ("Bash(python3 -m pytest:*)", "python3 -m pytest -x -q tests/test_a.py"),
+        ("Bash(uv run pytest:*)", "uv run pytest -k name"),
+        ("Bash(foo:*)", "foo \"$x\" $y --name=$z"),
+        ("Bash(foo:*)", "foo \"$dir/out-file.txt\""),
+        ("Bash(echo:*)", "x=1; y=2; echo \"$x $y\""),
+    ] {
+        assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
+    }
+}
