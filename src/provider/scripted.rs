@@ -30,6 +30,7 @@ pub const MODEL: &str = "scripted";
 /// A provider that plays one scenario.
 #[derive(Clone, Debug)]
 pub struct Scripted {
+    name: Arc<str>,
     scenario: Arc<Scenario>,
     speed: f64,
 }
@@ -38,7 +39,14 @@ impl Scripted {
     /// Reads a scenario. `path` is for the errors alone.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, ScenarioError> {
         let scenario = Arc::new(Scenario::parse(text, path)?);
-        Ok(Self { scenario, speed: 1.0 })
+        Ok(Self { name: MODEL.into(), scenario, speed: 1.0 })
+    }
+
+    /// Gives the provider the name that the configuration has for it.
+    #[must_use]
+    pub fn with_name(mut self, name: &str) -> Self {
+        self.name = name.into();
+        self
     }
 
     /// Plays faster or slower: 2 is twice as fast as the scenario says, 0 plays without any waiting.
@@ -97,7 +105,7 @@ impl Scripted {
 
 impl Provider for Scripted {
     fn name(&self) -> &str {
-        MODEL
+        &self.name
     }
 
     fn stream(&self, request: &ModelRequest<'_>) -> EventStream {

@@ -99,6 +99,19 @@ async fn completions_are_scripts_that_their_shells_accept() {
 }
 
 #[tokio::test]
+async fn a_scripted_provider_goes_by_the_name_that_the_configuration_gives_it() {
+    let scene = Scene::new();
+    let says = "[says]\nunmatched = \"u\"\nstuck = \"s\"\naside = \"a\"\n";
+    let agent = "[[agent]]\nmatch = \"^go\"\n[[agent.reply]]\ntext = \"played\"\n";
+    scene.world.write("scenario.toml", &format!("pace = 0.0\n{says}{agent}"));
+    let scenario = scene.world.project_dir().join("scenario.toml");
+    scene.world.config(&format!(
+        "[model]\nprovider = \"show\"\nname = \"m\"\n[providers.show]\nkind = \"scripted\"\nscenario = {scenario:?}\n"
+    ));
+    assert_eq!(said(&scene, &["-p", "go"]).await.trim(), "played");
+}
+
+#[tokio::test]
 async fn the_demo_needs_no_key_no_server_and_no_network() {
     let mut scene = Scene::new();
     scene.world.unset("ANTHROPIC_API_KEY").unset("OPENAI_API_KEY");

@@ -169,7 +169,9 @@ impl Pool {
         identity: &Identity,
         config: &ProviderConfig,
     ) -> Result<Arc<dyn Provider>, ModelError> {
-        let Some(mut settings) = settings(identity, config) else { return scripted(config) };
+        let Some(mut settings) = settings(identity, config) else {
+            return scripted(&identity.name, config);
+        };
         settings.key = match &identity.key {
             KeyFrom::Given(key) => Some(key.clone()),
             KeyFrom::Command(line) => {
@@ -245,12 +247,12 @@ fn needs_key(identity: &Identity, config: &ProviderConfig) -> bool {
 }
 
 /// A provider that plays a scenario file.
-fn scripted(config: &ProviderConfig) -> Result<Arc<dyn Provider>, ModelError> {
+fn scripted(name: &str, config: &ProviderConfig) -> Result<Arc<dyn Provider>, ModelError> {
     let path = config.scenario.as_deref().unwrap_or(Path::new(""));
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{}: the scenario cannot be read: {error}", path.display()))
         .map_err(ModelError::Usage)?;
     let scripted =
         Scripted::from_toml(&text, path).map_err(|error| ModelError::Usage(error.to_string()))?;
-    Ok(Arc::new(scripted))
+    Ok(Arc::new(scripted.with_name(name)))
 }
