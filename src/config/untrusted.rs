@@ -13,6 +13,7 @@ use super::error::Origin;
 use super::inert::{Inert, one_line};
 use super::layers::Setting;
 use super::trust::Trust;
+use crate::disk::{normalize, resolve};
 use crate::protocol::Mode;
 
 /// Limits of what agents spend and of their number. Absent is no limit. A project may lower them: a
@@ -135,7 +136,11 @@ impl<'a> Untrusted<'a> {
         };
         let all = std::mem::take(entries).into_iter().zip(std::mem::take(&mut setting.origins));
         for (entry, origin) in all {
-            let thing = Inert { what: self.entry(&key, &entry), origin: origin.clone() };
+            let (entry, what) = match key.as_str() {
+                "permissions.additional_dirs" => self.folder(&entry),
+                _ => (entry.clone(), self.entry(&key, &entry)),
+            };
+            let thing = Inert { what, origin: origin.clone() };
             // Ways to start agents that there are anyway need nobody's word.
             let is_free =
                 key == FACES && is_part(&Value::Array(vec![entry.clone()]), before.as_ref());
@@ -152,19 +157,27 @@ impl<'a> Untrusted<'a> {
         let text = shown(entry);
         match key {
             "permissions.allow" => format!("allow rule {text}"),
-            "permissions.additional_dirs" => {
-                let folder = match (Path::new(&text).strip_prefix("~"), self.home) {
-                    (Ok(below), Some(home)) => home.join(below),
-                    _ => self.cwd.join(&text),
-                };
-                // Where it leads counts, not what it is called: the project may bring links.
-                let leads = folder.canonicalize().unwrap_or(folder);
-                let text = one_line(&text, Some(": "));
-                let leads = one_line(&leads.to_string_lossy(), None);
-                format!("additional folder {text}: {leads}")
-            }
             _ => format!("{key}: {text}"),
         }
+    }
+
+    /// An additional folder as it counts once it is accepted, and its line. Where it leads counts,
+    /// not what it is called: the project may bring links, now or later.
+    fn folder(&self, entry: &Value) -> (Value, String) {
+        let text = shown(entry);
+        let folder = match (Path::new(&text).strip_prefix("~"), self.home) {
+            (Ok(below), Some(home)) => home.join(below),
+            _ => self.cwd.join(&text),
+        };
+        // A way that cannot be followed leads to no folder, so its text is as good as any.
+        let leads = resolve(&folder).unwrap_or_else(|| normalize(&folder));
+        let leads = leads.to_string_lossy().into_owned();
+        let line = format!(
+            "additional folder {}: {}",
+            one_line(&text, Some(": ")),
+            one_line(&leads, None)
+        );
+        (Value::String(leads), line)
     }
 
     fn admits_table(&mut self, table: &str, name: &str, settings: &[Setting]) -> bool {

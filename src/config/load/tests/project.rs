@@ -105,6 +105,26 @@ fn a_folder_that_a_project_brings_is_told_by_where_it_leads() {
 
 #[cfg(unix)]
 #[test]
+fn a_folder_that_is_not_there_yet_is_another_one_once_a_link_leads_to_it() {
+    for (entry, later) in
+        [("build/out", "/usr/out"), ("build/out/..", "/usr"), ("build/../x", "/x")]
+    {
+        let text = format!("permissions.additional_dirs = [{entry:?}]");
+        let world = World::new(&[("repo/.caliban/config.toml", &text)]);
+        let repo = world.top.path().canonicalize().unwrap().join("repo");
+        let loaded = world.load_trusted();
+        let [folder] = &loaded.config.permissions.additional_dirs[..] else { panic!("{entry}") };
+        assert!(folder.starts_with(&repo), "{}", folder.display());
+        std::os::unix::fs::symlink("/usr", repo.join("build")).unwrap();
+        let loaded = world.load().unwrap();
+        let line = format!(".caliban/config.toml:1: additional folder {entry}: {later}");
+        assert_eq!(world.inert(&loaded), [line]);
+        assert!(loaded.config.permissions.additional_dirs.is_empty());
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn a_relative_folder_of_the_users_does_not_count_where_a_link_of_the_project_leads_it_elsewhere() {
     let own = "permissions.additional_dirs = [\"docs\", \"../notes\", \"~/notes\"]";
     let settings = r#"{"permissions": {"additionalDirectories": ["docs/deep"]}}"#;

@@ -38,12 +38,12 @@ fn a_settings_json_of_a_project_narrows_at_once_and_widens_when_it_is_accepted()
     assert!(permissions.allow.is_empty() && permissions.additional_dirs.is_empty());
     assert_eq!(variable(&loaded, "NODE_ENV"), None);
     let docs = world.top.path().canonicalize().unwrap().join("docs");
-    let docs = world.plain(&format!("{}/", docs.display()));
+    let shown = world.plain(&docs.display().to_string());
     let expected = [
         "4: allow rule Bash(npm run lint)".to_owned(),
         "4: allow rule Bash(npm run test:*)".to_owned(),
         "4: allow rule mcp__github__get_issue".to_owned(),
-        format!("7: additional folder ../docs/: repo/../{docs}"),
+        format!("7: additional folder ../docs/: {shown}"),
         "8: permissions.mode: acceptEdits".to_owned(),
         "10: env NODE_ENV: test".to_owned(),
         "10: env RETRIES: 3".to_owned(),
@@ -53,7 +53,7 @@ fn a_settings_json_of_a_project_narrows_at_once_and_widens_when_it_is_accepted()
     let loaded = world.load_trusted();
     let permissions = &loaded.config.permissions;
     assert_eq!((permissions.allow.len(), permissions.mode), (3, Mode::AcceptEdits));
-    assert_eq!(permissions.additional_dirs, [world.top.path().join("repo/../docs/")]);
+    assert_eq!(permissions.additional_dirs, [docs]);
     assert_eq!(variable(&loaded, "RETRIES").as_deref(), Some("3"));
     assert_eq!(world.origin(&loaded, "permissions.mode"), ".claude/settings.json:8");
 }
