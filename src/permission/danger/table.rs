@@ -116,6 +116,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "cargo",
         "=Fjp !--target --config --manifest-path --target-dir --logfile --out-dir --artifact-dir -C -Z --codegen @*",
     ),
+    ("cargo/clippy", "-o --emit"),
+    ("cargo/nextest", "--extract-to --archive-file --tool-config-file"),
     ("rustc clippy-driver", "-C -Z --codegen --sysroot"),
     ("rustdoc", "-C -Z --codegen --sysroot --test-builder --test-runtool --runtool"),
     (
@@ -179,7 +181,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
     (
         "pytest py.test",
         "=kmnWpr !--co -c -o --override-ini --config-file --rootdir --basetemp --pdbcls --confcutdir --junitxml \
-         --junit-xml --log-file --report-log --debug --html --json-report-file --pastebin",
+         --junit-xml --log-file --report-log --debug --html --json-report-file --pastebin \
+         --result-log --csv --tx",
     ),
     (
         "mvn mvnw",
@@ -235,7 +238,8 @@ pub const OPTIONS: &[(&str, &str)] = &[
          --global-setup --global-teardown --setup-files --setup-files-after-env --output-file* --test-runner \
          --test-environment --env --environment --test-sequencer --test-results-processor --watch-plugins \
          --dependency-extractor --cache-directory --coverage-directory --root-dir --snapshotSerializers \
-         --snapshot-serializers --moduleNameMapper --module-name-mapper --preset --import --loader -R",
+         --snapshot-serializers --moduleNameMapper --module-name-mapper --preset --import --loader -R \
+         --coverage.* --attachmentsDir --typecheck.*",
     ),
     ("psql", "=cdFhPpRTUv !--command -f -o -L --file --output --log-file"),
     (
@@ -281,9 +285,12 @@ pub const OPTIONS: &[(&str, &str)] = &[
         "black isort ruff rustfmt gofmt",
         "--config --settings-file --settings-path --output-file --config-path -cpuprofile",
     ),
+    ("ruff", "-o --cache-dir"),
+    ("bun/test", "-r --coverage-dir --reporter-outfile"),
     (
         "phpunit",
-        "=d -c --bootstrap --configuration --include-path --extension --log-junit --printer",
+        "=d -c --bootstrap --configuration --include-path --extension --printer --log-* --coverage-* --testdox-* \
+         --generate-baseline --cache-directory",
     ),
     ("rspec", "=eftP -r -O -o -I --require --options --out --default-path"),
     ("tox nox", "=ep -c -f --conf --noxfile --workdir --force-dep"),

@@ -472,6 +472,15 @@ fn programs_that_look_or_convert_have_options_that_write_or_run_too() {
         ("Bash(aria2c:*)", "aria2c --on-download-complete=./x https://a"),
         ("Bash(ghc:*)", "ghc -pgmF ./x A.hs"),
         ("Bash(less:*)", "less +*"),
+        ("Bash(cargo clippy:*)", "cargo clippy -- -o /x"),
+        ("Bash(cargo clippy:*)", "cargo clippy -- --emit=link=/x"),
+        ("Bash(cargo nextest run:*)", "cargo nextest run --extract-to /x"),
+        ("Bash(ruff check:*)", "ruff check -o /x"),
+        ("Bash(phpunit:*)", "phpunit --coverage-html /x"),
+        ("Bash(vitest:*)", "vitest --coverage.reportsDirectory=/x"),
+        ("Bash(vitest:*)", "vitest --typecheck.checker=./x"),
+        ("Bash(bun test:*)", "bun test -r ./x"),
+        ("Bash(pytest:*)", "pytest --tx popen//python=./x"),
     ]);
     for (rule, line) in [
         ("Bash(patch -o:*)", "patch -o x a.c a.diff"),
@@ -489,6 +498,9 @@ fn programs_that_look_or_convert_have_options_that_write_or_run_too() {
         ("Bash(yq:*)", "yq -ojson .a a.yml"),
         ("Bash(gpg:*)", "gpg --verify a.sig a"),
         ("Bash(base64:*)", "base64 -d a"),
+        ("Bash(vitest:*)", "vitest --coverage --run"),
+        ("Bash(ruff check:*)", "ruff check --fix src"),
+        ("Bash(cargo clippy:*)", "cargo clippy --all-targets -- -D warnings"),
     ] {
         assert_eq!(Bench::new().allow(rule).bash(line), Allow, "{rule} ~ {line}");
     }
